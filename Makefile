@@ -1,0 +1,93 @@
+# `make demo` and `make test` make their own environment, .venv, where none is active, and install what they need.
+# `SIM=verilator make demo` names the simulator; without it Icarus is taken where `iverilog` is found.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VENV := $(or $(VIRTUAL_ENV),.venv)
+PY := "$(VENV)/bin/python"
+STAMP := "$(VENV)/.pytest-dvwiki-installed"
+SIMULATOR := $(or $(SIM),$(if $(shell command -v iverilog),icarus,verilator))
+WORKERS ?= 2
+
+ACTIVATE := export PATH="$$(cd "$(VENV)/bin" && pwd):$$PATH"
+
+.PHONY: help
+help: ## show these lines
+	@sed -n 's/^\([a-z]*\):[^#]*## /make \1\t/p' Makefile | expand -t 16
+
+.PHONY: demo
+demo: tools env ## three runs of a regression with faults: new, known, partly repaired
+	@$(ACTIVATE); python sample_tb/demo.py
+
+.PHONY: test
+test: tools env ## all tests, with coverage
+	@$(ACTIVATE); rm -f .coverage .coverage.*; \
+	python -m coverage run -m pytest -n $(WORKERS) --dist loadgroup; \
+	python -m coverage combine -q; python -m coverage report
+
+.PHONY: lint
+lint: env ## ruff, mypy, the layers, the change notes
+	@$(ACTIVATE); ruff check; ruff format --check; mypy; lint-imports; \
+	towncrier build --draft --version next >/dev/null
+
+.PHONY: bench
+bench: env ## what the plugin costs
+	@$(ACTIVATE); python tests/bench/overhead.py
+
+.PHONY: docs
+docs: env ## write what is generated into the documentation
+	@$(ACTIVATE); python docs/generate.py
+
+.PHONY: clean
+clean: ## remove all that was made here, .venv included
+	rm -rf .venv build dist .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf sample_tb/sim_build sample_tb/.pytest_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# What no Python package brings.
+.PHONY: tools
+tools:
+	@missing() { echo "$$1 is missing: install it, on Debian with 'apt-get install $$2'" >&2; exit 1; }; \
+	command -v git >/dev/null || missing git git; \
+	if [ "$(SIMULATOR)" = icarus ]; then \
+	    command -v iverilog >/dev/null || missing 'iverilog, which SIM=icarus asks for,' iverilog; \
+	else \
+	    command -v perl >/dev/null || missing 'perl, which Verilator needs,' perl; \
+	    command -v g++ >/dev/null || missing 'a C++ compiler (g++), which Verilator needs,' g++; \
+	fi
+
+# Installs only where pyproject.toml differs from the one that was installed last.
+.PHONY: env
+env:
+	@if [ -n "$(VIRTUAL_ENV)" ] && [ ! -x $(PY) ]; then \
+	    echo 'VIRTUAL_ENV is $(VIRTUAL_ENV), which has no bin/python: deactivate it' >&2; exit 1; \
+	fi; \
+	if [ ! -x $(PY) ]; then \
+	    python=; \
+	    for name in python3.13 python3.12 python3.11 python3.14 python3 python; do \
+	        if "$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then python=$$name; break; fi; \
+	    done; \
+	    if [ -z "$$python" ]; then \
+	        echo "Python 3.11 or newer is missing: install it, on Debian 12 with 'apt-get install python3 python3-venv'" >&2; \
+	        exit 1; \
+	    fi; \
+	    echo "making .venv with $$("$$python" --version)"; \
+	    "$$python" -m venv .venv || { \
+	        rm -rf .venv; \
+	        echo "$$python cannot make a virtual environment: install its venv, on Debian with 'apt-get install python3-venv'" >&2; \
+	        exit 1; \
+	    }; \
+	fi; \
+	if ! cmp -s pyproject.toml $(STAMP); then \
+	    $(PY) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	        echo 'the active environment has '"$$($(PY) --version)"', Python 3.11 or newer is needed: deactivate it' >&2; exit 1; \
+	    }; \
+	    echo 'installing pytest-dvwiki with what its demo and tests need'; \
+	    $(PY) -m pip install -qq --disable-pip-version-check --editable '.[demo,dev]'; \
+	    [ -n "$$($(PY) -m find_libpython)" ] || { \
+	        echo "cocotb needs Python's shared library: install it, on Debian with 'apt-get install libpython3-dev'" >&2; exit 1; \
+	    }; \
+	    cp pyproject.toml $(STAMP); \
+	fi

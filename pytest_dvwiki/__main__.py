@@ -1,0 +1,10 @@
+"""`python -m pytest_dvwiki` is the command `dvwiki`."""
+
+from __future__ import annotations
+
+import sys
+
+from pytest_dvwiki.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

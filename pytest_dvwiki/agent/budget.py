@@ -1,0 +1,99 @@
+"""Blocks of text within a budget of tokens.
+
+Tokens are counted by a conservative rule, so that nothing has to be downloaded: common vocabularies take 5.2
+characters of English prose a token and 3.9 of a simulator log; the rule takes 4 and 3, and a token for each character
+outside ASCII.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PROSE = 4
+LOG = 3
+_GAP = 2  # two line feeds between blocks
+_STEP = 8  # characters by which a header that is too long is cut
+
+
+def cost(text: str, characters: int = PROSE) -> int:
+    """Tokens of a text, rounded up.
+
+    Args:
+        text: The text.
+        characters: ASCII characters of such text that make a token.
+    """
+    plain = sum(char.isascii() for char in text)
+    return -(-plain // characters) + len(text) - plain
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One hit: a header that stays, prose that may go, an excerpt that goes first."""
+
+    header: str
+    lines: tuple[str, ...] = ()
+    """Prose that follows the header."""
+    excerpt: str = ""
+    """Fenced log text after the line that names it."""
+
+    def lengths(self) -> list[tuple[str, int]]:
+        """The block whole, without its excerpt, and as its header alone, each with its tokens."""
+        prose = "\n".join((self.header, *self.lines))
+        found = [(prose, cost(prose) + _GAP), (self.header, cost(self.header) + _GAP)]
+        if self.excerpt:
+            tokens = found[0][1] + cost(self.excerpt, LOG) + 1
+            found.insert(0, (f"{prose}\n{self.excerpt}", tokens))
+        return found
+
+
+def fit(blocks: Sequence[Block], budget: int, more: int = 0) -> str:
+    """Joins blocks as far as a budget goes.
+
+    Args:
+        blocks: The best first.
+        budget: Tokens.
+        more: Hits beyond the blocks, which are left out in any case.
+
+    Returns:
+        Each block in the longest form that fits; the last line says what was left out. A budget too small for the best
+        hit's header and that line gives the header, cut if need be; empty where not even the page's name fits.
+    """
+    if not blocks:
+        return ""
+    room = budget - cost(_note(budget, len(blocks) + more, len(blocks)))
+    texts: list[str] = []
+    shortened = 0
+    for block in blocks:
+        lengths = block.lengths()
+        text, tokens = next((pair for pair in lengths if pair[1] <= room), ("", 0))
+        if not text:
+            if not texts:
+                return _cut(block.header, budget)
+            continue
+        shortened += text != lengths[0][0]
+        texts.append(text)
+        room -= tokens
+    left_out = len(blocks) - len(texts) + more
+    if left_out or shortened:
+        texts.append(_note(budget, left_out, shortened))
+    return "\n\n".join(texts)
+
+
+def _note(budget: int, left_out: int, shortened: int) -> str:
+    pages = "1 page" if left_out == 1 else f"{left_out} pages"
+    return f"(budget of {budget} tokens: {pages} left out, {shortened} shortened)"
+
+
+def _cut(header: str, budget: int) -> str:
+    if cost(header) <= budget:
+        return header
+    name = header.partition(" ")[0]
+    while len(header) > len(name) and cost(f"{header}…") > budget:
+        header = header[:-_STEP]
+    if len(header) > len(name):
+        return f"{header}…"
+    return name if cost(name) <= budget else ""

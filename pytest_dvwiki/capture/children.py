@@ -1,0 +1,143 @@
+"""Notices the child processes that a test starts, and the log files opened for them.
+
+Python raises an audit event before each `subprocess.Popen`, whoever calls it: the runner of cocotb, cocotb-test, a
+test's own `subprocess.run(["make"])`. That tells, without knowing any of them, that a simulation may follow, its
+folder, its environment (where cocotb is told the results file), and, by the files opened for writing, where its
+output goes. An audit hook cannot be taken away again, so this module adds one for the process and gives it a
+listener only while a test runs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_WATCHED_ENVIRONMENT = (
+    "COCOTB_RANDOM_SEED",
+    "COCOTB_RESULTS_FILE",
+    "COCOTB_TEST_MODULES",
+    "MODULE",
+    "RANDOM_SEED",
+)
+_NO_LOG = frozenset({".py", ".pyc", ".pyo", ".so", ".v", ".sv", ".vh", ".svh", ".vhd", ".vhdl", ".f", ".cmd", ".json"})
+_LIMIT = 64
+"""Children and opened files kept for one test; beyond that the first and the newest stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A process that a test started."""
+
+    arguments: tuple[str, ...]
+    folder: Path
+    environment: Mapping[str, str]
+    """Those variables of it that tell of a simulation."""
+    started: float
+    """Seconds since the epoch."""
+
+    @property
+    def program(self) -> str:
+        """Name of the program, without its folder."""
+        return os.path.basename(self.arguments[0]) if self.arguments else ""  # noqa: PTH119  # may be no path at all
+
+
+@dataclass(slots=True)
+class Children:
+    """What one test started, in order."""
+
+    on_first: Callable[[Child], None] | None = None
+    """Called before the first child starts."""
+    children: list[Child] = field(default_factory=list)
+    opened: list[Path] = field(default_factory=list)
+    """Files that were opened for writing, by which a child's output may be kept."""
+
+    def add(self, child: Child) -> None:
+        """Notes a child."""
+        if not self.children and self.on_first is not None:
+            self.on_first(child)
+        if len(self.children) >= _LIMIT:
+            del self.children[1]
+        self.children.append(child)
+
+    def add_opened(self, path: Path) -> None:
+        """Notes a file that was opened for writing."""
+        if path in self.opened:
+            self.opened.remove(path)
+        if len(self.opened) >= _LIMIT:
+            del self.opened[0]
+        self.opened.append(path)
+
+
+class _Hook:
+    """The process's one audit hook; silent while nobody listens."""
+
+    def __init__(self) -> None:
+        self.listener: Children | None = None
+        self.installed = False
+        self._busy = threading.local()
+
+    def __call__(self, event: str, arguments: tuple[object, ...]) -> None:
+        # Every audit event of the process comes by here (imports, attribute look-ups): the first line decides.
+        listener = self.listener
+        if listener is None or (event != "subprocess.Popen" and event != "open" and event != "os.system"):  # noqa: PLR1714
+            return
+        if getattr(self._busy, "here", False):
+            return
+        self._busy.here = True
+        try:
+            if event == "open":
+                _note_open(listener, arguments)
+            elif event == "os.system":
+                _note_child(listener, arguments[0], None, None)
+            else:
+                _note_child(listener, arguments[1], arguments[2], arguments[3])
+        except Exception:  # noqa: BLE001, S110  # an exception here would keep the test's own process from starting
+            pass
+        finally:
+            self._busy.here = False
+
+
+def _note_open(listener: Children, arguments: tuple[object, ...]) -> None:
+    path, mode = arguments[0], arguments[1]
+    if isinstance(path, (str, os.PathLike)) and isinstance(mode, str) and ("w" in mode or "a" in mode):
+        opened = Path(os.path.abspath(path))  # noqa: PTH100  # no resolve: the name the user chose is the one shown
+        if opened.suffix.lower() not in _NO_LOG:
+            listener.add_opened(opened)
+
+
+def _note_child(listener: Children, arguments: object, folder: object, environment: object) -> None:
+    if isinstance(arguments, (str, bytes, os.PathLike)):
+        words: tuple[str, ...] = (os.fsdecode(arguments),)
+    elif isinstance(arguments, (list, tuple)):
+        words = tuple(os.fsdecode(word) for word in arguments)
+    else:
+        words = ()
+    inherited: Mapping[object, object] = os.environ if environment is None else environment  # type: ignore[assignment]
+    watched = {name: str(inherited[name]) for name in _WATCHED_ENVIRONMENT if name in inherited}
+    listener.add(
+        Child(
+            arguments=words,
+            folder=Path(os.path.abspath(os.fsdecode(folder) if folder else ".")),  # type: ignore[arg-type]  # noqa: PTH100
+            environment=watched,
+            started=time.time(),
+        )
+    )
+
+
+_hook = _Hook()
+
+
+def listen(children: Children | None) -> None:
+    """Lets a test's notes take what happens from now on; None ends that."""
+    if not _hook.installed and children is not None:
+        sys.addaudithook(_hook)
+        _hook.installed = True
+    _hook.listener = children

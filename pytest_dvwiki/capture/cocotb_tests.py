@@ -1,0 +1,173 @@
+"""Joins what a results file and a log have of each cocotb test."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict, deque
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.capture.frames import last_trace
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from pytest_dvwiki.capture.regression import Block
+    from pytest_dvwiki.capture.results import Case
+    from pytest_dvwiki.model import Outcome
+
+    Pair = tuple[Case | None, Block | None]
+
+_SIMULATION_ENDED = "SimFailure"
+"""What cocotb gives to the test that was running when the simulation ended, and to all that had no turn."""
+_STOPPED_BY_LIMIT = "RegressionTerminated"
+"""What cocotb gives to the tests after the last one that COCOTB_MAX_FAILURES allows to fail."""
+_OLD_MESSAGE = re.compile(r"Test failed with (?:COCOTB_)?RANDOM_SEED=\d+$")
+"""What cocotb 1.9 writes in place of the error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CocotbTest:
+    """One cocotb test of one run of a simulator."""
+
+    name: str
+    """Its name under the pytest item: with the module only where there are several, never that of another test."""
+    bare: str
+    """Its name as cocotb has it, without the module."""
+    module: str
+    outcome: Outcome
+    exception: str | None = None
+    message: str = ""
+    case: Case | None = None
+    block: Block | None = None
+    started: bool = True
+    """False where the simulation ended before its turn."""
+    in_flight: bool = False
+    """Whether the simulation ended while it was running."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether it failed, in whatever way."""
+        return self.outcome in {"failed", "error"}
+
+    @property
+    def time(self) -> str | None:
+        """Simulation time at its end: '70.001 ns'."""
+        case = self.case
+        if case is not None and case.sim_time_stop and _nonzero(case.sim_time_stop):
+            return f"{_plain(case.sim_time_stop)} {case.sim_time_unit}"
+        return self.block.time if self.block is not None and self.started else None
+
+    @property
+    def entry(self) -> str:
+        """Its entry in the results file: `Type: message`, then the traceback; empty where the file says nothing."""
+        case = self.case
+        if case is None:
+            return ""
+        message = "" if _OLD_MESSAGE.match(case.message) else case.message
+        first = ": ".join(part for part in (case.type or "", message) if part)
+        return "\n".join(part for part in (first, case.text.strip("\n")) if part)
+
+
+def join_tests(
+    cases: Sequence[Case] | None, blocks: Sequence[Block], *, modules: Collection[str], root: Path
+) -> list[CocotbTest]:
+    """The tests of a simulation.
+
+    Args:
+        cases: The tests of the results file; None where there is none, then the log decides.
+        blocks: The tests of the log.
+        modules: The test modules, where known.
+        root: The folder that paths are shown relative to.
+    """
+    pairs = list(_matched(cases, blocks)) if cases is not None else [(None, block) for block in blocks]
+    several = len(set(modules) or {_module(*pair) for pair in pairs} - {""}) > 1
+    taken: set[str] = set()
+    return _with_turns([_test(*pair, several=several, taken=taken, root=root) for pair in pairs])
+
+
+def _matched(cases: Iterable[Case], blocks: Iterable[Block]) -> Iterator[Pair]:
+    """Gives each case the next block of its name."""
+    waiting: dict[str, deque[Block]] = defaultdict(deque)
+    for block in blocks:
+        waiting[block.name].append(block)
+    for case in cases:
+        found = waiting.get(case.fullname) or waiting.get(case.name)
+        yield case, found.popleft() if found else None
+
+
+def _test(case: Case | None, block: Block | None, *, several: bool, taken: set[str], root: Path) -> CocotbTest:
+    module, bare = _module(case, block), _bare(case, block)
+    texts = [case.text if case is not None else "", block.traceback if block is not None else ""]
+    trace = next((found for text in texts if text and (found := last_trace(text, root))), None)
+    told = case.message if case is not None and not _OLD_MESSAGE.match(case.message) else ""
+    test = CocotbTest(
+        name=_unique(f"{module}.{bare}" if several and module else bare, taken),
+        bare=bare,
+        module=module,
+        outcome=case.status if case is not None else _judged(block),
+        case=case,
+        block=block,
+        in_flight=case is None and block is not None and block.judgement is None,
+    )
+    if not test.failed:
+        return test
+    exception = (case.type if case is not None else None) or (trace.exception if trace is not None else None)
+    note = block.note if block is not None else ""
+    return replace(test, exception=exception, message=told or (trace.message if trace is not None else "") or note)
+
+
+def _with_turns(tests: list[CocotbTest]) -> list[CocotbTest]:
+    """Tells the test during which the simulation ended from those that had no turn: cocotb marks all of them alike."""
+    ended = [test for test in tests if test.failed and test.exception == _SIMULATION_ENDED]
+    began = (
+        [test for test in ended if test.block is not None and test.block.began]
+        or [test for test in ended if test.case is not None and _nonzero(test.case.sim_time_stop)]
+        or ended[:1]
+    )
+    running = {test.name for test in began[:1]}
+    marked = {test.name for test in ended} | {test.name for test in tests if test.exception == _STOPPED_BY_LIMIT}
+    return [
+        replace(test, started=test.name in running, in_flight=test.name in running) if test.name in marked else test
+        for test in tests
+    ]
+
+
+def _judged(block: Block | None) -> Outcome:
+    return "failed" if block is None or block.judgement is None else block.judgement
+
+
+def _module(case: Case | None, block: Block | None) -> str:
+    if case is not None:
+        return case.classname
+    # The values of a parametrised test may hold dots: `mod.test/x=1.5`.
+    return block.name.partition("/")[0].rpartition(".")[0] if block is not None else ""
+
+
+def _bare(case: Case | None, block: Block | None) -> str:
+    if case is not None:
+        return case.name
+    return block.name[len(_module(None, block)) :].removeprefix(".") if block is not None else ""
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    """The name, with a number where another test has it: one nodeid must not stand for two tests."""
+    unique, number = name, 2
+    while unique in taken:
+        unique, number = f"{name}#{number}", number + 1
+    taken.add(unique)
+    return unique
+
+
+def _nonzero(value: str | None) -> bool:
+    try:
+        return value is not None and float(value) > 0
+    except ValueError:
+        return False
+
+
+def _plain(value: str) -> str:
+    """A number without needless zeros, nor the noise of binary fractions."""
+    text = f"{float(value):.6f}"
+    return text.rstrip("0").rstrip(".")

@@ -1,0 +1,102 @@
+"""How the processes of a simulation ended, and the sentence that tells it."""
+
+from __future__ import annotations
+
+import re
+import signal
+from dataclasses import dataclass
+
+_STATUS = re.compile(r"(?:return code: |terminated with error |returned non-zero exit status )(-?\d{1,10})")
+_TIMEOUT = re.compile(r"Timeout \(>[\d.]+s\) from pytest-timeout")
+_BUILD_CALL = re.compile(r"^>.*\bbuild\(", re.MULTILINE)
+_TEST_CALL = re.compile(r"^>.*\b(?:test|run)\(", re.MULTILINE)
+_SHELL_SIGNALS = 128
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a simulation, or the build before it, ended, as far as the caller could see."""
+
+    status: int | None = None
+    """Exit status; None where unknown."""
+    signal: int | None = None
+    timeout: str | None = None
+    """The words of pytest-timeout."""
+    cut_short: bool = False
+    building: bool | None = None
+    """Whether it was the build that failed; None where the report does not tell."""
+
+    @property
+    def abnormal(self) -> bool:
+        """Whether something other than the simulation ended it."""
+        return self.cut_short or self.timeout is not None or self.signal is not None
+
+    @property
+    def bad_status(self) -> bool:
+        """Whether the exit status alone says that something was wrong."""
+        return self.status is not None and self.status != 0
+
+
+def read_ending(*, status: int | None, error: str, longrepr: str, cut_short: bool) -> Ending:
+    """Reads the ending from an exit status and from the exception and report of the item."""
+    if status is None and (found := _STATUS.search(error) or _STATUS.search(longrepr)):
+        status = int(found[1])
+    timeout = _TIMEOUT.search(error) or _TIMEOUT.search(longrepr)
+    return Ending(
+        status=status,
+        signal=_signal(status),
+        timeout=timeout[0] if timeout else None,
+        cut_short=cut_short,
+        building=_building(longrepr),
+    )
+
+
+def sentence(
+    ending: Ending, *, simulator: str | None, test: str | None, time: str | None, finished: bool
+) -> str | None:
+    """Tells what ended a simulation from outside, or None where nothing did.
+
+    Args:
+        ending: What is known of it.
+        simulator: Its short name.
+        test: The test that was running.
+        time: The last simulation time.
+        finished: Whether all tests had ended.
+    """
+    where = " after its last test" if finished else place(test, time)
+    name = f"simulator {simulator}" if simulator else "the simulator"
+    if ending.cut_short:
+        return f"run was killed{where}"
+    if ending.timeout is not None:
+        return f"{ending.timeout}{where}"
+    if ending.signal is not None:
+        return f"{name} was killed by signal {ending.signal} ({_signal_name(ending.signal)}){where}"
+    if ending.bad_status:
+        return f"{'' if finished else 'no results: '}{name} ended with status {ending.status}{where}"
+    return None
+
+
+def place(test: str | None, time: str | None) -> str:
+    """' while running TEST at TIME', as far as known."""
+    return (f" while running {test}" if test else "") + (f" at {time}" if time else "")
+
+
+def _signal(status: int | None) -> int | None:
+    """The signal of a status: negative from a child, above 128 from a shell between."""
+    if status is None:
+        return None
+    number = -status if status < 0 else status - _SHELL_SIGNALS
+    return number if _signal_name(number) != "unknown" else None
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "unknown"
+
+
+def _building(longrepr: str) -> bool | None:
+    if _BUILD_CALL.search(longrepr):
+        return True
+    return False if _TEST_CALL.search(longrepr) else None

@@ -1,0 +1,239 @@
+r"""What a run knows before it is archived, on disk the moment it is known.
+
+`.agent/journal/{task_id}/` holds one file for each process that runs tests, a JSON object a line, each written by one
+append: `start`, `begin` (an item starts a child: where its output and its files go), `end`, `failure`. The process
+holds a lock on its file while it lives, so that the next run tells a killed one from one that is still running.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_dvwiki.model import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+MAIN = "main"
+_SUFFIX = ".jsonl"
+_OTHER_HOST_SILENCE = 3600.0
+"""Seconds without a write after which another machine's journal is left behind: locks do not always cross NFS."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """An item that had started a child."""
+
+    nodeid: str
+    spool: tuple[str, ...]
+    """Absolute paths of the files that hold what its children printed; empty where nothing was kept."""
+    folder: str
+    """Absolute path of the folder in which the first child was started."""
+    environment: dict[str, str]
+    program: str
+    time: float
+    """Seconds since the epoch."""
+    opened: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Orphan:
+    """What a killed run left behind."""
+
+    folder: Path
+    task_id: str
+    started: float
+    ended: float
+    """Time of the last write, seconds since the epoch."""
+    failures: tuple[Failure, ...]
+    running: tuple[Begin, ...]
+
+
+class Journal:
+    """The file of one process.
+
+    Args:
+        folder: Folder of the run.
+        process: `main`, or the name of the xdist worker.
+
+    Raises:
+        OSError: it cannot be written there.
+    """
+
+    def __init__(self, folder: Path, process: str = MAIN) -> None:
+        self.folder = folder
+        self.process = process
+        folder.mkdir(parents=True, exist_ok=True)
+        self._file = os.open(folder / f"{process}{_SUFFIX}", os.O_CREAT | os.O_APPEND | os.O_RDWR | os.O_CLOEXEC, 0o644)
+        _try_lock(self._file)
+        self._append(event="start", time=time.time(), pid=os.getpid(), host=socket.gethostname())
+
+    def _append(self, **event: object) -> None:
+        line = json.dumps(event, ensure_ascii=True, separators=(",", ":"))
+        os.write(self._file, f"{line}\n".encode("ascii"))
+
+    @property
+    def spool(self) -> Path:
+        """Where the process keeps what its children print, without suffix."""
+        return self.folder / self.process
+
+    def begin(self, begin: Begin) -> None:
+        """Notes that an item starts a child."""
+        self._append(event="begin", **asdict(begin))
+
+    def end(self, nodeid: str) -> None:
+        """Notes that what an item left behind was read."""
+        self._append(event="end", nodeid=nodeid)
+
+    def failure(self, failure: Failure) -> None:
+        """Notes a failure."""
+        self._append(event="failure", failure=asdict(failure))
+
+    def close(self) -> None:
+        """Lets go of the file; it stays."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def remove(self) -> None:
+        """Removes the run's folder, once all of it is archived."""
+        self.close()
+        remove(self.folder)
+
+
+def open_journal(places: Sequence[Path], task_id: str, process: str = MAIN) -> Journal:
+    """Opens a journal in the first place that can be written, at last in the temporary folder.
+
+    Args:
+        places: Folders of journals, the best first.
+        task_id: The run.
+        process: `main`, or the name of the xdist worker.
+
+    Raises:
+        OSError: not even the temporary folder can be written.
+    """
+    for place in places:
+        with suppress(OSError):
+            return Journal(place / task_id, process)
+    return Journal(temporary_place() / task_id, process)
+
+
+def temporary_place() -> Path:
+    """The folder of journals in the temporary folder, one for each user."""
+    return Path(tempfile.gettempdir()) / f"dvwiki-{Path.home().name}"
+
+
+def remove(folder: Path) -> None:
+    """Removes a run's folder, and the folder of journals with it where it was the last."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def find_orphans(place: Path, *, except_for: str) -> Iterator[Orphan]:
+    """Finds the runs in a folder of journals whose processes are gone.
+
+    Each is held locked while the caller works on it, so that two runs do not take over the same one.
+
+    Args:
+        place: The folder of journals.
+        except_for: The present run's task_id.
+    """
+    try:
+        folders = sorted(entry for entry in place.iterdir() if entry.is_dir() and entry.name != except_for)
+    except OSError:
+        return
+    for folder in folders:
+        files = sorted(folder.glob(f"*{_SUFFIX}"))
+        if not files:
+            continue
+        held: list[int] = []
+        try:
+            if all(_is_left_behind(path, held) for path in files):
+                yield _read(folder, files)
+        except OSError:
+            continue
+        finally:
+            for descriptor in held:
+                os.close(descriptor)
+
+
+def _is_left_behind(path: Path, held: list[int]) -> bool:
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    held.append(descriptor)
+    if not _try_lock(descriptor):
+        return False
+    start = next(_events(path), {})
+    if start.get("host") == socket.gethostname():
+        return True
+    return time.time() - path.stat().st_mtime > _OTHER_HOST_SILENCE
+
+
+def _try_lock(descriptor: int) -> bool:
+    """Takes the lock of an open file; record locks, since a forked child does not inherit them."""
+    try:
+        if sys.platform == "win32":
+            os.lseek(descriptor, 1 << 30, os.SEEK_SET)  # far beyond the text, which stays readable for others
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _events(path: Path) -> Iterator[dict[str, Any]]:
+    """Reads a journal's lines; one that was cut off by a kill or a full disk is passed over."""
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            try:
+                event = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(event, dict):
+                yield event
+
+
+def _read(folder: Path, files: Sequence[Path]) -> Orphan:
+    import msgspec  # noqa: PLC0415  # only a takeover needs it
+
+    failures: list[Failure] = []
+    running: dict[str, Begin] = {}
+    started = float("inf")
+    for path in files:
+        for event in _events(path):
+            try:
+                match event.pop("event", None):
+                    case "start":
+                        started = min(started, float(event["time"]))
+                    case "begin":
+                        begin = msgspec.convert(event, Begin)
+                        running[begin.nodeid] = begin
+                    case "end":
+                        running.pop(str(event["nodeid"]), None)
+                    case "failure":
+                        failures.append(msgspec.convert(event["failure"], Failure))
+            except (KeyError, TypeError, ValueError):
+                continue
+    ended = max(path.stat().st_mtime for path in (*files, *folder.iterdir()))
+    return Orphan(
+        folder=folder,
+        task_id=folder.name,
+        started=min(started, ended),
+        ended=ended,
+        failures=tuple(failures),
+        running=tuple(running.values()),
+    )

@@ -1,0 +1,210 @@
+"""Log texts of any size: decoded, normalised, line by line numbered, in pieces of about a megabyte."""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.redact import strip_escapes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pytest_dvwiki.model import Source
+
+_CHUNK = 1 << 20
+_LINE_LIMIT = 1 << 16
+_LINE_END_KEPT = 4096
+_KEY_LINES = 200
+
+# cocotb-test passes the simulator's lines through a logger of its own.
+_COCOTB_TEST = re.compile(r"^(?:INFO|ERROR) +cocotb:simulator\.py:\d+ ", re.MULTILINE)
+_UNBOUNDED_ESCAPE = re.compile(r"\x1b[\]PX^_]")
+_KEY_BEGIN = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
+_KEY_END = "-----END "
+_MASK = "[redacted]"
+_UTF8_INNER = bytes(range(0x80, 0xC0))
+_UTF8_LEADING = bytes(range(0xC0, 0x100))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogText:
+    """One text that a run left behind: in memory, or (a part of) a file."""
+
+    source: Source
+    text: str = ""
+    path: Path | None = None
+    """A file to read instead of `text`."""
+    start: int = 0
+    end: int | None = None
+    """The part of the file, in bytes; until its end where None."""
+    lasting: bool = True
+    """Whether the file stays where it is, so that a page may refer to it (a spool does not)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some whole lines of a log."""
+
+    first: int
+    """Number of the first line, from 1."""
+    text: str
+    """The lines, each with a line feed at its end."""
+
+
+class LogStream:
+    """A log to be iterated once, in chunks of whole lines.
+
+    A line feed alone ends a line, as an editor counts; carriage returns, escape codes and the prefix of cocotb-test are
+    taken out; a line beyond 64 KiB keeps its two ends; private keys are masked, since an excerpt may begin inside one.
+    """
+
+    def __init__(self, log: LogText) -> None:
+        self._log = log
+        self._hash = hashlib.sha256()
+        self._complete = False
+        self._key_lines = 0
+
+    @property
+    def sha256(self) -> str | None:
+        """Hash of the file's bytes, once all of a whole file has been iterated."""
+        whole = self._log.path is not None and self._log.start == 0 and self._log.end is None
+        return self._hash.hexdigest() if whole and self._complete else None
+
+    def __iter__(self) -> Iterator[Chunk]:
+        first = 1
+        for text in self._texts():
+            normal = self._normalised(text)
+            yield Chunk(first, normal)
+            first += normal.count("\n")
+        self._complete = True
+
+    def _texts(self) -> Iterator[str]:
+        if self._log.path is None:
+            return _pieces(self._log.text)
+        return _decoded(self._bytes(self._log.path))
+
+    def _bytes(self, path: Path) -> Iterator[bytes]:
+        position, end = self._log.start, self._log.end
+        with path.open("rb") as stream:
+            stream.seek(position)
+            while data := stream.read(_CHUNK if end is None else min(_CHUNK, end - position)):
+                position += len(data)
+                self._hash.update(data)
+                yield data
+
+    def _normalised(self, text: str) -> str:
+        if "\r" in text:
+            text = re.sub(r"\r+\n", "\n", text).replace("\r", " ")
+        if "\x1b" in text or "\x9b" in text:
+            text = _without_escapes(text)
+        if "cocotb:simulator.py:" in text:
+            text = _COCOTB_TEST.sub("", text)
+        if self._key_lines or "PRIVATE KEY-----" in text:
+            text = "\n".join(self._without_keys(text.split("\n")))
+        return text
+
+    def _without_keys(self, lines: list[str]) -> Iterator[str]:
+        for line in lines[:-1]:
+            if _KEY_BEGIN.search(line):
+                self._key_lines = _KEY_LINES
+            inside = self._key_lines > 0
+            if inside:
+                self._key_lines = 0 if _KEY_END in line else self._key_lines - 1
+            yield _MASK if inside else line
+        yield lines[-1]
+
+
+def open_log(path: Path) -> LogStream:
+    """A stream of all of a log file."""
+    return LogStream(LogText(source="log", path=path))
+
+
+def _without_escapes(text: str) -> str:
+    """Takes escape sequences out; none of them may swallow the end of its line."""
+    if _UNBOUNDED_ESCAPE.search(text):
+        return "\n".join(map(strip_escapes, text.split("\n")))
+    return strip_escapes(text)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Cuts a text into pieces of whole lines."""
+    position = 0
+    while position < len(text):
+        end = text.rfind("\n", position, position + _CHUNK) + 1
+        if not end:
+            end = text.find("\n", position) + 1 or len(text)
+        piece = text[position:end]
+        yield (
+            (piece if piece.endswith("\n") else piece + "\n")
+            if len(piece) <= _CHUNK
+            else (_two_ends(piece.rstrip("\n")) + "\n")
+        )
+        position = end
+
+
+def _two_ends(line: str) -> str:
+    return f"{line[:_LINE_END_KEPT]} … {line[-_LINE_END_KEPT:]}"
+
+
+def _decoded(chunks: Iterator[bytes]) -> Iterator[str]:
+    """Decodes a file: UTF-16 where a mark says so, else UTF-8, and Latin-1 for a line that is not."""
+    head = next(chunks, b"")
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        yield from _decoded_utf16(head, chunks)
+        return
+    carry = head.removeprefix(codecs.BOM_UTF8)
+    while True:
+        end = carry.rfind(b"\n") + 1
+        if end:
+            yield _decode(carry[:end])
+            carry = carry[end:]
+        if len(carry) > _LINE_LIMIT:
+            carry = _two_byte_ends(carry)
+        data = next(chunks, b"")
+        if not data:
+            break
+        carry += data
+    if carry:
+        yield _decode(carry) + "\n"
+
+
+def _decoded_utf16(head: bytes, chunks: Iterator[bytes]) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder("utf-16")("replace")
+    carry = decoder.decode(head)
+    for data in chunks:
+        end = carry.rfind("\n") + 1
+        if end:
+            yield carry[:end]
+            carry = carry[end:]
+        if len(carry) > _LINE_LIMIT:
+            carry = _two_ends(carry)
+        carry += decoder.decode(data)
+    carry += decoder.decode(b"", final=True)
+    if carry:
+        yield carry if carry.endswith("\n") else carry + "\n"
+
+
+def _decode(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return b"\n".join(map(_line_as_utf8, data.split(b"\n"))).decode()
+
+
+def _line_as_utf8(line: bytes) -> bytes:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return line.decode("latin-1").encode()
+    return line
+
+
+def _two_byte_ends(line: bytes) -> bytes:
+    """The two ends of a line, neither cut inside a character; more of the line may follow."""
+    head = line[:_LINE_END_KEPT].rstrip(_UTF8_INNER).rstrip(_UTF8_LEADING)
+    return head + " … ".encode() + line[-_LINE_END_KEPT:].lstrip(_UTF8_INNER)

@@ -1,0 +1,167 @@
+"""Keeps what a test's child processes print in files, while it still reaches whoever listened before.
+
+From the start of a test's first child to the end of the phase, file descriptors 1 and 2 lead to two files opened for
+appending; a thread passes on what arrives in them or, where nobody watches, it is passed on at the end of the phase.
+A pipe would do without the files, but it breaks a child that outlives pytest, and leaves nothing behind after a kill.
+Under pytest's own capture the files are what remains of a test whose process was killed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Place = tuple[int, int]
+"""Device and inode of what a file descriptor leads to."""
+
+_CHUNK = 1 << 18
+_PERIOD = 0.05
+
+
+def place_of(descriptor: int) -> Place | None:
+    """What a file descriptor leads to; None where it is closed."""
+    try:
+        status = os.fstat(descriptor)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+class _Stream:
+    """One file descriptor that leads to a file for a while."""
+
+    def __init__(self, descriptor: int, path: Path) -> None:
+        self._descriptor = descriptor
+        self._file = os.open(path, os.O_CREAT | os.O_APPEND | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        self._place = place_of(self._file)
+        self._saved: int | None = None
+        self._passed = 0
+        self._lost = False
+
+    def attach(self) -> None:
+        self._saved = os.dup(self._descriptor)
+        os.dup2(self._file, self._descriptor)
+
+    def detach(self) -> None:
+        """Gives the descriptor back, unless somebody else has taken it meanwhile."""
+        if self._saved is None:
+            return
+        if place_of(self._descriptor) == self._place:
+            os.dup2(self._saved, self._descriptor)
+        self.forward()
+        os.close(self._saved)
+        self._saved = None
+
+    def forward(self) -> None:
+        """Passes on what arrived since the last call."""
+        target = self._descriptor if self._saved is None else self._saved
+        while chunk := os.pread(self._file, _CHUNK, self._passed):
+            self._passed += len(chunk)
+            self._write(target, memoryview(chunk))
+
+    def _write(self, target: int, data: memoryview) -> None:
+        while data and not self._lost:
+            try:
+                data = data[os.write(target, data) :]
+            except BlockingIOError:
+                threading.Event().wait(_PERIOD)
+            except OSError:
+                # The listener left (`pytest -s | head`): the run goes on, as it would have without the file between.
+                self._lost = True
+
+    def clear(self) -> None:
+        """Empties the file; a child that still writes goes on at its new end."""
+        self.forward()
+        os.ftruncate(self._file, 0)
+        self._passed = 0
+
+    def close(self) -> None:
+        self.detach()
+        self.forward()
+        os.close(self._file)
+
+
+class Spool:
+    """Two files that keep what arrives at file descriptors 1 and 2 while a test's children run.
+
+    One for each process that runs tests; it holds the output of one test at a time.
+
+    Args:
+        base: Path of the files, without their suffixes `.out` and `.err`.
+        live: Whether somebody watches the output as it comes.
+
+    Raises:
+        OSError: the files cannot be made.
+    """
+
+    def __init__(self, base: Path, *, live: bool) -> None:
+        self.paths = (base.with_name(f"{base.name}.out"), base.with_name(f"{base.name}.err"))
+        self._streams = (_Stream(1, self.paths[0]), _Stream(2, self.paths[1]))
+        self._attached = False
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+        self._thread: threading.Thread | None = None
+        if live:
+            self._thread = threading.Thread(target=self._run, name="dvwiki-spool", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        while not self._closed.wait(_PERIOD):
+            self.forward()
+
+    @property
+    def attached(self) -> bool:
+        """Whether the descriptors lead to the files now."""
+        return self._attached
+
+    def attach(self) -> None:
+        """Leads the descriptors to the files."""
+        if not self._attached:
+            _flush()
+            with self._lock:
+                for stream in self._streams:
+                    stream.attach()
+            self._attached = True
+
+    def detach(self) -> None:
+        """Gives the descriptors back and passes on what has not been yet."""
+        if self._attached:
+            _flush()
+            with self._lock:
+                for stream in self._streams:
+                    stream.detach()
+            self._attached = False
+
+    def forward(self) -> None:
+        """Passes on what arrived since the last call, from a child that outlived its test too."""
+        with self._lock:
+            for stream in self._streams:
+                stream.forward()
+
+    def clear(self) -> None:
+        """Empties the files for the next test."""
+        with self._lock:
+            for stream in self._streams:
+                stream.clear()
+
+    def close(self) -> None:
+        """Ends it; the files stay."""
+        self.detach()
+        self._closed.set()
+        if self._thread is not None:
+            self._thread.join()
+        for stream in self._streams:
+            stream.close()
+
+
+def _flush() -> None:
+    """Writes out what Python still holds for either descriptor, so that nothing lands on the wrong side."""
+    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()  # type: ignore[union-attr]  # None where there is no terminal at all

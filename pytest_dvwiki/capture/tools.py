@@ -1,0 +1,88 @@
+"""Which programs are tools of hardware design, and how cocotb is told what to run."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pytest_dvwiki.capture.children import Child
+
+_PROGRAMS = {
+    "vvp": "icarus",
+    "iverilog": "icarus",
+    "ghdl": "ghdl",
+    "nvc": "nvc",
+    "verilator": "verilator",
+    "verilator_bin": "verilator",
+    "vcs": "vcs",
+    "simv": "vcs",
+    "xrun": "xcelium",
+    "xmsim": "xcelium",
+    "xmvlog": "xcelium",
+    "xmelab": "xcelium",
+    "irun": "incisive",
+    "vsim": "questa",
+    "vlog": "questa",
+    "vopt": "questa",
+    "qrun": "questa",
+    "vsimsa": "riviera",
+    "xsim": "xsim",
+    "xelab": "xsim",
+    "xvlog": "xsim",
+}
+_TOOLS = frozenset(_PROGRAMS) | frozenset(
+    {
+        "cmake",
+        "gmake",
+        "make",
+        "ncsim",
+        "ncvlog",
+        "riviera",
+        "vcom",
+        "vivado",
+        "vlib",
+        "vmap",
+        "vrun",
+        "xmvhdl",
+        "xvhdl",
+    }
+)
+_RESULTS = "COCOTB_RESULTS_FILE"
+
+
+def is_simulation(child: Child) -> bool:
+    """Whether a child runs cocotb tests; their modules stand in the environment of every simulation, of no compiler."""
+    return _RESULTS in child.environment or bool(modules(child.environment))
+
+
+def is_tool(child: Child) -> bool:
+    """Whether a child is a simulator, a compiler of HDL, or what drives one."""
+    # Verilator is started through perl: its own name is the second word.
+    words = (child.program, *(os.path.basename(word) for word in child.arguments[1:2]))  # noqa: PTH119
+    return any(word.removesuffix(".exe") in _TOOLS for word in words)
+
+
+def simulator_name(program: str) -> str | None:
+    """The simulator that a program belongs to."""
+    return _PROGRAMS.get(program.removesuffix(".exe"))
+
+
+def results_file(child: Child) -> Path | None:
+    """The results file that a simulation was told to write."""
+    name = child.environment.get(_RESULTS)
+    return child.folder / name if name else None
+
+
+def modules(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The test modules, of cocotb 2.x or 1.9."""
+    names = environment.get("COCOTB_TEST_MODULES") or environment.get("MODULE") or ""
+    return tuple(name.strip() for name in names.split(",") if name.strip())
+
+
+def seed(environment: Mapping[str, str]) -> str | None:
+    """The seed that was asked for."""
+    return environment.get("COCOTB_RANDOM_SEED") or environment.get("RANDOM_SEED") or None

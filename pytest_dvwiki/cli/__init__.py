@@ -1,0 +1,59 @@
+"""The `dvwiki` command; one module per sub-command, imported when it is called.
+
+Such a module has `add_arguments(parser)` and `run(args)`, which returns the exit status. A mistake of the user's is
+raised as `UsageError` and printed as one line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COMMANDS = {
+    "build": "make all derived content of the wiki again from records and pages",
+    "classify": "name the failure in a log",
+    "context": "print what the wiki knows, for a prompt",
+    "init": "make the wiki's folders and files",
+}
+EXIT_USAGE = 2
+
+
+class UsageError(Exception):
+    """Something that the caller has to put right; its text names what, where and the remedy."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one sub-command.
+
+    Returns:
+        Its exit status; 2 for a mistake in the call.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    parser = argparse.ArgumentParser(prog="dvwiki", description="The failure memory of a hardware regression.")
+    parser.add_argument("--version", action="version", version=f"dvwiki {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    asked = next((word for word in arguments if not word.startswith("-")), None)
+    for name, summary in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        if name == asked:
+            module = importlib.import_module(f"{__name__}.{name}")
+            module.add_arguments(command)
+            command.set_defaults(run=module.run)
+    args = parser.parse_args(arguments)
+    try:
+        return int(args.run(args))
+    except UsageError as error:
+        print(f"dvwiki {args.command}: {error}", file=sys.stderr)
+        return EXIT_USAGE
+    except BrokenPipeError:
+        # The reader left (`dvwiki … | head`): nothing more can be said to it, at exit neither.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0

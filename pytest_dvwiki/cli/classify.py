@@ -1,0 +1,144 @@
+"""`dvwiki classify`: names the failure in a log, with the line, the pattern and the reasons."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_dvwiki.cli import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from pytest_dvwiki.model import Verdict
+    from pytest_dvwiki.triage.classify import Classifier
+
+WIDTH = 80
+_INDENT = "  "
+_LABELS = 9
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    parser.add_argument("files", nargs="*", metavar="FILE", help="a log; - reads standard input")
+    parser.add_argument(
+        "--jsonl",
+        metavar="FILE",
+        help="read one JSON object a line with id and text (- reads standard input) and write one answer a line",
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="how answers are printed")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show runners-up and the lines round the cause")
+    parser.add_argument(
+        "--patterns", metavar="PATH", action="append", default=[], help="more patterns: a YAML file or a folder of them"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints an answer for each text."""
+    if bool(args.files) == bool(args.jsonl):
+        raise UsageError("give either files or --jsonl FILE; a single - reads standard input")
+    classifier = _classifier([Path(path) for path in args.patterns])
+    if args.jsonl:
+        for answer in _answers(_read(args.jsonl), args.jsonl, classifier):
+            sys.stdout.write(json.dumps(answer) + "\n")
+        return 0
+    named = [(name, classifier.classify_text(_read(name), path=name)) for name in args.files]
+    if args.format == "json":
+        print(json.dumps([{"file": name, **_details(verdict)} for name, verdict in named], indent=2))
+    else:
+        print("\n\n".join(_paragraph(name, verdict, verbose=args.verbose) for name, verdict in named))
+    return 0
+
+
+def _classifier(patterns: list[Path]) -> Classifier:
+    # Imported here: `dvwiki --help` needs neither registry nor matcher.
+    from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415
+    from pytest_dvwiki.patterns.schema import PatternError  # noqa: PLC0415
+    from pytest_dvwiki.triage.classify import Classifier  # noqa: PLC0415
+
+    try:
+        return Classifier(load_registry(patterns))
+    except PatternError as error:
+        raise UsageError(str(error)) from error
+
+
+def _read(name: str) -> str:
+    """The text of a file or of standard input; bytes that are no UTF-8 are replaced, since a log may hold any."""
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        raise UsageError(f"{name}: cannot be read: {error.strerror}") from error
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace")
+    return data.decode("utf-8-sig", "replace")
+
+
+def _answers(text: str, name: str, classifier: Classifier) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+            identity, body = record["id"], record["text"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise UsageError(f"{name}: line {number}: give a JSON object with id and text ({error})") from error
+        if not isinstance(body, str):
+            raise UsageError(f"{name}: line {number}: text has to be a string")
+        yield {"id": identity, **_details(classifier.classify_text(body))}
+
+
+def _details(verdict: Verdict | None) -> dict[str, Any]:
+    if verdict is None:
+        return dict.fromkeys(("error_class", "failure_subtype", "fingerprint", "primary")) | {"is_failure": False}
+    return {
+        "is_failure": True,
+        "error_class": verdict.error_class,
+        "failure_subtype": verdict.failure_subtype,
+        "fingerprint": verdict.fingerprint,
+        "primary": verdict.primary,
+        "line": verdict.line,
+        "pattern": verdict.pattern,
+        "rule": verdict.rule,
+        "origin": {
+            "type": verdict.origin.type,
+            "confidence": verdict.origin.confidence,
+            "reasons": list(verdict.origin.reasons),
+        },
+        "fix": verdict.fix,
+        "runners_up": [
+            {"pattern": other.pattern, "line": other.line, "text": other.text} for other in verdict.runners_up
+        ],
+    }
+
+
+def _paragraph(name: str, verdict: Verdict | None, *, verbose: bool) -> str:
+    if verdict is None:
+        return f"{name}: no failure found"
+    origin = verdict.origin
+    rows = [
+        ("line", f"{verdict.line}: {verdict.primary}"),
+        ("pattern", f"{verdict.pattern}: {verdict.rule}"),
+        ("origin", f"{origin.type}, {origin.confidence:.0%}: {'; '.join(origin.reasons)}"),
+        ("fix", verdict.fix or "none known"),
+        ("id", verdict.fingerprint),
+    ]
+    if verbose:
+        rows += [
+            ("also", f"{other.line}: {other.text} ({other.pattern})") for other in verdict.runners_up
+        ]
+    lines = [f"{name}: {verdict.error_class} / {verdict.failure_subtype}"]
+    for label, text in rows:
+        lines += textwrap.wrap(
+            text,
+            WIDTH,
+            initial_indent=f"{_INDENT}{label:{_LABELS}}",
+            subsequent_indent=_INDENT + " " * _LABELS,
+            break_on_hyphens=False,
+        )
+    if verbose and verdict.excerpt:
+        lines += ["", *(f"{_INDENT}| {line}" for line in verdict.excerpt.split("\n"))]
+    return "\n".join(lines)

@@ -1,0 +1,29 @@
+"""`dvwiki init`: makes the wiki's folders and files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.cli.place import add_place, layout_of, writing
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's arguments."""
+    add_place(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Makes what is missing and leaves the rest."""
+    from pytest_dvwiki.wiki.build import init  # noqa: PLC0415 (YAML and the caches load with it)
+
+    layout = layout_of(args)
+    with writing():
+        made = init(layout)
+    for path in made:
+        print(f"made {layout.agent / path}")
+    if not made:
+        print(f"{layout.wiki} is complete; nothing to do")
+    return 0

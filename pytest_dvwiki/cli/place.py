@@ -1,0 +1,59 @@
+"""Where a command works: the options `--root` and `--wiki-dir`, and errors of writing as one line."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.cli import UsageError
+from pytest_dvwiki.settings import Layout
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+_WIKI = ".agent/wiki"
+
+
+def add_place(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that say where the wiki stands."""
+    parser.add_argument(
+        "--root",
+        type=Path,
+        metavar="DIR",
+        help="the project; default: the nearest parent with .agent, else the git top, else the current folder",
+    )
+    parser.add_argument(
+        "--wiki-dir", type=Path, metavar="DIR", help=f"the wiki, relative to the root (default {_WIKI})"
+    )
+
+
+def layout_of(args: argparse.Namespace) -> Layout:
+    """The places that the options name.
+
+    Raises:
+        UsageError: The root is no folder.
+    """
+    from pytest_dvwiki.wiki.root import find_root  # noqa: PLC0415
+
+    root = args.root.resolve() if args.root else find_root(Path.cwd())
+    if not root.is_dir():
+        raise UsageError(f"--root {args.root}: no such folder")
+    wiki = root / (args.wiki_dir or _WIKI)
+    return Layout(root=root, wiki=wiki.absolute())
+
+
+@contextlib.contextmanager
+def writing() -> Iterator[None]:
+    """Tells a failure of writing as a mistake that the caller can put right.
+
+    Raises:
+        UsageError: The wiki could not be written.
+    """
+    from pytest_dvwiki.records import WikiError  # noqa: PLC0415
+
+    try:
+        yield
+    except WikiError as error:
+        raise UsageError(str(error)) from error

@@ -1,0 +1,133 @@
+"""The identity of a cause, from the text of its artefacts alone: masks and a hash."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+from pytest_dvwiki.redact import clean
+
+FINGERPRINT_VERSION = 1
+"""Counts up when the same failure would get another fingerprint; `dvwiki build --reclassify` then moves the archive."""
+
+LONGEST = 4096
+"""Characters of a line that count: half of them from its head, half from its tail."""
+DIGITS = 12
+
+_UNIT = r"(?:fs|ps|ns|us|ms|s|sec|step|steps)\b"
+_FILE = (
+    r"(?:svh?|vh?|vhdl?|vp|vams|pyc?|cpp|cc|cxx|c|hpp|h|so|dll|exe|ya?ml|json|xml|txt|mk|tcl|log|vcd|fst|fsdb|wdb|ucdb"
+    r"|prj|toml|cfg|ini|vvp)"
+)
+_INDEX = r"\[[^\]\s]{0,60}\]"
+# One pass, the first alternative that fits wins. The sign goes with its number, else one scoreboard message
+# splits by sign. No token is numbered, else one cause splits whenever two of its values happen to be equal.
+_TOKEN = re.compile(
+    rf"""
+    (?P<url>[A-Za-z][A-Za-z0-9+.-]{{1,20}}://[^\s'"<>)\]]+)
+  | (?P<uuid>\b[0-9a-fA-F]{{8}}-(?:[0-9a-fA-F]{{4}}-){{3}}[0-9a-fA-F]{{12}}\b)
+  | (?P<date>
+        \b\d{{4}}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?(?!\w)
+      | \b(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?\ )?
+        (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[ ]{{1,2}}\d{{1,2}}(?:,?\ \d\d:\d\d(?::\d\d)?)?(?:,?\ ?\d{{4}}\b)?
+      | \b\d{{1,2}}:\d\d:\d\d(?:[.,]\d+)?\b
+    )
+  | (?P<typed>\b(?:LogicArray|BinaryValue|BitVector|Logic|Bit|Range|Unsigned|Signed|Fixed)\((?:[^()]|\([^()]*\))*\))
+  | (?P<bytes>\b(?:bytearray\()?b(?:'[^']*'|"[^"]*")\)?)
+  | (?P<based>(?<![\w'])[-+]?\d*'[sS]?[bBoOdDhH]\ ?[0-9a-fA-FxXzZ?_]+)
+  | (?P<quoted_bits>\b[xXbBoO]"[^"\s]*")
+  | (?P<prefixed>(?<![\w.])[-+]?0[xXbBoO][0-9a-fA-FxXzZ_]+\b)
+  | (?P<file>(?<![\w./\\])(?:[A-Za-z]:)?[\w.@+~%$\\/-]*?(?P<base>[\w@+~%$-][\w.@+~%$-]*\.{_FILE})(?![\w/\\.]))
+  | (?P<path>(?<![\w/.])(?:~|\.{{1,2}}|[A-Za-z]:)?(?:[\\/](?:[\w.@+~%$-]|{_INDEX})+)+)
+  | (?P<hierarchy>\b[A-Za-z_$][\w$]*(?:{_INDEX}|\(\w{{1,40}}\))*(?:\.[A-Za-z_$][\w$]*(?:{_INDEX}|\(\w{{1,40}}\)(?=\.))*)+)
+  | (?P<indexed>\b[A-Za-z_$][\w$]*)(?:\[[-+\w:\ ]{{0,60}}\])+
+  | (?P<worker>\bgw)\d+\b
+  | (?P<time>(?<![\w.])[-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?\ ?{_UNIT})
+  | (?P<lead>(?:(?i:\b(?:got|expected|expect|exp|actual|act|was|read|wrote|vs|value|found|saw)\b)|[=!<>]=|=)[\s:=]{{0,4}})
+    (?P<value>[-+]?(?!0[xXbB])(?:[0-9a-fA-FxXzZ_]+|True\b|False\b)(?![\w'.])(?!\ ?{_UNIT}))
+  | (?P<bits>\b(?:[01]+[xXzZ][01xXzZ_]*|[xXzZ]{{2,}}[01xXzZ_]*|[xXzZ][01xXzZ_]{{3,}}|[uU]{{4,}})\b|(?<![\w.\[])[xXzZ](?![\w.(\[]))
+  | (?P<number>(?<![\w.])[-+]?\d[\d_,]*(?:\.\d+)?(?:[eE][-+]?\d+)?(?!\w)|(?<![\w.])[-+]?(?:nan|inf)\b|\b(?:True|False)\b)
+  | (?P<hex>\b(?:\d[0-9a-fA-F]+|(?=[a-fA-F]+\d)[0-9a-fA-F]{{2,}}|(?:[a-f]{{8}}|[A-F]{{8}}){{1,2}})\b)
+    """,
+    re.ASCII | re.VERBOSE,
+)
+_UNKNOWN_BITS = re.compile(r"[xXzZuUwW-]")
+_TRUTH = ("True", "False")
+_SERIES = re.compile(r"\bV(?:[ ,]+V\b)+")
+
+
+def mask(text: str) -> str:
+    """A text with everything replaced that differs between two occurrences of one cause.
+
+    Numbers in every notation become `V`, values that hold X or Z become `XZ`, times `T`; paths keep their base name and
+    hierarchies their last name. Names such as `sha256` or `fifo_32x8` stay.
+    """
+    if len(text) > LONGEST:
+        text = f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
+    masked = _TOKEN.sub(_masked, clean(text).replace("\n", " "))
+    return _SERIES.sub("V", " ".join(masked.split()))
+
+
+def fingerprint(
+    *,
+    report_class: str,
+    file: str | None,
+    message_id: str | None,
+    function: str | None,
+    source_line: str | None,
+    text: str,
+) -> str:
+    """The identity of a cause: 12 hex digits.
+
+    Args:
+        report_class: Severity or exception type.
+        file: Source file of the message; its base name counts.
+        message_id: The tool's or the report's id.
+        function: The function that encloses the failing check.
+        source_line: The failing check as the traceback shows it.
+        text: The message itself; its mask counts.
+    """
+    base = re.split(r"[\\/]", file)[-1] if file else ""
+    check = " ".join((source_line or "").split())
+    parts = (report_class, base, message_id or "", function or "", check, mask(text))
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:DIGITS]
+
+
+def _masked(found: re.Match[str]) -> str:
+    text = found[0]
+    match found.lastgroup:
+        case "url" | "uuid" | "date" | "time" as kind:
+            return {"url": "URL", "uuid": "UUID", "date": "DATE", "time": "T"}[kind]
+        case "typed":
+            return _typed(text)
+        case "bytes" | "number" | "hex":
+            return "V"
+        case "based" | "quoted_bits" | "prefixed":
+            # The base itself may be written x: 0xff and x"ff" hold no unknown.
+            return _value(re.sub(r"^[-+]?(?:\d*'[sS]?\w|0\w|\w(?=\"))", "", text))
+        case "file" | "base":
+            return found["base"]
+        case "path" | "hierarchy":
+            return _last_name(text)
+        case "indexed":
+            return found["indexed"]
+        case "worker":
+            return "gw"
+        case "value":
+            return f"{found['lead']}{_value(found['value'])}"
+        case _:
+            return "XZ"
+
+
+def _typed(text: str) -> str:
+    bits = re.search(r"['\"]([^'\"]*)['\"]", text)
+    return _value(bits[1]) if bits else "V"
+
+
+def _value(text: str) -> str:
+    return "XZ" if _UNKNOWN_BITS.search(text.lstrip("+-")) and text not in _TRUTH else "V"
+
+
+def _last_name(text: str) -> str:
+    without_index = re.sub(r"\[[^\]]*\]", "", text)
+    return re.split(r"[\\/]|\.(?=[A-Za-z_$])", without_index)[-1] or without_index

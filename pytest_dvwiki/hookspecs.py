@@ -1,0 +1,63 @@
+"""What a conftest.py or another plugin may extend."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pytest_dvwiki.model import Excerpt, Failure, RunRecord, Verdict
+    from pytest_dvwiki.settings import Settings
+
+
+@pytest.hookspec
+def pytest_dvwiki_patterns(settings: Settings) -> Sequence[Path] | None:
+    """Names YAML files with further patterns.
+
+    Called once, before the first failure is named. A pattern with the id of a built-in one replaces it; the project's
+    own `.agent/patterns/*.yaml` win over both.
+
+    Example:
+        def pytest_dvwiki_patterns(settings):
+            return [Path(__file__).parent / "vip_patterns.yaml"]
+    """
+
+
+@pytest.hookspec
+def pytest_dvwiki_evidence(report: pytest.TestReport, settings: Settings) -> Sequence[Excerpt] | None:
+    """Gives further excerpts for a failed report.
+
+    Called in the process that ran the test, when its report is made; what comes back is bounded and redacted
+    before it is kept.
+    """
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_dvwiki_classify(failure: Failure) -> Verdict | None:
+    """Names a failure; the first verdict wins over the registry, and says which hook gave it.
+
+    Called once for each failure, in the main process at the end of the run.
+    """
+
+
+@pytest.hookspec
+def pytest_dvwiki_redact(text: str) -> str | None:
+    """Masks what is secret in this project.
+
+    Called with each text of a failure, after the built-in masks and before the journal.
+
+    Returns:
+        The masked text, or None where there was nothing to mask.
+    """
+
+
+@pytest.hookspec
+def pytest_dvwiki_archived(record: RunRecord) -> None:
+    """Told when a run was archived: record and pages stand on disk.
+
+    Called once in the main process, before the summary is printed.
+    """

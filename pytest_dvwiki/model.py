@@ -1,0 +1,349 @@
+"""The nouns of the project, frozen, and the two protocols by which rooms meet without knowing each other.
+
+Plain data classes: they import nothing heavy, and `msgspec` turns them into JSON and back where that is needed.
+Paths are relative to the root with `/`; times are UTC in the form `2026-11-21T20:27:30Z`; durations are seconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Phase = Literal["setup", "call", "teardown", "collect"]
+Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "flaky", "waived"]
+OriginType = Literal["RTL_BUG", "TB_BUG", "TOOL", "UNKNOWN"]
+Tier = Literal["cause", "symptom", "rollup"]
+News = Literal["NEW", "REGRESSED", "KNOWN"]
+Source = Literal["run", "results", "log", "stdout", "stderr", "report"]
+"""Where a text comes from.
+
+`run`: what the capture saw of the processes, one sentence a line ("simulator vvp was killed by signal 9 (SIGKILL) …").
+`results`: the entry of a results file: `Type: message`, then the traceback.
+`log`: the simulator's and testbench's log of this one test (of the whole build for a build failure).
+`stdout`, `stderr`: what pytest captured of a plain test. `report`: pytest's own text of the failure.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Excerpt:
+    """A bounded part of a text that a failure left behind: head, lines round each candidate for a cause, tail."""
+
+    source: Source
+    lines: tuple[tuple[int, str], ...]
+    """Line numbers of the whole text, from 1, with their lines; a number jumps where lines were left out."""
+    path: str | None = None
+    sha256: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The lines joined by line feeds."""
+        return "\n".join(line for _, line in self.lines)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frame:
+    """The innermost frame of a traceback that is the user's, not a library's."""
+
+    file: str
+    line: int
+    function: str
+    source: str = ""
+    """The source line as the traceback shows it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogReference:
+    """A line of a log file that stays where it is."""
+
+    path: str
+    line: int | None = None
+    sha256: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """One test that failed, with its evidence; not yet named."""
+
+    nodeid: str
+    """pytest's node id; for a test inside a runner followed by `::` and the test's name."""
+    phase: Phase = "call"
+    outcome: Literal["failed", "error"] = "failed"
+    exception: str | None = None
+    """Type name of the exception that the test (not its runner) ended with, without its module."""
+    message: str = ""
+    frame: Frame | None = None
+    excerpts: tuple[Excerpt, ...] = ()
+    in_simulator: bool = False
+    """Whether the test ran (or was to run) in an HDL simulator."""
+    started: bool = True
+    """False for a test of a simulation that ended before the test's turn came: such a one follows another's cause."""
+    seed: str | None = None
+    sim_time: str | None = None
+    simulator: str | None = None
+    simulator_version: str | None = None
+    log: LogReference | None = None
+    duration_s: float = 0.0
+    attempts: int = 1
+    ip_type: str | None = None
+    reproduce: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """How one test ended, for the totals and the list of tests."""
+
+    nodeid: str
+    outcome: Outcome
+    duration_s: float = 0.0
+    seed: str | None = None
+    noise_errors: int = 0
+    """Error lines of a test that passed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """Where the fault most likely lies."""
+
+    type: OriginType
+    confidence: float
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunnerUp:
+    """A line that was not chosen as the first cause."""
+
+    pattern: str | None
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What a failure is called, and why."""
+
+    error_class: str
+    failure_subtype: str
+    fingerprint: str
+    primary: str
+    """The first cause: one message, joined to one line, redacted."""
+    pattern: str | None = None
+    line: int | None = None
+    source: Source | None = None
+    rule: str = ""
+    """The rule that chose the line, a short sentence."""
+    origin: Origin = field(default_factory=lambda: Origin(type="UNKNOWN", confidence=0.0))
+    fix: str | None = None
+    runners_up: tuple[RunnerUp, ...] = ()
+    excerpt: str = ""
+    """At most 40 lines round the cause."""
+    follower: bool = False
+    """True where the failure only follows another of the same run and has no cause of its own."""
+    decided_by: str | None = None
+    """Name of the hook that gave the verdict, where one did."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailedTest:
+    """A failing test in an occurrence."""
+
+    nodeid: str
+    phase: Phase = "call"
+    outcome: Literal["failed", "error"] = "failed"
+    attempts: int = 1
+    seed: str | None = None
+    sim_time: str | None = None
+    simulator: str | None = None
+    duration_s: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Occurrence:
+    """One cause in one run, with every test that failed by it."""
+
+    fingerprint: str
+    error_class: str
+    failure_subtype: str
+    pattern: str | None
+    origin: Origin
+    primary: str
+    tests: tuple[FailedTest, ...]
+    excerpt: str = ""
+    log: LogReference | None = None
+    reproduce: str = ""
+    ip_type: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vcs:
+    """The state of the repository during a run."""
+
+    commit: str | None = None
+    branch: str | None = None
+    dirty: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simulator:
+    """A simulator that took part in a run."""
+
+    name: str
+    version: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Totals:
+    """Numbers of tests of a run, after expansion of runners."""
+
+    passed: int = 0
+    failed: int = 0
+    errors: int = 0
+    skipped: int = 0
+    xfailed: int = 0
+    flaky: int = 0
+    waived: int = 0
+    noise_errors: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassedAgain:
+    """A test that passed for the first time since it failed with a cause that is still open."""
+
+    nodeid: str
+    fingerprint: str
+    seed: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OtherTest:
+    """A test that neither simply passed nor simply failed."""
+
+    nodeid: str
+    outcome: Outcome
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRecord:
+    """One archived run: immutable, and the only source of every count."""
+
+    task_id: str
+    tool: str
+    registry: str
+    fingerprint_version: int
+    started: str
+    finished: str
+    duration_s: float
+    vcs: Vcs = field(default_factory=Vcs)
+    simulators: tuple[Simulator, ...] = ()
+    sources: tuple[dict[str, str], ...] = ()
+    suite: str | None = None
+    totals: Totals = field(default_factory=Totals)
+    occurrences: tuple[Occurrence, ...] = ()
+    other: tuple[OtherTest, ...] = ()
+    passed_again: tuple[PassedAgain, ...] = ()
+    fixes: tuple[dict[str, Any], ...] = ()
+    coverage: tuple[dict[str, Any], ...] = ()
+    evidence: tuple[str, ...] = ()
+    caller_task: str | None = None
+    schema: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What a session, an ingest or a takeover hands to the pipeline."""
+
+    task_id: str
+    started: str
+    finished: str
+    failures: tuple[Failure, ...] = ()
+    results: tuple[Result, ...] = ()
+    """Every test that ended, failed ones too."""
+    simulators: tuple[Simulator, ...] = ()
+    sources: tuple[dict[str, str], ...] = ()
+    keep_suite: bool = False
+    """Whether the list of tests is kept (a task name was given, or in CI)."""
+    always_record: bool = False
+    """Whether a record is written even where nothing failed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fix:
+    """A fix that is on record."""
+
+    text: str
+    result: Literal["open", "held", "failed"] = "open"
+    commits: tuple[str, str] | None = None
+    by: Literal["person", "agent", "git"] = "git"
+    date: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownCause:
+    """What the archive knows of a fingerprint."""
+
+    fingerprint: str
+    first_seen: str
+    last_seen: str
+    runs: int
+    tests: int
+    page: str | None = None
+    """Path of its page, relative to the wiki."""
+    status: str | None = None
+    type: OriginType | None = None
+    """A person's verdict, or the tool's first one."""
+    fix: Fix | None = None
+    held: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownSubtype:
+    """What the archive knows of a failure subtype."""
+
+    failure_subtype: str
+    runs: int
+    tests: int
+    first_seen: str
+    page: str | None = None
+    fix: Fix | None = None
+    held: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cause:
+    """One cause of the present run as it is shown: the occurrence, what is new about it, and what was known."""
+
+    occurrence: Occurrence
+    verdict: Verdict
+    news: News
+    known: KnownCause | None = None
+    """The archive's knowledge before this run."""
+    subtype: KnownSubtype | None = None
+    page: str | None = None
+    """Path of the page to read, relative to the root."""
+    fix: str | None = None
+    """The fix to show: of the fingerprint, else of the subtype, else the pattern's."""
+
+
+class Interest(Protocol):
+    """Tells which lines of a huge text are worth keeping; implemented by the patterns."""
+
+    def find(self, text: str) -> Iterable[tuple[int, Tier]]:
+        """Yields offsets of lines' starts in ascending order, each with the tier of the pattern that asks for it."""
+        ...
+
+
+class History(Protocol):
+    """What the archive knows; implemented by the wiki."""
+
+    def cause(self, fingerprint: str) -> KnownCause | None:
+        """The cause of that fingerprint, or of one of its aliases."""
+        ...
+
+    def subtype(self, failure_subtype: str) -> KnownSubtype | None:
+        """The page of that subtype."""
+        ...

@@ -1,0 +1,1 @@
+"""The registry of failure patterns and the matcher."""

@@ -1,0 +1,242 @@
+"""The contract of a pattern's expression, and the literals by which a scan finds its candidates.
+
+Only what Hyperscan, RE2 and `re` all take the same way is allowed: literals, classes, `. * + ? {m,n}`, groups,
+`(?P<name>)`, `(?:)`, `(?i)` at the start, `|`, `^ $ \\b \\d \\w \\s` and their opposites.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MOST_ALTERNATIVES = 64
+"""Texts that a part of an expression may stand for and still count as literal."""
+WIDEST_CLASS = 4
+"""Characters of a class such as `[EF]` that is still written out."""
+LONGEST_REPEAT = 1000
+SHORTEST_LITERAL = 3
+_CLASSES = "dDwWsS"
+_CONTROLS = {"t": "\t"}
+
+
+class ExpressionError(ValueError):
+    """The expression is outside the contract."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What is known of a part of an expression."""
+
+    shortest: int
+    """Length of its shortest match."""
+    texts: tuple[str, ...] = ()
+    """All texts that it can match, in lower case, where they are few; else empty."""
+    needs: tuple[tuple[str, ...], ...] = ()
+    """Sets of literals: every match contains at least one literal of each set."""
+
+    def all_needs(self) -> tuple[tuple[str, ...], ...]:
+        """Its sets of literals, with its own texts as one of them."""
+        return (*self.needs, self.texts) if self.texts and min(map(len, self.texts)) else self.needs
+
+
+Needs = tuple[tuple[str, ...], ...]
+"""Sets of literals in lower case, the most telling first: every match contains at least one literal of each set."""
+
+
+def check(source: str, *, needs_literal: bool = True) -> Needs:
+    """Checks an expression against the contract.
+
+    Args:
+        source: The expression.
+        needs_literal: Whether it has to contain a literal that a scan can look for.
+
+    Returns:
+        The literals that a text has to contain before the expression is worth a try.
+
+    Raises:
+        ExpressionError: What is not allowed, and where.
+    """
+    parser = _Parser(source)
+    whole = parser.parse()
+    try:
+        re.compile(source, re.ASCII)
+    except re.error as error:
+        raise ExpressionError(str(error)) from error
+    if whole.shortest == 0:
+        raise ExpressionError("matches the empty text")
+    needs = {literals for literals in whole.all_needs() if min(map(len, literals)) >= SHORTEST_LITERAL}
+    if needs_literal and not needs:
+        raise ExpressionError(
+            f"needs a literal of at least {SHORTEST_LITERAL} characters outside of optional parts"
+        )
+    return tuple(sorted(needs, key=lambda literals: (-_worth(literals), literals)))
+
+
+def _worth(literals: tuple[str, ...]) -> float:
+    """How much a set of literals narrows the search: long and few is best."""
+    return min(map(len, literals)) - len(literals) / 8
+
+
+class _Parser:
+    """Recursive descent over the allowed syntax."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.at = 0
+
+    def parse(self) -> _Part:
+        if self.source.startswith("(?i)"):
+            self.at = 4
+        part = self._alternation()
+        if self.at < len(self.source):
+            raise ExpressionError(f"unbalanced ) at {self.at}")
+        return part
+
+    def _alternation(self) -> _Part:
+        branches = [self._sequence()]
+        while self._take("|"):
+            branches.append(self._sequence())
+        if len(branches) == 1:
+            return branches[0]
+        shortest = min(branch.shortest for branch in branches)
+        if all(branch.texts for branch in branches):
+            texts = _union(branch.texts for branch in branches)
+            if len(texts) <= MOST_ALTERNATIVES:
+                return _Part(shortest, texts=texts)
+        best = [max(branch.all_needs(), key=_worth, default=()) for branch in branches]
+        return _Part(shortest, needs=(_union(best),) if all(best) else ())
+
+    def _sequence(self) -> _Part:
+        shortest, pure = 0, True
+        run: tuple[str, ...] = ("",)
+        needs: list[tuple[str, ...]] = []
+        while self.at < len(self.source) and self.source[self.at] not in "|)":
+            part = self._repeated()
+            shortest += part.shortest
+            if part.texts and len(run) * len(part.texts) <= MOST_ALTERNATIVES:
+                run = tuple(head + tail for head in run for tail in part.texts)
+                continue
+            pure = False
+            if all(run):
+                needs.append(run)
+            needs.extend(part.needs)
+            # What stands next to it may still be joined to it; what stood before it cannot.
+            run = part.texts or ("",)
+        if pure:
+            return _Part(shortest, texts=_union([run]))
+        if all(run):
+            needs.append(run)
+        return _Part(shortest, needs=tuple(needs))
+
+    def _repeated(self) -> _Part:
+        part = self._atom()
+        low, high = self._repeat()
+        if (low, high) == (1, 1):
+            return part
+        # Lazy is allowed: engines find candidates only. Possessive is not known to all of them.
+        self._take("?")
+        if self.source[self.at : self.at + 1] in {"+", "*"}:
+            raise ExpressionError(f"repeat of a repeat at {self.at}")
+        if (low, high) == (0, 1) and part.texts and len(part.texts) < MOST_ALTERNATIVES:
+            return _Part(0, texts=_union([part.texts, ("",)]))
+        return _Part(part.shortest * low, needs=part.all_needs() if low else ())
+
+    def _repeat(self) -> tuple[int, int | None]:
+        if self._take("*"):
+            return 0, None
+        if self._take("+"):
+            # One or more is no literal, even of a literal: what follows it does not adjoin.
+            return 1, None
+        if self._take("?"):
+            return 0, 1
+        found = re.compile(r"\{(\d+)(,(\d*))?\}").match(self.source, self.at)
+        if found is None:
+            return 1, 1
+        low = int(found[1])
+        high = low if found[2] is None else int(found[3]) if found[3] else None
+        if max(low, high or 0) > LONGEST_REPEAT:
+            raise ExpressionError(f"repeats more than {LONGEST_REPEAT} times at {self.at}")
+        self.at = found.end()
+        return low, high
+
+    def _atom(self) -> _Part:
+        char = self.source[self.at]
+        self.at += 1
+        if char == "(":
+            return self._group()
+        if char == "[":
+            return self._class()
+        if char == "\\":
+            return self._escape()
+        if char == ".":
+            return _Part(1)
+        if char in "^$":
+            return _NOTHING
+        if char in "*+?":
+            raise ExpressionError(f"nothing to repeat at {self.at - 1}")
+        return _literal(char)
+
+    def _group(self) -> _Part:
+        if self._take("?"):
+            name = re.compile(r"P<[A-Za-z_]\w*>|:").match(self.source, self.at)
+            if name is None:
+                raise ExpressionError(
+                    f"(?{self.source[self.at : self.at + 2]} at {self.at - 2} is not allowed: only (?:…), (?P<name>…), "
+                    "and (?i) at the start"
+                )
+            self.at = name.end()
+        part = self._alternation()
+        if not self._take(")"):
+            raise ExpressionError("missing )")
+        return part
+
+    def _escape(self) -> _Part:
+        char = self.source[self.at : self.at + 1]
+        self.at += 1
+        if not char:
+            raise ExpressionError("ends in a backslash")
+        if char in _CLASSES:
+            return _Part(1)
+        if char == "b":
+            return _NOTHING
+        if char in _CONTROLS:
+            return _literal(_CONTROLS[char])
+        if char.isalnum():
+            raise ExpressionError(f"\\{char} at {self.at - 2} is not allowed")
+        return _literal(char)
+
+    def _class(self) -> _Part:
+        found = re.compile(r"\^?\]?(?:\\.|[^\]\\])*\]").match(self.source, self.at)
+        if found is None:
+            raise ExpressionError(f"missing ] for [ at {self.at - 1}")
+        body = found[0][:-1]
+        if "[:" in body:
+            raise ExpressionError(f"[: in a class at {self.at - 1} is not allowed")
+        self.at = found.end()
+        # [Ee] is one letter to a scan in lower case, [EF] are two.
+        letters = tuple(dict.fromkeys(body.lower()))
+        if len(letters) <= WIDEST_CLASS and not {"^", "\\", "-"} & set(letters):
+            return _Part(1, texts=letters)
+        return _Part(1)
+
+    def _take(self, char: str) -> bool:
+        if self.source.startswith(char, self.at):
+            self.at += 1
+            return True
+        return False
+
+
+_NOTHING = _Part(0, texts=("",))
+"""What takes no room, such as `^`."""
+
+
+def _literal(char: str) -> _Part:
+    return _Part(1, texts=(char.lower(),))
+
+
+def _union(sets: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for texts in sets for text in texts))

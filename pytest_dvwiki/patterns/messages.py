@@ -1,0 +1,170 @@
+"""From the raw lines of a log to messages of one line each.
+
+Takes off what transports put in front of a line (escape codes, timestamps of CI, quotes of a forum, Questa's `# `, cocotb-test's logger)
+and joins what a tool spread over several lines.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.redact import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+LONGEST = 4096
+"""Characters of a line that are looked at: half of them from its head, half from its tail."""
+MOST_JOINED = 12
+"""Lines that one message may have."""
+
+_PREFIX = re.compile(
+    r"(?:"
+    r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[ ]?[+-]\d\d:?\d\d)?\]?[ \t]"  # CI, ISO time
+    r"|\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?[ \t]+"  # Jenkins, GitLab
+    r"|#\d+[ ]\d+\.\d+[ ]"  # BuildKit
+    r"|\#\#\[error\]|::error[^:]{0,200}::"  # GitHub, Azure
+    r"|\[gw\d+\](?:[ ]\[[ \d]+%\])?[ ]"  # xdist
+    r"|(?:INFO|ERROR)[ ]+cocotb:simulator\.py:\d+[ ]"  # cocotb-test
+    r"|\#(?:[ ]|$)"  # Questa, Riviera
+    r"|(?:>[ ]?)+(?=\S|[ ]*$)"  # quotes in mails and forums
+    r"|[ ]*\|[ ](?=[ ]*\S)(?![ ]*[~^])"  # exception groups, boxes
+    r")"
+)
+_COCOTB_HEAD = re.compile(r"[ ]*(?:-\.--|\d+\.\d+)[a-z]{1,4}[ ]+(?:TRACE|DEBUG|INFO|WARNING|ERROR|CRITICAL)\b")
+_DEEP = re.compile(r"[ ]{16,}\S")
+_EXCEPTION = re.compile(
+    r"(?!(?i:error|fatal|failure|warning|info|note|time|debug|critical)\b)(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:: |:?$)"
+)
+_TRACEBACK = re.compile(
+    r"Traceback \(most|During handling of|The above exception|File \"|\s*$|_{3,}|={3,}|-{3,}|\*{2,}"
+)
+_EXPLANATION = re.compile(r"[ ]*\+ +(?:where|and) ")
+_PYTEST = re.compile(r"E {1,}(?=\S)")
+_UVM_HEAD = re.compile(r"(?:KERNEL: )?UVM_(?:ERROR|FATAL|WARNING|INFO)\b.*(?:@|\[)")
+_VCS_HEAD = re.compile(r"(?:Error|Warning|Lint|Info|Note|Fatal)-\[[\w-]+\]")
+_QUESTA_HEAD = re.compile(r"\*\* (?:at |Error|Warning|Fatal|Failure|Note|Info)|(?:Error|Fatal|Failure): ")
+_HDL_HEAD = re.compile(r"(?:FATAL|ERROR|WARNING|INFO): \S")
+_TIME = re.compile(r"[ ]*Time: ")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What a tool said at once, as one line."""
+
+    first: int
+    """Index of its first line."""
+    last: int
+    """Index of its last line."""
+    text: str
+    head: str = ""
+    """The log line under which this one stands indented, where it does (a traceback in cocotb's log)."""
+
+
+def strip_line(line: str) -> str:
+    """A line without escape codes and without what a transport put in front of it; at most `LONGEST` characters."""
+    if len(line) > LONGEST:
+        line = f"{line[: LONGEST // 2]} … {line[-LONGEST // 2 :]}"
+    line = clean(line).rstrip()
+    # Transports nest (a CI's time before a forum's quote before Questa's `# `), though not deeply.
+    for _ in range(4):
+        found = _PREFIX.match(line)
+        if found is None:
+            break
+        line = line[found.end() :]
+    return line
+
+
+def assemble(lines: Sequence[str]) -> list[Message]:
+    """Joins lines to messages.
+
+    Args:
+        lines: Lines as `strip_line` gives them, without a gap.
+    """
+    messages: list[Message] = []
+    head = ""
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        deep = _DEEP.match(line) is not None
+        if not deep:
+            head = line.strip() if _COCOTB_HEAD.match(line) or _is_python_log(line) else ""
+        last, text = _joined(lines, at, in_block=deep and bool(head))
+        if text:
+            messages.append(Message(at, last, text, head if deep else ""))
+        at = last + 1
+    return messages
+
+
+def is_indented(line: str) -> bool:
+    """Whether a raw line may belong to a log line far above it."""
+    return _DEEP.match(strip_line(line)) is not None
+
+
+def _is_python_log(line: str) -> bool:
+    # cocotb and pyuvm lines whose time was cut off: level, then a logger or file(line).
+    return line.lstrip().startswith(("INFO ", "WARNING ", "ERROR ", "CRITICAL ", "DEBUG "))
+
+
+def _joined(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]:
+    """The index of the last line of the message that starts at `at`, and its text."""
+    line = lines[at]
+    text = line.strip()
+    if _PYTEST.match(line):
+        return _pytest_error(lines, at)
+    if _VCS_HEAD.match(text):
+        return _while(lines, at, lambda later: bool(later.strip()) and not _VCS_HEAD.match(later.strip()))
+    if _UVM_HEAD.match(text):
+        return _while(lines, at, _is_wrapped)
+    if _HDL_HEAD.match(text) or _QUESTA_HEAD.match(text):
+        return _while(lines, at, _is_detail)
+    if _EXCEPTION.match(text):
+        return _exception(lines, at, in_block=in_block)
+    return at, text
+
+
+def _while(lines: Sequence[str], at: int, belongs: Callable[[str], bool]) -> tuple[int, str]:
+    end = at + 1
+    while end < min(len(lines), at + MOST_JOINED) and belongs(lines[end]):
+        end += 1
+    return end - 1, " ".join(" ".join(line.split()) for line in lines[at:end])[:LONGEST]
+
+
+def _is_wrapped(line: str) -> bool:
+    return line[:2] == "  " and bool(line.strip()) and not _COCOTB_HEAD.match(line)
+
+
+def _is_detail(line: str) -> bool:
+    return bool(_TIME.match(line))
+
+
+def _pytest_error(lines: Sequence[str], at: int) -> tuple[int, str]:
+    """The `E   …` lines of pytest's report: a rewritten assert has lost its exception's name there."""
+    end = at
+    parts: list[str] = []
+    while end < len(lines) and (found := _PYTEST.match(lines[end])):
+        part = lines[end][found.end() :].strip()
+        if len(parts) < MOST_JOINED and not _EXPLANATION.match(part):
+            parts.append(part)
+        end += 1
+    if parts[0].startswith("assert "):
+        parts[0] = f"AssertionError: {parts[0]}"
+    return end - 1, " ".join(parts)[:LONGEST]
+
+
+def _exception(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]:
+    """`Type: message` with the further lines of the message, which end at a blank line or a traceback."""
+    indent = len(lines[at]) - len(lines[at].lstrip())
+    parts = [lines[at].strip()]
+    end = at + 1
+    while end < min(len(lines), at + MOST_JOINED):
+        line = lines[end]
+        depth = len(line) - len(line.lstrip())
+        if _TRACEBACK.match(line.lstrip()) or depth < indent or not (in_block or depth > indent):
+            break
+        if not _EXPLANATION.match(line):
+            parts.append(line.strip())
+        end += 1
+    return end - 1, " ".join(parts)[:LONGEST]

@@ -1,0 +1,186 @@
+"""What a pattern is: the fields of the YAML files and the check of one entry.
+
+A mistake is a `PatternError` that names file, pattern and field.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from pytest_dvwiki.model import OriginType, Tier
+from pytest_dvwiki.patterns import expression
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+CLASSES = (
+    "compile_error",
+    "elaboration_error",
+    "sim_error",
+    "uvm_error",
+    "uvm_fatal",
+    "python_error",
+    "tool_error",
+    "unknown",
+)
+"""The classes of the taxonomy; the subtypes stand in `builtin/subtypes.yaml`."""
+
+UNKNOWN = "unknown"
+
+PatternTier = Tier | Literal["benign"]
+"""`benign` marks a message that looks like a failure and is none: it wins over every other pattern."""
+
+
+class PatternError(ValueError):
+    """A mistake in a pattern; its text names the file, the pattern, the field and what is wrong."""
+
+
+class Pattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One entry of the registry: what a message must look like, what it means, what to do."""
+
+    id: str
+    """`tool.name`, unique in the registry."""
+    tier: PatternTier
+    match: tuple[str, ...]
+    """Expressions; one of them has to be found in the message."""
+    description: str
+    error_class: str = UNKNOWN
+    failure_subtype: str = UNKNOWN
+    tools: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
+    """Expressions; where one of them is found in the same message the pattern does not count."""
+    together_with: tuple[str, ...] = ()
+    """Expressions; the pattern counts only where one of them is found in some line of the same text (a warning
+    that the tool raised to an error)."""
+    noise: bool = False
+    """Whether such a line also stands in tests that pass, so that alone it does not prove a failure."""
+    origin: OriginType | None = None
+    fix: str = ""
+    """What to do; `{name}` stands for the group of that name."""
+    examples: tuple[str, ...] = ()
+    counterexamples: tuple[str, ...] = ()
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A checked pattern with the literals that a text has to contain before its expressions are worth a try."""
+
+    pattern: Pattern
+    literals: tuple[expression.Needs, ...]
+    """For each expression, as `expression.check` gives them."""
+
+
+class Subtype(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the wiki says of a failure subtype before the team has bettered it."""
+
+    id: str
+    title: str
+    description: str
+    signature: str
+    """How the failure shows itself, in prose."""
+    fix: str
+    checklist: str
+    """A line for the self-review of whoever writes the next design or testbench."""
+    origin: OriginType = "UNKNOWN"
+
+
+def check_pattern(raw: object, *, name: str, position: int, subtypes: Collection[str]) -> Entry:
+    """Turns one parsed YAML entry into a checked pattern.
+
+    Args:
+        raw: What the YAML parser gave.
+        name: File name for the error.
+        position: Place in the file, from 1, for an entry without an id.
+        subtypes: The names that `failure_subtype` may have.
+
+    Raises:
+        PatternError: A field is missing, unknown, of the wrong type or outside the contract of `expression`.
+    """
+    label = raw.get("id") if isinstance(raw, dict) else None
+    where = f"{name}: pattern {label if isinstance(label, str) and label else f'no. {position}'}"
+    try:
+        pattern = msgspec.convert(raw, Pattern)
+    except msgspec.ValidationError as error:
+        raise PatternError(f"{where}: {_plain(str(error))}") from error
+    for field, problem in _problems(pattern, subtypes):
+        raise PatternError(f"{where}: field {field}: {problem}")
+    # Nothing scans for benign messages: they only take back what another pattern found.
+    scanned = pattern.tier != "benign"
+    literals = tuple(
+        _checked(source, where=f"{where}: field match", needs_literal=scanned) for source in pattern.match
+    )
+    for field in ("unless", "together_with"):
+        for source in getattr(pattern, field):
+            _checked(source, where=f"{where}: field {field}", needs_literal=False)
+    return Entry(pattern=pattern, literals=literals)
+
+
+def check_subtype(raw: object, *, name: str) -> Subtype:
+    """Turns one parsed YAML entry into a subtype.
+
+    Raises:
+        PatternError: A field is missing, unknown or of the wrong type.
+    """
+    try:
+        return msgspec.convert(raw, Subtype)
+    except msgspec.ValidationError as error:
+        label = raw.get("id", "?") if isinstance(raw, dict) else "?"
+        raise PatternError(f"{name}: subtype {label}: {_plain(str(error))}") from error
+
+
+def _plain(problem: str) -> str:
+    # msgspec writes "Expected `str`, got `int` - at `$.match[0]`".
+    text, _, place = problem.partition(" - at `$")
+    return f"field {place.strip('.`')}: {text}" if place else text
+
+
+def _problems(pattern: Pattern, subtypes: Collection[str]) -> Iterable[tuple[str, str]]:
+    for field in ("id", "description"):
+        if not getattr(pattern, field).strip():
+            yield field, "is empty"
+    if not pattern.match:
+        yield "match", "is empty; give at least one expression"
+    if pattern.error_class not in CLASSES:
+        yield "error_class", f"{pattern.error_class!r} is none of {', '.join(CLASSES)}"
+    if pattern.failure_subtype not in subtypes and pattern.failure_subtype != UNKNOWN:
+        yield "failure_subtype", f"{pattern.failure_subtype!r} is not in the taxonomy"
+    if pattern.tier == "benign":
+        if (pattern.error_class, pattern.failure_subtype) != (UNKNOWN, UNKNOWN):
+            yield "tier", "a benign pattern has no error_class and no failure_subtype"
+    elif not pattern.fix.strip():
+        yield "fix", "is empty; say what to do about the failure"
+
+
+def _checked(source: str, *, where: str, needs_literal: bool) -> expression.Needs:
+    try:
+        return expression.check(source, needs_literal=needs_literal)
+    except expression.ExpressionError as error:
+        raise PatternError(f"{where}: {source!r}: {error}") from error
+
+
+def as_json(entries: Iterable[Entry]) -> bytes:
+    """Entries as JSON, for the cache and for the registry's hash."""
+    return msgspec.json.encode(list(entries))
+
+
+def from_json(data: bytes) -> tuple[Entry, ...]:
+    """Entries from `as_json`.
+
+    Raises:
+        msgspec.DecodeError: The bytes are no such JSON.
+    """
+    return msgspec.json.decode(data, type=tuple[Entry, ...])
+
+
+def raw_entries(document: Any, *, name: str) -> list[object]:
+    """The entries of a parsed YAML document; an empty file has none.
+
+    Raises:
+        PatternError: The document is not a list.
+    """
+    if document is None:
+        return []
+    if not isinstance(document, list):
+        raise PatternError(f"{name}: a file of patterns is a list; start each entry with `- id:`")
+    return document

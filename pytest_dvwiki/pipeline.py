@@ -1,0 +1,335 @@
+"""The one way from failures to pages: for a session's end, an ingest, and the takeover of a killed run."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import time
+from collections import Counter
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki import __version__
+from pytest_dvwiki.model import Cause, FailedTest, Occurrence, OtherTest, RunRecord, Totals, Vcs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from pytest_dvwiki.model import Failure, History, Interest, KnownCause, News, Result, Run, Verdict
+    from pytest_dvwiki.patterns.registry import Registry
+    from pytest_dvwiki.settings import Layout, Settings
+    from pytest_dvwiki.triage.classify import Classifier
+
+_GIT_TIMEOUT = 20.0
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
+_NO_NAME = re.compile(r"[^A-Za-z0-9.-]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archived:
+    """What came out of a run."""
+
+    causes: tuple[Cause, ...] = ()
+    record: RunRecord | None = None
+    """None where the run left nothing worth a record."""
+    written: bool = False
+    pages: int = 0
+    """Pages that were made or changed."""
+    seconds: float = 0.0
+    problem: str | None = None
+    """Why nothing was written: what, where, and the remedy."""
+    refused: tuple[tuple[str, str], ...] = ()
+    """Pages that were left alone, each with the reason."""
+
+
+class Tools:
+    """The registry and what hangs on it, each loaded at first use: a run without failures needs none of it.
+
+    Args:
+        settings: Where the project's patterns and the wiki stand.
+        extra_patterns: Files of further patterns; the project's own win over them.
+        classify: Hooks that may name a failure before the registry does.
+        note: Takes what a person should know: files of patterns that could not be used.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        extra_patterns: Callable[[], Sequence[Path]] = tuple,
+        classify: Sequence[Callable[[Failure], Verdict | None]] = (),
+        note: Callable[[str], None],
+    ) -> None:
+        self._layout = settings.layout
+        self._extra_patterns = extra_patterns
+        self._classify = classify
+        self._note = note
+
+    @cached_property
+    def registry(self) -> Registry:
+        """The built-in patterns and the project's; a project file with a mistake is named and left out."""
+        from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415
+        from pytest_dvwiki.patterns.schema import PatternError  # noqa: PLC0415
+
+        extra = [*sorted(self._layout.patterns.glob("*.yaml")), *self._extra_patterns()]
+        try:
+            return load_registry(extra)
+        except PatternError as error:
+            self._note(f"the project's own patterns were not used: {error}")
+            return load_registry()
+
+    @cached_property
+    def interest(self) -> Interest:
+        """Which lines of a long text to keep."""
+        from pytest_dvwiki.patterns.matcher import Matcher  # noqa: PLC0415
+
+        return Matcher(self.registry)
+
+    @cached_property
+    def history(self) -> History:
+        """What the archive knows."""
+        from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
+
+        return WikiHistory(self._layout)
+
+    @cached_property
+    def classifier(self) -> Classifier:
+        """Names failures."""
+        from pytest_dvwiki.triage.classify import Classifier  # noqa: PLC0415
+
+        return Classifier(self.registry, self.history, self._classify)
+
+
+def utc(seconds: float) -> str:
+    """A time, seconds since the epoch, as records write it."""
+    return datetime.fromtimestamp(seconds, UTC).strftime(_TIME)
+
+
+def new_task_id(name: str, started: float) -> str:
+    """A name for a run: `{name}_{UTC time}_{6 hex}`.
+
+    Args:
+        name: What the user calls the regression.
+        started: Seconds since the epoch.
+    """
+    moment = datetime.fromtimestamp(started, UTC).strftime("%Y%m%dT%H%M%SZ")
+    return f"{_NO_NAME.sub('-', name).strip('-.')[:60] or 'regression'}_{moment}_{os.urandom(3).hex()}"
+
+
+def process(run: Run, settings: Settings, classifier: Classifier, history: History) -> Archived:
+    """Names the failures of a run, joins them with what is known, and archives them.
+
+    Never raises for what it finds on disk: a wiki that cannot be written is told in `Archived.problem`.
+
+    Args:
+        run: What happened.
+        settings: Where the wiki stands and how long to wait for it.
+        classifier: Names failures.
+        history: What the archive knew before this run.
+    """
+    began = time.monotonic()
+    from pytest_dvwiki.triage.classify import settle  # noqa: PLC0415  # only a run that failed pays for it
+
+    verdicts = settle(run.failures, [classifier.classify(failure) for failure in run.failures], run.results)
+    groups = _group(run.failures, verdicts)
+    occurrences = tuple(_occurrence(members, settings.layout.root) for members in groups)
+    causes = tuple(
+        _cause(occurrence, members[0][1], history) for occurrence, members in zip(occurrences, groups, strict=True)
+    )
+    if not (run.failures or run.always_record):
+        return Archived(causes=causes, seconds=time.monotonic() - began)
+    suite = sorted(result.nodeid for result in run.results) if run.keep_suite else None
+    record = _record(run, settings.layout.root, occurrences, suite, classifier.registry.hash)
+    if not settings.auto_ingest:
+        return Archived(causes=causes, record=record, seconds=time.monotonic() - began)
+    return _write(record, suite, causes, settings, began)
+
+
+def _write(
+    record: RunRecord, suite: Sequence[str] | None, causes: Sequence[Cause], settings: Settings, began: float
+) -> Archived:
+    from pytest_dvwiki.wiki.build import archive  # noqa: PLC0415  # only a run that is archived pays for it
+
+    layout = settings.layout
+    try:
+        result = archive(layout, record, suite_names=suite, lock_timeout=settings.lock_timeout)
+    except OSError as error:
+        return Archived(causes=tuple(causes), record=record, seconds=time.monotonic() - began, problem=str(error))
+    return Archived(
+        causes=tuple(
+            replace(cause, page=_shown(layout, result.page_of.get(cause.occurrence.fingerprint))) for cause in causes
+        ),
+        record=record,
+        written=True,
+        pages=len(result.pages_created) + len(result.pages_updated),
+        seconds=time.monotonic() - began,
+        refused=tuple(result.refused),
+    )
+
+
+def _shown(layout: Layout, page: str | None) -> str | None:
+    """A page's path as the terminal shows it."""
+    if page is None:
+        return None
+    path = layout.wiki / page
+    return path.relative_to(layout.root).as_posix() if path.is_relative_to(layout.root) else str(path)
+
+
+# Causes
+
+Member = tuple["Failure", "Verdict"]
+
+
+def _group(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[list[Member]]:
+    """Failures by cause, the cause with most tests first; within one the failure that shows it best first."""
+    groups: dict[str, list[Member]] = {}
+    for failure, verdict in zip(failures, verdicts, strict=True):
+        groups.setdefault(verdict.fingerprint, []).append((failure, verdict))
+    for members in groups.values():
+        members.sort(key=lambda member: (member[1].follower, member[0].nodeid, member[0].phase))
+    return sorted(
+        groups.values(),
+        key=lambda members: (-len(members), members[0][1].error_class, members[0][0].nodeid, members[0][1].fingerprint),
+    )
+
+
+def _occurrence(members: Sequence[Member], root: Path) -> Occurrence:
+    failure, verdict = members[0]
+    in_root = f"{root.as_posix()}/"  # taken out: the same log elsewhere, or at a colleague's, is the same text
+    return Occurrence(
+        fingerprint=verdict.fingerprint,
+        error_class=verdict.error_class,
+        failure_subtype=verdict.failure_subtype,
+        pattern=verdict.pattern,
+        origin=verdict.origin,
+        primary=verdict.primary.replace(in_root, ""),
+        tests=tuple(_failed_test(member) for member, _ in sorted(members, key=lambda member: member[0].nodeid)),
+        excerpt=verdict.excerpt.replace(in_root, ""),
+        log=failure.log if failure.log is None or verdict.source != "log" else replace(failure.log, line=verdict.line),
+        reproduce=failure.reproduce,
+        ip_type=failure.ip_type,
+    )
+
+
+def _failed_test(failure: Failure) -> FailedTest:
+    return FailedTest(
+        nodeid=failure.nodeid,
+        phase=failure.phase,
+        outcome=failure.outcome,
+        attempts=failure.attempts,
+        seed=failure.seed,
+        sim_time=failure.sim_time,
+        simulator=failure.simulator,
+        duration_s=failure.duration_s,
+    )
+
+
+def _cause(occurrence: Occurrence, verdict: Verdict, history: History) -> Cause:
+    known = history.cause(occurrence.fingerprint)
+    subtype = history.subtype(occurrence.failure_subtype)
+    held = next((found.fix for found in (known, subtype) if found and found.fix and found.fix.result == "held"), None)
+    return Cause(
+        occurrence=occurrence,
+        verdict=verdict,
+        news=_news(known),
+        known=known,
+        subtype=subtype,
+        fix=held.text if held is not None else verdict.fix,
+    )
+
+
+def _news(known: KnownCause | None) -> News:
+    if known is None:
+        return "NEW"
+    if known.status == "closed" or (known.fix is not None and known.fix.result == "held"):
+        return "REGRESSED"
+    return "KNOWN"
+
+
+# The record
+
+
+def _record(
+    run: Run, root: Path, occurrences: tuple[Occurrence, ...], suite: Sequence[str] | None, registry: str
+) -> RunRecord:
+    from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION  # noqa: PLC0415  # masks cost 5 ms to compile
+
+    return RunRecord(
+        task_id=run.task_id,
+        tool=f"pytest-dvwiki {__version__}",
+        registry=registry,
+        fingerprint_version=FINGERPRINT_VERSION,
+        started=run.started,
+        finished=run.finished,
+        duration_s=_duration(run),
+        vcs=_vcs(root),
+        simulators=run.simulators,
+        sources=run.sources,
+        suite=None if suite is None else suite_hash(suite),
+        totals=_totals(run.results),
+        occurrences=occurrences,
+        other=tuple(
+            OtherTest(nodeid=result.nodeid, outcome=result.outcome)
+            for result in sorted(run.results, key=lambda result: result.nodeid)
+            if result.outcome not in {"passed", "failed", "error"}
+        ),
+    )
+
+
+def suite_hash(names: Iterable[str]) -> str:
+    """Name of the file that lists a suite's tests: 16 hex of their names, sorted, a line each."""
+    return hashlib.sha256("".join(f"{name}\n" for name in names).encode()).hexdigest()[:16]
+
+
+def _duration(run: Run) -> float:
+    start, end = (datetime.strptime(moment, _TIME).replace(tzinfo=UTC) for moment in (run.started, run.finished))
+    return round((end - start).total_seconds(), 1)
+
+
+def _totals(results: Sequence[Result]) -> Totals:
+    counts: Mapping[str, int] = Counter(result.outcome for result in results)
+    return Totals(
+        passed=counts["passed"],
+        failed=counts["failed"],
+        errors=counts["error"],
+        skipped=counts["skipped"],
+        xfailed=counts["xfailed"],
+        flaky=counts["flaky"],
+        waived=counts["waived"],
+        noise_errors=sum(result.noise_errors for result in results),
+    )
+
+
+def _vcs(root: Path) -> Vcs:
+    commit = _git(root, "rev-parse", "HEAD")
+    if commit is None:
+        return Vcs()
+    # The plugin's own files change with every run and say nothing of the design.
+    changes = _git(root, "status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude,top,glob)**/.agent/**")
+    return Vcs(
+        commit=commit,
+        branch=_git(root, "symbolic-ref", "--short", "--quiet", "HEAD"),
+        dirty=bool(changes),
+    )
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    """What git says; None where it is absent, slow, or says no."""
+    try:
+        done = subprocess.run(
+            ["git", "--no-optional-locks", "-C", str(root), *arguments],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            timeout=_GIT_TIMEOUT,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

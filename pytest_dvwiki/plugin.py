@@ -1,0 +1,82 @@
+"""pytest's hooks: reads the settings, picks the role of this process, and registers it.
+
+Nothing else is imported here: without `--dvwiki` pytest pays for four small modules.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dvwiki import hookspecs
+from pytest_dvwiki.fixtures import dvwiki_context
+from pytest_dvwiki.settings import OPTIONS, Settings, SettingsError, is_switched_on_by_project, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["dvwiki_context"]
+
+_SETTINGS = pytest.StashKey[Settings]()
+_SIMULATOR_PLUGIN = "cocotb_regression_manager"
+"""cocotb registers it in the pytest inside a simulator, before options are read."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds a row of the table of options each, to the command line and to pytest's configuration."""
+    group = parser.getgroup("dvwiki", "failure memory of a hardware regression")
+    for option in OPTIONS:
+        parser.addini(option.ini, option.help, type=option.kind, default=None)
+        if option.flag is None:
+            continue
+        if option.name == "enabled":
+            group.addoption(option.flag, dest=option.ini, action="store_true", default=None, help=option.help)
+        else:
+            group.addoption(option.flag, dest=option.ini, default=None, metavar=option.metavar, help=option.help)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Adds the hooks that others may implement."""
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+def settings_of(config: pytest.Config) -> Settings:
+    """The session's settings, read once.
+
+    Raises:
+        pytest.UsageError: one of them cannot be used.
+    """
+    if _SETTINGS not in config.stash:
+        command_line: Mapping[str, object] = {
+            option.name: config.getoption(option.ini, None) for option in OPTIONS if option.flag is not None
+        }
+        try:
+            config.stash[_SETTINGS] = resolve(
+                config.rootpath,
+                command_line=command_line,
+                ini={option.name: config.getini(option.ini) for option in OPTIONS},
+            )
+        except SettingsError as error:
+            raise pytest.UsageError(f"dvwiki: {error}") from None
+    return config.stash[_SETTINGS]
+
+
+def _is_on(config: pytest.Config) -> bool:
+    """Whether anything switches the plugin on, found out without a YAML library."""
+    said = (config.option.dvwiki_enabled, os.environ.get("DVWIKI_ENABLED"), config.getini("dvwiki_enabled"))
+    if not any(said) and not is_switched_on_by_project(config.rootpath):
+        return False
+    return settings_of(config).enabled
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Registers the role of this process; last, when xdist and cocotb have registered theirs."""
+    config.addinivalue_line("markers", "dvwiki(ip_type=...): what the failure memory is told of a test")
+    if not _is_on(config) or config.option.collectonly or config.option.setupplan:
+        return
+    from pytest_dvwiki import roles  # noqa: PLC0415  # only a run with the plugin on pays for it
+
+    roles.register(config, settings_of(config), in_simulator=config.pluginmanager.hasplugin(_SIMULATOR_PLUGIN))

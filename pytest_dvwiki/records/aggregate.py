@@ -1,0 +1,264 @@
+"""The numbers: what all records together say about a cause, a subtype and the tests.
+
+A *run* is a record in which the cause occurred; *tests* are failing tests over all runs. Times are UTC as in records.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_dvwiki.records import fixes, tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pytest_dvwiki.model import Fix, Occurrence
+    from pytest_dvwiki.records.archive import Archive
+
+NEWEST_TASKS = 20
+NEWEST_ROWS = 20
+SEEDS = 20
+_ROWS_FOR_SEEDS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One occurrence in a table."""
+
+    fingerprint: str
+    task_id: str
+    finished: str
+    error_class: str
+    pattern: str | None
+    tests: int
+    names: tuple[str, ...]
+    """The first three tests."""
+    seeds: tuple[str, ...]
+    commit: str | None
+    dirty: bool
+    branch: str | None
+    simulators: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """What the records say of one cause."""
+
+    fingerprint: str
+    """Of its newest occurrence."""
+    runs: int
+    tests: int
+    first_seen: str
+    last_seen: str
+    task_ids: tuple[str, ...]
+    """The newest, newest first."""
+    seeds: tuple[str, ...]
+    """Distinct ones of the newest occurrences, in ascending order."""
+    rows: tuple[Row, ...]
+    """The newest occurrences, newest first."""
+    first: Row
+    """The oldest occurrence."""
+    newest: Occurrence
+    fixes: tuple[fixes.FixState, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subtype:
+    """What the records say of one failure subtype."""
+
+    name: str
+    error_class: str
+    """The one seen in most runs, then the first by name."""
+    runs: int
+    tests: int
+    first_seen: str
+    last_seen: str
+    patterns: tuple[tuple[str, int, str], ...]
+    """Registry ids that hit, by name, each with its runs and the id of the newest one."""
+    rows: tuple[Row, ...]
+    """The newest occurrences, newest first."""
+    causes: int
+    fixes: tuple[tuple[str | None, Fix, str], ...]
+    """The newest fixes, newest first: fingerprint (None for one of the whole subtype), fix, task id."""
+    held: int
+    failed: int
+
+
+_ROW = (
+    "SELECT o.fingerprint, r.task_id, r.finished, o.error_class, o.pattern, o.tests, o.names, o.seeds, r.vcs_commit,"
+    " r.dirty, r.branch, r.simulators FROM occurrences o JOIN runs r ON r.id = o.run"
+)
+
+
+def _rows(archive: Archive, rest: str, values: Sequence[Any]) -> Iterator[Row]:
+    for row in archive.db.execute(f"{_ROW} {rest}", tuple(values)):
+        yield Row(
+            fingerprint=row[0],
+            task_id=row[1],
+            finished=row[2],
+            error_class=row[3],
+            pattern=row[4],
+            tests=row[5],
+            names=tuple(json.loads(row[6])),
+            seeds=tuple(json.loads(row[7])),
+            commit=row[8],
+            dirty=bool(row[9]),
+            branch=row[10],
+            simulators=row[11],
+        )
+
+
+def cause(archive: Archive, fingerprints: Sequence[str]) -> Cause | None:
+    """Sums up a cause.
+
+    Args:
+        archive: The records.
+        fingerprints: Its fingerprint, and the ones it had before.
+
+    Returns:
+        None where no record has one of them.
+    """
+    found = archive.newest_occurrence(fingerprints)
+    if found is None:
+        return None
+    where = "WHERE o.fingerprint IN (SELECT value FROM json_each(?))"
+    asked = (tables.wanted(fingerprints),)
+    runs, tests = archive.db.execute(
+        f"SELECT COUNT(DISTINCT moment), SUM(tests) FROM occurrences o {where}",  # noqa: S608 (constants)
+        asked,
+    ).fetchone()
+    rows = tuple(_rows(archive, f"{where} ORDER BY o.moment DESC LIMIT {_ROWS_FOR_SEEDS}", asked))
+    (first,) = _rows(archive, f"{where} ORDER BY o.moment LIMIT 1", asked)
+    return Cause(
+        fingerprint=found.fingerprint,
+        runs=runs,
+        tests=tests,
+        first_seen=first.finished,
+        last_seen=rows[0].finished,
+        task_ids=tuple(dict.fromkeys(row.task_id for row in rows))[:NEWEST_TASKS],
+        seeds=_seeds(rows),
+        rows=rows[:NEWEST_ROWS],
+        first=first,
+        newest=found,
+        fixes=tuple(archive.fix_states(fingerprints)),
+    )
+
+
+def _seeds(rows: Iterable[Row]) -> tuple[str, ...]:
+    newest = list(dict.fromkeys(seed for row in rows for seed in row.seeds))[:SEEDS]
+    return tuple(sorted(newest, key=lambda seed: (len(seed), seed)))
+
+
+def subtype(archive: Archive, name: str) -> Subtype | None:
+    """Sums up a failure subtype, None where no record has it."""
+    runs, tests, first, last, causes = archive.db.execute(
+        "SELECT COUNT(DISTINCT moment), SUM(tests), MIN(moment), MAX(moment), COUNT(DISTINCT fingerprint)"
+        " FROM occurrences WHERE subtype = ?",
+        (name,),
+    ).fetchone()
+    if not runs:
+        return None
+    (error_class,) = archive.db.execute(
+        "SELECT error_class FROM occurrences WHERE subtype = ? GROUP BY error_class"
+        " ORDER BY COUNT(DISTINCT moment) DESC, error_class LIMIT 1",
+        (name,),
+    ).fetchone()
+    patterns = archive.db.execute(
+        "SELECT pattern, COUNT(DISTINCT moment), MAX(moment) FROM occurrences WHERE subtype = ?"
+        " AND pattern IS NOT NULL GROUP BY pattern ORDER BY pattern",
+        (name,),
+    ).fetchall()
+    done = _subtype_fixes(archive, name)
+    held, failed = _subtype_tally(archive, name)
+    return Subtype(
+        name=name,
+        error_class=error_class,
+        runs=runs,
+        tests=tests,
+        first_seen=first.split(" ", 1)[0],
+        last_seen=last.split(" ", 1)[0],
+        patterns=tuple((pattern, count, newest.split(" ", 1)[1]) for pattern, count, newest in patterns),
+        rows=tuple(
+            _rows(archive, f"WHERE o.subtype = ? ORDER BY o.moment DESC, o.fingerprint LIMIT {NEWEST_ROWS}", (name,))
+        ),
+        causes=causes,
+        fixes=done,
+        held=held,
+        failed=failed,
+    )
+
+
+def _subtype_tally(archive: Archive, name: str) -> tuple[int, int]:
+    held, failed = archive.db.execute(
+        "SELECT COALESCE(SUM(held), 0), COALESCE(SUM(failed), 0) FROM fix_states WHERE subtype = ?", (name,)
+    ).fetchone()
+    stated = [fix.result for fix, _ in _stated(archive, name)]
+    return held + stated.count("held"), failed + stated.count("failed")
+
+
+def _subtype_fixes(archive: Archive, name: str) -> tuple[tuple[str | None, Fix, str], ...]:
+    found: list[tuple[str, str | None, Fix, str]] = [
+        (fix.date, None, fix, task_id) for fix, task_id in _stated(archive, name)
+    ]
+    causes = archive.db.execute(
+        "SELECT fingerprint FROM fix_states WHERE subtype = ? ORDER BY fingerprint", (name,)
+    ).fetchall()
+    for (fingerprint,) in causes:
+        found += [
+            (state.fix.date, fingerprint, state.fix, state.task_id) for state in archive.fix_states((fingerprint,))
+        ]
+    found.sort(key=lambda item: (item[0], item[3], item[1] or ""), reverse=True)
+    return tuple(item[1:] for item in found[:NEWEST_ROWS])
+
+
+def _stated(archive: Archive, name: str) -> list[tuple[Fix, str]]:
+    """Fixes that somebody stated of the subtype as a whole."""
+    rows = archive.db.execute(
+        "SELECT f.row, r.finished, r.task_id FROM fix_rows f JOIN runs r ON r.id = f.run"
+        " WHERE f.subtype = ? AND f.fingerprint IS NULL ORDER BY f.moment, f.number",
+        (name,),
+    )
+    return [(fixes.stated_fix(json.loads(text), finished), task_id) for text, finished, task_id in rows]
+
+
+def still_failing(archive: Archive, nodeids: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Of the tests given, those that last ended with a failure that no later pass followed, each with its causes."""
+    rows = archive.db.execute(
+        "SELECT f.nodeid, f.fingerprint FROM json_each(?) AS n JOIN failed AS f ON f.nodeid = n.value"
+        " GROUP BY f.nodeid, f.fingerprint HAVING MAX(f.moment) > COALESCE((SELECT MAX(p.moment) FROM passed_again p"
+        " WHERE p.nodeid = f.nodeid AND p.fingerprint = f.fingerprint), '') ORDER BY 1, 2",
+        (tables.wanted(nodeids),),
+    )
+    found: dict[str, list[str]] = {}
+    for nodeid, fingerprint in rows:
+        found.setdefault(nodeid, []).append(fingerprint)
+    return {nodeid: tuple(causes) for nodeid, causes in found.items()}
+
+
+def fingerprints(archive: Archive) -> list[str]:
+    """Every cause on record, in order."""
+    return [row[0] for row in archive.db.execute("SELECT DISTINCT fingerprint FROM occurrences ORDER BY 1")]
+
+
+def subtypes(archive: Archive) -> list[str]:
+    """Every failure subtype on record, in order."""
+    return [row[0] for row in archive.db.execute("SELECT DISTINCT subtype FROM occurrences ORDER BY 1")]
+
+
+def causes_of_test(archive: Archive, nodeid: str) -> list[tuple[str, str]]:
+    """Fingerprint and subtype of what a test failed with, the newest first.
+
+    Args:
+        archive: The records.
+        nodeid: Of a test, or of a runner: then all tests inside it count.
+    """
+    rows = archive.db.execute(
+        "SELECT f.fingerprint, o.subtype, MAX(f.moment) AS newest FROM failed f"
+        " JOIN occurrences o ON o.fingerprint = f.fingerprint AND o.moment = f.moment"
+        " WHERE f.nodeid = ?1 OR f.nodeid > ?1 || '::' AND f.nodeid < ?1 || ':;'"
+        " GROUP BY f.fingerprint ORDER BY newest DESC, f.fingerprint",
+        (nodeid,),
+    )
+    return [(fingerprint, name) for fingerprint, name, _ in rows]

@@ -1,0 +1,281 @@
+"""All records as tables, so that a question costs what its answer costs.
+
+The tables are filled from the record files and kept in a disposable cache. A folder whose time of change is as
+remembered is not read again, so opening a warm archive costs one `stat` a month; `verify=True` compares every file's
+content. What the numbers mean stands in `aggregate` and `fixes`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import time
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+import msgspec
+
+from pytest_dvwiki.model import Occurrence, RunRecord
+from pytest_dvwiki.records import store, tables
+from pytest_dvwiki.records.cache import discard, is_held, open_cache
+from pytest_dvwiki.records.judge import Judge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from pytest_dvwiki.records.fixes import FixState
+
+# A file that comes into a folder in the same tick of the clock as our listing leaves the folder's time as it was.
+_SETTLED_NS = 2_000_000_000
+_PROGRESS_EVERY = 100
+
+
+class Archive:
+    """The records of one `tasks` folder.
+
+    Args:
+        tasks: The folder; it need not exist.
+        cache: File of the tables; None keeps them in memory.
+    """
+
+    def __init__(self, tasks: Path, cache: Path | None) -> None:
+        self.tasks = tasks
+        self._cache = cache
+        self.db = open_cache(cache, tables.SCHEMA, tables.VERSION)
+        self._judge = Judge(self.db, tasks)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the cache."""
+        self.db.close()
+
+    def refresh(self, *, verify: bool = False, progress: Callable[[int], None] | None = None) -> set[str]:
+        """Takes in what was added, changed or removed since the last time.
+
+        Args:
+            verify: Compares the content of every file with what the tables were made of.
+            progress: Called with the number of files read so far, now and then.
+
+        Returns:
+            Causes whose fixes are judged otherwise than before.
+        """
+        try:
+            return _Refresh(self, verify=verify, progress=progress).run()
+        except sqlite3.DatabaseError:
+            # A cache that broke in use, or is held by somebody for too long, is not worth more thought.
+            self.db.close()
+            if self._cache is not None and not is_held(self._cache):
+                discard(self._cache)
+            self.db = open_cache(None, tables.SCHEMA, tables.VERSION)
+            self._judge = Judge(self.db, self.tasks)
+            return _Refresh(self, verify=False, progress=progress).run()
+
+    def judge(self, fingerprints: set[str] | None) -> set[str]:
+        """Judges the fixes of causes with news, None for all; gives those that are judged otherwise than before."""
+        return self._judge.update(fingerprints)
+
+    def newest(self) -> str | None:
+        """The moment of the newest run."""
+        (moment,) = self.db.execute("SELECT MAX(moment) FROM runs").fetchone()
+        return str(moment) if moment else None
+
+    def last_updated(self) -> str | None:
+        """The time at which the newest run finished."""
+        moment = self.newest()
+        return moment.split(" ", 1)[0] if moment else None
+
+    def problems(self) -> list[str]:
+        """What is wrong with files among the records, one line each."""
+        rows = self.db.execute("SELECT problem FROM files WHERE problem != '' ORDER BY folder, name")
+        return [line for (text,) in rows for line in text.split("\n")]
+
+    def causes_of_runs_outside(self, task_ids: set[str]) -> set[str]:
+        """The causes of all runs but those."""
+        rows = self.db.execute(
+            "SELECT DISTINCT fingerprint FROM occurrences o JOIN runs r ON r.id = o.run"
+            " WHERE r.task_id NOT IN (SELECT value FROM json_each(?))",
+            (tables.wanted(sorted(task_ids)),),
+        )
+        return {fingerprint for (fingerprint,) in rows}
+
+    def fix_states(self, fingerprints: Sequence[str]) -> list[FixState]:
+        """The fixes of a cause, oldest first."""
+        return self._judge.states(fingerprints)
+
+    def newest_occurrence(self, fingerprints: Sequence[str]) -> Occurrence | None:
+        """The newest occurrence of a cause, with all its evidence."""
+        row = self.db.execute(
+            "SELECT o.fingerprint, o.moment, r.id, r.task_id FROM occurrences o JOIN runs r ON r.id = o.run"
+            " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) ORDER BY o.moment DESC LIMIT 1",
+            (tables.wanted(fingerprints),),
+        ).fetchone()
+        if row is None:
+            return None
+        fingerprint, moment, run, task_id = row
+        kept = self.db.execute(
+            "SELECT occurrence FROM details WHERE fingerprint = ? AND moment = ?",
+            (fingerprint, moment),
+        ).fetchone()
+        if kept:
+            return msgspec.json.decode(kept[0], type=Occurrence)
+        # The newest run was taken away: what is the newest now stands in its file.
+        record = self._read_run(run, task_id)
+        occurrences = tables.by_fingerprint(record.occurrences)
+        return next(item for item in occurrences if item.fingerprint == fingerprint)
+
+    def _read_run(self, run: int, task_id: str) -> RunRecord:
+        folder, name = self.db.execute(
+            "SELECT folder, name FROM files JOIN places ON places.file = files.id WHERE places.run = ?",
+            (run,),
+        ).fetchone()
+        path = self.tasks / folder / name
+        records, _ = store.read_records(path, path.read_bytes(), name)
+        return next(record for record in records if record.task_id == task_id)
+
+
+class _File(NamedTuple):
+    """A file as the tables remember it."""
+
+    identity: int
+    size: int
+    mtime_ns: int
+    digest: bytes
+    problem: str
+
+
+class _Refresh:
+    """One pass over the folders."""
+
+    def __init__(self, archive: Archive, *, verify: bool, progress: Callable[[int], None] | None) -> None:
+        self._archive = archive
+        self._tasks = archive.tasks
+        self._db = archive.db
+        self._verify = verify
+        self._progress = progress
+        self._read = 0
+        self._removed = False
+        self._added: list[RunRecord] = []
+
+    def run(self) -> set[str]:
+        """Brings the tables up to date; gives the causes whose fixes are judged otherwise than before."""
+        present = list(store.folders(self._tasks))
+        pending = [folder for folder in present if self._verify or self._is_stale(folder)]
+        known = self._db.execute("SELECT path FROM folders").fetchall()
+        gone = {path for (path,) in known} - {self._relative(folder) for folder in present}
+        if not pending and not gone:
+            return set()
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            newest = self._archive.newest()
+            for path in sorted(gone):
+                self._forget_folder(path)
+            for folder in pending:
+                self._read_folder(folder)
+            judged = self._judge(newest)
+            self._db.execute("COMMIT")
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        return judged
+
+    def _judge(self, newest: str | None) -> set[str]:
+        if not (self._added or self._removed):
+            return set()
+        if self._removed or any(tables.moment_of(record) <= (newest or "") for record in self._added):
+            # What happened between other runs can turn any fix that has been judged.
+            return self._archive.judge(None)
+        causes: set[str] = set()
+        for record in self._added:
+            causes.update(item.fingerprint for item in record.occurrences)
+            causes.update(item.fingerprint for item in record.passed_again)
+            causes.update(str(row["fingerprint"]) for row in record.fixes if row.get("fingerprint"))
+        return self._archive.judge(causes)
+
+    def _relative(self, folder: Path) -> str:
+        return folder.relative_to(self._tasks).as_posix()
+
+    def _is_stale(self, folder: Path) -> bool:
+        row = self._db.execute(
+            "SELECT mtime_ns FROM folders WHERE path = ? AND settled", (self._relative(folder),)
+        ).fetchone()
+        return row is None or row[0] != folder.stat().st_mtime_ns
+
+    def _forget_folder(self, place: str) -> None:
+        for (file,) in self._db.execute("SELECT id FROM files WHERE folder = ?", (place,)).fetchall():
+            self._forget(file)
+        self._db.execute("DELETE FROM folders WHERE path = ?", (place,))
+
+    def _forget(self, file: int) -> None:
+        tables.remove_file(self._db, file)
+        self._removed = True
+
+    def _read_folder(self, folder: Path) -> None:
+        place = self._relative(folder)
+        mtime_ns = folder.stat().st_mtime_ns
+        settled = time.time_ns() - mtime_ns > _SETTLED_NS
+        names = {name for name in os.listdir(folder) if store.is_record_file(folder, name)}  # noqa: PTH208 (20,000 names)
+        known = {
+            name: _File(*rest)
+            for name, *rest in self._db.execute(
+                "SELECT name, id, size, mtime_ns, digest, problem FROM files WHERE folder = ?",
+                (place,),
+            )
+        }
+        for name in known.keys() - names:
+            self._forget(known[name].identity)
+        holds_months = "/" not in place
+        for name in sorted(names):
+            old = known.get(name)
+            # A record never changes; a file that could not be read, and a month's file, may.
+            if old is None or self._verify or holds_months or old.problem:
+                self._read_file(folder / name, place, old)
+        # A file that may change does so without a change of its folder.
+        settled = settled and not (holds_months and names) and not self._has_problem(place)
+        self._db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?, ?)", (place, mtime_ns, settled))
+
+    def _has_problem(self, place: str) -> bool:
+        query = "SELECT 1 FROM files WHERE folder = ? AND problem != '' LIMIT 1"
+        return self._db.execute(query, (place,)).fetchone() is not None
+
+    def _read_file(self, path: Path, place: str, old: _File | None) -> None:
+        name = f"{place}/{path.name}"
+        try:
+            status = path.stat()
+            if old and not self._verify and (status.st_size, status.st_mtime_ns) == old[1:3]:
+                return
+            data = path.read_bytes()
+        except FileNotFoundError:
+            # Removed since the folder was listed; its folder has changed and is read again.
+            return
+        except OSError as error:
+            self._keep(path, place, _File(0, 0, 0, b"", f"{name}: {error.strerror}"), old)
+            return
+        self._read += 1
+        if self._progress and self._read % _PROGRESS_EVERY == 0:
+            self._progress(self._read)
+        digest = hashlib.blake2b(data, digest_size=16).digest()
+        if old and digest == old.digest:
+            self._db.execute(
+                "UPDATE files SET size = ?, mtime_ns = ? WHERE id = ?",
+                (status.st_size, status.st_mtime_ns, old.identity),
+            )
+            return
+        records, problems = store.read_records(path, data, name)
+        file = _File(0, status.st_size, status.st_mtime_ns, digest, "\n".join(problems))
+        identity = self._keep(path, place, file, old)
+        self._added += [record for record in records if tables.insert(self._db, record, identity)]
+
+    def _keep(self, path: Path, place: str, file: _File, old: _File | None) -> int:
+        if old:
+            self._forget(old.identity)
+        cursor = self._db.execute(
+            "INSERT INTO files (folder, name, size, mtime_ns, digest, problem) VALUES (?, ?, ?, ?, ?, ?)",
+            (place, path.name, *file[1:]),
+        )
+        return int(cursor.lastrowid or 0)

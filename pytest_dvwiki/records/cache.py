@@ -1,0 +1,90 @@
+"""A disposable database file: made again whenever it is missing, broken or of another version.
+
+Nothing in it is truth; where no file can be written it lives in memory for as long as the process does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_WAIT_S = 20.0
+
+
+def open_cache(path: Path | None, schema: str, version: int) -> sqlite3.Connection:
+    """Opens a cache, empty where the old one is of no use.
+
+    Args:
+        path: Its file; None for one in memory.
+        schema: Statements that make its tables.
+        version: Of the schema and of what is written to it; a file of another version is thrown away.
+    """
+    if path is not None:
+        for _ in range(2):
+            try:
+                return _open_file(path, schema, version)
+            except (sqlite3.OperationalError, OSError):
+                # Held by another process for too long, or a folder that cannot be written: its file is left alone.
+                break
+            except sqlite3.DatabaseError:
+                with contextlib.suppress(OSError):
+                    discard(path)
+    connection = _connect(":memory:")
+    connection.executescript(schema)
+    return connection
+
+
+def discard(path: Path) -> None:
+    """Removes a cache's files."""
+    for suffix in ("", "-journal"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def is_held(path: Path) -> bool:
+    """Whether another process writes to a cache."""
+    try:
+        with contextlib.closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as probe:
+            probe.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError:
+        return True
+    except sqlite3.DatabaseError:
+        return False
+    return False
+
+
+def _connect(place: str) -> sqlite3.Connection:
+    return sqlite3.connect(place, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
+
+
+def _open_file(path: Path, schema: str, version: int) -> sqlite3.Connection:
+    path.parent.mkdir(exist_ok=True)
+    connection = _connect(str(path))
+    try:
+        # A killed process loses nothing by this; a power cut may, and then the cache is made again.
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("BEGIN IMMEDIATE")
+        _make_tables(connection, schema, version)
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _make_tables(connection: sqlite3.Connection, schema: str, version: int) -> None:
+    """Makes the tables of a new cache.
+
+    Raises:
+        sqlite3.DatabaseError: The file is a cache of another version.
+    """
+    (found,) = connection.execute("PRAGMA user_version").fetchone()
+    if found not in {0, version}:
+        raise sqlite3.DatabaseError(f"cache version {found}")
+    if found == 0:
+        for statement in schema.split(";"):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {version}")

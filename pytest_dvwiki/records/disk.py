@@ -1,0 +1,150 @@
+"""Writing files so that a reader sees the old bytes or the new ones, never a part."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_REMEDIES = {
+    errno.EACCES: "give yourself write permission there",
+    errno.EPERM: "give yourself write permission there",
+    errno.EROFS: "the file system is read-only; put wiki_dir elsewhere",
+    errno.ENOSPC: "the disk is full; free some space",
+    errno.EDQUOT: "the quota is used up; free some space",
+    errno.ENOTDIR: "a file stands where a folder should be; move it away",
+    errno.EEXIST: "a file stands where a folder should be; move it away",
+    errno.EISDIR: "a folder stands where a file should be; move it away",
+    errno.ENAMETOOLONG: "the path is too long; put wiki_dir nearer to the root",
+}
+
+
+class WikiError(OSError):
+    """The archive could not be written; its text is one line that names file and remedy."""
+
+
+@contextlib.contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turns the system's errors into a `WikiError` that names the file and what to do.
+
+    Args:
+        path: The file that is being worked on, where the error itself names none.
+
+    Raises:
+        WikiError: Whatever `OSError` came up inside.
+    """
+    try:
+        yield
+    except WikiError:
+        raise
+    except OSError as error:
+        remedy = _REMEDIES.get(error.errno or 0, "see that the folder is there and can be written")
+        reason = error.strerror or type(error).__name__
+        raise WikiError(f"cannot write {path}: {reason}; {remedy}") from error
+
+
+def replace(path: Path, data: bytes) -> None:
+    """Puts new bytes in the place of a file, which keeps its mode; a new one gets the umask's.
+
+    The bytes are on the disk when this returns. A symbolic link stays one: the file that it names is replaced.
+
+    Raises:
+        WikiError: The file cannot be written; the old one is as it was.
+    """
+    with explained(path):
+        target = path.resolve()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        mode = target.stat().st_mode & 0o7777 if target.exists() else None
+        temporary = _temporary(target, data, mode)
+        try:
+            temporary.replace(target)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        _sync_folder(target.parent)
+
+
+def create(path: Path, data: bytes) -> bool:
+    """Writes a file that never changes again.
+
+    Returns:
+        False where the file was there already with the same bytes.
+
+    Raises:
+        WikiError: The file is there with other bytes, or cannot be written.
+    """
+    with explained(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            return _is_same(path, data)
+        temporary = _temporary(path, data, None)
+        try:
+            # A link fails where a rename would silently replace what another process has just put there.
+            os.link(temporary, path)
+        except FileExistsError:
+            return _is_same(path, data)
+        except OSError as error:
+            if error.errno not in {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}:
+                raise
+            # Some network file systems have no hard links; the wiki's lock keeps other writers out.
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        _sync_folder(path.parent)
+        return True
+
+
+def _is_same(path: Path, data: bytes) -> bool:
+    if path.read_bytes() == data:
+        return False
+    raise WikiError(f"{path} is there already with other content; a record never changes")
+
+
+def append_line(path: Path, line: str) -> None:
+    """Appends one line by one write, so that lines of several processes never mix.
+
+    Raises:
+        WikiError: The file cannot be written.
+    """
+    with explained(path):
+        data = f"{line}\n".encode()
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        try:
+            if os.write(handle, data) != len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _temporary(target: Path, data: bytes, mode: int | None) -> Path:
+    """Writes a temporary file beside the target and sees it to the disk."""
+    path = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            if mode is not None:
+                path.chmod(mode)
+            os.fsync(file.fileno())
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return path
+
+
+def _sync_folder(folder: Path) -> None:
+    """Sees a folder's entries to the disk; some file systems cannot, which loses nothing but the certainty."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

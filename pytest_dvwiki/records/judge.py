@@ -1,0 +1,173 @@
+"""The judged fixes of all causes, kept in the tables: the rate of a subtype is over every one of its causes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from pytest_dvwiki.records import fixes, store
+from pytest_dvwiki.records.tables import wanted
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+_states = msgspec.json.Decoder(list[fixes.FixState])
+_PASSES = (
+    "SELECT p.moment, p.nodeid, r.task_id, r.finished, r.vcs_commit, r.dirty FROM passed_again p"
+    " JOIN runs r ON r.id = p.run WHERE p.fingerprint IN (SELECT value FROM json_each(?))"
+)
+_ROWS = (
+    "SELECT f.moment, f.row, r.task_id, r.finished FROM fix_rows f JOIN runs r ON r.id = f.run"
+    " WHERE f.fingerprint IN (SELECT value FROM json_each(?)) ORDER BY f.moment, f.number"
+)
+
+
+class Judge:
+    """Applies the rules of `fixes` to the tables.
+
+    Args:
+        db: The tables.
+        tasks: The folder of the records, for the lists of tests.
+    """
+
+    def __init__(self, db: sqlite3.Connection, tasks: Path) -> None:
+        self._db = db
+        self._tasks = tasks
+        self._suites: dict[str, frozenset[str]] = {}
+
+    def update(self, fingerprints: Iterable[str] | None) -> set[str]:
+        """Judges causes again.
+
+        Args:
+            fingerprints: Those with news; None for all.
+
+        Returns:
+            The causes, of these and of those with an open fix, that are judged otherwise than before.
+        """
+        before = self._kept()
+        if fingerprints is None:
+            self._db.execute("DELETE FROM fix_states")
+            rows = self._db.execute(
+                "SELECT fingerprint FROM passed_again"
+                " UNION SELECT fingerprint FROM fix_rows WHERE fingerprint IS NOT NULL"
+            )
+            causes = {fingerprint for (fingerprint,) in rows}
+        else:
+            rows = self._db.execute("SELECT fingerprint FROM fix_states WHERE open > 0")
+            causes = {*fingerprints, *(fingerprint for (fingerprint,) in rows)}
+        for cause in sorted(causes):
+            self._keep(cause, self.judge((cause,)))
+        after = self._kept()
+        return {cause for cause in before.keys() | after.keys() if before.get(cause) != after.get(cause)}
+
+    def states(self, fingerprints: Sequence[str]) -> list[fixes.FixState]:
+        """The fixes of a cause, oldest first; one that had other fingerprints is judged over all of them."""
+        if len(fingerprints) > 1:
+            return self.judge(fingerprints)
+        row = self._db.execute("SELECT states FROM fix_states WHERE fingerprint = ?", tuple(fingerprints)).fetchone()
+        return _states.decode(row[0]) if row else []
+
+    def _kept(self) -> dict[str, str]:
+        return dict(self._db.execute("SELECT fingerprint, states FROM fix_states"))
+
+    def _keep(self, fingerprint: str, states: list[fixes.FixState]) -> None:
+        if not states:
+            self._db.execute("DELETE FROM fix_states WHERE fingerprint = ?", (fingerprint,))
+            return
+        (subtype,) = self._db.execute(
+            "SELECT subtype FROM occurrences WHERE fingerprint = ? ORDER BY moment DESC LIMIT 1",
+            (fingerprint,),
+        ).fetchone()
+        held, failed = fixes.tally(states)
+        self._db.execute(
+            "INSERT OR REPLACE INTO fix_states VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                fingerprint,
+                subtype,
+                held,
+                failed,
+                len(states) - held - failed,
+                msgspec.json.encode(states).decode(),
+            ),
+        )
+
+    def judge(self, fingerprints: Sequence[str]) -> list[fixes.FixState]:
+        """Judges the fixes of one cause from the records alone, oldest first."""
+
+        def returns(moment: str) -> tuple[str, str] | None:
+            row = self._db.execute(
+                "SELECT o.moment, r.finished FROM occurrences o JOIN runs r ON r.id = o.run"
+                " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) AND o.moment > ?"
+                " ORDER BY o.moment LIMIT 1",
+                (wanted(fingerprints), moment),
+            ).fetchone()
+            return (row[0], row[1]) if row else None
+
+        def failed_before(moment: str) -> list[str]:
+            previous = self._previous(fingerprints, moment)
+            rows = self._db.execute(
+                "SELECT DISTINCT nodeid FROM failed WHERE run = ?"
+                " AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY nodeid",
+                (previous[0] if previous else None, wanted(fingerprints)),
+            )
+            return [nodeid for (nodeid,) in rows]
+
+        return fixes.judge(self._steps(fingerprints), returns, failed_before, self._count_passes)
+
+    def _previous(self, fingerprints: Sequence[str], moment: str) -> tuple[Any, ...] | None:
+        """Of the last occurrence up to a moment: run, commit, whether it was dirty, and its moment."""
+        row: tuple[Any, ...] | None = self._db.execute(
+            "SELECT r.id, r.vcs_commit, r.dirty, o.moment FROM occurrences o JOIN runs r ON r.id = o.run"
+            " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) AND o.moment <= ?"
+            " ORDER BY o.moment DESC LIMIT 1",
+            (wanted(fingerprints), moment),
+        ).fetchone()
+        return row
+
+    def _steps(self, fingerprints: Sequence[str]) -> list[fixes.Step]:
+        asked = (wanted(fingerprints),)
+        steps = []
+        for moment, nodeid, task_id, finished, commit, dirty in self._db.execute(_PASSES, asked).fetchall():
+            previous = self._previous(fingerprints, moment)
+            if previous is None or previous[3] == moment:
+                continue
+            _, failed_at, was_dirty, _ = previous
+            if commit and commit == failed_at and not (dirty or was_dirty):
+                continue
+            commits = (failed_at, commit) if failed_at and commit else None
+            steps.append(fixes.Step(moment=moment, task_id=task_id, date=finished, nodeid=nodeid, commits=commits))
+        for moment, row, task_id, finished in self._db.execute(_ROWS, asked).fetchall():
+            if self._previous(fingerprints, moment) is not None:
+                fix = fixes.stated_fix(json.loads(row), finished)
+                steps.append(fixes.stated_step(fix, moment, task_id))
+        return sorted(steps, key=lambda step: (step.moment, step.nodeid or ""))
+
+    def _count_passes(self, tests: Sequence[str], after: str, before: str | None) -> int:
+        """Counts, up to what a fix needs, the runs between two moments that passed one of the tests."""
+        runs = self._db.execute(
+            "SELECT id, suite, EXISTS (SELECT 1 FROM passed_again p WHERE p.run = runs.id"
+            " AND p.nodeid IN (SELECT value FROM json_each(?))) AS again FROM runs"
+            " WHERE moment > ? AND moment < ? AND (suite IS NOT NULL OR again) ORDER BY moment",
+            (wanted(tests), after, before or "~"),
+        )
+        found = 0
+        for run, suite, again in runs:
+            found += bool(again or any(self._passed(run, suite, test) for test in tests))
+            if found == fixes.PASSES_TO_HOLD:
+                break
+        return found
+
+    def _passed(self, run: int, suite: str, test: str) -> bool:
+        if suite not in self._suites:
+            self._suites[suite] = frozenset(store.read_suite(self._tasks, suite))
+        if test not in self._suites[suite]:
+            return False
+        query = (
+            "SELECT 1 FROM failed WHERE run = ?1 AND nodeid = ?2"
+            " UNION SELECT 1 FROM other WHERE run = ?1 AND nodeid = ?2"
+        )
+        return self._db.execute(query, (run, test)).fetchone() is None

@@ -1,0 +1,142 @@
+"""Records and suite lists on the disk: `tasks/YYYY/MM/{task_id}.yaml` and `tasks/suites/{sha256:16}.txt`."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.records import codec
+from pytest_dvwiki.records.codec import RecordError
+from pytest_dvwiki.records.disk import WikiError, create
+from pytest_dvwiki.yamlio import YamlError, load_all
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from pytest_dvwiki.model import RunRecord
+
+_TIME = re.compile(r"(\d{4})-(\d\d)-\d\dT\d\d:\d\d:\d\dZ")
+_TASK_ID = re.compile(r"[A-Za-z0-9_.-]{1,200}")
+_YEAR = re.compile(r"\d{4}")
+_MONTH = re.compile(r"\d\d")
+_MONTH_FILE = re.compile(r"\d\d\.yaml")
+
+
+def record_path(tasks: Path, record: RunRecord) -> Path:
+    """Where a record stands.
+
+    Raises:
+        WikiError: Its id is no file name, or its time is not `YYYY-MM-DDThh:mm:ssZ`.
+    """
+    time = _TIME.fullmatch(record.finished)
+    if not time:
+        raise WikiError(f"record {record.task_id}: finished is no UTC time: {record.finished!r}")
+    if not _TASK_ID.fullmatch(record.task_id) or record.task_id.startswith("."):
+        raise WikiError(f"{record.task_id!r:.80} is no task id: use letters, digits and _ . -")
+    year, month = time.groups()
+    return tasks / year / month / f"{record.task_id}.yaml"
+
+
+def write_record(tasks: Path, record: RunRecord) -> bool:
+    """Writes a record once.
+
+    Returns:
+        False where the same record was there already.
+
+    Raises:
+        WikiError: Another record has this id, or the file cannot be written.
+    """
+    return create(record_path(tasks, record), codec.encode(record))
+
+
+def suite_id(names: Iterable[str]) -> str:
+    """The id of a list of tests: the same for the same names in any order."""
+    return hashlib.sha256(_suite_bytes(names)).hexdigest()[:16]
+
+
+def _suite_bytes(names: Iterable[str]) -> bytes:
+    # A line feed would make two names of one; node ids may hold it through a parameter.
+    clean = {name.replace("\r", "\\r").replace("\n", "\\n") for name in names}
+    return "".join(f"{name}\n" for name in sorted(clean)).encode("utf-8", "backslashreplace")
+
+
+def write_suite(tasks: Path, names: Iterable[str]) -> str:
+    """Writes the list of the tests that ran, once per distinct list.
+
+    Returns:
+        Its id, for `RunRecord.suite`.
+
+    Raises:
+        WikiError: The file cannot be written.
+    """
+    data = _suite_bytes(names)
+    identity = hashlib.sha256(data).hexdigest()[:16]
+    create(tasks / "suites" / f"{identity}.txt", data)
+    return identity
+
+
+def read_suite(tasks: Path, identity: str) -> tuple[str, ...]:
+    """The names of a suite list; none where the list is missing or its id is no file name."""
+    if not re.fullmatch(r"[0-9a-f]{16}", identity):
+        return ()
+    try:
+        text = (tasks / "suites" / f"{identity}.txt").read_text("utf-8", "replace")
+    except OSError:
+        return ()
+    return tuple(text.split("\n")[:-1])
+
+
+def folders(tasks: Path) -> Iterator[Path]:
+    """The folders that hold records: each year (its month files) and each month."""
+    for year in _entries(tasks, _YEAR):
+        yield year
+        yield from _entries(year, _MONTH)
+
+
+def _entries(folder: Path, name: re.Pattern[str]) -> list[Path]:
+    try:
+        return sorted(path for path in folder.iterdir() if name.fullmatch(path.name) and path.is_dir())
+    except OSError:
+        return []
+
+
+def is_record_file(folder: Path, name: str) -> bool:
+    """Whether a name in one of `folders` may be a file of records."""
+    if _YEAR.fullmatch(folder.name):
+        return bool(_MONTH_FILE.fullmatch(name))
+    return name.endswith(".yaml") and not name.startswith(".")
+
+
+def read_records(path: Path, data: bytes, name: str) -> tuple[list[RunRecord], list[str]]:
+    """Reads the records of one file.
+
+    Args:
+        path: The file; the record of a file of its own must have the file's name as its id.
+        data: Its content.
+        name: What to call the file in a message.
+
+    Returns:
+        The records, and one message for each document that claims to be a record and is none that can be read.
+        Documents of other kinds are left out in silence.
+    """
+    records: list[RunRecord] = []
+    problems: list[str] = []
+    single = not _MONTH_FILE.fullmatch(path.name)
+    try:
+        for document in load_all(data, name):
+            if not codec.is_record(document):
+                continue
+            try:
+                record = codec.decode(document, name)
+            except RecordError as error:
+                problems.append(str(error))
+                continue
+            if single and record.task_id != path.stem:
+                problems.append(f"{name}: its task_id is {record.task_id!r}; a record has its file's name")
+            else:
+                records.append(record)
+    except YamlError as error:
+        problems.append(str(error))
+    return records, problems

@@ -1,0 +1,172 @@
+"""The tables that records are counted from, and how one record goes into them and out again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable
+
+    from pytest_dvwiki.model import Occurrence, RunRecord
+
+VERSION = 1
+"""Counts up with the tables, and with what is written to them."""
+
+SCHEMA = """
+CREATE TABLE folders (path TEXT PRIMARY KEY, mtime_ns INTEGER, settled INTEGER) WITHOUT ROWID;
+CREATE TABLE files (
+  id INTEGER PRIMARY KEY, folder TEXT, name TEXT, size INTEGER, mtime_ns INTEGER, digest BLOB, problem TEXT,
+  UNIQUE (folder, name));
+CREATE TABLE runs (
+  id INTEGER PRIMARY KEY, moment TEXT UNIQUE, task_id TEXT UNIQUE, finished TEXT, vcs_commit TEXT, branch TEXT,
+  dirty INTEGER, simulators TEXT, suite TEXT);
+CREATE TABLE places (run INTEGER, file INTEGER, PRIMARY KEY (run, file)) WITHOUT ROWID;
+CREATE INDEX places_by_file ON places (file);
+CREATE TABLE occurrences (
+  fingerprint TEXT, moment TEXT, run INTEGER, subtype TEXT, error_class TEXT, pattern TEXT, tests INTEGER, names TEXT,
+  seeds TEXT, PRIMARY KEY (fingerprint, moment)) WITHOUT ROWID;
+CREATE INDEX occurrences_by_subtype ON occurrences (subtype, moment, tests, error_class, pattern);
+CREATE INDEX occurrences_by_run ON occurrences (run);
+CREATE TABLE details (fingerprint TEXT PRIMARY KEY, moment TEXT, occurrence TEXT) WITHOUT ROWID;
+CREATE TABLE failed (
+  nodeid TEXT, fingerprint TEXT, moment TEXT, run INTEGER, PRIMARY KEY (nodeid, fingerprint, moment)) WITHOUT ROWID;
+CREATE INDEX failed_by_run ON failed (run, nodeid);
+CREATE TABLE other (run INTEGER, nodeid TEXT, PRIMARY KEY (run, nodeid)) WITHOUT ROWID;
+CREATE TABLE passed_again (
+  fingerprint TEXT, moment TEXT, nodeid TEXT, run INTEGER, PRIMARY KEY (fingerprint, moment, nodeid)) WITHOUT ROWID;
+CREATE INDEX passed_again_by_test ON passed_again (nodeid, fingerprint, moment);
+CREATE INDEX passed_again_by_run ON passed_again (run);
+CREATE TABLE fix_rows (
+  number INTEGER, run INTEGER, moment TEXT, fingerprint TEXT, subtype TEXT, row TEXT, PRIMARY KEY (run, number))
+  WITHOUT ROWID;
+CREATE INDEX fix_rows_by_fingerprint ON fix_rows (fingerprint);
+CREATE INDEX fix_rows_by_subtype ON fix_rows (subtype);
+CREATE TABLE fix_states (
+  fingerprint TEXT PRIMARY KEY, subtype TEXT, held INTEGER, failed INTEGER, open INTEGER, states TEXT) WITHOUT ROWID;
+CREATE INDEX fix_states_by_subtype ON fix_states (subtype);
+CREATE INDEX fix_states_open ON fix_states (open)
+"""
+_NAMES = 3
+_SEEDS = 20
+
+
+def moment_of(record: RunRecord) -> str:
+    """The sort key of a run: the time at which it finished, then its id."""
+    return f"{record.finished} {record.task_id}"
+
+
+def by_fingerprint(occurrences: Iterable[Occurrence]) -> list[Occurrence]:
+    """One occurrence per cause: a caller of the API may have given one twice."""
+    merged: dict[str, Occurrence] = {}
+    for item in occurrences:
+        first = merged.get(item.fingerprint)
+        merged[item.fingerprint] = replace(first, tests=first.tests + item.tests) if first else item
+    return list(merged.values())
+
+
+def wanted(values: Iterable[str]) -> str:
+    """Values for a statement that asks for any of them: `IN (SELECT value FROM json_each(?))`."""
+    return json.dumps(list(values))
+
+
+def insert(db: sqlite3.Connection, record: RunRecord, file: int) -> bool:
+    """Puts a record that stands in a file into the tables.
+
+    Returns:
+        False where it is in them already: the same record once more, in a month's file or after a merge, counts once.
+    """
+    known = db.execute("SELECT id FROM runs WHERE task_id = ?", (record.task_id,)).fetchone()
+    if known:
+        db.execute("INSERT OR IGNORE INTO places VALUES (?, ?)", (known[0], file))
+        return False
+    moment = moment_of(record)
+    simulators = [f"{item.name} {item.version}" if item.version else item.name for item in record.simulators]
+    cursor = db.execute(
+        "INSERT INTO runs (moment, task_id, finished, vcs_commit, branch, dirty, simulators, suite)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            moment,
+            record.task_id,
+            record.finished,
+            record.vcs.commit,
+            record.vcs.branch,
+            record.vcs.dirty,
+            ", ".join(simulators),
+            record.suite,
+        ),
+    )
+    run = int(cursor.lastrowid or 0)
+    db.execute("INSERT INTO places VALUES (?, ?)", (run, file))
+    for occurrence in by_fingerprint(record.occurrences):
+        _insert_occurrence(db, occurrence, moment, run)
+    db.executemany("INSERT OR IGNORE INTO other VALUES (?, ?)", [(run, test.nodeid) for test in record.other])
+    db.executemany(
+        "INSERT OR IGNORE INTO passed_again VALUES (?, ?, ?, ?)",
+        [(row.fingerprint, moment, row.nodeid, run) for row in record.passed_again],
+    )
+    db.executemany(
+        "INSERT INTO fix_rows VALUES (?, ?, ?, ?, ?, ?)",
+        [
+            (
+                number,
+                run,
+                moment,
+                row.get("fingerprint"),
+                row.get("failure_subtype"),
+                json.dumps(row),
+            )
+            for number, row in enumerate(record.fixes)
+        ],
+    )
+    return True
+
+
+def _insert_occurrence(db: sqlite3.Connection, occurrence: Occurrence, moment: str, run: int) -> None:
+    tests = occurrence.tests
+    seeds = list(dict.fromkeys(test.seed for test in tests if test.seed is not None))
+    names = list(dict.fromkeys(test.nodeid for test in tests))
+    db.execute(
+        "INSERT INTO occurrences VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            occurrence.fingerprint,
+            moment,
+            run,
+            occurrence.failure_subtype,
+            occurrence.error_class,
+            occurrence.pattern,
+            len(tests),
+            json.dumps(names[:_NAMES]),
+            json.dumps(seeds[:_SEEDS]),
+        ),
+    )
+    db.executemany(
+        "INSERT OR IGNORE INTO failed VALUES (?, ?, ?, ?)",
+        [(name, occurrence.fingerprint, moment, run) for name in names],
+    )
+    # All evidence is kept of the newest occurrence alone; that of the others stays in the records.
+    db.execute(
+        "INSERT INTO details VALUES (?, ?, ?) ON CONFLICT (fingerprint) DO UPDATE SET"
+        " moment = excluded.moment, occurrence = excluded.occurrence WHERE excluded.moment >= moment",
+        (occurrence.fingerprint, moment, msgspec.json.encode(occurrence).decode()),
+    )
+
+
+def remove_file(db: sqlite3.Connection, file: int) -> None:
+    """Takes a file out of the tables, and the runs that stood in no other."""
+    runs = db.execute("SELECT run FROM places WHERE file = ?", (file,)).fetchall()
+    db.execute("DELETE FROM places WHERE file = ?", (file,))
+    db.execute("DELETE FROM files WHERE id = ?", (file,))
+    for (run,) in runs:
+        if db.execute("SELECT 1 FROM places WHERE run = ?", (run,)).fetchone():
+            continue
+        db.execute("DELETE FROM occurrences WHERE run = ?", (run,))
+        db.execute("DELETE FROM failed WHERE run = ?", (run,))
+        db.execute("DELETE FROM other WHERE run = ?", (run,))
+        db.execute("DELETE FROM passed_again WHERE run = ?", (run,))
+        db.execute("DELETE FROM fix_rows WHERE run = ?", (run,))
+        db.execute("DELETE FROM runs WHERE id = ?", (run,))

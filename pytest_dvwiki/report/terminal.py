@@ -1,0 +1,270 @@
+"""The section at the end of a run: which failures are known and how they were fixed, and which are new.
+
+Text and markup names only; the caller writes it. Every line stands for itself, so that `grep` finds it.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from pytest_dvwiki.model import Cause, FailedTest, OriginType, Result
+    from pytest_dvwiki.pipeline import Archived
+
+_MOST_CAUSES = 20
+_MOST_SEEDS = 6
+_MOST_TESTS = 3
+_EXCERPT_LINES = 14
+_RIGHT = 80
+"""Column at which the origin ends, where the terminal is that wide."""
+_ORIGINS: dict[OriginType, str] = {
+    "RTL_BUG": "RTL bug",
+    "TB_BUG": "testbench bug",
+    "TOOL": "tool or environment",
+    "UNKNOWN": "origin unknown",
+}
+_MARKUP = {
+    "NEW": {"red": True, "bold": True},
+    "REGRESSED": {"red": True, "bold": True},
+    "KNOWN": {"yellow": True, "bold": True},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line and the names of its markup."""
+
+    text: str
+    markup: dict[str, bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """What is to be shown."""
+
+    archived: Archived
+    root: Path
+    wiki: Path
+    notes: tuple[str, ...] = ()
+    journal: Path | None = None
+    """Where the journal stands, should the wiki not have been written."""
+    noise: tuple[Result, ...] = ()
+
+
+def render(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
+    """The lines of the section, without its heading.
+
+    Args:
+        session: What is to be shown.
+        verbosity: pytest's: below 0 gives one line, above 0 excerpts and reasons.
+        width: Columns of the terminal.
+    """
+    width = max(40, width)
+    causes = session.archived.causes
+    if verbosity < 0:
+        if causes:
+            yield Line(f"dvwiki: {_count(len(causes), 'cause')}, {_news(causes)}; {_shown(session, 'index.md')}")
+    elif causes:
+        yield Line(_headline(causes))
+        for cause in causes[:_MOST_CAUSES]:
+            yield Line("")
+            yield from _cause(cause, verbosity=verbosity, width=width)
+        if len(causes) > _MOST_CAUSES:
+            yield Line("")
+            yield Line(f"{len(causes) - _MOST_CAUSES} more causes: see {_shown(session, 'index.md')}")
+    if verbosity > 0:
+        yield from _noise(session.noise)
+    yield from _footer(session, quiet=verbosity < 0)
+
+
+def _headline(causes: Sequence[Cause]) -> str:
+    tests = len({test.nodeid for cause in causes for test in cause.occurrence.tests})
+    return f"{_count(len(causes), 'cause')} behind {_count(tests, 'failed test')}: {_news(causes)}"
+
+
+def _news(causes: Sequence[Cause]) -> str:
+    counts = Counter(cause.news for cause in causes)
+    return ", ".join(f"{counts[news]} {news.lower()}" for news in ("NEW", "REGRESSED", "KNOWN") if counts[news])
+
+
+def _cause(cause: Cause, *, verbosity: int, width: int) -> Iterator[Line]:
+    occurrence = cause.occurrence
+    label = f"{cause.news:<10} {occurrence.error_class} / {occurrence.failure_subtype}"
+    origin = _origin(cause)
+    gap = min(_RIGHT, width) - len(label) - len(origin)
+    yield Line(f"{label}{' ' * gap}{origin}" if gap > 1 else label, _MARKUP[cause.news])
+    if gap <= 1:
+        yield Line(f"  {origin}")
+    yield from _wrapped(_tests(occurrence.tests), width)
+    if cause.news != "NEW":
+        yield from _wrapped(_past(cause), width)
+    elif cause.subtype is not None:
+        yield from _wrapped(_subtype_past(cause), width)
+    yield from _wrapped(occurrence.primary, width, most=3)
+    if cause.fix:
+        yield from _wrapped(cause.fix, width, label="fix", most=4 if verbosity < 1 else 12)
+    if occurrence.reproduce:
+        yield from _command(occurrence.reproduce, width)
+    if cause.page is not None:
+        yield Line(f"  page   {cause.page}")
+    if verbosity > 0:
+        yield from _detail(cause, width)
+
+
+def _origin(cause: Cause) -> str:
+    origin = cause.occurrence.origin
+    if origin.type == "UNKNOWN":
+        return _ORIGINS[origin.type]
+    return f"{_ORIGINS[origin.type]}, {origin.confidence * 100:.0f} %"
+
+
+def _tests(tests: Sequence[FailedTest]) -> str:
+    names = list(dict.fromkeys(_short(test.nodeid) for test in tests))
+    seeds = list(dict.fromkeys(test.seed for test in tests if test.seed is not None))
+    shown = ", ".join(names[:_MOST_TESTS]) + (f", +{len(names) - _MOST_TESTS}" if len(names) > _MOST_TESTS else "")
+    if not seeds:
+        return f"{_count(len(names), 'test')}: {shown}"
+    rest = f" +{len(seeds) - _MOST_SEEDS}" if len(seeds) > _MOST_SEEDS else ""
+    noun = "seed" if len(seeds) == 1 else "seeds"
+    return f"{_count(len(names), 'test')}, {noun} {' '.join(seeds[:_MOST_SEEDS])}{rest}: {shown}"
+
+
+def _short(nodeid: str) -> str:
+    """A node id without its folder and file, where it has more than those."""
+    return nodeid.partition("::")[2] or nodeid
+
+
+def _past(cause: Cause) -> str:
+    known = cause.known
+    if known is None:
+        return ""
+    fix = cause.known.fix if cause.known is not None else None
+    said = [f"since {known.first_seen[:10]}", _count(known.runs, "run")]
+    if known.status in {"closed", "wont_fix", "confirmed"}:
+        said.append(known.status.replace("_", " "))
+    if fix is not None and fix.result == "held":
+        commit = f"{fix.commits[1][:7]} " if fix.commits else ""
+        said.append(f"last fixed by {commit}{fix.text} ({fix.date[:10]})")
+    tried = known.held + known.failed
+    if tried:
+        said.append(f"fixed {known.held} of {tried} times")
+    return ", ".join(said)
+
+
+def _subtype_past(cause: Cause) -> str:
+    known = cause.subtype
+    if known is None or not known.runs:
+        return ""
+    tried = known.held + known.failed
+    fixed = f", fixed {known.held} of {tried} times" if tried else ""
+    return f"{known.failure_subtype} itself is known: {_count(known.runs, 'run')} since {known.first_seen[:10]}{fixed}"
+
+
+def _detail(cause: Cause, width: int) -> Iterator[Line]:
+    verdict = cause.verdict
+    where = f" at line {verdict.line} of the {verdict.source}" if verdict.line and verdict.source else ""
+    yield from _wrapped(f"{verdict.pattern or 'no pattern'}{where}; {verdict.rule}", width, label="why")
+    for reason in cause.occurrence.origin.reasons:
+        yield from _wrapped(reason, width, label="origin")
+    if verdict.decided_by:
+        yield from _wrapped(verdict.decided_by, width, label="hook")
+    for runner_up in verdict.runners_up:
+        yield from _wrapped(f"{runner_up.pattern or 'no pattern'}: {runner_up.text}", width, label="not", most=1)
+    if cause.occurrence.log is not None:
+        log = cause.occurrence.log
+        yield Line(f"  log    {log.path}{f':{log.line}' if log.line else ''}")
+    lines = cause.occurrence.excerpt.rstrip("\n").split("\n") if cause.occurrence.excerpt.strip() else []
+    for text in lines[:_EXCERPT_LINES]:
+        yield Line(f"  | {text}"[:width])
+    if len(lines) > _EXCERPT_LINES:
+        yield Line(f"  | ({len(lines) - _EXCERPT_LINES} more lines on the page)")
+
+
+def _noise(noisy: Sequence[Result]) -> Iterator[Line]:
+    if not noisy:
+        return
+    yield Line("")
+    total = sum(result.noise_errors for result in noisy)
+    verb = "that passed" if len(noisy) == 1 else "that passed all the same"
+    yield Line(f"{_count(total, 'error line')} in {_count(len(noisy), 'test')} {verb}:")
+    for result in sorted(noisy, key=lambda result: (-result.noise_errors, result.nodeid))[:_MOST_CAUSES]:
+        yield Line(f"  {result.noise_errors:4d}  {_short(result.nodeid)}")
+
+
+def _footer(session: Session, *, quiet: bool) -> Iterator[Line]:
+    archived = session.archived
+    notes = list(session.notes)
+    notes += (f"{page} was left alone: {reason}" for page, reason in archived.refused)
+    if archived.problem is not None:
+        notes.append(f"the wiki was not written: {archived.problem}")
+        if session.journal is not None:
+            notes.append(f"the failures are kept in {session.journal}; the next run archives them")
+    if not quiet and (archived.causes or notes):
+        yield Line("")
+    for note in notes:
+        yield Line(f"dvwiki: {note}", {"yellow": True})
+    if archived.written and archived.record is not None and not quiet:
+        pages = _count(archived.pages, "page")
+        yield Line(f"archived as {archived.record.task_id} ({pages}, {archived.seconds:.1f} s)")
+
+
+def _command(command: str, width: int) -> Iterator[Line]:
+    """A command on lines that can be pasted together."""
+    words = _shell_words(command)
+    room = width - 11
+    lines = [""]
+    for word in words:
+        if lines[-1] and len(lines[-1]) + len(word) + 1 > room:
+            lines.append(word)
+        else:
+            lines[-1] = f"{lines[-1]} {word}".lstrip()
+    for index, line in enumerate(lines):
+        more = " \\" if index < len(lines) - 1 else ""
+        yield Line(f"  {'run' if not index else '':<6} {line}{more}")
+
+
+def _shell_words(command: str) -> list[str]:
+    """Words of a command as they were quoted: a blank inside quotes parts nothing."""
+    words: list[str] = [""]
+    quoted = False
+    for character in command:
+        quoted ^= character == "'"
+        if character == " " and not quoted:
+            words.append("")
+        else:
+            words[-1] += character
+    return [word for word in words if word]
+
+
+def _wrapped(text: str, width: int, *, label: str = "", most: int = 3) -> Iterator[Line]:
+    """A text at an indent, in at most so many lines."""
+    if not text.strip():
+        return
+    indent = " " * 9 if label else "  "
+    first = f"  {label:<6} " if label else "  "
+    lines = textwrap.wrap(
+        " ".join(text.split()),
+        width=width,
+        initial_indent=first,
+        subsequent_indent=indent,
+        max_lines=most,
+        placeholder=" …",
+        break_on_hyphens=False,
+    )
+    for line in lines:
+        yield Line(line)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _shown(session: Session, page: str) -> str:
+    path = session.wiki / page
+    return path.relative_to(session.root).as_posix() if path.is_relative_to(session.root) else str(path)

@@ -1,0 +1,95 @@
+"""What the plugin does in each process: main, xdist worker, the pytest inside a simulator."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki import pipeline
+from pytest_dvwiki.capture import journal
+from pytest_dvwiki.roles.guard import Guard
+from pytest_dvwiki.roles.items import ItemRole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    import pytest
+
+    from pytest_dvwiki.model import Failure, Verdict
+    from pytest_dvwiki.settings import Settings
+
+
+def register(config: pytest.Config, settings: Settings, *, in_simulator: bool) -> None:
+    """Registers the role of this process.
+
+    Args:
+        config: pytest's configuration.
+        settings: What was set.
+        in_simulator: Whether this is the pytest that cocotb's own plugin started inside a simulator; it gets the same
+            arguments as the one that a person started.
+    """
+    guard = Guard()
+    tools = pipeline.Tools(
+        settings,
+        extra_patterns=lambda: [
+            path for given in config.hook.pytest_dvwiki_patterns(settings=settings) for path in given or ()
+        ],
+        classify=(_classify_hook(config),),
+        note=guard.note,
+    )
+    if in_simulator:
+        from pytest_dvwiki.roles.simulator import SimulatorRole  # noqa: PLC0415
+
+        config.pluginmanager.register(SimulatorRole(lambda: tools.interest), "dvwiki_simulator")
+        return
+    workerinput: dict[str, dict[str, str]] | None = getattr(config, "workerinput", None)
+    told = (workerinput or {}).get("dvwiki", {})
+    task_id = told.get("task_id") or pipeline.new_task_id(settings.task_name, time.time())
+    places = _journal_places(config, settings)
+    items = ItemRole(
+        config,
+        settings,
+        journals=places,
+        task_id=task_id,
+        process=journal.MAIN if workerinput is None else str(workerinput["workerid"]),
+        interest=lambda: tools.interest,
+        guard=guard,
+    )
+    config.pluginmanager.register(items, "dvwiki_items")
+    if workerinput is not None:
+        config.pluginmanager.register(_WorkerEnd(config, items, guard), "dvwiki_worker_end")
+        return
+    from pytest_dvwiki.roles.main import MainRole  # noqa: PLC0415
+
+    main = MainRole(config, settings, journals=places, items=items, task_id=task_id, tools=tools, guard=guard)
+    config.pluginmanager.register(main, "dvwiki_main")
+
+
+class _WorkerEnd:
+    """Ends an xdist worker: its journal stays, the main process removes it with its own."""
+
+    def __init__(self, config: pytest.Config, items: ItemRole, guard: Guard) -> None:
+        self._config = config
+        self._items = items
+        self._guard = guard
+
+    def pytest_sessionfinish(self) -> None:
+        with self._guard("closing the journal"):
+            self._items.close(remove=False)
+        self._config.workeroutput["dvwiki_notes"] = self._guard.notes  # type: ignore[attr-defined]  # added by xdist
+
+
+def _classify_hook(config: pytest.Config) -> Callable[[Failure], Verdict | None]:
+    def pytest_dvwiki_classify(failure: Failure) -> Verdict | None:
+        verdict: Verdict | None = config.hook.pytest_dvwiki_classify(failure=failure)
+        return verdict
+
+    return pytest_dvwiki_classify
+
+
+def _journal_places(config: pytest.Config, settings: Settings) -> Sequence[Path]:
+    """Folders of journals: beside the wiki, else in pytest's cache, else in the temporary folder."""
+    cache = getattr(config, "cache", None)
+    in_cache = [] if cache is None else [cache.mkdir("dvwiki")]
+    return (settings.layout.journal, *in_cache, journal.temporary_place())

@@ -1,0 +1,287 @@
+"""The process that runs tests, in a plain run or as xdist worker: finds evidence where and when it exists."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dvwiki.capture import children
+from pytest_dvwiki.capture.journal import Begin, open_journal
+from pytest_dvwiki.capture.spool import Place, Spool, place_of
+from pytest_dvwiki.roles import reports
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+    from pathlib import Path
+
+    from pytest_dvwiki.capture.children import Child
+    from pytest_dvwiki.capture.journal import Journal
+    from pytest_dvwiki.capture.logs import LogText
+    from pytest_dvwiki.model import Excerpt, Interest, Phase, Source
+    from pytest_dvwiki.roles.guard import Guard
+    from pytest_dvwiki.settings import Settings
+
+_CAPTURING = frozenset({"capfd", "capfdbinary"})
+"""Fixtures by which a test reads what its children print; nothing may come between."""
+
+
+@dataclass(slots=True)
+class _Running:
+    """The test that runs now."""
+
+    nodeid: str
+    started: float
+    """Seconds since the epoch."""
+    children: children.Children
+    spooled: bool = False
+    began: bool = False
+    stdout: Place | None = None
+    """What file descriptor 1 led to when the test began: another place means that somebody redirected it."""
+
+
+class ItemRole:
+    """Watches the tests of this process.
+
+    Args:
+        config: pytest's configuration.
+        settings: What was set.
+        journals: Folders of journals, the best first.
+        task_id: The run.
+        process: `main`, or the name of the xdist worker.
+        interest: Gives, at first use, which lines of a long text to keep.
+        guard: Keeps errors of this role away from the run.
+    """
+
+    def __init__(
+        self,
+        config: pytest.Config,
+        settings: Settings,
+        *,
+        journals: Sequence[Path],
+        task_id: str,
+        process: str,
+        interest: Callable[[], Interest],
+        guard: Guard,
+    ) -> None:
+        self._config = config
+        self._settings = settings
+        self._journals = journals
+        self._task_id = task_id
+        self._process = process
+        self._interest = interest
+        self._guard = guard
+        self._journal: Journal | None = None
+        self._spool: Spool | None = None
+        self._spool_failed = False
+        self._running: _Running | None = None
+        capture = config.getoption("capture", "no")
+        self._live = capture != "fd"
+
+    @property
+    def journal(self) -> Journal:
+        """The journal of this process, opened at first use."""
+        if self._journal is None:
+            self._journal = open_journal(self._journals, self._task_id, self._process)
+        return self._journal
+
+    @property
+    def has_journal(self) -> bool:
+        """Whether anything was written to the journal."""
+        return self._journal is not None
+
+    # One test
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Listens to the children of each test."""
+        running = _Running(nodeid=item.nodeid, started=time.time(), children=children.Children())
+        running.children.on_first = self._begin
+        running.spooled = self._settings.tee and _CAPTURING.isdisjoint(getattr(item, "fixturenames", ()))
+        self._running = running
+        children.listen(running.children)
+        try:
+            return (yield)
+        finally:
+            children.listen(None)
+            self._running = None
+            with self._guard("ending a test"):
+                if running.began:
+                    self.journal.end(item.nodeid)
+                if self._spool is not None:
+                    self._spool.clear()
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_setup(self) -> Generator[None]:
+        """Innermost round a setup: the descriptors are given back before pytest's capture reads what it kept."""
+        if self._running is not None and self._running.stdout is None:
+            self._running.stdout = place_of(1)
+        with self._phase():
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_call(self) -> Generator[None]:
+        """Innermost round a call."""
+        with self._phase():
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_teardown(self) -> Generator[None]:
+        """Innermost round a teardown."""
+        with self._phase():
+            return (yield)
+
+    @contextmanager
+    def _phase(self) -> Generator[None]:
+        running = self._running
+        if running is not None and running.children.children and self._spool is not None:
+            self._lead_to_spool(running)
+        try:
+            yield
+        finally:
+            if self._spool is not None:
+                with self._guard("giving the output back"):
+                    self._spool.detach()
+
+    def _begin(self, child: Child) -> None:
+        """Called before a test's first child starts."""
+        running = self._running
+        if running is None:
+            return
+        self._lead_to_spool(running)
+        running.began = True
+        self.journal.begin(
+            Begin(
+                nodeid=running.nodeid,
+                spool=tuple(map(str, self._spool.paths)) if self._spool is not None and self._spool.attached else (),
+                folder=str(child.folder),
+                environment=dict(child.environment),
+                program=child.program,
+                time=running.started,
+                opened=tuple(map(str, running.children.opened[-3:])),
+            )
+        )
+
+    def _lead_to_spool(self, running: _Running) -> None:
+        if not running.spooled or self._spool_failed or running.stdout != place_of(1):
+            return
+        try:
+            if self._spool is None:
+                self._spool = Spool(self.journal.spool, live=self._live)
+            self._spool.attach()
+        except OSError as error:
+            self._spool_failed = True
+            self._guard.note(f"the output of child processes was not kept: {error}")
+
+    # A debugger needs the terminal
+
+    @pytest.hookimpl
+    def pytest_enter_pdb(self) -> None:
+        """Gives the descriptors back while a person debugs."""
+        if self._spool is not None:
+            self._spool.detach()
+
+    # Reports
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Attaches to each report what its simulation left behind."""
+        report = yield
+        running = self._running
+        if running is not None and (report.failed or running.children.children):
+            with self._guard("reading the evidence of a test"):
+                self._attach(item, call, report, running)
+        return report
+
+    def _attach(
+        self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport, running: _Running
+    ) -> None:
+        hook_excerpts: list[Excerpt] = []
+        if report.failed:
+            for given in item.ihook.pytest_dvwiki_evidence(report=report, settings=self._settings):
+                hook_excerpts.extend(given or ())
+        evidence: reports.Evidence | None = None
+        if self._is_turn(report, running):
+            from pytest_dvwiki.roles import simulations  # noqa: PLC0415  # only a run with simulations pays for it
+
+            evidence = simulations.evidence_of(
+                simulations.Observed(
+                    nodeid=running.nodeid,
+                    started=running.started,
+                    children=running.children,
+                    streams=self._streams(report),
+                    native=simulations.is_native_runner(item),
+                ),
+                call,
+                report,
+                root=self._settings.layout.root,
+                interest=self._interest(),
+            )
+        if evidence is None and hook_excerpts:
+            evidence = reports.Evidence()
+        if evidence is not None:
+            reports.attach(report, reports.with_excerpts(evidence, hook_excerpts))
+
+    @staticmethod
+    def _is_turn(report: pytest.TestReport, running: _Running) -> bool:
+        """Whether this phase tells of the test's simulations: the call, or a phase before or after it that failed."""
+        if not running.children.children or report.skipped:
+            return False
+        return report.when == "call" or report.failed
+
+    def _streams(self, report: pytest.TestReport) -> tuple[LogText, ...]:
+        """What the children printed: from the spool where there is one, else from pytest's sections."""
+        from pytest_dvwiki.capture.logs import LogText  # noqa: PLC0415
+
+        found: list[LogText] = []
+        if self._spool is not None and not self._spool_failed:
+            outputs: tuple[Source, ...] = ("stdout", "stderr")
+            found += (
+                LogText(source=source, path=path, lasting=False)
+                for path, source in zip(self._spool.paths, outputs, strict=True)
+                if path.stat().st_size
+            )
+        spooled = bool(found)
+        phases = _phases_so_far(report)
+        for header, content in report.sections:
+            captured, _, rest = header.partition(" ")
+            stream, _, phase = rest.partition(" ")
+            if captured == "Captured" and phase in phases and (stream == "log" or not spooled):
+                source: Source = "log" if stream == "log" else "stderr" if stream == "stderr" else "stdout"
+                found.append(LogText(source=source, text=content))
+        return tuple(found)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Writes each failure of this process to the journal; one that will be run again is none yet."""
+        if self._running is None or report.nodeid != self._running.nodeid or not report.failed:
+            return
+        with self._guard("writing the journal"):
+            evidence = reports.attached(report)
+            failures = evidence.failures if evidence is not None else ()
+            root = self._settings.layout.root
+            for failure in failures or (reports.failure_of(report, root=root, interest=self._interest()),):
+                self.journal.failure(failure)
+
+    def close(self, *, remove: bool) -> None:
+        """Ends it.
+
+        Args:
+            remove: Whether what the journal holds is archived, or in the hands of the main process.
+        """
+        if self._spool is not None:
+            self._spool.close()
+        if self._journal is not None:
+            if remove:
+                self._journal.remove()
+            else:
+                self._journal.close()
+
+
+def _phases_so_far(report: pytest.TestReport) -> tuple[Phase, ...]:
+    phases: tuple[Phase, ...] = ("setup", "call", "teardown")
+    return phases[: phases.index(report.when) + 1] if report.when in phases else phases

@@ -1,0 +1,226 @@
+"""Adds up the reports of a session: one outcome for each test, one failure for each that failed.
+
+A test may report up to three phases, several attempts, subtests, and cocotb tests of its own; what counts is settled
+when the session is over, since a runner of cocotb's own plugin reports after, and sometimes instead of, its tests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.model import Failure, Result, Simulator
+from pytest_dvwiki.roles import reports
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    import pytest
+
+    from pytest_dvwiki.model import Interest, Outcome
+
+_RANK: dict[Outcome, int] = {"passed": 0, "skipped": 1, "xfailed": 2, "failed": 3, "error": 4}
+"""Of several phases the worst outcome counts."""
+
+
+@dataclass(slots=True)
+class _Test:
+    """What is known of one test."""
+
+    outcome: Outcome | None = None
+    duration_s: float = 0.0
+    seed: str | None = None
+    attempts: int = 1
+    noise_errors: int = 0
+    failures: list[Failure] = field(default_factory=list)
+    inner: tuple[Result, ...] = ()
+    """cocotb tests that a runner's results file named."""
+    runner: str | None = None
+    """Node id of the runner of a test that cocotb's own plugin reported."""
+    first_line: int | None = None
+    in_flight: bool = False
+
+    def worsen(self, outcome: Outcome) -> None:
+        if self.outcome is None or _RANK[outcome] > _RANK[self.outcome]:
+            self.outcome = outcome
+
+
+class Ledger:
+    """Takes a session's reports.
+
+    Args:
+        root: Folder that paths are shown relative to.
+        interest: Gives, at first use, which lines of a long text to keep.
+        options: Words of the command line that a test of cocotb's own plugin needs to run again.
+    """
+
+    def __init__(self, root: Path, interest: Callable[[], Interest], options: Sequence[str] = ()) -> None:
+        self._root = root
+        self._interest = interest
+        self._options = options
+        self._tests: dict[str, _Test] = {}
+        self._simulators: dict[Simulator, None] = {}
+
+    def add(self, report: pytest.TestReport) -> tuple[Failure, ...]:
+        """Takes a report of a phase.
+
+        Returns:
+            The failures that it brought.
+        """
+        test = self._tests.setdefault(report.nodeid, _Test())
+        evidence = reports.attached(report)
+        if evidence is not None and evidence.simulator is not None:
+            self._simulators[evidence.simulator] = None
+        outcome: str = report.outcome
+        if outcome == "rerun":  # pytest-rerunfailures adds this one
+            self._tests[report.nodeid] = _Test(attempts=test.attempts + 1)
+            return ()
+        test.duration_s += report.duration
+        runner = getattr(report, "runner_nodeid", None)
+        if runner is not None:
+            test.runner = str(runner)
+            test.seed = str(getattr(report, "random_seed", "")) or None
+            test.in_flight = report.when == "setup" and report.passed
+        if evidence is not None:
+            test.inner = evidence.results or test.inner
+            test.noise_errors += evidence.noise_errors if not test.inner else 0
+            test.first_line = evidence.first_line or test.first_line
+        return self._outcome(report, test, evidence)
+
+    def _outcome(
+        self, report: pytest.TestReport, test: _Test, evidence: reports.Evidence | None
+    ) -> tuple[Failure, ...]:
+        if hasattr(report, "wasxfail"):
+            test.worsen("xfailed" if report.skipped else "passed")
+        elif report.skipped:
+            test.worsen("skipped")
+        elif report.failed:
+            return self._failed(report, test, evidence)
+        elif report.when == "call":
+            test.worsen("passed")
+        return ()
+
+    def _failed(self, report: pytest.TestReport, test: _Test, evidence: reports.Evidence | None) -> tuple[Failure, ...]:
+        if evidence is not None and evidence.failures:
+            failures = evidence.failures
+        else:
+            excerpts = evidence.excerpts if evidence is not None else ()
+            failure = reports.failure_of(
+                report, root=self._root, interest=self._interest(), excerpts=excerpts, options=self._options
+            )
+            failures = (failure,)
+        test.worsen("error" if report.when in {"setup", "teardown"} else "failed")
+        failures = tuple(replace(failure, attempts=test.attempts) for failure in failures)
+        test.failures.extend(failures)
+        return failures
+
+    def add_collection(self, report: pytest.CollectReport) -> tuple[Failure, ...]:
+        """Takes the report of a module that could not be collected."""
+        test = self._tests.setdefault(report.nodeid, _Test())
+        if test.failures:  # each xdist worker collects, and each may report it
+            return ()
+        test.worsen("error")
+        test.failures.append(reports.failure_of(report, root=self._root, interest=self._interest()))
+        return tuple(test.failures)
+
+    # What counts
+
+    @property
+    def simulators(self) -> tuple[Simulator, ...]:
+        """Simulators that took part, by name; a build that failed names its simulator without a version."""
+        versioned = {simulator.name for simulator in self._simulators if simulator.version is not None}
+        told = (each for each in self._simulators if each.version is not None or each.name not in versioned)
+        return tuple(sorted(told, key=lambda simulator: (simulator.name, simulator.version or "")))
+
+    def noisy(self) -> tuple[Result, ...]:
+        """Tests that passed although they, or their simulator, logged errors."""
+        return tuple(result for result in self.settle()[1] if result.noise_errors)
+
+    def settle(self) -> tuple[tuple[Failure, ...], tuple[Result, ...]]:
+        """The session's failures and the outcome of each of its tests, in the order in which they reported."""
+        runners = self._native_runners()
+        failures: list[Failure] = []
+        results: list[Result] = []
+        for nodeid, test in self._tests.items():
+            if nodeid in runners:
+                failures += self._runner_failures(test, runners[nodeid])
+                results += self._runner_results(nodeid, test, runners[nodeid])
+            elif not test.in_flight:
+                failures += test.failures
+                results += self._results(nodeid, test)
+        return tuple(failures), tuple(results)
+
+    @staticmethod
+    def _results(nodeid: str, test: _Test) -> Iterator[Result]:
+        yield from test.inner
+        named = {result.nodeid for result in test.inner}
+        stands_for_itself = not test.inner or any(failure.nodeid not in named for failure in test.failures)
+        if stands_for_itself and test.outcome is not None:
+            flaky = test.attempts > 1 and test.outcome == "passed"
+            yield Result(
+                nodeid=nodeid,
+                outcome="flaky" if flaky else test.outcome,
+                duration_s=round(test.duration_s, 3),
+                seed=test.seed,
+                noise_errors=test.noise_errors,
+            )
+
+    def _native_runners(self) -> dict[str, list[str]]:
+        """Runners of cocotb's own plugin with the tests that reported through them."""
+        runners: dict[str, list[str]] = {}
+        for nodeid, test in self._tests.items():
+            if test.runner is not None:
+                runners.setdefault(test.runner, []).append(nodeid)
+        return runners
+
+    def _in_flight(self, tests: list[str]) -> str | None:
+        return next((nodeid for nodeid in tests if self._tests[nodeid].in_flight), None)
+
+    def _runner_failures(self, runner: _Test, tests: list[str]) -> Iterator[Failure]:
+        """A runner fails with its tests; it has something of its own to say only where one of them never ended."""
+        if not runner.failures:
+            return
+        running = self._in_flight(tests)
+        if running is not None:
+            yield self._cut_off(runner.failures[0], running)
+        elif not any(self._tests[test].failures for test in tests):
+            yield from runner.failures
+
+    def _runner_results(self, nodeid: str, runner: _Test, tests: list[str]) -> Iterator[Result]:
+        running = self._in_flight(tests)
+        if running is not None and runner.failures:
+            yield Result(nodeid=running, outcome="failed", seed=self._tests[running].seed)
+        elif runner.failures and not any(self._tests[test].failures for test in tests):
+            yield from self._results(nodeid, runner)
+
+    def _cut_off(self, failure: Failure, running: str) -> Failure:
+        """The failure of a test whose simulator ended under it: what the runner saw, from that test's start on."""
+        test = self._tests[running]
+        name = running.rpartition("::")[2]
+        excerpts = []
+        for excerpt in failure.excerpts:
+            lines = excerpt.lines
+            if excerpt.source == "run":
+                lines = tuple((number, _with_test(line, name)) for number, line in lines)
+            elif test.first_line is not None and excerpt.source in {"log", "stdout"}:
+                lines = tuple((number, line) for number, line in lines if number >= test.first_line)
+            if lines:
+                excerpts.append(replace(excerpt, lines=reports.without_progress(lines)))
+        return replace(
+            failure,
+            nodeid=running,
+            excerpts=tuple(excerpts),
+            in_simulator=True,
+            seed=test.seed or failure.seed,
+            started=True,
+            reproduce=reports.reproduce_command(running, test.runner, test.seed, self._options),
+        )
+
+
+def _with_test(sentence: str, name: str) -> str:
+    """Names the test in a sentence about a simulator's end that does not know it yet."""
+    if " while running " in sentence:
+        return sentence
+    head, at, moment = sentence.partition(" at ")
+    return f"{head} while running {name}{at}{moment}"

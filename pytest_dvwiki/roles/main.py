@@ -1,0 +1,187 @@
+"""The process that a person started: it alone archives, and says what came out."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dvwiki import pipeline
+from pytest_dvwiki.capture import journal
+from pytest_dvwiki.model import Run
+from pytest_dvwiki.roles.ledger import Ledger
+from pytest_dvwiki.roles.reports import options_of_cocotb
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pytest_dvwiki.model import Failure
+    from pytest_dvwiki.pipeline import Archived
+    from pytest_dvwiki.roles.guard import Guard
+    from pytest_dvwiki.roles.items import ItemRole
+    from pytest_dvwiki.settings import Settings
+
+
+class MainRole:
+    """Takes all reports of a session and archives them at its end.
+
+    Args:
+        config: pytest's configuration.
+        settings: What was set.
+        journals: Folders of journals, the best first.
+        items: The role that watches this process's own tests; with xdist there are none.
+        task_id: The run.
+        tools: The registry and what hangs on it.
+        guard: Keeps errors of this role away from the run.
+    """
+
+    def __init__(
+        self,
+        config: pytest.Config,
+        settings: Settings,
+        *,
+        journals: Sequence[Path],
+        items: ItemRole,
+        task_id: str,
+        tools: pipeline.Tools,
+        guard: Guard,
+    ) -> None:
+        self._config = config
+        self._settings = settings
+        self._journals = journals
+        self._items = items
+        self._task_id = task_id
+        self._tools = tools
+        self._started = time.time()
+        options = options_of_cocotb(config.invocation_params.args)
+        self._ledger = Ledger(settings.layout.root, lambda: tools.interest, options)
+        self._archived: Archived | None = None
+        self._guard = guard
+
+    # Reports
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Takes every report: of this process, of xdist's workers, of cocotb's simulators, of crashed workers."""
+        with self._guard("taking a report"):
+            failures = self._ledger.add(report)
+            if failures and not self._is_journaled_elsewhere(report):
+                self._to_journal(failures)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Takes a module that could not be collected."""
+        if report.failed:
+            with self._guard("taking a report"):
+                self._to_journal(self._ledger.add_collection(report))
+
+    @staticmethod
+    def _is_journaled_elsewhere(report: pytest.TestReport) -> bool:
+        """Whether the process that ran the test has written it down: this one as its item role, or an xdist worker."""
+        return not hasattr(report, "runner_nodeid") and report.when in {"setup", "call", "teardown"}
+
+    def _to_journal(self, failures: Sequence[Failure]) -> None:
+        for failure in failures:
+            with suppress(OSError):
+                self._items.journal.failure(failure)
+
+    # xdist
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: object) -> None:
+        """Tells a worker which run it belongs to; the lock on the main journal says that the run lives."""
+        with suppress(OSError):
+            self._items.journal  # noqa: B018  # opened for its lock
+        workerinput: dict[str, object] = node.workerinput  # type: ignore[attr-defined]
+        workerinput["dvwiki"] = {"task_id": self._task_id}
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: object) -> None:
+        """Takes what a worker has to say to a person."""
+        for note in getattr(node, "workeroutput", {}).get("dvwiki_notes", ()):
+            self._guard.note(note)
+
+    # The end
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        """Archives; last, since cocotb's plugin delivers its reports until its own hook of this name has run."""
+        with self._guard("archiving"):
+            self._finish()
+
+    def _finish(self) -> None:
+        self._take_over()
+        failures, results = self._ledger.settle()
+        named = bool(self._settings.task) or bool(os.environ.get("CI"))
+        if failures or (named and results):
+            run = Run(
+                task_id=self._task_id,
+                started=pipeline.utc(self._started),
+                finished=pipeline.utc(time.time()),
+                failures=self._of_kind(failures),
+                results=results,
+                simulators=self._ledger.simulators,
+                keep_suite=named,
+                always_record=named,
+            )
+            self._archived = pipeline.process(run, self._settings, self._tools.classifier, self._tools.history)
+            if self._archived.problem is None and self._archived.record is not None:
+                self._config.hook.pytest_dvwiki_archived(record=self._archived.record)
+        kept = self._archived is not None and self._archived.problem is not None
+        self._items.close(remove=not kept)
+
+    def _take_over(self) -> None:
+        """Archives what killed runs left behind, under their own names, before this run is compared with the past."""
+        for place in self._journals:
+            for orphan in journal.find_orphans(place, except_for=self._task_id):
+                from pytest_dvwiki.capture import takeover  # noqa: PLC0415  # only a takeover pays for it
+
+                remains = takeover.remains_of(orphan, root=self._settings.layout.root, interest=self._tools.interest)
+                run = Run(
+                    task_id=orphan.task_id,
+                    started=pipeline.utc(orphan.started),
+                    finished=pipeline.utc(orphan.ended),
+                    failures=self._of_kind(remains.failures),
+                    results=remains.results,
+                    simulators=remains.simulators,
+                )
+                archived = pipeline.process(run, self._settings, self._tools.classifier, self._tools.history)
+                if archived.written or not remains.failures:
+                    journal.remove(orphan.folder)
+                if archived.written:
+                    self._guard.note(f"archived what a killed run had left behind: {orphan.task_id}")
+
+    def _of_kind(self, failures: Sequence[Failure]) -> tuple[Failure, ...]:
+        ip_type = self._settings.ip_type or None
+        return tuple(replace(failure, ip_type=failure.ip_type or ip_type) for failure in failures)
+
+    # What people see
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Says which failures are known and which are new; nothing where nothing failed."""
+        with self._guard("showing the summary"):
+            self._show(terminalreporter)
+
+    def _show(self, terminalreporter: pytest.TerminalReporter) -> None:
+        notes = self._guard.notes
+        if not notes and (self._archived is None or not (self._archived.causes or self._archived.written)):
+            return
+        from pytest_dvwiki.report import terminal  # noqa: PLC0415  # only where there is something to show
+
+        report = terminal.Session(
+            archived=self._archived or pipeline.Archived(),
+            notes=tuple(notes),
+            journal=self._items.journal.folder if self._items.has_journal else None,
+            root=self._settings.layout.root,
+            wiki=self._settings.layout.wiki,
+            noise=self._ledger.noisy(),
+        )
+        verbosity = self._config.get_verbosity()
+        width = terminalreporter._tw.fullwidth  # noqa: SLF001  # no public way tells the width that pytest itself uses
+        if verbosity >= 0:
+            terminalreporter.write_sep("=", "dvwiki")
+        for line in terminal.render(report, verbosity=verbosity, width=width):
+            terminalreporter.write_line(line.text, **line.markup)

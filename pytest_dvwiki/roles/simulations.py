@@ -1,0 +1,108 @@
+"""From what a test started and printed to the evidence that its report carries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.capture import tools
+from pytest_dvwiki.capture.logs import LogText
+from pytest_dvwiki.capture.simulation import Simulation, collect
+from pytest_dvwiki.redact import redact
+from pytest_dvwiki.roles.reports import Evidence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    import pytest
+
+    from pytest_dvwiki.capture.children import Child, Children
+    from pytest_dvwiki.model import Interest
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What the process that ran a test saw of it."""
+
+    nodeid: str
+    started: float
+    children: Children
+    streams: tuple[LogText, ...]
+    native: bool
+    """Whether its cocotb tests report by themselves, as with cocotb's own pytest plugin."""
+
+
+def is_native_runner(item: pytest.Item) -> bool:
+    """Whether a test is a runner of cocotb's own pytest plugin."""
+    return item.get_closest_marker("cocotb_runner") is not None and item.config.pluginmanager.hasplugin(
+        "cocotb_controller"
+    )
+
+
+def evidence_of(
+    seen: Observed,
+    call: pytest.CallInfo[None],
+    report: pytest.TestReport,
+    *,
+    root: Path,
+    interest: Interest,
+) -> Evidence | None:
+    """Reads what a test's simulations left behind; None where it ran no tool of hardware design."""
+    simulations = [child for child in seen.children.children if tools.is_simulation(child)]
+    if not simulations and not any(tools.is_tool(child) for child in seen.children.children):
+        return None
+    by_results: dict[Path | None, Child] = {}
+    for child in simulations:
+        by_results[tools.results_file(child)] = child
+    if seen.native or not by_results:
+        by_results = {None: (simulations or seen.children.children)[-1]}
+    outcomes = [
+        collect(_simulation(seen, call, report, child, results, root=root, interest=interest))
+        for results, child in by_results.items()
+    ]
+    return Evidence(
+        failures=tuple(failure for outcome in outcomes for failure in outcome.failures) if report.failed else (),
+        results=() if seen.native else tuple(result for outcome in outcomes for result in outcome.results),
+        simulator=next((outcome.simulator for outcome in outcomes if outcome.simulator), None),
+        noise_errors=sum(outcome.noise_errors for outcome in outcomes),
+    )
+
+
+def _simulation(
+    seen: Observed,
+    call: pytest.CallInfo[None],
+    report: pytest.TestReport,
+    child: Child,
+    results: Path | None,
+    *,
+    root: Path,
+    interest: Interest,
+) -> Simulation:
+    error = "" if call.excinfo is None else redact(call.excinfo.exconly(tryshort=True))
+    return Simulation(
+        nodeid=seen.nodeid,
+        root=root,
+        results=results,
+        logs=(*_log_files(seen), *seen.streams),
+        started=seen.started,
+        phase=report.when,
+        error=error,
+        longrepr=redact(report.longreprtext) if report.failed else "",
+        simulator=tools.simulator_name(child.program),
+        modules=tools.modules(child.environment),
+        seed=tools.seed(child.environment),
+        duration_s=round(report.duration, 3),
+        interest=interest,
+    )
+
+
+def _log_files(seen: Observed) -> Iterable[LogText]:
+    """Files that the test opened for its children's output, as `log_file=` of a runner does."""
+    for path in seen.children.opened:
+        try:
+            status = path.stat()
+        except OSError:
+            continue
+        if path.is_file() and status.st_size and status.st_mtime >= seen.started - 1:
+            yield LogText(source="log", path=path)

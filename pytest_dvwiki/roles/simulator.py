@@ -1,0 +1,119 @@
+"""The pytest inside a simulator, which cocotb's own plugin starts: its reports carry the test's part of the output.
+
+Its standard output is the simulator's, so a test's part of it holds what the HDL printed and what the loggers of the
+testbench wrote, pyuvm's too (these do not propagate, so no logging handler sees them). The file behind the descriptor
+is read at the moment of the report: afterwards nothing tells which test printed what.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import stat
+import sys
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dvwiki.roles import reports
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from pytest_dvwiki.capture.logs import LogText
+    from pytest_dvwiki.model import Interest
+
+_ERROR = re.compile(rb"(?m)^ERROR: |^[ \d.-]{8,}\w\w (?:ERROR|CRITICAL) |\bUVM_(?:ERROR|FATAL)\b (?!:)")
+_CHUNK = 1 << 20
+
+
+class _Output:
+    """The file behind a descriptor, read on from where the last look ended.
+
+    Where the descriptor leads to no file (a terminal, a pipe), there is nothing to read.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._path = Path(f"/proc/self/fd/{descriptor}" if sys.platform == "linux" else f"/dev/fd/{descriptor}")
+        self._descriptor = descriptor
+        self._offset = 0
+        self.lines = 0
+
+    def skip(self) -> int:
+        """Passes over what was printed until now and returns the line at which the next print starts, from 1."""
+        end = self._size()
+        with suppress(OSError), self._path.open("rb") as file:
+            file.seek(self._offset)
+            while self._offset < end and (chunk := file.read(min(_CHUNK, end - self._offset))):
+                self.lines += chunk.count(b"\n")
+                self._offset += len(chunk)
+        self._offset = end
+        return self.lines + 1
+
+    def rest(self) -> LogText | None:
+        """What was printed since the last skip."""
+        from pytest_dvwiki.capture.logs import LogText  # noqa: PLC0415  # only a failure pays for it
+
+        end = self._size()
+        if end <= self._offset:
+            return None
+        return LogText(source="log", path=self._path, start=self._offset, end=end, lasting=False)
+
+    def count_errors(self) -> int:
+        """Error lines since the last skip."""
+        end = self._size()
+        found = 0
+        with suppress(OSError), self._path.open("rb") as file:
+            file.seek(self._offset)
+            left = end - self._offset
+            while left > 0 and (chunk := file.read(min(_CHUNK, left))):
+                left -= len(chunk)
+                found += len(_ERROR.findall(chunk))
+        return found
+
+    def _size(self) -> int:
+        status = os.fstat(self._descriptor)
+        return status.st_size if stat.S_ISREG(status.st_mode) else 0
+
+
+class SimulatorRole:
+    """Attaches to each report of a cocotb test its part of the simulator's output.
+
+    Args:
+        interest: Gives, at first use, which lines of a long text to keep.
+    """
+
+    def __init__(self, interest: Callable[[], Interest]) -> None:
+        self._interest = interest
+        self._output = _Output(1)
+        self._c_library = ctypes.CDLL(None)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Called twice for a call, at its start and at its end; the second report is the one that counts."""
+        report = yield
+        self._flush()
+        if report.when == "setup" and report.passed:
+            reports.attach(report, reports.Evidence(first_line=self._output.skip()))
+        elif report.failed:
+            text = self._output.rest()
+            if text is not None:
+                from pytest_dvwiki.capture.excerpts import excerpt  # noqa: PLC0415  # only a failure pays for it
+                from pytest_dvwiki.capture.logs import LogStream  # noqa: PLC0415
+
+                kept = excerpt(LogStream(text), self._interest())
+                kept = replace(kept, lines=reports.without_progress(kept.lines))
+                reports.attach(report, reports.Evidence(excerpts=(kept,)))
+        elif report.passed and report.when == "call" and (errors := self._output.count_errors()):
+            reports.attach(report, reports.Evidence(noise_errors=errors))
+        return report
+
+    def _flush(self) -> None:
+        """Writes out what Python and the simulator's C library still hold."""
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+        self._c_library.fflush(None)

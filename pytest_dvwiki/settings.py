@@ -1,0 +1,393 @@
+"""One table of options, and the places of a project.
+
+The table gives the command line, pytest's configuration, the environment, the block `wiki:` of `.agent/project.yaml`
+and the reference page; the first of these that has a value wins, in this order: command line, environment, pytest's
+configuration, project.yaml, default.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+Kind = Literal["bool", "int", "float", "string"]
+DEFAULT_WIKI_DIR = ".agent/wiki"
+PROJECT_FILE = ".agent/project.yaml"
+_TRUE = frozenset({"1", "yes", "y", "on", "true"})
+_FALSE = frozenset({"0", "no", "n", "off", "false"})
+_SWITCHED_ON = re.compile(
+    r"^wiki:[ \t]*(?:#.*)?\n(?:(?:[ \t]+.*|[ \t]*(?:#.*)?)\n)*?[ \t]+enabled:[ \t]*(?:true|yes|on)\b",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
+class SettingsError(Exception):
+    """A setting that cannot be used; the text names where it was set and what may stand there."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The places of one project: everything stands beside the wiki, in the parent folder of `wiki`."""
+
+    root: Path
+    """Absolute; paths in records are relative to it."""
+    wiki: Path
+    """Absolute, `.agent/wiki` in the root unless set otherwise."""
+
+    @property
+    def agent(self) -> Path:
+        """The folder that holds the wiki, the records and the journal."""
+        return self.wiki.parent
+
+    @property
+    def tasks(self) -> Path:
+        """The records."""
+        return self.agent / "tasks"
+
+    @property
+    def journal(self) -> Path:
+        """What runs know before they are archived; ignored by git."""
+        return self.agent / "journal"
+
+    @property
+    def patterns(self) -> Path:
+        """The project's own patterns."""
+        return self.agent / "patterns"
+
+    @property
+    def waivers(self) -> Path:
+        """Accepted failures."""
+        return self.agent / "waivers.yaml"
+
+    @property
+    def project_file(self) -> Path:
+        """Settings, block `wiki:`; it stands in `.agent` of the root, since it names the wiki's folder."""
+        return self.root / PROJECT_FILE
+
+
+@dataclass(frozen=True)
+class Option:
+    """One row of the table."""
+
+    name: str
+    """Field of `Settings` and key in project.yaml; `dvwiki_{name}` in pytest's configuration."""
+    kind: Kind
+    default: object
+    help: str
+    flag: str | None = None
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+
+    @property
+    def ini(self) -> str:
+        """Name in pytest's configuration."""
+        return f"dvwiki_{self.name}"
+
+    @property
+    def variable(self) -> str:
+        """Name in the environment."""
+        return f"DVWIKI_{self.name.upper()}"
+
+    def parse(self, value: object, where: str) -> object:
+        """Makes a value of the option's kind of what stood somewhere.
+
+        Raises:
+            SettingsError: it is none.
+        """
+        try:
+            parsed = _PARSERS[self.kind](value)
+        except (TypeError, ValueError):
+            raise SettingsError(f"{where}: expected {_KIND_NAMES[self.kind]}, got {value!r}") from None
+        if self.choices and parsed not in self.choices:
+            raise SettingsError(f"{where}: expected one of {', '.join(self.choices)}, got {value!r}")
+        if isinstance(parsed, (int, float)) and not isinstance(parsed, bool) and parsed < 0:
+            raise SettingsError(f"{where}: expected no negative number, got {value!r}")
+        return parsed
+
+
+def _parse_bool(value: object) -> bool:
+    word = str(value).strip().lower()
+    if word not in _TRUE | _FALSE:
+        raise ValueError(word)
+    return word in _TRUE
+
+
+def _parse_int(value: object) -> int:
+    if isinstance(value, (bool, float)):
+        raise TypeError(value)
+    return int(str(value))
+
+
+def _parse_float(value: object) -> float:
+    if isinstance(value, bool):
+        raise TypeError(value)
+    return float(str(value))
+
+
+def _parse_string(value: object) -> str:
+    if not isinstance(value, (str, os.PathLike)):
+        raise TypeError(value)
+    return os.fspath(value)
+
+
+_PARSERS: dict[Kind, Callable[[object], object]] = {
+    "bool": _parse_bool,
+    "int": _parse_int,
+    "float": _parse_float,
+    "string": _parse_string,
+}
+_KIND_NAMES: dict[Kind, str] = {
+    "bool": "true or false",
+    "int": "a whole number",
+    "float": "a number",
+    "string": "a text",
+}
+
+OPTIONS: tuple[Option, ...] = (
+    Option(
+        "enabled",
+        "bool",
+        default=False,
+        flag="--dvwiki",
+        help="Capture, name and archive failures.",
+    ),
+    Option(
+        "wiki_dir",
+        "string",
+        default=DEFAULT_WIKI_DIR,
+        flag="--dvwiki-dir",
+        metavar="PATH",
+        help="Folder of the wiki, relative to pytest's root directory; records, journal and patterns stand beside it.",
+    ),
+    Option(
+        "task",
+        "string",
+        default="",
+        flag="--dvwiki-task",
+        metavar="NAME",
+        help="Name of this regression: its record is written even where nothing failed, with the list of its tests. "
+        'Empty: the record is called "regression".',
+    ),
+    Option(
+        "tee",
+        "bool",
+        default=True,
+        flag="--dvwiki-tee",
+        metavar="yes|no",
+        help="Keep what child processes print in a file as well, so that its evidence is there under -s "
+        "and after a kill; a child then sees no terminal.",
+    ),
+    Option(
+        "ip_type",
+        "string",
+        default="",
+        flag="--dvwiki-ip-type",
+        metavar="NAME",
+        help="Kind of design under test that records and pages name (axi, pcie, ddr, …).",
+    ),
+    Option(
+        "auto_ingest",
+        "bool",
+        default=True,
+        flag="--dvwiki-archive",
+        metavar="yes|no",
+        help="Write record and pages at the end of the run; otherwise the failures are named and shown only.",
+    ),
+    Option(
+        "lock_timeout",
+        "float",
+        default=30.0,
+        flag="--dvwiki-lock-timeout",
+        metavar="SECONDS",
+        help="How long to wait for another process that writes the wiki.",
+    ),
+    Option(
+        "max_context_tokens",
+        "int",
+        default=2000,
+        help="Most tokens of wiki knowledge in a prompt.",
+    ),
+    Option(
+        "pattern_context_tokens",
+        "int",
+        default=None,
+        help="Most tokens for known patterns; a quarter of max_context_tokens where unset.",
+    ),
+    Option(
+        "bug_context_tokens",
+        "int",
+        default=None,
+        help="Most tokens for known bugs; a quarter of max_context_tokens where unset.",
+    ),
+    Option(
+        "coverage_context_tokens",
+        "int",
+        default=None,
+        help="Most tokens for coverage holes; a quarter of max_context_tokens where unset.",
+    ),
+    Option(
+        "summary_context_tokens",
+        "int",
+        default=None,
+        help="Most tokens for the table of statistics; a quarter of max_context_tokens where unset.",
+    ),
+    Option(
+        "search_backend",
+        "string",
+        default="bm25",
+        choices=("bm25", "keyword", "none"),
+        help="How pages are searched.",
+    ),
+    Option(
+        "lint_on_startup",
+        "bool",
+        default=True,
+        help="Whether a quick check of the wiki runs when a session starts.",
+    ),
+    Option(
+        "lint_interval_sessions",
+        "int",
+        default=10,
+        help="After how many sessions a full check of the wiki runs.",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What was set, whole and checked; a field for each row of the table, and the layout that follows from them."""
+
+    layout: Layout
+    enabled: bool = False
+    wiki_dir: str = DEFAULT_WIKI_DIR
+    task: str = ""
+    tee: bool = True
+    ip_type: str = ""
+    auto_ingest: bool = True
+    lock_timeout: float = 30.0
+    max_context_tokens: int = 2000
+    pattern_context_tokens: int = 500
+    bug_context_tokens: int = 500
+    coverage_context_tokens: int = 500
+    summary_context_tokens: int = 500
+    search_backend: str = "bm25"
+    lint_on_startup: bool = True
+    lint_interval_sessions: int = 10
+
+    @property
+    def task_name(self) -> str:
+        """The name that records carry."""
+        return self.task or "regression"
+
+
+def resolve(
+    root: Path,
+    *,
+    command_line: Mapping[str, object] | None = None,
+    environ: Mapping[str, str] | None = None,
+    ini: Mapping[str, object] | None = None,
+) -> Settings:
+    """Builds the settings from their sources.
+
+    Args:
+        root: Absolute path of the project.
+        command_line: Values by option name; None where the caller said nothing.
+        environ: The environment.
+        ini: pytest's configuration, by option name; None where it says nothing.
+
+    Raises:
+        SettingsError: a value or a key that cannot be used.
+    """
+    environ = os.environ if environ is None else environ
+    project = read_project_file(root / PROJECT_FILE)
+    values: dict[str, Any] = {}
+    for option in OPTIONS:
+        places: tuple[tuple[str, object], ...] = (
+            (option.flag or option.name, (command_line or {}).get(option.name)),
+            (option.variable, environ.get(option.variable) or None),
+            (option.ini, (ini or {}).get(option.name)),
+            (f"{root / PROJECT_FILE}: wiki.{option.name}", project.get(option.name)),
+        )
+        found = next(((where, value) for where, value in places if value is not None), None)
+        values[option.name] = option.default if found is None else option.parse(found[1], found[0])
+    _share_budget(values)
+    wiki = Path(os.path.normpath(root / Path(values["wiki_dir"]).expanduser()))
+    if wiki in {root, *root.parents}:
+        raise SettingsError(f"wiki_dir {values['wiki_dir']!r}: the wiki needs a folder of its own below {root}")
+    return Settings(layout=Layout(root=root, wiki=wiki), **values)
+
+
+def _share_budget(values: dict[str, Any]) -> None:
+    """Gives each category of a prompt its share; the shares together never exceed the whole."""
+    names = [name for name in values if name.endswith("_context_tokens") and name != "max_context_tokens"]
+    whole = values["max_context_tokens"]
+    given = {name: values[name] for name in names if values[name] is not None}
+    left = whole - sum(given.values())
+    if left < 0:
+        shares = ", ".join(f"{name} {value}" for name, value in given.items())
+        raise SettingsError(f"max_context_tokens is {whole}, less than its shares together ({shares})")
+    for name in names:
+        values[name] = given.get(name, min(whole // 4, left // max(1, len(names) - len(given))))
+
+
+def is_switched_on_by_project(root: Path) -> bool:
+    """Whether project.yaml switches the plugin on: one look at its text, no YAML library."""
+    try:
+        text = (root / PROJECT_FILE).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return _SWITCHED_ON.search(f"{text}\n") is not None
+
+
+def read_project_file(path: Path) -> Mapping[str, object]:
+    """Reads the block `wiki:` of project.yaml; empty where there is no file or no block.
+
+    Raises:
+        SettingsError: the file cannot be read, or a key in the block is unknown.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: cannot be read: {error}") from None
+    import yaml  # noqa: PLC0415  # 19 ms that only a project with such a file pays
+
+    try:
+        document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  # both are safe
+    except yaml.YAMLError as error:
+        raise SettingsError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
+    block = document.get("wiki") if isinstance(document, dict) else None
+    if block is None:
+        return {}
+    if not isinstance(block, dict):
+        raise SettingsError(f"{path}: wiki: expected keys with values, got {block!r}")
+    import difflib  # noqa: PLC0415
+
+    known = [option.name for option in OPTIONS]
+    for key in block:
+        if key not in known:
+            near = difflib.get_close_matches(str(key), known, n=1, cutoff=0.0)
+            raise SettingsError(f"{path}: wiki.{key}: no such setting; the nearest is {near[0]!r}")
+    return block
+
+
+def reference() -> str:
+    """The table as Markdown, for the reference page."""
+    rows = ["| command line | project.yaml, `wiki:` | default | what it does |", "| --- | --- | --- | --- |"]
+    for option in OPTIONS:
+        flag = f"`{option.flag}{f' {option.metavar}' if option.metavar else ''}`" if option.flag else ""
+        default = {None: "", True: "true", False: "false", "": "empty"}.get(option.default, option.default)  # type: ignore[call-overload]
+        rows.append(f"| {flag.replace('|', chr(92) + '|')} | `{option.name}` | {default} | {option.help} |")
+    return "\n".join(rows) + "\n"
+
+
+def field_names() -> list[str]:
+    """Names of the settings that the table has to give."""
+    return [field.name for field in fields(Settings) if field.name != "layout"]

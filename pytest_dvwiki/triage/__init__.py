@@ -1,0 +1,1 @@
+"""From a failure to its name, its first cause and its likely origin."""

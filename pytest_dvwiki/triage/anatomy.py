@@ -1,0 +1,85 @@
+"""The parts of a report: its class, source file, message id and text, as each tool writes them.
+
+They go into the fingerprint, so they come from the message alone, never from the pattern that knew it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_SOURCE = r"(?P<file>[^\s:()\"',]{1,300}\.\w{1,5})"
+
+
+@dataclass(frozen=True, slots=True)
+class Anatomy:
+    """What one report consists of."""
+
+    report_class: str
+    """Severity or exception type."""
+    text: str
+    file: str | None = None
+    message_id: str | None = None
+
+
+_SHAPES: tuple[re.Pattern[str], ...] = tuple(
+    re.compile(shape, re.ASCII)
+    for shape in (
+        # UVM: severity file(line) @ time: path [id] text
+        r"\b(?P<class>UVM_(?:FATAL|ERROR|WARNING))\b[ :]*(?:(?P<file>[^\s()]{1,300})\(\d+\))?[ ]*@[ ]*[^:]{1,40}:"
+        r"[ ]*(?:[^\s\[]{1,300}[ ]*)?\[(?P<id>[^\]]{1,100})\][ ]?(?P<text>.*)",
+        r"\b(?P<class>UVM_(?:FATAL|ERROR|WARNING))\b[ :]*(?:(?P<file>[^\s()]{1,300})\(\d+\))?(?P<text>.*)",
+        # pyuvm: time severity file(line) [path]: [id] text
+        r"(?:^|\s)(?P<class>ERROR|CRITICAL|WARNING)[ ]+(?P<file>[^\s()]{1,300})\((?:\d+|\.\.\.)\)[ ]*"
+        r"\[[^\]]{0,300}\]:[ ]*(?:\[(?P<id>[^\]]{1,100})\][ ])?(?P<text>.*)",
+        # Verilator: [time] %Severity-CODE: file:line:column: text
+        rf"%(?P<class>Error|Warning|Fatal)(?:-(?P<id>\w+))?:[ ](?:{_SOURCE}:\d+(?::\d+)?:[ ]?)?(?P<text>.*)",
+        # Xcelium: tool: *S,CODE (file,line|column): text
+        rf"\*(?P<class>[EFS][A-Z]?),(?P<id>\w+)[ :]*(?:\({_SOURCE},\d+(?:\|\d+)?\))?[ :]*(?P<text>.*)",
+        # VCS: Severity-[CODE] title file, line text
+        rf"\b(?P<class>Error|Fatal|Warning)-\[(?P<id>[\w-]+)\][ ](?P<text>.*?{_SOURCE}.*|.*)",
+        # Questa, Riviera: ** Severity: (code) file(line): text
+        r"\*\*[ ](?P<class>Error|Fatal|Failure)(?:[ ]\(suppressible\))?:[ ](?:\((?P<id>[a-z]+-\d+)\)[ ])?"
+        r"(?:(?P<file>[^\s()]{1,300})\(\d+(?:\.\d+)?\):[ ])?(?P<text>.*)",
+        # Vivado: SEVERITY: [CODE] text [file:line]
+        r"\b(?P<class>ERROR|FATAL_ERROR|CRITICAL WARNING):[ ]\[(?P<id>[A-Za-z_]+[ ][\d-]+)\][ ](?P<text>.*?)"
+        r"(?:[ ]\[(?P<file>[^\]:]{1,300}(?::[^\]:]{1,300})?):\d+\])?$",
+        # Icarus at run time: SEVERITY: file:line: text Time: … Scope: …
+        rf"\b(?P<class>FATAL|ERROR):[ ]{_SOURCE}:\d+:[ ]?(?P<text>.*?)(?:[ ]Time:[ ].*)?$",
+        # GHDL at run time: file:line:column:@time:(severity): text
+        rf"{_SOURCE}:\d+:\d+:@[^:]{{1,40}}:\((?P<class>[a-z ]+)\):[ ]?(?P<text>.*)",
+        # compilers: file:line[:column]: [error:] text
+        rf"{_SOURCE}:\d+(?::\d+)?:[ ]?(?:(?P<class>(?:fatal )?error|sorry|internal error):[ ]?)?(?P<text>.+)",
+    )
+)
+_EXCEPTION = re.compile(
+    r"^(?!(?i:error|fatal|failure|warning|info|note|critical warning)\b)(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*)(?:: (?P<text>.*)|:?$)", re.ASCII | re.DOTALL
+)
+_LOG_LINE = re.compile(
+    r"^\s*(?:(?:-\.--|\d+(?:\.\d+)?)[a-z]{1,4}\s+)?(?P<class>ERROR|CRITICAL|WARNING|INFO)\s+"
+    r"(?:(?P<file>[\w.]+)\s{2,})?(?P<text>.*)",
+    re.ASCII,
+)
+
+
+def dissect(message: str) -> Anatomy:
+    """Takes a message apart; one of no known shape is all text."""
+    exception = _EXCEPTION.match(message)
+    if exception is not None:
+        return Anatomy(
+            report_class=exception["type"].rsplit(".", 1)[-1], text=exception["text"] or exception["type"]
+        )
+    for shape in _SHAPES:
+        found = shape.search(message)
+        if found is not None:
+            parts = found.groupdict()
+            return Anatomy(
+                report_class=parts["class"] or "error",
+                text=parts["text"].strip(),
+                file=parts.get("file"),
+                message_id=parts.get("id"),
+            )
+    logged = _LOG_LINE.match(message)
+    if logged is not None:
+        return Anatomy(report_class=logged["class"], text=logged["text"], file=logged["file"])
+    return Anatomy(report_class="", text=message)

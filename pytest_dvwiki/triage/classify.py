@@ -1,0 +1,332 @@
+"""From a failure, or from a bare text, to a verdict."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.fingerprint import fingerprint
+from pytest_dvwiki.model import Origin, RunnerUp, Verdict
+from pytest_dvwiki.patterns.matcher import Matcher
+from pytest_dvwiki.patterns.messages import strip_line
+from pytest_dvwiki.patterns.registry import load_subtypes
+from pytest_dvwiki.patterns.schema import UNKNOWN
+from pytest_dvwiki.redact import redact
+from pytest_dvwiki.triage import origin as origins
+from pytest_dvwiki.triage.anatomy import Anatomy, dissect
+from pytest_dvwiki.triage.primary import Candidate, Choice, choose, choose_in_text
+from pytest_dvwiki.triage.sections import sections
+from pytest_dvwiki.triage.traceback import Raised, innermost, pytest_frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from pytest_dvwiki.model import Excerpt, Failure, Frame, History, Result
+    from pytest_dvwiki.patterns.registry import Registry
+
+RUNNERS_UP = 3
+EXCERPT_LINES = 40
+LONGEST_PRIMARY = 1000
+_LONGEST_LINE = 1000
+_SEVERITIES = {"UVM_ERROR": "uvm_error", "ERROR": "uvm_error", "UVM_FATAL": "uvm_fatal", "CRITICAL": "uvm_fatal"}
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+_NOTHING = "the failure left no text"
+"""What stands for the first cause of a failure without any evidence."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """The first cause with what is needed to name it."""
+
+    choice: Choice | None
+    text: str
+    frame: Frame | None
+    excerpt: str
+    in_simulator: bool
+    phase: str = "call"
+
+
+class Classifier:
+    """Names failures by the patterns of a registry and the experience of an archive."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        history: History | None = None,
+        hooks: Sequence[Callable[[Failure], Verdict | None]] = (),
+    ) -> None:
+        """Sets the classifier up.
+
+        Args:
+            registry: The patterns.
+            history: What the archive knows; without it no origin is surer than 0.89.
+            hooks: Asked first, in this order; the first verdict that one of them gives is taken.
+        """
+        self.registry = registry
+        self.matcher = Matcher(registry)
+        self._history = history
+        self._hooks = tuple(hooks)
+
+    def classify(self, failure: Failure) -> Verdict:
+        """The verdict on a failure; every failure gets one."""
+        for hook in self._hooks:
+            given = hook(failure)
+            if given is not None:
+                return replace(given, decided_by=given.decided_by or getattr(hook, "__name__", "hook"))
+        choice = choose(failure, self.matcher)
+        frame = failure.frame or _frame(failure.excerpts, choice)
+        text = choice.candidate.text if choice else _unrecognised(failure)
+        finding = _Finding(
+            choice=choice,
+            text=text,
+            frame=frame if choice is None or choice.candidate.exception else None,
+            excerpt=_excerpt(failure.excerpts, choice),
+            in_simulator=failure.in_simulator,
+            phase=failure.phase,
+        )
+        verdict = self._verdict(finding)
+        return replace(verdict, follower=not failure.started)
+
+    def classify_text(self, text: str, *, path: str | None = None) -> Verdict | None:
+        """The verdict on a bare text, such as a log; None where nothing in it says that something failed.
+
+        Args:
+            text: Any text; of a huge one only the lines of interest are looked at closely.
+            path: Where it comes from, for the caller's use in the excerpt.
+        """
+        lines = list(enumerate(text.split("\n"), start=1))
+        choice = choose_in_text(lines, self.matcher)
+        if choice is None:
+            return None
+        candidate = choice.candidate
+        raised = _raised([line for _, line in lines], candidate.line - 1) if candidate.exception else None
+        return self._verdict(
+            _Finding(
+                choice=choice,
+                text=candidate.text,
+                frame=raised.frame if raised else None,
+                excerpt=_window(lines, candidate.line),
+                in_simulator=sections(text).simulator,
+            )
+        )
+
+    def _verdict(self, finding: _Finding) -> Verdict:
+        choice = finding.choice
+        candidate = choice.candidate if choice else None
+        error_class, failure_subtype = self._label(finding)
+        pattern = candidate.pattern if candidate else None
+        anatomy = dissect(finding.text)
+        identity = _identity(anatomy, finding.frame)
+        known = self._history.cause(identity) if self._history else None
+        origin = origins.judge(
+            error_class=error_class,
+            failure_subtype=failure_subtype,
+            pattern=pattern,
+            file=anatomy.file,
+            frame=finding.frame,
+            subtypes=load_subtypes(),
+            known=known,
+        )
+        return Verdict(
+            error_class=error_class,
+            failure_subtype=failure_subtype,
+            fingerprint=identity,
+            primary=redact(" ".join(finding.text.split()))[:LONGEST_PRIMARY],
+            pattern=pattern.id if pattern else None,
+            line=candidate.line if candidate else None,
+            source=candidate.source if candidate else None,
+            rule=choice.rule if choice else "no pattern knows any of its lines",
+            origin=origin,
+            fix=_fix(candidate),
+            runners_up=_runners_up(choice),
+            excerpt=finding.excerpt,
+        )
+
+    def _label(self, finding: _Finding) -> tuple[str, str]:
+        """The pattern's label, as the circumstances of the test bend it."""
+        if finding.choice is None:
+            return UNKNOWN, UNKNOWN
+        candidate = finding.choice.candidate
+        label = candidate.pattern.error_class, candidate.pattern.failure_subtype
+        if label[0].startswith("uvm_"):
+            return _severity(finding.text, label[0]), label[1]
+        if not candidate.exception:
+            return label
+        if candidate.pattern.id.startswith("python.assert") or label[1] in {"assertion_fail", "scoreboard_fail"}:
+            label = self._assertion(finding, label)
+        if finding.phase in {"setup", "teardown"} and label[0] == "python_error":
+            return "python_error", "fixture_error"
+        return label
+
+    def _assertion(self, finding: _Finding, label: tuple[str, str]) -> tuple[str, str]:
+        """The label of a Python assertion: without a simulator it says nothing about a design."""
+        if not finding.in_simulator:
+            return "python_error", "assertion_error"
+        if label == ("sim_error", "assertion_fail") and finding.frame is not None:
+            # The check itself may say that it compares with a model, where its message does not.
+            asked = self.matcher.match(f"AssertionError: {finding.frame.source}")
+            if asked is not None and asked.pattern.failure_subtype == "scoreboard_fail":
+                return asked.pattern.error_class, asked.pattern.failure_subtype
+        return label
+
+
+def _severity(text: str, default: str) -> str:
+    """The class of a UVM report: that of its severity, whatever its text says."""
+    return _SEVERITIES.get(dissect(text).report_class, default)
+
+
+def settle(
+    failures: Sequence[Failure], verdicts: Sequence[Verdict], results: Iterable[Result] = ()
+) -> tuple[Verdict, ...]:
+    """Verdicts of one run in the light of each other.
+
+    A failure that only follows another of its simulation (its turn never came, or the simulation ended under it without a
+    cause of its own) takes over the verdict of that one. Origins learn how many seeds failed and passed.
+
+    Args:
+        failures: The run's failures, those of one simulation in the order of its tests.
+        verdicts: What each of them was called, in the same order.
+        results: All tests of the run, for seeds that passed.
+    """
+    settled = list(verdicts)
+    for members in _simulations(failures).values():
+        causes = [n for n in members if failures[n].started and not _only_follows(verdicts[n])]
+        for n in members:
+            if n in causes:
+                continue
+            before = [cause for cause in causes if cause < n] or causes or [m for m in members if failures[m].started]
+            if before and before[-1] != n:
+                settled[n] = replace(settled[before[-1]], follower=True)
+            else:
+                settled[n] = replace(settled[n], follower=False)
+    return _with_seeds(failures, settled, results)
+
+
+def _simulations(failures: Sequence[Failure]) -> dict[str, list[int]]:
+    groups: dict[str, list[int]] = {}
+    for number, failure in enumerate(failures):
+        if failure.in_simulator:
+            groups.setdefault(failure.nodeid.rpartition("::")[0], []).append(number)
+    return groups
+
+
+def _only_follows(verdict: Verdict) -> bool:
+    return verdict.pattern in {"cocotb.sim_failure", None} and verdict.failure_subtype in {
+        "simulation_ended_early",
+        UNKNOWN,
+    } and verdict.primary.startswith("SimFailure")
+
+
+def _with_seeds(
+    failures: Sequence[Failure], verdicts: Sequence[Verdict], results: Iterable[Result]
+) -> tuple[Verdict, ...]:
+    passed: dict[str, set[str]] = {}
+    for result in results:
+        if result.outcome == "passed" and result.seed is not None:
+            passed.setdefault(_test(result.nodeid), set()).add(result.seed)
+    failed: dict[str, set[str]] = {}
+    tests: dict[str, set[str]] = {}
+    for failure, verdict in zip(failures, verdicts, strict=True):
+        if failure.seed is not None and not verdict.follower:
+            failed.setdefault(verdict.fingerprint, set()).add(failure.seed)
+            tests.setdefault(verdict.fingerprint, set()).add(_test(failure.nodeid))
+    weighed: list[Verdict] = []
+    for verdict in verdicts:
+        seeds = failed.get(verdict.fingerprint, set())
+        good = set().union(*(passed.get(test, set()) for test in tests.get(verdict.fingerprint, set()))) - seeds
+        weighed.append(replace(verdict, origin=origins.with_seeds(verdict.origin, len(seeds), len(good))))
+    return tuple(weighed)
+
+
+def _test(nodeid: str) -> str:
+    """The test without its parameters: runs of one test with several seeds are often parametrised by the seed."""
+    return "::".join(part.partition("[")[0] for part in nodeid.split("::"))
+
+
+def _identity(anatomy: Anatomy, frame: Frame | None) -> str:
+    return fingerprint(
+        report_class=anatomy.report_class,
+        file=frame.file if frame else anatomy.file,
+        message_id=anatomy.message_id,
+        function=frame.function if frame else None,
+        source_line=frame.source if frame else None,
+        text=anatomy.text,
+    )
+
+
+def _frame(excerpts: Sequence[Excerpt], choice: Choice | None) -> Frame | None:
+    """The frame of the exception that was chosen, from the excerpt in which it stands."""
+    for excerpt in excerpts:
+        if choice is not None and excerpt.source != choice.candidate.source:
+            continue
+        lines = [line for _, line in excerpt.lines]
+        if excerpt.source == "report":
+            frame = pytest_frame(lines)
+            if frame is not None:
+                return frame
+        at = _position(excerpt, choice.candidate.line) if choice else 0
+        raised = _raised(lines, at)
+        if raised is not None and raised.frame is not None:
+            return raised.frame
+    return None
+
+
+def _position(excerpt: Excerpt, line: int) -> int:
+    return next((at for at, (number, _) in enumerate(excerpt.lines) if number >= line), 0)
+
+
+def _raised(lines: Sequence[str], at: int) -> Raised | None:
+    """The exception named on a line, else (a results entry names it first) the next one after it."""
+    found = list(innermost(lines))
+    exact = next((raised for raised in found if raised.line == at), None)
+    return exact or next((raised for raised in found if raised.line >= at), None)
+
+
+def _unrecognised(failure: Failure) -> str:
+    """What stands for the first cause where no pattern knows any line: the exception, else the last line of a text."""
+    if failure.exception or failure.message:
+        return ": ".join(part for part in (failure.exception, failure.message.strip()) if part)
+    for source in ("run", "results", "report", "stderr", "log", "stdout"):
+        for excerpt in failure.excerpts:
+            lines = [strip_line(line).strip() for _, line in excerpt.lines]
+            last = next((line for line in reversed(lines) if line), None)
+            if excerpt.source == source and last is not None:
+                return last
+    return _NOTHING
+
+
+def _fix(candidate: Candidate | None) -> str | None:
+    if candidate is None or not candidate.pattern.fix:
+        return None
+    text = candidate.pattern.fix
+    for name, value in candidate.groups.items():
+        text = text.replace(f"{{{name}}}", redact(value))
+    # A message that lacks the group still gets a sentence that reads.
+    return _PLACEHOLDER.sub(r"the \1", text)
+
+
+def _runners_up(choice: Choice | None) -> tuple[RunnerUp, ...]:
+    others = choice.others[:RUNNERS_UP] if choice else ()
+    return tuple(
+        RunnerUp(pattern=other.pattern.id, line=other.line, text=redact(" ".join(other.text.split()))[:LONGEST_PRIMARY])
+        for other in others
+    )
+
+
+def _excerpt(excerpts: Sequence[Excerpt], choice: Choice | None) -> str:
+    if choice is None:
+        chosen = excerpts[0] if excerpts else None
+        return _window(chosen.lines, chosen.lines[0][0]) if chosen and chosen.lines else ""
+    for excerpt in excerpts:
+        if excerpt.source == choice.candidate.source and any(n == choice.candidate.line for n, _ in excerpt.lines):
+            return _window(excerpt.lines, choice.candidate.line)
+    return ""
+
+
+def _window(lines: Sequence[tuple[int, str]], line: int) -> str:
+    """At most 40 lines round one, a third of them before it."""
+    at = next((n for n, (number, _) in enumerate(lines) if number >= line), 0)
+    start = max(0, min(at - EXCERPT_LINES // 3, len(lines) - EXCERPT_LINES))
+    chosen = lines[start : start + EXCERPT_LINES]
+    return redact("\n".join(text[:_LONGEST_LINE].rstrip() for _, text in chosen)).strip("\n")

@@ -1,0 +1,170 @@
+"""Where a fault most likely lies: in the design, the testbench or the tools, with the evidence in short sentences."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.model import Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pytest_dvwiki.model import Frame, KnownCause, OriginType
+    from pytest_dvwiki.patterns.schema import Pattern, Subtype
+
+WITHOUT_HISTORY = 0.89
+"""No verdict is surer than this while nobody has confirmed its like."""
+SUREST = 0.99
+AGREES = 0.1
+
+_PATTERN_PRIOR = 0.6
+_SUBTYPE_PRIOR = 0.5
+_CERTAIN = 0.85
+_HDL = re.compile(r"\.(?:sv|svh|v|vh|vhd|vhdl)$", re.IGNORECASE)
+_TESTBENCH = re.compile(
+    r"(?:^|[\\/_.-])(?:tb|tbs|tests?|testbench(?:es)?|bench|uvm|verif(?:ication)?|dv|sim|agents?|env|envs|seq|seqs|sequences?"
+    r"|scoreboards?|sb|scb|monitors?|drivers?|model|bfm|vip|checkers?|cov|coverage)(?=[\\/_.-]|\d*\.)",
+    re.IGNORECASE,
+)
+_LIBRARY = re.compile(r"[\\/](?:site-packages|dist-packages|uvm-?1\.\d\w?|uvm_1_\d|uvm-core)[\\/]", re.IGNORECASE)
+
+
+@dataclass
+class _Scale:
+    """Evidence for each origin, as it adds up."""
+
+    weights: dict[OriginType, float] = field(default_factory=dict)
+    reasons: list[tuple[OriginType, str]] = field(default_factory=list)
+
+    def put(self, origin: OriginType, weight: float, reason: str) -> None:
+        self.weights[origin] = self.weights.get(origin, 0.0) + weight
+        self.reasons.append((origin, reason))
+
+    def verdict(self) -> Origin:
+        if not self.weights:
+            return Origin(type="UNKNOWN", confidence=0.0, reasons=("nothing tells where the fault lies",))
+        best = max(self.weights, key=lambda origin: self.weights[origin])
+        against = sum(weight for origin, weight in self.weights.items() if origin != best)
+        confidence = max(0.1, min(WITHOUT_HISTORY, self.weights[best] - against / 2))
+        # What speaks for the verdict first, then what speaks against it.
+        ordered = sorted(self.reasons, key=lambda reason: reason[0] != best)
+        return Origin(
+            type=best, confidence=round(confidence, 2), reasons=tuple(text for _, text in ordered)
+        )
+
+
+def judge(
+    *,
+    error_class: str,
+    failure_subtype: str,
+    pattern: Pattern | None,
+    file: str | None,
+    frame: Frame | None,
+    subtypes: Mapping[str, Subtype],
+    known: KnownCause | None = None,
+) -> Origin:
+    """Weighs the evidence.
+
+    Args:
+        error_class: Class of the verdict.
+        failure_subtype: Its subtype.
+        pattern: The pattern that gave it.
+        file: The source file that the message names.
+        frame: The user's innermost frame, where there is a traceback.
+        subtypes: The taxonomy with its priors.
+        known: What the archive knows of the same cause.
+    """
+    if error_class == "tool_error":
+        origin = Origin(
+            type="TOOL",
+            confidence=_CERTAIN,
+            reasons=("the environment failed, not the design or its testbench",),
+        )
+    else:
+        scale = _Scale()
+        _prior(scale, failure_subtype, pattern, subtypes)
+        _place(scale, error_class, file, frame)
+        origin = scale.verdict()
+    return with_history(origin, known)
+
+
+def with_history(origin: Origin, known: KnownCause | None) -> Origin:
+    """An origin in the light of what the archive says about the same cause."""
+    if known is None or known.type is None or known.type == "UNKNOWN":
+        return origin
+    decided = known.status in {"confirmed", "closed", "wont_fix"}
+    seen = f"{known.runs} earlier run{'s' if known.runs != 1 else ''}"
+    if known.type == origin.type:
+        reason = f"{seen} of the same cause came to the same" + (
+            f", and its page is {known.status}" if decided else ""
+        )
+        confidence = min(SUREST, origin.confidence + AGREES + (0.05 if decided else 0.0))
+        return Origin(type=origin.type, confidence=round(confidence, 2), reasons=(*origin.reasons, reason))
+    if decided:
+        reason = f"its page, {known.status}, says {known.type}"
+        return Origin(type=known.type, confidence=0.75, reasons=(reason, *origin.reasons))
+    reason = f"{seen} of the same cause came to {known.type}"
+    return Origin(
+        type=origin.type,
+        confidence=round(max(0.1, origin.confidence - AGREES), 2),
+        reasons=(*origin.reasons, reason),
+    )
+
+
+def with_seeds(origin: Origin, failed: int, passed: int) -> Origin:
+    """An origin in the light of how many seeds of the same test failed and passed.
+
+    A fault that shows with some stimuli only is likelier in the design than one that each run meets.
+    """
+    if failed + passed < 2 or origin.type not in {"RTL_BUG", "TB_BUG"}:
+        return origin
+    if passed:
+        reason = f"fails with {failed} of {failed + passed} seeds: it depends on the stimulus"
+        change = 0.05 if origin.type == "RTL_BUG" else -0.05
+    else:
+        reason = f"fails with {failed} of {failed} seeds"
+        change = 0.02 if origin.type == "TB_BUG" else 0.0
+    ceiling = max(origin.confidence, WITHOUT_HISTORY)
+    confidence = min(ceiling, max(0.1, origin.confidence + change))
+    return Origin(type=origin.type, confidence=round(confidence, 2), reasons=(*origin.reasons, reason))
+
+
+def _prior(
+    scale: _Scale, failure_subtype: str, pattern: Pattern | None, subtypes: Mapping[str, Subtype]
+) -> None:
+    if pattern is not None and pattern.origin is not None and pattern.origin != "UNKNOWN":
+        scale.put(pattern.origin, _PATTERN_PRIOR, f"messages like this ({pattern.id}) mostly come from {_NAMES[pattern.origin]}")
+        return
+    subtype = subtypes.get(failure_subtype)
+    if subtype is not None and subtype.origin != "UNKNOWN":
+        scale.put(
+            subtype.origin,
+            _SUBTYPE_PRIOR,
+            f"failures of kind {failure_subtype} mostly come from {_NAMES[subtype.origin]}",
+        )
+
+
+_NAMES: dict[OriginType, str] = {
+    "RTL_BUG": "the design",
+    "TB_BUG": "the testbench",
+    "TOOL": "the environment",
+    "UNKNOWN": "nowhere in particular",
+}
+
+
+def _place(scale: _Scale, error_class: str, file: str | None, frame: Frame | None) -> None:
+    """Evidence from where the message or the failing frame stands."""
+    static = error_class in {"compile_error", "elaboration_error"}
+    if file is not None and _HDL.search(file):
+        if _LIBRARY.search(file):
+            scale.put("TB_BUG", 0.1, f"{file} belongs to a library that the testbench calls")
+        elif _TESTBENCH.search(file):
+            scale.put("TB_BUG", 0.25 if static else 0.05, f"the message stands in {file}, a testbench file by its name")
+        elif static:
+            scale.put("RTL_BUG", 0.45, f"the message stands in {file}, a design file by its name")
+        else:
+            scale.put("RTL_BUG", 0.2, f"the design itself reports it, in {file}")
+    elif frame is not None and error_class == "python_error":
+        scale.put("TB_BUG", 0.2, f"the exception was raised in {frame.file}, {frame.function or 'at its top level'}")

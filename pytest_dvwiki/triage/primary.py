@@ -1,0 +1,201 @@
+"""Chooses the first cause of a failure: one message, and the rule that chose it.
+
+The rules, in their order:
+
+1. A message of tier *cause* goes before a *symptom*, a symptom before a *roll-up* ("2 errors", "quit count reached").
+2. Of several causes the one of the most telling source wins: what an HDL tool wrote into this test's log (`$fatal` ended
+   the run, so the entry of the results file only follows), then the entry of the results file, then pytest's report, then
+   what was seen of the processes, then exceptions in the log. Without a simulator pytest's report goes before the log.
+   In one source the earliest wins.
+3. *Noise* (an error line that also stands in tests that pass: `logger.error`, HDL `$error`) goes after all other causes,
+   though before symptoms, where cocotb runs the test: such a line fails no test.
+4. Expected-against-actual beats the plain assertion that raised it, also where it is noise.
+5. An assertion in pyuvm's `check_phase` or later sums up: the first error report of a component goes before it.
+6. An HDL error line explains a simulation that ended early.
+7. In a chain of exceptions the one that its author named as cause counts (`raise … from …`); one raised while another was
+   handled counts itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.triage.sections import sections
+from pytest_dvwiki.triage.traceback import chains
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_dvwiki.model import Excerpt, Failure, Source
+    from pytest_dvwiki.patterns.matcher import Hit, Matcher
+    from pytest_dvwiki.patterns.schema import Pattern
+
+_TIERS = {"cause": 0, "symptom": 2, "rollup": 3}
+_NOISE = 1
+_SUMMARIES = frozenset({"extract_phase", "check_phase", "report_phase", "final_phase"})
+_PYTHON = frozenset({"python", "pytest", "cocotb", "pyuvm"})
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A message that may be the first cause."""
+
+    pattern: Pattern
+    source: Source
+    line: int
+    """Number in its source."""
+    text: str
+    groups: dict[str, str]
+    noise: bool
+    exception: bool
+    """Whether it is the line of a Python exception."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The first cause, why it was chosen, and what else there was."""
+
+    candidate: Candidate
+    rule: str
+    others: tuple[Candidate, ...] = ()
+
+
+def choose(failure: Failure, matcher: Matcher) -> Choice | None:
+    """The first cause of a failure; None where no pattern knows any of its lines."""
+    candidates = [
+        candidate
+        for excerpt in failure.excerpts
+        for candidate in _candidates(excerpt, matcher, cocotb=failure.in_simulator)
+    ]
+    has_entry = any(c.source == "results" and c.pattern.tier == "cause" for c in candidates)
+    if has_entry:
+        # The results file names the exception that ended the test; others in the log were caught or are the same.
+        candidates = [c for c in candidates if not (c.exception and c.source in {"log", "stdout", "stderr"})]
+    order = _in_simulator_order if failure.in_simulator else _plain_order
+    ranked = sorted(candidates, key=lambda c: (_tier(c), order(c), c.line))
+    return _decide(ranked, function=failure.frame.function if failure.frame else None)
+
+
+def choose_in_text(lines: Sequence[tuple[int, str]], matcher: Matcher) -> Choice | None:
+    """The first cause in a bare text.
+
+    Args:
+        lines: Line numbers and lines; a number jumps where lines were left out.
+        matcher: The patterns.
+    """
+    candidates: list[Candidate] = []
+    for first, run in _runs(lines):
+        marks = sections(run, first_line=first)
+        for candidate in _in_text(first, run, "log", matcher, cocotb=marks.cocotb):
+            if not (marks.in_passed(candidate.line) and (candidate.noise or candidate.exception)):
+                candidates.append(candidate)
+    return _decide(sorted(candidates, key=lambda c: (_tier(c), c.line)), function=None)
+
+
+def _candidates(excerpt: Excerpt, matcher: Matcher, *, cocotb: bool) -> Iterator[Candidate]:
+    for first, run in _runs(excerpt.lines):
+        yield from _in_text(first, run, excerpt.source, matcher, cocotb=cocotb)
+
+
+def _in_text(
+    first: int, text: str, source: Source, matcher: Matcher, *, cocotb: bool
+) -> Iterator[Candidate]:
+    hits = matcher.hits(text, first_line=first)
+    lesser = _lesser_exceptions(text, first) if hits else frozenset()
+    for hit in hits:
+        if hit.line not in lesser:
+            yield Candidate(
+                pattern=hit.pattern,
+                source=source,
+                line=hit.line,
+                text=hit.text,
+                groups=hit.groups,
+                noise=cocotb and hit.pattern.noise,
+                exception=_is_exception(hit),
+            )
+
+
+def _runs(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Parts of an excerpt in which no line was left out: the first line's number and the text."""
+    part: list[str] = []
+    first = 0
+    for number, line in lines:
+        if part and number != first + len(part):
+            yield first, "\n".join(part)
+            part = []
+        if not part:
+            first = number
+        part.append(line)
+    if part:
+        yield first, "\n".join(part)
+
+
+def _lesser_exceptions(text: str, first: int) -> frozenset[int]:
+    """Lines that name an exception of a chain which is not the one that counts."""
+    if "Traceback (most recent call last)" not in text:
+        return frozenset()
+    return frozenset(
+        first + raised.line
+        for chain in chains(text.split("\n"))
+        for raised in chain.raised
+        if raised is not chain.cause
+    )
+
+
+def _is_exception(hit: Hit) -> bool:
+    return not hit.pattern.noise and not _PYTHON.isdisjoint(hit.pattern.tools)
+
+
+def _tier(candidate: Candidate) -> int:
+    tier = _TIERS[candidate.pattern.tier]
+    return _NOISE if candidate.noise and tier == 0 else tier
+
+
+def _in_simulator_order(candidate: Candidate) -> int:
+    if candidate.source in {"log", "stdout", "stderr"}:
+        return 4 if candidate.exception else 0
+    return {"results": 1, "report": 2, "run": 3}[candidate.source]
+
+
+def _plain_order(candidate: Candidate) -> int:
+    return {"results": 0, "report": 1, "run": 2, "log": 3, "stderr": 3, "stdout": 4}[candidate.source]
+
+
+def _decide(ranked: list[Candidate], *, function: str | None) -> Choice | None:
+    if not ranked:
+        return None
+    best, rule = _rule(ranked, function)
+    others = tuple(candidate for candidate in ranked if candidate is not best)
+    return Choice(best, rule, others)
+
+
+def _rule(ranked: list[Candidate], function: str | None) -> tuple[Candidate, str]:
+    best = ranked[0]
+    subtype = best.pattern.failure_subtype
+    noise = [c for c in ranked if c.noise and c.pattern.tier == "cause"]
+    compared = next((c for c in noise if c.pattern.failure_subtype == "scoreboard_fail"), None)
+    if best.exception and subtype == "assertion_fail" and compared is not None:
+        return compared, "expected against actual goes before the plain assertion that raised it"
+    if best.exception and function in _SUMMARIES:
+        report = compared or next((c for c in noise if c.pattern.error_class.startswith("uvm_")), None)
+        if report is not None:
+            return report, f"the assertion in {function} sums up what components had reported"
+    if subtype == "simulation_ended_early":
+        hdl = next((c for c in noise if _PYTHON.isdisjoint(c.pattern.tools)), None)
+        if hdl is not None:
+            return hdl, "the HDL error line explains why the simulation ended early"
+    return best, _plain_rule(best, ranked)
+
+
+def _plain_rule(best: Candidate, ranked: list[Candidate]) -> str:
+    equals = [c for c in ranked if c.pattern.tier == best.pattern.tier]
+    if best.noise:
+        return "no message proves a cause; the earliest error line explains the failure best"
+    if best.pattern.tier == "symptom":
+        return "no message names a cause; the earliest symptom stands for it"
+    if best.pattern.tier == "rollup":
+        return "only a summary says that something failed"
+    if len(equals) == 1:
+        return "the only message that names a cause"
+    return "the earliest of the messages that name a cause"

@@ -1,0 +1,169 @@
+"""Reads Python tracebacks out of text: the exception that counts and the innermost frame that is the user's."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.model import Frame
+from pytest_dvwiki.patterns.messages import strip_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_FRAME = re.compile(r'\s*File "(?P<file>[^"]{1,1000})", line (?P<line>\d+)(?:, in (?P<function>.+))?$')
+_HEAD = "Traceback (most recent call last)"
+_DIRECT = "The above exception was the direct cause of the following exception"
+_DURING = "During handling of the above exception, another exception occurred"
+_EXCEPTION = re.compile(r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s(?P<text>.*)|:?$)")
+_CARETS = re.compile(r"\s*[~^]+\s*$")
+_PYTEST_PLACE = re.compile(r"(?P<file>[^\s:][^:]{0,1000}\.py):(?P<line>\d+): (?:in (?P<function>\S+)|(?P<type>[\w.]+))$")
+_PYTEST_DEF = re.compile(r"\s*(?:async )?def (?P<function>\w+)\(")
+_LIBRARY = re.compile(
+    r"[\\/](?:site-packages|dist-packages)[\\/]|[\\/]lib(?:64)?[\\/]python3[^\\/]*[\\/]|[\\/]Lib[\\/](?!site)|^<|<frozen "
+    r"|[\\/](?:cocotb|cocotb_tools|pygpi|pyuvm|_pytest|pluggy)[\\/][\w\\/]+\.py$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """One exception of a chain."""
+
+    type: str
+    """Without its module."""
+    text: str
+    frames: tuple[Frame, ...]
+    line: int
+    """Index of the line that names the exception."""
+
+    @property
+    def frame(self) -> Frame | None:
+        """The innermost frame that is the user's; None where all belong to libraries."""
+        return next((frame for frame in reversed(self.frames) if not is_library(frame.file)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The exceptions of one traceback, as they are printed."""
+
+    raised: tuple[Raised, ...]
+    links: tuple[str, ...]
+    """Between two of them: `cause` (raise … from …) or `context` (raised while the first was handled)."""
+
+    @property
+    def cause(self) -> Raised:
+        """The exception that counts.
+
+        With `raise … from …` the author named the cause: the first of the linked ones. An exception raised while another was
+        handled is either a deliberate translation or a new fault in the handler: it counts itself.
+        """
+        at = len(self.raised) - 1
+        while at > 0 and self.links[at - 1] == "cause":
+            at -= 1
+        return self.raised[at]
+
+
+def is_library(file: str) -> bool:
+    """Whether a frame's file belongs to Python, an installed package or a testbench library."""
+    return _LIBRARY.search(file) is not None
+
+
+def chains(lines: Sequence[str]) -> list[Chain]:
+    """The tracebacks in the lines of a text, in their order."""
+    stripped = [strip_line(line) for line in lines]
+    found: list[Chain] = []
+    raised: list[Raised] = []
+    links: list[str] = []
+    link = ""
+    at = 0
+    while at < len(stripped):
+        text = stripped[at].strip()
+        if _HEAD in text:
+            one, at = _traceback(stripped, at + 1)
+            if one is None:
+                continue
+            if raised and link:
+                links.append(link)
+            elif raised:
+                found.append(Chain(tuple(raised), tuple(links)))
+                raised, links = [], []
+            raised.append(one)
+            link = ""
+            continue
+        if text.startswith(_DIRECT):
+            link = "cause"
+        elif text.startswith(_DURING):
+            link = "context"
+        at += 1
+    if raised:
+        found.append(Chain(tuple(raised), tuple(links)))
+    return found
+
+
+def pytest_frame(lines: Sequence[str]) -> Frame | None:
+    """The innermost frame of the user's in pytest's own report (`file.py:12: TypeError` after the source lines)."""
+    best: Frame | None = None
+    source = function = ""
+    for line in lines:
+        if line.startswith((">", "E")):
+            source = line[1:].strip() if line.startswith(">") else source
+        elif (definition := _PYTEST_DEF.match(line)) is not None:
+            function = definition["function"]
+        elif (place := _PYTEST_PLACE.match(line)) is not None:
+            if not is_library(place["file"]):
+                best = Frame(
+                    file=place["file"],
+                    line=int(place["line"]),
+                    function=place["function"] or function,
+                    source=source,
+                )
+            source = ""
+    return best
+
+
+def _traceback(lines: Sequence[str], at: int) -> tuple[Raised | None, int]:
+    """The exception of the traceback whose frames start at `at`, and the index after it."""
+    frames: list[Frame] = []
+    indent = _indent(lines[at]) if at < len(lines) else 0
+    while at < len(lines):
+        line = lines[at]
+        frame = _FRAME.match(line)
+        if frame is not None:
+            indent = _indent(line)
+            at += 1
+            source = ""
+            while at < len(lines) and _indent(lines[at]) > indent and not _FRAME.match(lines[at]):
+                if not source and not _CARETS.match(lines[at]):
+                    source = lines[at].strip()
+                at += 1
+            frames.append(
+                Frame(
+                    file=frame["file"],
+                    line=int(frame["line"]),
+                    function=frame["function"] or "",
+                    source=source,
+                )
+            )
+            continue
+        named = _EXCEPTION.match(line.strip())
+        if named is not None and _indent(line) <= indent:
+            return (
+                Raised(named["type"].rsplit(".", 1)[-1], named["text"] or "", tuple(frames), at),
+                at + 1,
+            )
+        if line.strip().startswith("[Previous line repeated"):
+            at += 1
+            continue
+        return None, at
+    return None, at
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def innermost(lines: Sequence[str]) -> Iterator[Raised]:
+    """For each traceback of a text the exception that counts."""
+    for chain in chains(lines):
+        yield chain.cause

@@ -1,0 +1,1 @@
+"""The Markdown pages: round trip, derived content, and what they know."""

@@ -1,0 +1,293 @@
+"""A bug page: what it is made of at first, and what the records make of it later.
+
+The text that belongs to people (title, Symptom, Resolution) names nothing that differs between two branches on which
+the same cause is seen first, so that git merges the two pages without a question.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pytest_dvwiki.wiki import pages
+from pytest_dvwiki.wiki.markdown import cite, code, escape, fence, in_words, one_line, table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_dvwiki.model import Occurrence
+    from pytest_dvwiki.records.aggregate import Cause, Row
+    from pytest_dvwiki.records.fixes import FixState
+    from pytest_dvwiki.wiki.catalogue import Listed
+
+PEOPLE = ("type", "status", "spec_section", "owner", "supersedes", "superseded_by", "superseded_reason")
+OWNED = (
+    "id",
+    "error_class",
+    "failure_subtype",
+    "fingerprint",
+    "fingerprint_aliases",
+    "aliases",
+    "confidence",
+    "first_seen",
+    "last_updated",
+    "task_ids",
+    "hit_count",
+    "occurrence_count",
+    "corroborations",
+    "seeds",
+    "ip_type",
+    "stale",
+    "stale_reason",
+)
+_KEY = 100
+ORIGINS = {"RTL_BUG": "RTL bug", "TB_BUG": "Testbench bug", "UNKNOWN": "Failure of unknown origin"}
+_SECTIONS = (
+    ("Evidence", "evidence"),
+    ("Classification Rationale", "rationale"),
+    ("Related Patterns", "related"),
+    ("Reproduce", "reproduce"),
+    ("Occurrences", "occurrences"),
+    ("Fixes", "fixes"),
+)
+_RESOLUTION = (
+    "- [ ] Cause confirmed by a person (`status: confirmed`)\n"
+    "- [ ] Fixed, with the commit or ticket (`status: closed`)\n"
+    "- [ ] Workaround until then"
+)
+
+
+def new(origin: str, occurrence: Occurrence, description: str) -> bytes:
+    """A new bug page, with its owned keys and regions still empty.
+
+    Args:
+        origin: RTL_BUG, TB_BUG or UNKNOWN.
+        occurrence: One of the cause; only what all of them share is used.
+        description: What the subtype means, empty where nothing is known of it.
+    """
+    words = in_words(occurrence.primary) or f"{occurrence.error_class} {occurrence.failure_subtype}"
+    label = f"`{occurrence.error_class}` / `{occurrence.failure_subtype}`"
+    symptom = [
+        f"First cause, without the values that differ from run to run ({label}):",
+        "",
+        fence(in_words(occurrence.primary, 400) or words),
+    ]
+    if description:
+        symptom += ["", description]
+    sections = "\n\n".join(f"## {title}\n\n{pages.region(name)}" for title, name in _SECTIONS)
+    people = [f"type: {origin}", "status: open", *(f"{key}: null" for key in PEOPLE[2:])]
+    return "\n".join(
+        [
+            "---",
+            *people,
+            *pages.OWNED_BEGIN,
+            *(f"{key}: null" for key in OWNED),
+            *pages.OWNED_END,
+            "---",
+            "",
+            f"# {ORIGINS[origin]}: {escape(words)}",
+            "",
+            "## Symptom",
+            "",
+            *symptom,
+            "",
+            sections,
+            "",
+            "## Resolution",
+            "",
+            _RESOLUTION,
+            "",
+            "## Citation",
+            "",
+            pages.region("citation"),
+            "",
+        ]
+    ).encode()
+
+
+def keys(page: str, cause: Cause, metadata: dict[str, Any], aliases: Sequence[str]) -> dict[str, Any]:
+    """The owned keys of a bug page.
+
+    Args:
+        page: The page's name.
+        cause: What the records say.
+        metadata: The page's present frontmatter.
+        aliases: Ids of further pages of this cause.
+    """
+    newest = cause.newest
+    known = metadata.get("fingerprint_aliases")
+    return {
+        "id": page,
+        "error_class": one_line(newest.error_class, _KEY),
+        "failure_subtype": one_line(newest.failure_subtype, _KEY),
+        "fingerprint": metadata.get("fingerprint") or cause.fingerprint,
+        "fingerprint_aliases": known if isinstance(known, list) else [],
+        "aliases": list(aliases),
+        "confidence": round(newest.origin.confidence, 2),
+        "first_seen": cause.first_seen[:10],
+        "last_updated": cause.last_seen[:10],
+        "task_ids": list(cause.task_ids),
+        "hit_count": cause.runs,
+        "occurrence_count": cause.tests,
+        "corroborations": cause.runs - 1,
+        "seeds": [one_line(seed, _KEY) for seed in cause.seeds],
+        "ip_type": one_line(newest.ip_type, _KEY) if newest.ip_type else None,
+        "stale": False,
+        "stale_reason": None,
+    }
+
+
+def regions(cause: Cause, kind: str) -> dict[str, str]:
+    """The regions of a bug page.
+
+    Args:
+        cause: What the records say.
+        kind: The page's `type`, which is a person's where they changed it.
+    """
+    return {
+        "evidence": _evidence(cause),
+        "rationale": _rationale(cause, kind),
+        "related": _related(cause.newest),
+        "reproduce": _reproduce(cause),
+        "occurrences": _occurrences(cause),
+        "fixes": _fixes(cause.fixes),
+        "citation": "\n".join(f"- {cite(task)}" for task in cause.task_ids),
+    }
+
+
+def pointer_keys(page: Listed) -> dict[str, Any]:
+    """The owned keys of a page whose cause another page keeps: nothing that would be counted twice."""
+    metadata = page.metadata
+    kept = {"id": page.name, "fingerprint": metadata.get("fingerprint"), "first_seen": metadata.get("first_seen")}
+    empty: dict[str, Any] = dict.fromkeys(OWNED)
+    empty |= {"fingerprint_aliases": [], "aliases": [], "task_ids": [], "seeds": [], "stale": True}
+    return (
+        empty | kept | {"hit_count": 0, "occurrence_count": 0, "corroborations": 0, "stale_reason": "same fingerprint"}
+    )
+
+
+def pointer_regions(keeper: Listed) -> dict[str, str]:
+    """The regions of such a page."""
+    text = (
+        f"This cause has two pages since two branches saw it first. What the records say of it stands in"
+        f" [{keeper.name}]({keeper.name}.md); what people wrote here stays."
+    )
+    return dict.fromkeys((name for _, name in _SECTIONS), "") | {"evidence": text, "citation": ""}
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _evidence(cause: Cause) -> str:
+    newest, last = cause.newest, cause.rows[0]
+    path, line = (newest.log.path, newest.log.line) if newest.log else (None, None)
+    since = f"Seen in {_count(cause.runs, 'run')} with {_count(cause.tests, 'failing test')}, "
+    when = (
+        f"on {cause.first_seen[:10]}"
+        if cause.first_seen[:10] == cause.last_seen[:10]
+        else f"first on {cause.first_seen[:10]}, last on {cause.last_seen[:10]}"
+    )
+    lines = [f"- {since}{when}. {cite(last.task_id, path, line)}"]
+    if last.names:
+        more = f" and {last.tests - len(last.names)} more" if last.tests > len(last.names) else ""
+        names = ", ".join(code(name, 160) for name in last.names)
+        lines.append(f"- Tests of the newest run: {names}{more}. {cite(last.task_id)}")
+    if cause.seeds:
+        lines.append(f"- Seeds that failed: {', '.join(map(code, cause.seeds))}. {cite(last.task_id)}")
+    where = _where(last)
+    if where:
+        lines.append(f"- Newest run: {where}. {cite(last.task_id)}")
+    times = sorted({test.sim_time for test in newest.tests if test.sim_time})
+    if times:
+        lines.append(
+            f"- Simulation time of the failure: {', '.join(code(time) for time in times[:5])}. {cite(last.task_id)}"
+        )
+    lines += [
+        "",
+        f"First cause, as the newest run reported it {cite(last.task_id, path, line)}:",
+        "",
+        fence(newest.primary),
+    ]
+    if newest.excerpt.strip():
+        place = code(path) if path else "the test's output"
+        lines += [
+            "",
+            f"Excerpt of {place}, quoted data of the run {cite(last.task_id, path, line)}:",
+            "",
+            fence(newest.excerpt),
+        ]
+    return "\n".join(lines)
+
+
+def _where(row: Row) -> str:
+    parts = [code(row.simulators)] if row.simulators else []
+    if row.commit:
+        state = ", with uncommitted changes" if row.dirty else ""
+        branch = f" on {code(row.branch)}" if row.branch else ""
+        parts.append(f"commit {code(row.commit[:12])}{branch}{state}")
+    return ", ".join(parts)
+
+
+def _rationale(cause: Cause, kind: str) -> str:
+    origin, task = cause.newest.origin, cause.task_ids[0]
+    pattern = f", the failure recognised by the pattern {code(cause.newest.pattern)}" if cause.newest.pattern else ""
+    lines = [f"{origin.type} with confidence {origin.confidence:.2f}{pattern} {cite(task)}:", ""]
+    lines += [f"- {escape(one_line(reason))} {cite(task)}" for reason in origin.reasons]
+    if not origin.reasons:
+        lines.append("- no evidence for an origin was found")
+    if kind != origin.type:
+        lines += ["", f"The page says {escape(one_line(kind, 40))}, which wins over this verdict."]
+    return "\n".join(lines)
+
+
+def _related(occurrence: Occurrence) -> str:
+    subtype = occurrence.failure_subtype
+    if subtype == "unknown":
+        return "No pattern recognised this failure, so there is no pattern page."
+    from pytest_dvwiki.wiki.names import file_name  # noqa: PLC0415
+
+    stem = file_name(subtype)
+    return f"- [{escape(one_line(subtype))}](../patterns/{stem}.md): what is known of such failures, and of their fixes"
+
+
+def _reproduce(cause: Cause) -> str:
+    if not cause.newest.reproduce.strip():
+        return "No command is on record for the newest occurrence."
+    task = cause.task_ids[0]
+    return f"One failing test of the newest run, with its seed {cite(task)}:\n\n{fence(cause.newest.reproduce, 'sh')}"
+
+
+def _occurrences(cause: Cause) -> str:
+    rows = [
+        (
+            row.finished[:10],
+            code(row.task_id, 120),
+            ", ".join(code(name, 120) for name in row.names[:1]) + (f" +{row.tests - 1}" if row.tests > 1 else ""),
+            ", ".join(code(seed) for seed in row.seeds[:5]) + (" …" if len(row.seeds) > len(row.seeds[:5]) else ""),
+            code(row.simulators),
+            code(row.commit[:12]) if row.commit else "",
+        )
+        for row in cause.rows
+    ]
+    text = table(("Date", "Task", "Tests", "Seeds", "Simulator", "Commit"), rows)
+    if cause.runs > len(rows):
+        text += f"\n\nThe newest {len(rows)} of {cause.runs} runs; the folder tasks holds all."
+    return text
+
+
+def _fixes(states: Sequence[FixState]) -> str:
+    if not states:
+        return "No fix is on record."
+    rows = []
+    for state in reversed(states[-20:]):
+        fix = state.fix
+        commits = "..".join(code(commit[:12]) for commit in fix.commits) if fix.commits else ""
+        became: str = fix.result
+        if fix.result == "open":
+            became += (
+                f", {_count(state.passes, 'later pass')}" if state.passes == 1 else f", {state.passes} later passes"
+            )
+        if state.returned:
+            became += f", returned {state.returned[:10]}"
+        rows.append((fix.date[:10], code(state.task_id, 120), escape(one_line(fix.text)), commits, fix.by, became))
+    return table(("Date", "Task", "Fix", "Commits", "By", "Result"), rows)

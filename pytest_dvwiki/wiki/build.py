@@ -1,0 +1,465 @@
+"""Writing the wiki: a run is archived, or everything that follows from the records is made again."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sqlite3
+import time
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+from pytest_dvwiki.records import aggregate
+from pytest_dvwiki.records.archive import Archive
+from pytest_dvwiki.records.disk import WikiError, append_line, explained
+from pytest_dvwiki.records.disk import replace as replace_file
+from pytest_dvwiki.records.store import suite_id, write_record, write_suite
+from pytest_dvwiki.wiki import bug, conflicts, pages, pattern
+from pytest_dvwiki.wiki.catalogue import Catalogue, is_page
+from pytest_dvwiki.wiki.index import CATEGORIES, indexes
+from pytest_dvwiki.wiki.lock import TIMEOUT_S, locked
+from pytest_dvwiki.wiki.names import bug_name, file_name
+from pytest_dvwiki.wiki.pages import Refused
+from pytest_dvwiki.wiki.scaffold import scaffold
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from pytest_dvwiki.model import Occurrence, RunRecord
+    from pytest_dvwiki.patterns.registry import Registry
+    from pytest_dvwiki.patterns.schema import Subtype as Lesson
+    from pytest_dvwiki.settings import Layout
+    from pytest_dvwiki.wiki.catalogue import Listed
+
+UNKNOWN = "unknown"
+_INGESTED = re.compile(r"^## \[[^\]]*\] ingest \| ([^ |]+) \|", re.MULTILINE)
+_LEFT_OVER = re.compile(r"\..*\.[0-9a-f]{8}\.tmp")
+_NAMED_IN_LOG = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveResult:
+    """What archiving a run did; paths are relative to the wiki."""
+
+    pages_created: list[str]
+    pages_updated: list[str]
+    page_of: dict[str, str]
+    """The page of each fingerprint of the run; its pattern page for a fault of a tool."""
+    seconds: float
+    refused: list[tuple[str, str]]
+    """Pages that were left alone, each with the reason."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildResult:
+    """What building did, or would do; paths are relative to the wiki."""
+
+    changed: list[str]
+    refused: list[tuple[str, str]]
+    problems: list[str]
+    """What is wrong with files among the records, one line each."""
+    seconds: float
+
+
+def init(layout: Layout, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
+    """Makes the wiki's folders and files; those that are there stay as they are.
+
+    Returns:
+        The files made, relative to the folder that holds the wiki.
+
+    Raises:
+        WikiError: The wiki cannot be written.
+    """
+    with locked(layout.wiki, lock_timeout):
+        made = scaffold(layout)
+        with _Room(layout) as room:
+            room.archive.refresh()
+            room.catalogue.refresh()
+            room.write_indexes()
+            made += [f"{layout.wiki.name}/{path}" for path in room.changed]
+        if made:
+            _log(layout, time.strftime("%Y-%m-%d", time.gmtime()), "init", "-", f"{len(made)} files made")
+    return made
+
+
+def archive(
+    layout: Layout,
+    record: RunRecord,
+    suite_names: Iterable[str] | None = None,
+    *,
+    lock_timeout: float = TIMEOUT_S,
+) -> ArchiveResult:
+    """Writes the record of a run, then the pages of its causes, the indexes and the log.
+
+    The same record again changes nothing. A record that was written by a process that then died is taken up where it
+    was left.
+
+    Args:
+        layout: Where the wiki stands.
+        record: The run.
+        suite_names: The tests that ran, where they are to be kept; `record.suite` is then set to their list's id.
+        lock_timeout: Seconds to wait for another process that writes.
+
+    Raises:
+        WikiError: The record or the log could not be written, or the lock not be had. A page that could not be edited
+            is no error but stands in the result.
+    """
+    began = time.monotonic()
+    names = None if suite_names is None else list(suite_names)
+    with _sound_cache(layout), locked(layout.wiki, lock_timeout), _Room(layout) as room:
+        if not (layout.wiki / "index.md").exists():
+            scaffold(layout)
+        room.archive.refresh()
+        if names is not None:
+            record = replace(record, suite=suite_id(names))
+            write_suite(layout.tasks, names)
+        is_new = write_record(layout.tasks, record)
+        changes = room.archive.refresh()
+        room.catalogue.refresh()
+        with room.catalogue.batch():
+            told = room.update(record, changes)
+        room.write_indexes()
+        if is_new or record.task_id not in _ingested(layout):
+            _log(layout, record.finished, "ingest", record.task_id, told)
+        return ArchiveResult(
+            pages_created=room.created,
+            pages_updated=room.updated,
+            page_of=room.page_of(record.occurrences),
+            seconds=time.monotonic() - began,
+            refused=room.refused,
+        )
+
+
+def build(
+    layout: Layout,
+    *,
+    check: bool = False,
+    restore: bool = False,
+    lock_timeout: float = TIMEOUT_S,
+    progress: Callable[[int], None] | None = None,
+) -> BuildResult:
+    """Makes everything that is derived again, byte for byte the same on any machine.
+
+    Conflicts that a merge left in the tool's lines are settled, and two pages of one cause become a page and a pointer.
+
+    Args:
+        layout: Where the wiki stands.
+        check: Writes nothing, and tells what differs.
+        restore: Makes pages again that people deleted.
+        lock_timeout: Seconds to wait for another process that writes.
+        progress: Called with the number of record files read so far.
+
+    Raises:
+        WikiError: A file could not be written, or the lock not be had.
+    """
+    began = time.monotonic()
+    if check:
+        with _Room(layout, check=True) as room:
+            return room.build(began, restore=restore, progress=progress)
+    with _sound_cache(layout), locked(layout.wiki, lock_timeout):
+        if not (layout.wiki / "index.md").exists():
+            scaffold(layout)
+        with _Room(layout) as room:
+            room.sweep()
+            result = room.build(began, restore=restore, progress=progress)
+            if result.changed:
+                date = room.archive.last_updated() or time.strftime("%Y-%m-%d", time.gmtime())
+                _log(layout, date, "build", "-", f"{len(result.changed)} files made again")
+            return result
+
+
+@contextlib.contextmanager
+def _sound_cache(layout: Layout) -> Iterator[None]:
+    """Tells of a cache that broke while it was worked with.
+
+    Raises:
+        WikiError: It did.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        cache = layout.wiki / ".cache"
+        raise WikiError(f"cannot use {cache}: {error}; remove it and run `dvwiki build`") from error
+
+
+def _log(layout: Layout, date: str, operation: str, task: str, text: str) -> None:
+    append_line(layout.wiki / "log.md", f"## [{date[:10]}] {operation} | {task} | {text}")
+
+
+def _ingested(layout: Layout) -> set[str]:
+    """The runs whose archiving came to its end."""
+    try:
+        text = (layout.wiki / "log.md").read_text("utf-8", "replace")
+    except OSError:
+        return set()
+    return set(_INGESTED.findall(text))
+
+
+class _Room:
+    """The records and pages of one wiki while somebody writes it.
+
+    Args:
+        layout: Where it stands.
+        check: Nothing is written; what would be is noted, and seen by what is made after it.
+    """
+
+    def __init__(self, layout: Layout, *, check: bool = False) -> None:
+        self.layout = layout
+        self._check = check
+        self._home = layout.wiki.resolve()
+        cache = layout.wiki / ".cache"
+        self.archive = Archive(layout.tasks, None if check and not layout.wiki.exists() else cache / "records.sqlite")
+        self.catalogue = Catalogue(layout.wiki, None if check else cache / "pages.sqlite")
+        self.created: list[str] = []
+        self.updated: list[str] = []
+        self.changed: list[str] = []
+        self.refused: list[tuple[str, str]] = []
+        self._written: dict[str, bytes] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.archive.close()
+        self.catalogue.close()
+
+    @cached_property
+    def _lessons(self) -> dict[str, Lesson]:
+        from pytest_dvwiki.patterns.registry import load_subtypes  # noqa: PLC0415 (only a new page needs it)
+
+        return dict(load_subtypes())
+
+    @cached_property
+    def _registry(self) -> Registry:
+        from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415
+        from pytest_dvwiki.patterns.schema import PatternError  # noqa: PLC0415
+
+        try:
+            return load_registry(sorted(self.layout.patterns.glob("*.yaml")))
+        except PatternError:
+            # Whoever runs the classifier hears of it there; a page can do without the fix of one pattern.
+            return load_registry()
+
+    # One run
+
+    def update(self, record: RunRecord, judged: set[str]) -> str:
+        """Writes the pages that a record changes, and tells what was done in one line."""
+        mine = {item.fingerprint for item in record.occurrences}
+        others = judged | {item.fingerprint for item in record.passed_again}
+        others |= {str(row["fingerprint"]) for row in record.fixes if row.get("fingerprint")}
+        known = [item for item in record.occurrences if self.catalogue.of_cause(item.fingerprint)]
+        before = {item.failure_subtype: self._hits(item.failure_subtype) for item in record.occurrences}
+        for occurrence in record.occurrences:
+            self._bug(occurrence.fingerprint, may_create=True)
+        for fingerprint in sorted(others - mine):
+            self._bug(fingerprint, may_create=False)
+        stated = {str(row["failure_subtype"]) for row in record.fixes if row.get("failure_subtype")}
+        theirs = {self._subtype_of(fingerprint) for fingerprint in others}
+        for name in sorted((stated | theirs | before.keys()) - {None, UNKNOWN}, key=str):
+            self._pattern(str(name), may_create=name in before)
+        return self._told(record, len(known), before)
+
+    def _told(self, record: RunRecord, known: int, before: dict[str, int]) -> str:
+        count = len(record.occurrences)
+        head = f"{count} cause{'' if count == 1 else 's'}, {count - known} new"
+        if record.passed_again:
+            head += f", {len({row.nodeid for row in record.passed_again})} passing again"
+        events = [f"{path} created" for path in self.created]
+        for name, hits in sorted(before.items()):
+            path = f"patterns/{file_name(name)}.md"
+            if name != UNKNOWN and path not in self.created:
+                events.append(f"{path} hit_count {hits}→{self._hits(name)}")
+        if len(events) > _NAMED_IN_LOG:
+            events[_NAMED_IN_LOG:] = [f"{len(events) - _NAMED_IN_LOG} more"]
+        return f"{head}: {'; '.join(events)}" if events else head
+
+    def _hits(self, subtype: str) -> int:
+        listed = self.catalogue.get(f"patterns/{file_name(subtype)}.md")
+        hits = listed.metadata.get("hit_count") if listed else None
+        return hits if isinstance(hits, int) else 0
+
+    def _subtype_of(self, fingerprint: str) -> str | None:
+        found = self.archive.newest_occurrence((fingerprint,))
+        return found.failure_subtype if found else None
+
+    def page_of(self, occurrences: Iterable[Occurrence]) -> dict[str, str]:
+        """The page to read of each occurrence, for those that have one."""
+        found = {}
+        for item in occurrences:
+            listed = self.catalogue.of_cause(item.fingerprint)
+            path = listed[0].path if listed else f"patterns/{file_name(item.failure_subtype)}.md"
+            if listed or self.catalogue.get(path):
+                found[item.fingerprint] = path
+        return found
+
+    # Everything
+
+    def build(self, began: float, *, restore: bool, progress: Callable[[int], None] | None) -> BuildResult:
+        """Makes everything again."""
+        self.archive.refresh(verify=True, progress=progress)
+        self.catalogue.refresh()
+        with self.catalogue.batch():
+            self._make_pages(restore=restore)
+        self.write_indexes()
+        return BuildResult(
+            changed=sorted(set(self.changed)),
+            refused=sorted(set(self.refused)),
+            problems=self.archive.problems(),
+            seconds=time.monotonic() - began,
+        )
+
+    def _make_pages(self, *, restore: bool) -> None:
+        self._settle()
+        unfinished = self.archive.causes_of_runs_outside(_ingested(self.layout))
+        causes = aggregate.fingerprints(self.archive)
+        for fingerprint in causes:
+            self._bug(fingerprint, may_create=restore or fingerprint in unfinished)
+        for fingerprint in self.catalogue.shared_causes():
+            keeper, *rest = self.catalogue.of_cause(fingerprint)
+            for listed in rest:
+                self._edit(listed.path, bug.pointer_keys(listed), bug.pointer_regions(keeper))
+        fresh = {self._subtype_of(fingerprint) for fingerprint in unfinished}
+        for name in aggregate.subtypes(self.archive):
+            if name != UNKNOWN:
+                self._pattern(name, may_create=restore or name in fresh)
+
+    def sweep(self) -> None:
+        """Removes temporary files that a killed process left."""
+        for folder in (self.layout.wiki, *(self.layout.wiki / category for category in CATEGORIES)):
+            for path in folder.glob(".*.tmp"):
+                if _LEFT_OVER.fullmatch(path.name):
+                    path.unlink(missing_ok=True)
+
+    def _settle(self) -> None:
+        """Settles conflicts in the tool's lines of all pages."""
+        for category, owned in (("bugs", bug.OWNED), ("patterns", pattern.OWNED)):
+            for path in sorted((self.layout.wiki / category).glob("*.md")):
+                if not is_page(path.name):
+                    continue
+                data = self._read(f"{category}/{path.name}")
+                settled = conflicts.settle(data, owned) if conflicts.has_conflict(data) else None
+                if settled is None:
+                    continue
+                if settled.open_lines:
+                    lines = ", ".join(map(str, settled.open_lines))
+                    self.refused.append(
+                        (f"{category}/{path.name}", f"conflict in people's lines, to be settled by hand: line {lines}")
+                    )
+                if settled.data != data:
+                    self._write(f"{category}/{path.name}", settled.data)
+
+    # Pages
+
+    def _bug(self, fingerprint: str, *, may_create: bool) -> None:
+        """Brings the bug page of a cause up to date, and makes it where that is due."""
+        listed = self.catalogue.of_cause(fingerprint)
+        if listed:
+            self._update_bug(listed)
+            return
+        if not may_create:
+            return
+        cause = aggregate.cause(self.archive, (fingerprint,))
+        if cause is None or cause.newest.origin.type not in bug.ORIGINS:
+            return
+        name = bug_name(
+            cause.newest.origin.type, cause.first_seen, fingerprint, lambda name: self._exists(f"bugs/{name}.md")
+        )
+        lesson = self._lessons.get(cause.newest.failure_subtype)
+        data = bug.new(cause.newest.origin.type, cause.newest, lesson.description.strip() if lesson else "")
+        path = f"bugs/{name}.md"
+        self._create(
+            path,
+            data,
+            bug.keys(name, cause, {"fingerprint": fingerprint}, ()),
+            bug.regions(cause, cause.newest.origin.type),
+        )
+
+    def _update_bug(self, listed: list[Listed]) -> None:
+        keeper, *rest = listed
+        if keeper.problem:
+            self.refused.append((keeper.path, f"its frontmatter cannot be read: {keeper.problem}"))
+            return
+        cause = aggregate.cause(self.archive, keeper.fingerprints())
+        if cause is None:
+            return
+        known = keeper.metadata.get("aliases")
+        aliases = dict.fromkeys([*(known if isinstance(known, list) else []), *(page.name for page in rest)])
+        kind = keeper.text("type", cause.newest.origin.type)
+        self._edit(
+            keeper.path,
+            bug.keys(keeper.name, cause, keeper.metadata, sorted(map(str, aliases))),
+            bug.regions(cause, kind),
+        )
+
+    def _pattern(self, name: str, *, may_create: bool) -> None:
+        """Brings the page of a subtype up to date, and makes it where that is due."""
+        path = f"patterns/{file_name(name)}.md"
+        exists = self._exists(path)
+        subtype = aggregate.subtype(self.archive, name)
+        if subtype is None or not (exists or may_create):
+            return
+        keys, regions = pattern.keys(subtype), pattern.regions(subtype, self._bug_name, self._fix_of)
+        if exists:
+            self._edit(path, keys, regions)
+        else:
+            self._create(path, pattern.new(name, self._lessons.get(name)), keys, regions)
+
+    def _bug_name(self, fingerprint: str) -> str | None:
+        listed = self.catalogue.of_cause(fingerprint)
+        return listed[0].name if listed else None
+
+    def _fix_of(self, pattern_id: str) -> str | None:
+        known = self._registry.get(pattern_id)
+        return known.fix if known else None
+
+    # Files
+
+    def _exists(self, path: str) -> bool:
+        return path in self._written or (self.layout.wiki / path).exists()
+
+    def _read(self, path: str) -> bytes:
+        if path in self._written:
+            return self._written[path]
+        with explained(self.layout.wiki / path):
+            return (self.layout.wiki / path).read_bytes()
+
+    def _create(self, path: str, data: bytes, keys: dict[str, Any], regions: dict[str, str]) -> None:
+        edited = pages.edit(data, keys, regions)
+        if isinstance(edited, Refused):
+            self.refused.append((path, edited.reason))
+            return
+        if self._write(path, edited):
+            self.created.append(path)
+
+    def _edit(self, path: str, keys: dict[str, Any], regions: dict[str, str]) -> None:
+        data = self._read(path)
+        edited = pages.edit(data, keys, regions)
+        if isinstance(edited, Refused):
+            self.refused.append((path, edited.reason))
+        elif edited != data and self._write(path, edited):
+            self.updated.append(path)
+
+    def _write(self, path: str, data: bytes) -> bool:
+        """Writes a file, and tells whether it was: a link that leads out of the wiki is left alone."""
+        file = self.layout.wiki / path
+        if not file.resolve().is_relative_to(self._home):
+            self.refused.append((path, "it is a link that leads out of the wiki; replace it by a file"))
+            return False
+        self.changed.append(path)
+        state = (-1, -1)
+        if self._check:
+            self._written[path] = data
+        else:
+            replace_file(file, data)
+            status = file.stat()
+            state = (status.st_size, status.st_mtime_ns)
+        if path.split("/", 1)[0] in CATEGORIES and is_page(file.name):
+            self.catalogue.put(path, data, state)
+        return True
+
+    def write_indexes(self) -> None:
+        """Writes the index files that are not as they should be."""
+        for path, data in indexes(self.catalogue, self.archive.last_updated()).items():
+            if not self._exists(path) or self._read(path) != data:
+                self._write(path, data)

@@ -1,0 +1,224 @@
+"""What the pages say of themselves, kept in a disposable cache by size and time of change."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import sqlite3
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from pytest_dvwiki.records.cache import open_cache
+from pytest_dvwiki.wiki import pages
+from pytest_dvwiki.wiki.index import CATEGORIES, cells
+from pytest_dvwiki.yamlio import YamlError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+VERSION = 1
+_SCHEMA = """
+CREATE TABLE pages (
+  path TEXT PRIMARY KEY, category TEXT, size INTEGER, mtime_ns INTEGER, title TEXT, metadata TEXT, problem TEXT,
+  cells TEXT) WITHOUT ROWID;
+CREATE INDEX pages_by_category ON pages (category, path, cells);
+CREATE TABLE causes (fingerprint TEXT, path TEXT, PRIMARY KEY (fingerprint, path)) WITHOUT ROWID;
+CREATE INDEX causes_by_page ON causes (path)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A page without its text."""
+
+    path: str
+    """Relative to the wiki."""
+    category: str
+    title: str
+    metadata: dict[str, Any]
+    problem: str
+    """Why its frontmatter cannot be read, empty where it can."""
+
+    @property
+    def name(self) -> str:
+        """The file's name without its ending."""
+        return self.path.rsplit("/", 1)[-1].removesuffix(".md")
+
+    def text(self, key: str, default: str = "") -> str:
+        """A key's value as text, the default where it is missing or null."""
+        value = self.metadata.get(key)
+        return default if value is None else str(value)
+
+    def fingerprints(self, *more: str) -> tuple[str, ...]:
+        """The fingerprint of the page's cause, those that it had before, and more."""
+        aliases = self.metadata.get("fingerprint_aliases")
+        prints = [self.metadata.get("fingerprint"), *(aliases if isinstance(aliases, list) else []), *more]
+        return tuple(dict.fromkeys(str(item) for item in prints if item))
+
+
+class Catalogue:
+    """The pages of one wiki.
+
+    Args:
+        wiki: Its folder; it need not exist.
+        cache: File of the tables; None keeps them in memory.
+    """
+
+    def __init__(self, wiki: Path, cache: Path | None) -> None:
+        self.wiki = wiki
+        self._db = open_cache(cache, _SCHEMA, VERSION)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the cache."""
+        self._db.close()
+
+    def refresh(self) -> None:
+        """Takes in every page that was added, changed or removed."""
+        try:
+            self._refresh()
+        except sqlite3.DatabaseError:
+            self._db.close()
+            self._db = open_cache(None, _SCHEMA, VERSION)
+            self._refresh()
+
+    def _refresh(self) -> None:
+        known = {
+            path: (size, mtime) for path, size, mtime in self._db.execute("SELECT path, size, mtime_ns FROM pages")
+        }
+        present = dict(self._present())
+        changed = [path for path, state in present.items() if known.get(path) != state]
+        gone = known.keys() - present.keys()
+        if not changed and not gone:
+            return
+        with self.batch():
+            for path in gone:
+                self._remove(path)
+            for path in changed:
+                self._take(path, present[path])
+
+    def _present(self) -> Iterator[tuple[str, tuple[int, int]]]:
+        for category in CATEGORIES:
+            try:
+                with os.scandir(self.wiki / category) as entries:
+                    for entry in entries:
+                        if is_page(entry.name):
+                            status = entry.stat()
+                            yield f"{category}/{entry.name}", (status.st_size, status.st_mtime_ns)
+            except OSError:
+                # No such folder, or one that cannot be read: no pages.
+                continue
+
+    def _remove(self, path: str) -> None:
+        self._db.execute("DELETE FROM pages WHERE path = ?", (path,))
+        self._db.execute("DELETE FROM causes WHERE path = ?", (path,))
+
+    def _take(self, path: str, state: tuple[int, int]) -> None:
+        try:
+            data = (self.wiki / path).read_bytes()
+        except OSError:
+            self._remove(path)
+            return
+        self.put(path, data, state)
+
+    @contextlib.contextmanager
+    def batch(self) -> Iterator[None]:
+        """Takes in many pages by one transaction."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    def put(self, path: str, data: bytes, state: tuple[int, int] = (-1, -1)) -> None:
+        """Takes in a page's bytes.
+
+        Args:
+            path: Relative to the wiki.
+            data: Its content.
+            state: Its size and time of change in ns, where it stands on the disk.
+        """
+        category = path.split("/", 1)[0]
+        try:
+            page = pages.read(data)
+            listed = Listed(path, category, _title(page.body), page.metadata, "")
+        except YamlError as error:
+            listed = Listed(path, category, "", _salvaged(data), str(error).removeprefix("page:"))
+        self._remove(path)
+        self._db.execute(
+            "INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                path,
+                category,
+                *state,
+                listed.title,
+                json.dumps(listed.metadata, default=str),
+                listed.problem,
+                cells(listed),
+            ),
+        )
+        self._db.executemany("INSERT INTO causes VALUES (?, ?)", [(item, path) for item in listed.fingerprints()])
+
+    def get(self, path: str) -> Listed | None:
+        """The page at a path relative to the wiki."""
+        return next(self._listed("WHERE path = ?", path), None)
+
+    def of_cause(self, fingerprint: str) -> list[Listed]:
+        """Pages that have a fingerprint or had it once, the one to keep first."""
+        found = self._listed("WHERE path IN (SELECT path FROM causes WHERE fingerprint = ?)", fingerprint)
+        return sorted(found, key=seniority)
+
+    def all(self, category: str) -> Iterator[Listed]:
+        """The pages of a category by name."""
+        return self._listed("WHERE category = ? ORDER BY path", category)
+
+    def rows(self, category: str) -> list[tuple[str, str]]:
+        """The name of each page of a category, with its cells of the tables."""
+        query = "SELECT path, cells FROM pages WHERE category = ? ORDER BY path"
+        found = self._db.execute(query, (category,))
+        return [(path[len(category) + 1 : -len(".md")], cells) for path, cells in found]
+
+    def shared_causes(self) -> list[str]:
+        """Fingerprints that more than one page has."""
+        query = "SELECT fingerprint FROM causes GROUP BY fingerprint HAVING COUNT(*) > 1 ORDER BY fingerprint"
+        return [row[0] for row in self._db.execute(query)]
+
+    def _listed(self, where: str, value: str) -> Iterator[Listed]:
+        rows = self._db.execute(
+            f"SELECT path, category, title, metadata, problem FROM pages {where}",  # noqa: S608 (constants)
+            (value,),
+        )
+        for path, category, title, metadata, problem in rows:
+            yield Listed(path, category, title, json.loads(metadata), problem)
+
+
+def is_page(name: str) -> bool:
+    """Whether a file in a category's folder is a page."""
+    return name.endswith(".md") and not name.startswith((".", "_index."))
+
+
+def seniority(page: Listed) -> tuple[str, str]:
+    """Sort key of two pages of one cause: first seen earlier, then by name."""
+    from pytest_dvwiki.wiki.names import bug_date  # noqa: PLC0415
+
+    return bug_date(page.name) or page.text("first_seen").replace("-", ""), page.name
+
+
+def _salvaged(data: bytes) -> dict[str, Any]:
+    """The identity of a page whose frontmatter cannot be read: its cause must not get a second page for that."""
+    found = re.search(rb"^fingerprint:[ \t]*['\"]?([0-9a-zA-Z]+)", data, re.MULTILINE)
+    return {"fingerprint": found[1].decode()} if found else {}
+
+
+def _title(body: str) -> str:
+    return next((line[2:].strip() for line in body.split("\n") if line.startswith("# ")), "")

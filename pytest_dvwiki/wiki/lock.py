@@ -1,0 +1,74 @@
+"""One lock for a whole wiki: who holds it may write, all others wait."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import socket
+import time
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.records.disk import WikiError, explained
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+NAME = ".lock"
+TIMEOUT_S = 30.0
+_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP}
+
+
+@contextlib.contextmanager
+def locked(wiki: Path, timeout: float = TIMEOUT_S) -> Iterator[None]:
+    """Holds the wiki's lock; the operating system gives it back when the process ends, however it ends.
+
+    Args:
+        wiki: The wiki's folder, which is made where it is missing.
+        timeout: Seconds to wait for another holder.
+
+    Raises:
+        WikiError: Somebody else held it for longer, or the file system has no locks.
+    """
+    # Takes 20 ms to import, and only who writes needs it.
+    from filelock import FileLock, Timeout  # noqa: PLC0415
+
+    path = wiki / NAME
+    with explained(path):
+        wiki.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path, timeout=timeout, thread_local=False, mode=0o666)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise WikiError(
+            f"cannot write {wiki}: {_holder(path)} holds its lock for more than {timeout:g} s;"
+            " wait for it to end, or raise the time-out"
+        ) from error
+    except (OSError, NotImplementedError) as error:
+        if isinstance(error, OSError) and error.errno not in _NO_LOCKS:
+            with explained(path):
+                raise
+        raise WikiError(
+            f"cannot write {wiki}: its file system has no working locks; put wiki_dir on a local disk"
+        ) from error
+    try:
+        _sign(path)
+        yield
+    finally:
+        lock.release()
+
+
+def _sign(path: Path) -> None:
+    """Writes who holds the lock into it; only a message to others, so a failure does not matter."""
+    began = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    with contextlib.suppress(OSError):
+        path.write_text(f"process {os.getpid()} on {socket.gethostname()} since {began}\n", "utf-8")
+
+
+def _holder(path: Path) -> str:
+    try:
+        text = path.read_text("utf-8", "replace")[:200]
+    except OSError:
+        text = ""
+    return " ".join(text.split()) or "another process"

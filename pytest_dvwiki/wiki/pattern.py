@@ -1,0 +1,162 @@
+"""A pattern page: what is known of one failure subtype over all of its causes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pytest_dvwiki.records.fixes import success_rate
+from pytest_dvwiki.wiki import pages
+from pytest_dvwiki.wiki.markdown import cite, code, escape, one_line, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_dvwiki.patterns.schema import Subtype as Lesson
+    from pytest_dvwiki.records.aggregate import Subtype
+
+OWNED = (
+    "pattern_id",
+    "error_class",
+    "failure_subtype",
+    "hit_count",
+    "occurrence_count",
+    "first_seen",
+    "last_seen",
+    "fix_success_rate",
+)
+FIX_SECTION = "Fix Template"
+_UNWRITTEN = "Nobody has written this yet."
+
+
+def new(name: str, lesson: Lesson | None) -> bytes:
+    """A new pattern page, with its owned keys and regions still empty.
+
+    Args:
+        name: The subtype.
+        lesson: What the registry says of it, None for a subtype that it does not know.
+    """
+    title = lesson.title if lesson else name.replace("_", " ")
+    return "\n".join(
+        [
+            "---",
+            "type: pattern",
+            "owner: null",
+            *pages.OWNED_BEGIN,
+            *(f"{key}: null" for key in OWNED),
+            *pages.OWNED_END,
+            "---",
+            "",
+            f"# Pattern: {escape(one_line(title))}",
+            "",
+            "## Description",
+            "",
+            lesson.description.strip() if lesson else _UNWRITTEN,
+            "",
+            "## Detection Signature",
+            "",
+            lesson.signature.strip() if lesson else _UNWRITTEN,
+            "",
+            pages.region("signatures"),
+            "",
+            f"## {FIX_SECTION}",
+            "",
+            lesson.fix.strip() if lesson else _UNWRITTEN,
+            "",
+            "## Code Generator Self-Review Checklist Update",
+            "",
+            lesson.checklist.strip() if lesson else _UNWRITTEN,
+            "",
+            "## Resolution History",
+            "",
+            pages.region("history"),
+            "",
+            "## Citation",
+            "",
+            pages.region("citation"),
+            "",
+        ]
+    ).encode()
+
+
+def keys(subtype: Subtype) -> dict[str, Any]:
+    """The owned keys of a pattern page."""
+    return {
+        "pattern_id": one_line(subtype.name),
+        "error_class": one_line(subtype.error_class),
+        "failure_subtype": one_line(subtype.name),
+        "hit_count": subtype.runs,
+        "occurrence_count": subtype.tests,
+        "first_seen": subtype.first_seen[:10],
+        "last_seen": subtype.last_seen[:10],
+        "fix_success_rate": success_rate(subtype.held, subtype.failed),
+    }
+
+
+def regions(
+    subtype: Subtype, page_of: Callable[[str], str | None], fix_of: Callable[[str], str | None]
+) -> dict[str, str]:
+    """The regions of a pattern page.
+
+    Args:
+        subtype: What the records say.
+        page_of: Name of the bug page of a fingerprint.
+        fix_of: What the registry says of fixing what a pattern recognises.
+    """
+    tasks = dict.fromkeys(row.task_id for row in subtype.rows)
+    return {
+        "signatures": _signatures(subtype, fix_of),
+        "history": _history(subtype, page_of),
+        "citation": "\n".join(f"- {cite(task)}" for task in tasks),
+    }
+
+
+def _signatures(subtype: Subtype, fix_of: Callable[[str], str | None]) -> str:
+    if not subtype.patterns:
+        return "No pattern of the registry has recognised it yet."
+    rows = [
+        (code(pattern), str(runs), code(task, 120), escape(one_line(fix_of(pattern) or "")))
+        for pattern, runs, task in subtype.patterns
+    ]
+    return "Patterns that recognised it:\n\n" + table(("Pattern", "Runs", "Newest task", "Fix"), rows)
+
+
+def _history(subtype: Subtype, page_of: Callable[[str], str | None]) -> str:
+    parts = []
+    if subtype.fixes:
+        rows = [
+            (
+                fix.date[:10],
+                code(task, 120),
+                _link(page_of(fingerprint)) if fingerprint else "all",
+                escape(one_line(fix.text)),
+                fix.result,
+            )
+            for fingerprint, fix, task in subtype.fixes
+        ]
+        ended = subtype.held + subtype.failed
+        told = f", {subtype.held} of {ended} that came to an end held" if ended else ""
+        parts.append(
+            f"Fixes, newest first{told}:\n\n" + table(("Date", "Task", "Cause", "Fix Applied", "Result"), rows)
+        )
+    else:
+        parts.append("No fix is on record.")
+    seen = [
+        (
+            row.finished[:10],
+            code(row.task_id, 120),
+            _link(page_of(row.fingerprint)) or code(row.fingerprint),
+            escape(one_line(row.error_class)),
+            str(row.tests),
+        )
+        for row in subtype.rows
+    ]
+    causes = "one cause" if subtype.causes == 1 else f"{subtype.causes} causes"
+    parts.append(
+        f"Occurrences, newest first ({causes} in all):\n\n"
+        + table(("Date", "Task", "Cause", "Class", "Failing tests"), seen)
+    )
+    return "\n\n".join(parts)
+
+
+def _link(page: str | None) -> str:
+    return f"[{page}](../bugs/{page}.md)" if page else ""

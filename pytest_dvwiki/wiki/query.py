@@ -1,0 +1,138 @@
+"""What the archive knows, for whoever names a failure: one question at a time, each from the caches."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Self, cast
+
+from pytest_dvwiki.model import KnownCause, KnownSubtype
+from pytest_dvwiki.records import aggregate, fixes
+from pytest_dvwiki.records.archive import Archive
+from pytest_dvwiki.wiki.catalogue import Catalogue
+from pytest_dvwiki.wiki.names import file_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pytest_dvwiki.model import OriginType
+    from pytest_dvwiki.settings import Layout
+    from pytest_dvwiki.wiki.catalogue import Listed
+
+CLOSED = frozenset({"closed", "wont_fix"})
+_ORIGINS = frozenset({"RTL_BUG", "TB_BUG", "TOOL", "UNKNOWN"})
+
+
+class WikiHistory:
+    """The `model.History` of one wiki; a wiki that is missing knows nothing.
+
+    What was archived since the first question is seen after `refresh`, at the latest. Nothing is written but the
+    caches, and these only where a wiki stands.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the caches that were opened."""
+        for name in ("archive", "catalogue"):
+            if name in self.__dict__:
+                self.__dict__.pop(name).close()
+
+    @cached_property
+    def archive(self) -> Archive:
+        """The records."""
+        wiki = self._layout.wiki
+        archive = Archive(self._layout.tasks, wiki / ".cache" / "records.sqlite" if wiki.is_dir() else None)
+        archive.refresh()
+        return archive
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """The pages."""
+        wiki = self._layout.wiki
+        catalogue = Catalogue(wiki, wiki / ".cache" / "pages.sqlite" if wiki.is_dir() else None)
+        catalogue.refresh()
+        return catalogue
+
+    def refresh(self) -> None:
+        """Takes in what was archived since the first question."""
+        if "archive" in self.__dict__:
+            self.archive.refresh()
+        if "catalogue" in self.__dict__:
+            self.catalogue.refresh()
+
+    def cause(self, fingerprint: str) -> KnownCause | None:
+        """What is known of a fingerprint, or of the cause that once had it."""
+        listed = self.catalogue.of_cause(fingerprint)
+        page = listed[0] if listed else None
+        found = aggregate.cause(self.archive, page.fingerprints(fingerprint) if page else (fingerprint,))
+        if found is None:
+            return None
+        held, failed = fixes.tally(found.fixes)
+        kind = page.text("type") if page else found.newest.origin.type
+        return KnownCause(
+            fingerprint=found.fingerprint,
+            first_seen=found.first_seen,
+            last_seen=found.last_seen,
+            runs=found.runs,
+            tests=found.tests,
+            page=page.path if page else None,
+            status=page.text("status") or None if page else None,
+            type=cast("OriginType", kind) if kind in _ORIGINS else None,
+            fix=fixes.best(found.fixes),
+            held=held,
+            failed=failed,
+        )
+
+    def subtype(self, failure_subtype: str) -> KnownSubtype | None:
+        """What is known of a failure subtype."""
+        found = aggregate.subtype(self.archive, failure_subtype)
+        if found is None:
+            return None
+        page = self.pattern_page(failure_subtype)
+        held = [fix for _, fix, _ in found.fixes if fix.result == "held"]
+        return KnownSubtype(
+            failure_subtype=failure_subtype,
+            runs=found.runs,
+            tests=found.tests,
+            first_seen=found.first_seen,
+            page=page.path if page else None,
+            fix=held[0] if held else found.fixes[0][1] if found.fixes else None,
+            held=found.held,
+            failed=found.failed,
+        )
+
+    def pattern_page(self, failure_subtype: str) -> Listed | None:
+        """The page of a subtype."""
+        return self.catalogue.get(f"patterns/{file_name(failure_subtype)}.md")
+
+    def regressed(self, fingerprint: str) -> bool:
+        """Whether a new occurrence of a cause is a regression: its page is closed, or its newest fix had held."""
+        listed = self.catalogue.of_cause(fingerprint)
+        if listed and listed[0].text("status") == "closed":
+            return True
+        prints = listed[0].fingerprints(fingerprint) if listed else (fingerprint,)
+        newest = fixes.newest(self.archive.fix_states(prints))
+        return newest is not None and newest.fix.result == "held"
+
+    def still_failing(self, nodeids: Iterable[str]) -> dict[str, tuple[str, ...]]:
+        """Of tests that pass now, those that were last seen failing with a cause that is still open.
+
+        Returns:
+            Each with the fingerprints, for the record's `passed_again`.
+        """
+        found = aggregate.still_failing(self.archive, nodeids)
+        open_causes = {
+            nodeid: tuple(cause for cause in causes if self._is_open(cause)) for nodeid, causes in found.items()
+        }
+        return {nodeid: causes for nodeid, causes in open_causes.items() if causes}
+
+    def _is_open(self, fingerprint: str) -> bool:
+        listed = self.catalogue.of_cause(fingerprint)
+        return not listed or listed[0].text("status", "open") not in CLOSED

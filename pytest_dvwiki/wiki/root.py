@@ -1,0 +1,17 @@
+"""Where a project begins, for who did not come through pytest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def find_root(start: Path) -> Path:
+    """The nearest parent with a folder `.agent`, else the top of the git repository, else the folder itself."""
+    start = start.resolve()
+    folders = (start, *start.parents)
+    for mark in (".agent", ".git"):
+        for folder in folders:
+            # `.git` is a file in a worktree. The home folder's `.agent` belongs to no project.
+            if (folder / mark).exists() and (folder != Path.home() or folder == start):
+                return folder
+    return start

@@ -1,0 +1,112 @@
+"""The files of a new wiki that nothing is counted in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.records.disk import create, explained
+from pytest_dvwiki.wiki.index import CATEGORIES
+
+if TYPE_CHECKING:
+    from pytest_dvwiki.settings import Layout
+
+LOG_TITLE = "# DV Agentic Wiki Operation Log"
+
+_WIKI_MD = """\
+# DV Agentic Wiki
+
+What the regressions of this project have taught: which failures occurred, how often, where their fault most likely
+lies, and what fixed them. pytest-dvwiki keeps it; people and agents read it and better it.
+
+## Structure
+
+- `index.md`: all pages, with their status. Start here.
+- `bugs/`: one page per cause of failure, found by its fingerprint, whatever seed or test showed it.
+- `patterns/`: one page per kind of failure, with its fix template and how often fixes held.
+- `coverage/`: coverage holes and what filled them.
+- `specs/`: clarifications of the specification.
+- `log.md`: one line per event, only ever appended to.
+- `schema.yaml`: who may write what.
+- `../tasks/`: one record per archived run. Every number on a page is counted from them, none is kept on a page alone.
+
+## What the tool writes, and what people write
+
+Below its comment in a page's frontmatter, and between the comments `dvwiki:begin` and `dvwiki:end`, the tool writes;
+its next run replaces what stands there. All other text is people's and stays byte for byte: titles, Symptom,
+Resolution, Description, Fix Template, further sections, further keys.
+
+- `status` (open, confirmed, closed, wont_fix) and `type` (RTL_BUG, TB_BUG, UNKNOWN) of a bug page are people's. A
+  closed bug that comes back is reported as REGRESSED; `wont_fix` silences it.
+- A page that was deleted is made again when its cause occurs again.
+- After a git merge run `dvwiki build`: it counts again, makes the indexes, and settles the conflicts in its own lines.
+
+## Update protocol
+
+Agents read the pages of a failure before they classify it, and cite them. They write through the tool, or into the
+parts that are people's. People review a bug page before a change of the RTL is filed for it.
+
+## Citations
+
+A claim on a page ends in its source, the record of a run and where there is one the line of a log:
+
+    (source: tasks/{task_id}.yaml | log: {file}:{line})
+"""
+
+_SCHEMA_YAML = """\
+# Who may write what. A section is a category, a page of one (`category/*`) or a part of a page (`page#Heading`).
+# mode: snapshot (the content is replaced) or log (it is only appended to).
+# writable_by: ingest, agent, reviewer, human. read_cap: reads of a section in one session of a store.
+schema: 1
+sections:
+  bugs: {mode: snapshot, writable_by: [ingest, reviewer, human], read_cap: 4}
+  "bugs/*#Resolution": {mode: log, writable_by: [agent, reviewer, human], read_cap: 4}
+  patterns: {mode: snapshot, writable_by: [ingest, reviewer, human], read_cap: 4}
+  "patterns/*#Fix Template": {mode: snapshot, writable_by: [agent, reviewer, human], read_cap: 4}
+  coverage: {mode: snapshot, writable_by: [ingest, reviewer, human], read_cap: 4}
+  specs: {mode: snapshot, writable_by: [agent, reviewer, human], read_cap: 4}
+  log: {mode: log, writable_by: [ingest], read_cap: 4}
+pipeline: null   # reserved
+max_steps: null  # reserved
+"""
+
+_GITIGNORE = """\
+# Made again whenever they are missing.
+.search_index/
+.cache/
+.lock
+.*.tmp
+"""
+
+_GITATTRIBUTES = """\
+# Lines of both branches stay; the two kinds of index are then made again by `dvwiki build`.
+log.md merge=union
+index.md merge=union
+_index.md merge=union
+"""
+
+
+def scaffold(layout: Layout) -> list[str]:
+    """Makes folders and files of a wiki that are missing.
+
+    Returns:
+        The files made, relative to the folder that holds the wiki.
+
+    Raises:
+        WikiError: One of them cannot be written.
+    """
+    files = {
+        layout.wiki / "WIKI.md": _WIKI_MD,
+        layout.wiki / "schema.yaml": _SCHEMA_YAML,
+        layout.wiki / ".gitignore": _GITIGNORE,
+        layout.wiki / ".gitattributes": _GITATTRIBUTES,
+        layout.wiki / "log.md": f"{LOG_TITLE}\n\n",
+        layout.journal / ".gitignore": "*\n",
+    }
+    for folder in (*(layout.wiki / category for category in CATEGORIES), layout.tasks):
+        with explained(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+    made = []
+    for path, text in files.items():
+        if not path.exists() and create(path, text.encode()):
+            made.append(path.relative_to(layout.agent).as_posix())
+    return made

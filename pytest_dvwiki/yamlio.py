@@ -1,0 +1,180 @@
+"""YAML as this project reads and writes it: libyaml, safe types only, one style.
+
+Every string that is not a plain word is quoted, since `00123456`, `3.10` or `1e5` otherwise come back as numbers, and
+as different ones in different libraries. Keys keep the order in which they were given. A mapping of scalars below the
+top, and a list of scalars, stand on one line each; texts of several lines are literal blocks.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_WORD = re.compile(r"[A-Za-z_]+")
+_ESCAPED = re.compile(r'["\\]')
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# Words that some YAML 1.1 or 1.2 reader takes for a boolean or null.
+_RESERVED = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+# libyaml takes the width as a C int; no line is ever folded.
+_WIDTH = 2**31 - 1
+_TAG = "tag:yaml.org,2002:"
+
+
+class YamlError(ValueError):
+    """A text that is not the YAML that was asked for; its message names file and line."""
+
+
+class _Loader(yaml.CSafeLoader):
+    """The safe loader, which refuses a key that stands twice instead of keeping the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 (PyYAML's signature)
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.tag != f"{_TAG}merge":
+                if key.value in seen:
+                    raise yaml.MarkedYAMLError(
+                        problem=f"the key {key.value!r} stands twice", problem_mark=key.start_mark
+                    )
+                seen.add(key.value)
+        return super().construct_mapping(node, deep=deep)
+
+
+# A time that nobody quoted stays the text that it is: a date object would print differently.
+_Loader.yaml_implicit_resolvers = {
+    first: [pair for pair in pairs if pair[0] != f"{_TAG}timestamp"]
+    for first, pairs in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def load(text: str | bytes, name: str) -> Any:
+    """Reads one YAML document.
+
+    Args:
+        text: The document; bytes are UTF-8 (or UTF-16 with a BOM).
+        name: What to call the text in an error, usually its file.
+
+    Raises:
+        YamlError: The text is not YAML, has a key twice, or holds more than one document.
+    """
+    try:
+        return yaml.load(text, Loader=_Loader)  # noqa: S506 (a safe loader)
+    except (yaml.YAMLError, ValueError) as error:
+        raise YamlError(describe(error, name)) from error
+
+
+def load_all(text: str | bytes, name: str) -> Iterator[Any]:
+    """Reads the documents of a text one by one.
+
+    Raises:
+        YamlError: A document is not YAML; those before it have been given.
+    """
+    try:
+        yield from yaml.load_all(text, Loader=_Loader)
+    except (yaml.YAMLError, ValueError) as error:
+        raise YamlError(describe(error, name)) from error
+
+
+def describe(error: Exception, name: str) -> str:
+    """Says in one line what is wrong with a YAML text, and where."""
+    if isinstance(error, yaml.MarkedYAMLError):
+        mark = error.problem_mark or error.context_mark
+        place = f"{name}:{mark.line + 1}" if mark else name
+        return f"{place}: {error.problem or error.context}"
+    return f"{name}: {' '.join(str(error).split())}"
+
+
+def dump(value: Any) -> str:
+    """Writes a document of mappings, lists, strings, numbers, booleans and None, the same bytes for the same value.
+
+    Raises:
+        TypeError: A value of another type.
+    """
+    return _serialise(_node(value, top=True))
+
+
+def flow(value: Any) -> str:
+    """Writes a scalar, or a list of scalars, as it stands behind a key on one line.
+
+    Raises:
+        TypeError: A value of another type.
+    """
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(flow, value))}]"
+    if not isinstance(value, str):
+        return str(_plain(value).value)
+    text = value.replace("\n", " ")
+    if _style(text) is None:
+        return text
+    if text.isascii() and text.isprintable() and not _ESCAPED.search(text):
+        return f'"{text}"'
+    return _serialise(_node(text)).removesuffix("\n")
+
+
+def _serialise(node: yaml.Node) -> str:
+    text = yaml.serialize(node, Dumper=yaml.CSafeDumper, width=_WIDTH, allow_unicode=True)
+    return str(text)
+
+
+def _node(value: Any, *, top: bool = False) -> yaml.Node:
+    if isinstance(value, dict):
+        pairs = [(_key(str(key)), _node(item)) for key, item in value.items()]
+        return yaml.MappingNode(f"{_TAG}map", pairs, flow_style=not top and _is_line(value))
+    if isinstance(value, list | tuple):
+        items = [_node(item) for item in value]
+        return yaml.SequenceNode(f"{_TAG}seq", items, flow_style=_is_line(value))
+    if isinstance(value, str):
+        return yaml.ScalarNode(f"{_TAG}str", value, style=_style(value))
+    return _plain(value)
+
+
+def _plain(value: Any) -> yaml.ScalarNode:
+    """The node of a scalar that is no text."""
+    match value:
+        case None:
+            return yaml.ScalarNode(f"{_TAG}null", "null")
+        case bool():
+            return yaml.ScalarNode(f"{_TAG}bool", "true" if value else "false")
+        case int():
+            return yaml.ScalarNode(f"{_TAG}int", str(value))
+        case float():
+            return yaml.ScalarNode(f"{_TAG}float", _number(value))
+        case _:
+            raise TypeError(f"cannot write a {type(value).__name__} as YAML: {value!r:.80}")
+
+
+def _key(name: str) -> yaml.Node:
+    plain = _NAME.fullmatch(name) and name.lower() not in _RESERVED
+    return yaml.ScalarNode(f"{_TAG}str", name, style=None if plain else '"')
+
+
+def _style(text: str) -> str | None:
+    if "\n" in text:
+        return "|"
+    return None if _WORD.fullmatch(text) and text.lower() not in _RESERVED else '"'
+
+
+def _number(number: float) -> str:
+    if math.isnan(number):
+        return ".nan"
+    if math.isinf(number):
+        return ".inf" if number > 0 else "-.inf"
+    # `1e+20` is a text for YAML 1.1, for want of a dot.
+    text = repr(number)
+    return text.replace("e", ".0e") if "e" in text and "." not in text else text
+
+
+def _is_line(value: Any) -> bool:
+    """Whether a value is written on one line: a text without line feeds, or a mapping or list of such."""
+    if isinstance(value, str):
+        return "\n" not in value
+    if isinstance(value, dict):
+        return all(map(_is_line, value.values()))
+    if isinstance(value, list | tuple):
+        return not any(isinstance(item, dict) for item in value) and all(map(_is_line, value))
+    return True

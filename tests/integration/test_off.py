@@ -1,0 +1,74 @@
+"""Without `--dvwiki` pytest pays for four small modules, and nothing changes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PLUGIN = {f"pytest_dvwiki{name}" for name in ("", ".plugin", ".settings", ".hookspecs", ".fixtures")}
+
+
+def imported(folder: Path, *arguments: str) -> set[str]:
+    """Names of the modules that a pytest run imports."""
+    (folder / "test_it.py").write_text("def test_it():\n    pass\n")
+    code = "import sys, pytest; pytest.main(sys.argv[1:]); print('MODULES', *sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "-q", "-p", "no:cacheprovider", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stdout.rpartition("MODULES ")[2].split())
+
+
+def test_only_the_door_is_imported(tmp_path: Path) -> None:
+    without = imported(tmp_path, "-p", "no:dvwiki")
+    absent = imported(tmp_path)
+    assert {name for name in absent if name.startswith("pytest_dvwiki")} == PLUGIN
+    # What the four modules need is there anyway, for pytest itself.
+    assert absent - without <= PLUGIN
+
+
+def test_nothing_heavy_is_imported_where_nothing_fails(tmp_path: Path) -> None:
+    on = imported(tmp_path, "--dvwiki")
+    assert not on & {"yaml", "msgspec", "bm25s", "numpy", "filelock", "sqlite3", "rich", "frontmatter"}
+
+
+def test_nothing_is_written_where_nothing_fails(tmp_path: Path) -> None:
+    imported(tmp_path, "--dvwiki")
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__") == ["test_it.py"]
+
+
+@pytest.mark.parametrize("arguments", [("--collect-only",), ("--setup-plan",), ("--help",), ("--version",)])
+def test_nothing_happens_where_nothing_runs(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    (tmp_path / "test_it.py").write_text("def test_it():\n    assert False\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "--dvwiki", "-p", "no:cacheprovider", *arguments],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert "dvwiki ==" not in done.stdout
+    assert not (tmp_path / ".agent").exists()
+
+
+def test_the_plugin_can_be_taken_out(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text("def test_it():\n    assert False\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:dvwiki", "-p", "no:cacheprovider"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "dvwiki ==" not in done.stdout

@@ -1,0 +1,70 @@
+"""No budget is ever exceeded, and the best hit's header is always there."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_dvwiki.agent.budget import LOG, Block, cost, fit
+
+LINES = st.text(alphabet=st.sampled_from("abc def_1—…`中"), min_size=1, max_size=200)
+BLOCKS = st.lists(
+    st.builds(
+        Block,
+        header=LINES.map(lambda text: f"**page** ({text})"),
+        lines=st.lists(LINES, max_size=3).map(tuple),
+        excerpt=LINES.map(lambda text: f"Quoted:\n```text\n{text}\n```") | st.just(""),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+def _tokens(text: str, blocks: list[Block]) -> int:
+    """What a text costs when the excerpts in it count as log."""
+    logs = 0
+    for block in blocks:
+        if block.excerpt and block.excerpt in text:
+            text = text.replace(block.excerpt, "", 1)
+            logs += cost(block.excerpt, LOG)
+    return cost(text) + logs
+
+
+@given(BLOCKS, st.integers(0, 600), st.integers(0, 3))
+def test_no_budget_is_exceeded(blocks: list[Block], budget: int, more: int) -> None:
+    assert _tokens(fit(blocks, budget, more), blocks) <= budget
+
+
+@given(BLOCKS, st.integers(0, 600))
+def test_the_best_header_is_there_as_far_as_it_fits(blocks: list[Block], budget: int) -> None:
+    text = fit(blocks, budget)
+    header = blocks[0].header
+    if cost(header) <= budget:
+        assert text.startswith(header)
+    elif cost("**page**") <= budget:
+        assert text.startswith("**page**")
+
+
+@given(BLOCKS, st.integers(0, 600))
+def test_what_was_left_out_is_said_in_the_last_line(blocks: list[Block], budget: int) -> None:
+    text = fit(blocks, budget)
+    whole = fit(blocks, 10**6)
+    assert all(block.lengths()[0][0] in whole for block in blocks)
+    if text != whole and "\n\n" in text:
+        assert text.splitlines()[-1].startswith(f"(budget of {budget} tokens: ")
+
+
+def test_the_note_counts() -> None:
+    blocks = [Block("**a** x", ("word " * 30,)), Block("**b** x", ("word " * 30,)), Block("**c** " + "x" * 400)]
+    assert fit(blocks, 75, more=2).splitlines()[-1] == "(budget of 75 tokens: 3 pages left out, 1 shortened)"
+
+
+def test_nothing_gives_nothing() -> None:
+    assert fit([], 2000) == ""
+    assert fit([Block("**a** x")], 0) == ""
+
+
+@pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a" * 4, 1), ("a" * 5, 2), ("中文", 2), ("aaaa—", 2)])
+def test_tokens_are_counted_upwards(text: str, tokens: int) -> None:
+    assert cost(text) == tokens

@@ -1,0 +1,88 @@
+"""A test's child processes and the logs opened for them are noticed, whoever starts them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dvwiki.capture.children import Children, listen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def children() -> Iterator[Children]:
+    found = Children()
+    listen(found)
+    yield found
+    listen(None)
+
+
+def test_a_child_is_noticed_with_folder_and_what_cocotb_was_told(children: Children, tmp_path: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-c", ""],
+        cwd=tmp_path,
+        env={**os.environ, "COCOTB_RESULTS_FILE": "r.xml", "SECRET": "x"},
+        check=True,
+    )
+    (child,) = children.children
+    assert child.folder == tmp_path
+    assert child.environment["COCOTB_RESULTS_FILE"] == "r.xml"
+    assert "SECRET" not in child.environment
+    assert child.program == os.path.basename(sys.executable)  # noqa: PTH119
+
+
+def test_children_of_a_shell_and_of_asyncio_are_noticed(children: Children) -> None:
+    os.system("true")  # noqa: S605
+
+    async def run() -> None:
+        process = await asyncio.create_subprocess_exec("true")
+        await process.wait()
+
+    asyncio.run(run())
+    assert [child.program for child in children.children] == ["true", "true"]
+
+
+def test_the_log_opened_for_a_child_is_noticed_and_its_sources_are_not(children: Children, tmp_path: Path) -> None:
+    with (tmp_path / "sim.log").open("w") as log:
+        subprocess.run(["true"], stdout=log, check=True)
+    (tmp_path / "cmds.f").write_text("+timescale")
+    (tmp_path / "sim.log").read_text()
+    assert children.opened == [tmp_path / "sim.log"]
+
+
+def test_the_first_child_is_told_before_it_starts(children: Children, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    seen: list[bool] = []
+    children.on_first = lambda child: seen.append(mark.exists())
+    subprocess.run(["touch", str(mark)], check=True)
+    subprocess.run(["true"], check=True)
+    assert seen == [False]
+    assert mark.exists()
+
+
+def test_an_error_in_the_listener_never_keeps_a_child_from_starting(children: Children) -> None:
+    def fail(child: object) -> None:
+        raise RuntimeError
+
+    children.on_first = fail
+    assert subprocess.run(["true"], check=True).returncode == 0
+
+
+def test_nobody_listens_outside_a_test(children: Children) -> None:
+    listen(None)
+    subprocess.run(["true"], check=True)
+    assert not children.children
+
+
+def test_memory_is_bounded_for_a_test_that_starts_very_many(children: Children) -> None:
+    for _ in range(80):
+        subprocess.run(["true"], check=True)
+    assert len(children.children) <= 64

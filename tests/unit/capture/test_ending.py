@@ -1,0 +1,61 @@
+"""What ended a simulation is read from status and exception, and told in one sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_dvwiki.capture.ending import Ending, read_ending, sentence
+
+
+def read(error: str = "", *, status: int | None = None, longrepr: str = "") -> Ending:
+    return read_ending(status=status, error=error, longrepr=longrepr, cut_short=False)
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "signal"),
+    [
+        ("RuntimeError: Command failed with return code: -9", -9, 9),
+        ("SystemExit: Process vvp terminated with error -11", -11, 11),
+        ("RuntimeError: Command failed with return code: 137", 137, 9),
+        ("RuntimeError: Command failed with return code: 1", 1, None),
+        ("RuntimeError: Command failed with return code: 255", 255, None),
+        ("SystemExit: 1", None, None),
+        ("", None, None),
+    ],
+)
+def test_status_and_signal_of_each_flow(error: str, status: int | None, signal: int | None) -> None:
+    ending = read(error)
+    assert (ending.status, ending.signal) == (status, signal)
+
+
+def test_a_status_that_the_caller_knows_comes_first() -> None:
+    assert read("RuntimeError: Command failed with return code: 1", status=-9).signal == 9
+
+
+def test_the_report_tells_a_build_from_a_run() -> None:
+    assert read(longrepr=">       r.build(sources=[s])\nE       RuntimeError").building is True
+    assert read(longrepr=">       r.test(test_module=m)\nE       SystemExit: 1").building is False
+    assert read(longrepr="E       RuntimeError").building is None
+
+
+@pytest.mark.parametrize(
+    ("ending", "said"),
+    [
+        (Ending(status=-9, signal=9), "simulator vvp was killed by signal 9 (SIGKILL) while running overflow at 55 ns"),
+        (Ending(status=1), "no results: simulator vvp ended with status 1 while running overflow at 55 ns"),
+        (
+            Ending(timeout="Timeout (>6.0s) from pytest-timeout"),
+            "Timeout (>6.0s) from pytest-timeout while running overflow at 55 ns",
+        ),
+        (Ending(cut_short=True), "run was killed while running overflow at 55 ns"),
+        (Ending(status=0), None),
+        (Ending(), None),
+    ],
+)
+def test_the_sentence_names_cause_test_and_time(ending: Ending, said: str | None) -> None:
+    assert sentence(ending, simulator="vvp", test="overflow", time="55 ns", finished=False) == said
+
+
+def test_after_the_last_test_no_test_is_named() -> None:
+    said = sentence(Ending(status=-11, signal=11), simulator=None, test=None, time="55 ns", finished=True)
+    assert said == "the simulator was killed by signal 11 (SIGSEGV) after its last test"

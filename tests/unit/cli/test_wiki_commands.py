@@ -1,0 +1,116 @@
+"""`dvwiki init`, `build` and `context` on the command line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dvwiki.cli import main
+from pytest_dvwiki.wiki.build import archive
+from pytest_dvwiki.wiki.root import find_root
+
+from ..samples import TEST, layout, occurrence, record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_dvwiki.settings import Layout
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
+    project = tmp_path / "project"
+    (project / "tests" / "deep").mkdir(parents=True)
+    monkeypatch.chdir(project)
+    return layout(project)
+
+
+def test_init_makes_the_wiki_and_says_what(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init"]) == 0
+    assert f"made {place.wiki / 'WIKI.md'}\n" in capsys.readouterr().out
+    assert main(["init"]) == 0
+    assert "nothing to do" in capsys.readouterr().out
+
+
+def test_a_command_finds_the_root_from_below(
+    place: Layout, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive(place, record(1, occurrence()))
+    monkeypatch.chdir(place.root / "tests" / "deep")
+    assert main(["context"]) == 0
+    assert "**scoreboard_fail**" in capsys.readouterr().out
+
+
+def test_build_checks_and_builds(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    archive(place, record(1, occurrence()))
+    assert main(["build", "--check"]) == 0
+    (place.wiki / "index.md").write_text("garbage")
+    assert main(["build", "--check"]) == 1
+    assert "differs: index.md" in capsys.readouterr().out
+    assert main(["build"]) == 0
+    assert "made again: index.md" in capsys.readouterr().out
+    assert main(["build", "--check"]) == 0
+
+
+def test_build_restores_deleted_pages(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    result = archive(place, record(1, occurrence()))
+    for page in result.pages_created:
+        (place.wiki / page).unlink()
+    assert main(["build"]) == 0
+    assert not (place.wiki / result.pages_created[0]).exists()
+    assert main(["build", "--restore"]) == 0
+    assert (place.wiki / result.pages_created[0]).exists()
+
+
+def test_build_names_pages_that_it_left_alone(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    result = archive(place, record(1, occurrence()))
+    page = place.wiki / result.pages_created[0]
+    page.write_text(page.read_text().replace("status: open", "status: open\nstatus: open"))
+    assert main(["build"]) == 1
+    assert f"left alone: {result.pages_created[0]}: " in capsys.readouterr().err
+
+
+def test_context_takes_words_a_test_a_category_and_a_budget(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    archive(place, record(1, occurrence()))
+    assert main(["context", "scoreboard", "mismatch", "--test", TEST, "--category", "bugs", "--budget", "40"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("**RTL_20261121_")
+    assert len(out) <= 161
+
+
+def test_context_of_nothing_prints_nothing(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["context", "anything"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_another_wiki_can_be_named(place: Layout, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    assert main(["init", "--root", str(other), "--wiki-dir", "docs/failures"]) == 0
+    assert (other / "docs" / "failures" / "index.md").is_file()
+    assert (other / "docs" / "tasks").is_dir()
+
+
+@pytest.mark.parametrize("command", ["init", "build", "context"])
+def test_a_root_that_is_not_there_is_a_mistake(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--root", "/no/such/folder"]) == 2
+    assert capsys.readouterr().err == f"dvwiki {command}: --root /no/such/folder: no such folder\n"
+
+
+def test_a_wiki_that_cannot_be_written_is_one_line(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    place.agent.write_text("a file")
+    assert main(["init", "--root", str(place.root)]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "move it away" in err
+
+
+def test_the_root_is_the_nearest_agent_folder_else_the_git_top_else_here(tmp_path: Path) -> None:
+    deep = tmp_path / "a" / "b" / "c"
+    deep.mkdir(parents=True)
+    assert find_root(deep) == deep
+    (tmp_path / "a" / ".git").write_text("gitdir: elsewhere")
+    assert find_root(deep) == tmp_path / "a"
+    (tmp_path / ".agent").mkdir()
+    assert find_root(deep) == tmp_path

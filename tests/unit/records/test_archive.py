@@ -1,0 +1,220 @@
+"""The tables say what the files say, whatever happened to files and cache in between."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_dvwiki.records import aggregate, store
+from pytest_dvwiki.records.archive import Archive
+from pytest_dvwiki.records.codec import encode
+
+from ..samples import CAUSE, TEST, failed, occurrence, passing, record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def tasks(tmp_path: Path) -> Path:
+    return tmp_path / "tasks"
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    (tmp_path / "wiki").mkdir()
+    return tmp_path / "wiki" / ".cache" / "records.sqlite"
+
+
+@pytest.fixture
+def archive(tasks: Path, cache: Path) -> Iterator[Archive]:
+    with Archive(tasks, cache) as archive:
+        yield archive
+
+
+def _runs(archive: Archive, fingerprint: str = CAUSE) -> int:
+    found = aggregate.cause(archive, (fingerprint,))
+    return found.runs if found else 0
+
+
+def _reopened(archive: Archive, cache: Path | None) -> int:
+    with Archive(archive.tasks, cache) as other:
+        other.refresh()
+        return _runs(other)
+
+
+def test_no_folder_is_an_empty_archive(archive: Archive) -> None:
+    archive.refresh()
+    assert _runs(archive) == 0
+    assert archive.newest() is None
+
+
+def test_what_was_added_is_counted_once(archive: Archive, tasks: Path) -> None:
+    for number in range(3):
+        store.write_record(tasks, record(number, occurrence()))
+        archive.refresh()
+        archive.refresh()
+        assert _runs(archive) == number + 1
+
+
+def test_another_process_sees_the_same(archive: Archive, tasks: Path, cache: Path) -> None:
+    store.write_record(tasks, record(1, occurrence()))
+    archive.refresh()
+    assert _reopened(archive, cache) == _reopened(archive, None) == 1
+
+
+def test_what_was_removed_counts_no_longer(archive: Archive, tasks: Path) -> None:
+    newest = record(2, occurrence(primary="the newest"))
+    store.write_record(tasks, record(1, occurrence(primary="the oldest")))
+    store.write_record(tasks, newest)
+    archive.refresh()
+    store.record_path(tasks, newest).unlink()
+    archive.refresh()
+    found = aggregate.cause(archive, (CAUSE,))
+    assert found is not None
+    assert (found.runs, found.newest.primary) == (1, "the oldest")
+    shutil.rmtree(tasks / "2026" / "11")
+    archive.refresh()
+    assert _runs(archive) == 0
+
+
+def test_a_month_in_one_file_changes_no_number(archive: Archive, tasks: Path) -> None:
+    runs = [record(number, occurrence()) for number in range(3)]
+    for run in runs:
+        store.write_record(tasks, run)
+    archive.refresh()
+    (tasks / "2026" / "11.yaml").write_bytes(b"---\n".join(encode(run) for run in runs))
+    archive.refresh()
+    assert _runs(archive) == 3
+    shutil.rmtree(tasks / "2026" / "11")
+    archive.refresh()
+    assert _runs(archive) == 3
+    (tasks / "2026" / "11.yaml").write_bytes(encode(runs[0]))
+    archive.refresh()
+    assert _runs(archive) == 1
+
+
+def test_a_broken_file_is_reported_until_it_is_mended(archive: Archive, tasks: Path) -> None:
+    run = record(1, occurrence())
+    path = store.record_path(tasks, run)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"<<<<<<< ours\n" + encode(run))
+    archive.refresh()
+    assert _runs(archive) == 0
+    assert [problem.split(":", 1)[0] for problem in archive.problems()] == [f"2026/11/{path.name}"]
+    path.write_bytes(encode(run))
+    archive.refresh()
+    assert (_runs(archive), archive.problems()) == (1, [])
+
+
+def test_yaml_of_somebody_else_is_not_counted(archive: Archive, tasks: Path) -> None:
+    for place in (tasks / "2026" / "11", tasks, tasks / "verdicts"):
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "cov_fix_001.yaml").write_text("status: [done\n" if place == tasks else "status: done\n")
+    archive.refresh()
+    assert (archive.newest(), archive.problems()) == (None, [])
+
+
+def test_verify_finds_a_record_that_was_changed_in_place(archive: Archive, tasks: Path) -> None:
+    run = record(1, occurrence())
+    store.write_record(tasks, run)
+    archive.refresh()
+    path = store.record_path(tasks, run)
+    before = path.stat()
+    path.write_bytes(path.read_bytes().replace(CAUSE.encode(), b"0" * 12))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    archive.refresh(verify=True)
+    assert (_runs(archive), _runs(archive, "0" * 12)) == (0, 1)
+
+
+@pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\x00" + b"\xff" * 5000])
+def test_a_broken_cache_is_made_again(archive: Archive, tasks: Path, cache: Path, content: bytes) -> None:
+    store.write_record(tasks, record(1, occurrence()))
+    archive.refresh()
+    archive.close()
+    cache.write_bytes(content)
+    assert _reopened(archive, cache) == 1
+    assert _reopened(archive, cache) == 1
+
+
+def test_a_cache_of_another_version_is_made_again(archive: Archive, tasks: Path, cache: Path) -> None:
+    store.write_record(tasks, record(1, occurrence()))
+    archive.refresh()
+    archive.db.execute("PRAGMA user_version = 99")
+    archive.db.execute("DELETE FROM occurrences")
+    archive.close()
+    assert _reopened(archive, cache) == 1
+
+
+def test_where_no_cache_can_be_written_memory_serves(tasks: Path, tmp_path: Path) -> None:
+    store.write_record(tasks, record(1, occurrence()))
+    (tmp_path / "blocked").write_text("a file where a folder should be")
+    with Archive(tasks, tmp_path / "blocked" / "records.sqlite") as archive:
+        archive.refresh()
+        assert _runs(archive) == 1
+
+
+def test_a_warm_archive_is_not_read_again(archive: Archive, tasks: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.write_record(tasks, record(1, occurrence()))
+    folder = tasks / "2026" / "11"
+    old = folder.stat().st_mtime_ns - 10**10
+    os.utime(folder, ns=(old, old))
+    os.utime(folder.parent, ns=(old, old))
+    archive.refresh()
+    listed: list[Any] = []
+    real = os.listdir
+
+    def listdir(path: Path) -> list[str]:
+        listed.append(path)
+        return real(path)
+
+    monkeypatch.setattr(os, "listdir", listdir)
+    archive.refresh()
+    assert folder not in listed
+
+
+def test_the_numbers_of_a_cause(archive: Archive, tasks: Path) -> None:
+    tests = (failed("a", "7"), failed("b", "42"), failed("b", "9"))
+    for number in range(25):
+        store.write_record(tasks, record(number, occurrence(tests=tests[: number % 3 + 1])))
+    archive.refresh()
+    found = aggregate.cause(archive, (CAUSE,))
+    assert found is not None
+    assert (found.runs, found.tests) == (25, 49)
+    assert (found.first_seen, found.last_seen) == ("2026-11-21T00:10:00Z", "2026-11-22T00:10:00Z")
+    assert len(found.task_ids) == 20
+    assert found.task_ids[0] == record(24).task_id
+    assert found.seeds == ("7", "9", "42")
+
+
+def test_the_numbers_of_a_subtype(archive: Archive, tasks: Path) -> None:
+    store.write_record(tasks, record(1, occurrence(), occurrence("b" * 12, error_class="sim_error", pattern=None)))
+    store.write_record(tasks, record(2, occurrence("c" * 12, error_class="sim_error")))
+    archive.refresh()
+    found = aggregate.subtype(archive, "scoreboard_fail")
+    assert found is not None
+    assert (found.runs, found.tests, found.causes, found.error_class) == (2, 3, 3, "sim_error")
+    assert [(name, runs) for name, runs, _ in found.patterns] == [("uvm.scoreboard_mismatch", 2)]
+
+
+def test_tests_that_still_fail(archive: Archive, tasks: Path) -> None:
+    store.write_record(tasks, record(1, occurrence(), occurrence("b" * 12, tests=(failed("other"),))))
+    archive.refresh()
+    assert aggregate.still_failing(archive, [TEST, "never", "other"]) == {TEST: (CAUSE,), "other": ("b" * 12,)}
+    store.write_record(tasks, passing(2))
+    archive.refresh()
+    assert aggregate.still_failing(archive, [TEST, "other"]) == {"other": ("b" * 12,)}
+    store.write_record(tasks, record(3, occurrence()))
+    archive.refresh()
+    assert aggregate.still_failing(archive, [TEST]) == {TEST: (CAUSE,)}
+
+
+def test_a_query_does_not_survive_a_closed_archive(archive: Archive) -> None:
+    archive.close()
+    with pytest.raises(sqlite3.ProgrammingError):
+        archive.newest()

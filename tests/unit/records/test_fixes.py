@@ -1,0 +1,136 @@
+"""A fix is open, then held after three later passes, or failed when its cause returns before them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_dvwiki.model import OtherTest, PassedAgain
+from pytest_dvwiki.records import aggregate, fixes, store
+from pytest_dvwiki.records.archive import Archive
+
+from ..samples import CAUSE, TEST, failed, occurrence, passing, record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_dvwiki.model import RunRecord
+
+
+def _judged(tasks: Path, *runs: RunRecord) -> list[fixes.FixState]:
+    """The fixes after the runs were archived one by one, in the order given."""
+    with Archive(tasks, None) as archive:
+        for run in runs:
+            store.write_record(tasks, run)
+            archive.refresh()
+        states = archive.fix_states((CAUSE,))
+    with Archive(tasks, None) as fresh:
+        fresh.refresh()
+        assert fresh.fix_states((CAUSE,)) == states, "the order of arrival must not matter"
+    return states
+
+
+def _results(tasks: Path, *runs: RunRecord) -> list[str]:
+    return [state.fix.result for state in _judged(tasks, *runs)]
+
+
+def _ran(tasks: Path, number: int, *names: str, **changes: Any) -> RunRecord:
+    return record(number, suite=store.write_suite(tasks, names), **changes)
+
+
+def test_the_first_pass_opens_a_fix(tmp_path: Path) -> None:
+    (state,) = _judged(tmp_path, record(1, occurrence()), passing(2))
+    assert state.fix.result == "open"
+    assert state.fix.commits == (f"{1:040x}", f"{2:040x}")
+    assert state.tests == (TEST,)
+
+
+def test_it_holds_after_three_later_passes(tmp_path: Path) -> None:
+    runs = [record(1, occurrence()), passing(2), *(_ran(tmp_path, number, TEST) for number in (3, 4))]
+    assert _results(tmp_path, *runs) == ["open"]
+    assert _results(tmp_path, *runs, _ran(tmp_path, 5, TEST)) == ["held"]
+
+
+def test_runs_that_prove_no_pass_do_not_count(tmp_path: Path) -> None:
+    silent = [
+        record(3),
+        _ran(tmp_path, 4, "another test"),
+        _ran(tmp_path, 5, TEST, other=(OtherTest(nodeid=TEST, outcome="skipped"),)),
+        _ran(tmp_path, 6, TEST, occurrences=(occurrence("b" * 12),)),
+    ]
+    (state,) = _judged(tmp_path, record(1, occurrence()), passing(2), *silent)
+    assert (state.fix.result, state.passes) == ("open", 0)
+
+
+def test_it_fails_when_the_cause_returns(tmp_path: Path) -> None:
+    runs = [record(1, occurrence()), passing(2), _ran(tmp_path, 3, TEST), record(4, occurrence())]
+    (state,) = _judged(tmp_path, *runs)
+    assert (state.fix.result, state.returned) == ("failed", "2026-11-21T04:10:00Z")
+
+
+def test_a_fix_that_held_keeps_its_merit_when_the_cause_returns_later(tmp_path: Path) -> None:
+    passes = [_ran(tmp_path, number, TEST) for number in (3, 4, 5)]
+    runs = [record(1, occurrence()), passing(2), *passes, record(6, occurrence()), passing(7), record(8, occurrence())]
+    states = _judged(tmp_path, *runs)
+    assert [state.fix.result for state in states] == ["held", "failed"]
+    shown = fixes.best(states)
+    assert shown is not None
+    assert shown.commits == (f"{1:040x}", f"{2:040x}")
+    assert fixes.success_rate(*fixes.tally(states)) == 0.5
+
+
+def test_a_record_that_comes_late_is_judged_in_its_place(tmp_path: Path) -> None:
+    late = [_ran(tmp_path, number, TEST) for number in (3, 4, 5)]
+    runs = [record(1, occurrence()), passing(2), record(6, occurrence())]
+    assert _results(tmp_path, *runs) == ["failed"]
+    assert _results(tmp_path, *runs, *late) == ["held"]
+
+
+def test_a_pass_beside_a_failure_of_the_same_cause_is_no_fix(tmp_path: Path) -> None:
+    both = record(2, occurrence(tests=(failed("other"),)), passed_again=(PassedAgain(nodeid=TEST, fingerprint=CAUSE),))
+    assert _results(tmp_path, record(1, occurrence()), both) == []
+
+
+def test_a_pass_at_the_commit_that_failed_is_no_fix(tmp_path: Path) -> None:
+    same = "a" * 40
+    assert _results(tmp_path, record(1, occurrence(), commit=same), passing(2, commit=same)) == []
+
+
+def test_a_pass_without_a_failure_before_is_no_fix(tmp_path: Path) -> None:
+    assert _results(tmp_path, passing(1), record(2, occurrence())) == []
+
+
+def test_what_a_person_said_is_the_text(tmp_path: Path) -> None:
+    told = (
+        {"fingerprint": CAUSE, "text": "from the log", "by": "git", "commits": ["1", "2"]},
+        {"fingerprint": CAUSE, "text": "reset the pointer", "by": "person"},
+    )
+    (state,) = _judged(tmp_path, record(1, occurrence()), passing(2, fixes=told[:1]), record(3, fixes=told[1:]))
+    assert (state.fix.text, state.fix.by, state.fix.commits) == ("reset the pointer", "person", ("1", "2"))
+
+
+@pytest.mark.parametrize("result", ["held", "failed"])
+def test_a_stated_result_stands(tmp_path: Path, result: str) -> None:
+    told = ({"fingerprint": CAUSE, "text": "x", "by": "agent", "result": result},)
+    assert _results(tmp_path, record(1, occurrence()), record(2, fixes=told)) == [result]
+
+
+def test_the_rate_of_a_subtype_is_over_its_causes_and_what_was_stated(tmp_path: Path) -> None:
+    other = "b" * 12
+    stated = ({"failure_subtype": "scoreboard_fail", "text": "x", "by": "agent", "result": "held"},)
+    runs = [
+        record(1, occurrence(), occurrence(other, tests=(failed("other"),))),
+        passing(2),
+        passing(3, fingerprint=other, nodeid="other"),
+        *(_ran(tmp_path, number, TEST) for number in (4, 5, 6)),
+        record(7, occurrence(other, tests=(failed("other"),)), fixes=stated),
+    ]
+    for run in runs:
+        store.write_record(tmp_path, run)
+    with Archive(tmp_path, None) as archive:
+        archive.refresh()
+        found = aggregate.subtype(archive, "scoreboard_fail")
+    assert found is not None
+    assert (found.held, found.failed) == (2, 1)
+    assert [fix.result for _, fix, _ in found.fixes] == ["held", "failed", "held"]

@@ -1,0 +1,118 @@
+"""Records stand where formats say, in the form that formats say, and what is not one is left alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_dvwiki.model import Vcs
+from pytest_dvwiki.records import store
+from pytest_dvwiki.records.codec import encode
+from pytest_dvwiki.records.disk import WikiError
+from pytest_dvwiki.yamlio import load
+
+from ..samples import CAUSE, occurrence, passing, record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_dvwiki.model import RunRecord
+
+
+def _read(path: Path) -> tuple[list[RunRecord], list[str]]:
+    return store.read_records(path, path.read_bytes(), path.name)
+
+
+def test_a_record_stands_under_year_and_month_of_its_end(tmp_path: Path) -> None:
+    run = record(1, occurrence())
+    assert store.write_record(tmp_path, run)
+    assert (tmp_path / "2026" / "11" / f"{run.task_id}.yaml").is_file()
+    assert not store.write_record(tmp_path, run)
+
+
+def test_a_record_comes_back_as_it_was(tmp_path: Path) -> None:
+    fixes: tuple[dict[str, Any], ...] = ({"fingerprint": CAUSE, "text": "a\nb", "by": "person", "commits": ["1", "2"]},)
+    for run in (record(1, occurrence()), passing(2), record(3, fixes=fixes, suite="0" * 16, evidence=("x\t\x07",))):
+        store.write_record(tmp_path, run)
+        assert _read(store.record_path(tmp_path, run)) == ([run], [])
+
+
+def test_the_keys_stand_in_the_order_of_the_format(tmp_path: Path) -> None:
+    head = "schema task_id caller_task tool registry fingerprint_version started finished duration_s vcs simulators"
+    tail = "sources suite totals occurrences other passed_again fixes coverage evidence"
+    assert list(load(encode(record(1)), "record")) == f"{head} {tail}".split()
+
+
+def test_the_same_record_gives_the_same_bytes() -> None:
+    assert encode(record(1, occurrence())) == encode(record(1, occurrence()))
+
+
+def test_another_record_of_the_same_id_is_refused(tmp_path: Path) -> None:
+    run = record(1, occurrence())
+    store.write_record(tmp_path, run)
+    with pytest.raises(WikiError, match="never changes"):
+        store.write_record(tmp_path, replace(run, vcs=Vcs(commit="2")))
+    assert _read(store.record_path(tmp_path, run)) == ([run], [])
+
+
+@pytest.mark.parametrize("task_id", ["../x", "a/b", "", ".hidden", "a b", "x" * 201, "a\x00b"])
+def test_an_id_that_is_no_file_name_is_refused(tmp_path: Path, task_id: str) -> None:
+    with pytest.raises(WikiError, match="no task id"):
+        store.write_record(tmp_path, replace(record(1), task_id=task_id))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("time", ["2026-11-21", "../../x", "2026-11-21T20:00:00+01:00"])
+def test_a_time_that_is_not_utc_is_refused(tmp_path: Path, time: str) -> None:
+    with pytest.raises(WikiError, match="no UTC time"):
+        store.write_record(tmp_path, replace(record(1), finished=time))
+
+
+def test_a_file_of_a_month_holds_many(tmp_path: Path) -> None:
+    runs = [record(1, occurrence()), record(2, occurrence())]
+    path = tmp_path / "11.yaml"
+    path.write_bytes(b"---\n".join(encode(run) for run in runs))
+    assert _read(path) == (runs, [])
+
+
+def test_yaml_of_somebody_else_is_no_record_and_no_problem(tmp_path: Path) -> None:
+    path = tmp_path / "cov_fix_001.yaml"
+    path.write_text("task_id: cov_fix_001\nstatus: done\n")
+    assert _read(path) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("duration_s: 600.0", "duration_s: long"), "duration_s"),
+        (("schema: 1", "schema: 2"), "newer than this version"),
+        (("totals: {", "totals: [{"), ".yaml:"),
+        (("task_id: ", "task_id: x"), "a record has its file's name"),
+    ],
+)
+def test_a_broken_record_is_reported(tmp_path: Path, change: tuple[str, str], message: str) -> None:
+    run = record(1, occurrence())
+    path = tmp_path / f"{run.task_id}.yaml"
+    text = encode(run).decode().replace(*change).replace(f'x"{run.task_id}"', '"other"')
+    path.write_text(text)
+    records, problems = _read(path)
+    assert records == []
+    assert len(problems) == 1
+    assert path.name in problems[0]
+    assert message in problems[0]
+
+
+def test_a_suite_is_written_once_per_distinct_list(tmp_path: Path) -> None:
+    identity = store.write_suite(tmp_path, ["b", "a", "b"])
+    assert identity == store.write_suite(tmp_path, ["a", "b"]) == store.suite_id(["b", "a"])
+    assert [path.name for path in (tmp_path / "suites").iterdir()] == [f"{identity}.txt"]
+    assert store.read_suite(tmp_path, identity) == ("a", "b")
+    assert store.write_suite(tmp_path, ["a"]) != identity
+
+
+@pytest.mark.parametrize("identity", ["../../secret", "0" * 16, "x"])
+def test_a_suite_that_is_not_there_is_empty(tmp_path: Path, identity: str) -> None:
+    (tmp_path / "secret.txt").write_text("a\n")
+    assert store.read_suite(tmp_path / "tasks", identity) == ()

@@ -1,0 +1,161 @@
+"""The section at the end of a run says the words that an engineer needs first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_dvwiki.model import (
+    Cause,
+    FailedTest,
+    Fix,
+    KnownCause,
+    KnownSubtype,
+    Occurrence,
+    Origin,
+    Result,
+    RunnerUp,
+    RunRecord,
+    Verdict,
+)
+from pytest_dvwiki.pipeline import Archived
+from pytest_dvwiki.report.terminal import Session, render
+
+ROOT = Path("/work/project")
+OCCURRENCE = Occurrence(
+    fingerprint="9b1f03c2a7d4",
+    error_class="uvm_error",
+    failure_subtype="scoreboard_fail",
+    pattern="uvm.scoreboard_mismatch",
+    origin=Origin(type="RTL_BUG", confidence=0.82, reasons=("fails with 3 of 3 seeds",)),
+    primary="UVM_ERROR sb.sv(210) @ 1250: uvm_test_top.env.sb [SCBD] expected 0x12 got 0x13",
+    tests=tuple(
+        FailedTest(nodeid=f"tests/test_fifo.py::test_fifo::{name}", seed=seed)
+        for name, seed in [("overflow", "42"), ("wrap", "137"), ("drain", "891"), ("full", "891")]
+    ),
+    excerpt="line one\nline two\n",
+    reproduce="COCOTB_RANDOM_SEED=42 COCOTB_TEST_FILTER='overflow$' pytest 'tests/test_fifo.py::test_fifo'",
+)
+VERDICT = Verdict(
+    error_class="uvm_error",
+    failure_subtype="scoreboard_fail",
+    fingerprint="9b1f03c2a7d4",
+    primary=OCCURRENCE.primary,
+    pattern="uvm.scoreboard_mismatch",
+    line=12,
+    source="log",
+    rule="earliest cause",
+    runners_up=(RunnerUp(pattern="python.assert", line=20, text="AssertionError"),),
+)
+NEW = Cause(occurrence=OCCURRENCE, verdict=VERDICT, news="NEW", page=".agent/wiki/bugs/RTL_20261121_480127.md")
+HELD = Fix(text="regs: ack in same cycle", result="held", commits=("aaaaaaaaaa", "1f0c2aabbb"), date="2026-11-02")
+KNOWN_CAUSE = KnownCause(
+    fingerprint="9b1f03c2a7d4", first_seen="2026-04-20", last_seen="2026-11-01", runs=7, tests=30, held=3
+)
+KNOWN = replace(NEW, news="KNOWN", known=KNOWN_CAUSE, fix="Put `timescale on line 1.")
+REGRESSED = replace(NEW, news="REGRESSED", known=replace(KNOWN_CAUSE, status="closed", fix=HELD))
+
+
+def shown(*causes: Cause, verbosity: int = 0, width: int = 80, **kwargs: object) -> list[str]:
+    archived = Archived(causes=causes)
+    session = Session(archived=archived, root=ROOT, wiki=ROOT / ".agent" / "wiki")
+    session = replace(session, **kwargs)  # type: ignore[arg-type]
+    return [line.text for line in render(session, verbosity=verbosity, width=width)]
+
+
+def test_a_new_cause_shows_label_origin_tests_seeds_first_cause_command_and_page() -> None:
+    assert shown(NEW) == [
+        "1 cause behind 4 failed tests: 1 new",
+        "",
+        "NEW        uvm_error / scoreboard_fail                             RTL bug, 82 %",
+        "  4 tests, seeds 42 137 891: test_fifo::overflow, test_fifo::wrap,",
+        "  test_fifo::drain, +1",
+        "  UVM_ERROR sb.sv(210) @ 1250: uvm_test_top.env.sb [SCBD] expected 0x12 got 0x13",
+        "  run    COCOTB_RANDOM_SEED=42 COCOTB_TEST_FILTER='overflow$' pytest \\",
+        "         'tests/test_fifo.py::test_fifo'",
+        "  page   .agent/wiki/bugs/RTL_20261121_480127.md",
+        "",
+    ]
+
+
+def test_a_known_cause_shows_since_when_how_often_and_its_fix() -> None:
+    lines = shown(KNOWN)
+    assert "  since 2026-04-20, 7 runs, fixed 3 of 3 times" in lines
+    assert "  fix    Put `timescale on line 1." in lines
+
+
+def test_a_regressed_cause_shows_what_fixed_it_last() -> None:
+    text = " ".join(" ".join(shown(REGRESSED)).split())
+    assert "since 2026-04-20, 7 runs, closed, last fixed by 1f0c2aa regs: ack in same cycle (2026-11-02)" in text
+
+
+def test_a_new_cause_of_a_known_kind_says_so() -> None:
+    subtype = KnownSubtype(
+        failure_subtype="scoreboard_fail", runs=4, tests=9, first_seen="2026-05-01", held=1, failed=1
+    )
+    lines = shown(replace(NEW, subtype=subtype))
+    assert "  scoreboard_fail itself is known: 4 runs since 2026-05-01, fixed 1 of 2 times" in lines
+
+
+def test_quiet_is_one_line() -> None:
+    assert shown(NEW, KNOWN, verbosity=-1) == ["dvwiki: 2 causes, 1 new, 1 known; .agent/wiki/index.md"]
+
+
+def test_verbose_adds_pattern_reasons_runners_up_excerpt_and_noise() -> None:
+    lines = shown(NEW, verbosity=1, noise=(Result(nodeid="t.py::test_x", outcome="passed", noise_errors=2),))
+    assert "  why    uvm.scoreboard_mismatch at line 12 of the log; earliest cause" in lines
+    assert "  origin fails with 3 of 3 seeds" in lines
+    assert "  not    python.assert: AssertionError" in lines
+    assert "  | line two" in lines
+    assert lines[-3:-1] == ["2 error lines in 1 test that passed:", "     2  test_x"]
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_nothing_is_wider_than_the_terminal(width: int) -> None:
+    long = replace(NEW, occurrence=replace(OCCURRENCE, primary="word " * 200))
+    for line in shown(long, verbosity=1, width=width):
+        command_or_path = line.startswith(("  page", "  run", "         "))
+        assert len(line) <= width or command_or_path
+
+
+def test_a_wide_terminal_keeps_the_origin_near() -> None:
+    assert shown(NEW, width=200)[2].endswith("RTL bug, 82 %")
+    assert len(shown(NEW, width=200)[2]) == 80
+
+
+def test_of_very_many_causes_the_first_twenty_are_shown() -> None:
+    causes = [replace(NEW, occurrence=replace(OCCURRENCE, fingerprint=f"{n:012x}")) for n in range(25)]
+    lines = shown(*causes)
+    assert sum(line.startswith("NEW ") for line in lines) == 20
+    assert "5 more causes: see .agent/wiki/index.md" in lines
+
+
+def test_a_wiki_that_was_not_written_names_the_journal() -> None:
+    archived = Archived(causes=(NEW,), problem="/x/wiki: locked by host:123")
+    lines = [
+        line.text
+        for line in render(
+            Session(archived=archived, root=ROOT, wiki=ROOT / "wiki", journal=ROOT / ".agent/journal/run_1"),
+            verbosity=-1,
+            width=80,
+        )
+    ]
+    assert "dvwiki: the wiki was not written: /x/wiki: locked by host:123" in lines
+    assert f"dvwiki: the failures are kept in {ROOT}/.agent/journal/run_1; the next run archives them" in lines
+
+
+def test_what_was_archived_is_said_last() -> None:
+    record = RunRecord(
+        task_id="regression_x",
+        tool="t",
+        registry="r",
+        fingerprint_version=1,
+        started="2026-11-21T20:25:11Z",
+        finished="2026-11-21T20:25:11Z",
+        duration_s=0,
+    )
+    archived = Archived(causes=(NEW,), record=record, written=True, pages=14, seconds=0.31)
+    lines = [line.text for line in render(Session(archived=archived, root=ROOT, wiki=ROOT), verbosity=0, width=80)]
+    assert lines[-1] == "archived as regression_x (14 pages, 0.3 s)"

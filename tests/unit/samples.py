@@ -1,0 +1,87 @@
+"""Records of a small FIFO project, as far as the tests of the archive need them."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+from pytest_dvwiki.model import (
+    FailedTest,
+    LogReference,
+    Occurrence,
+    Origin,
+    PassedAgain,
+    RunRecord,
+    Simulator,
+    Vcs,
+)
+from pytest_dvwiki.settings import Layout
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PRIMARY = "UVM_ERROR sb.sv(210) @ 1250ns: reporter [SCBD] expected 0x12 got 0x13"
+TEST = "tests/test_fifo.py::test_fifo::overflow"
+CAUSE = "9b1f03c2a7d4"
+
+
+def layout(root: Path) -> Layout:
+    return Layout(root=root, wiki=root / ".agent" / "wiki")
+
+
+def occurrence(fingerprint: str = CAUSE, **changes: Any) -> Occurrence:
+    fields: dict[str, Any] = {
+        "fingerprint": fingerprint,
+        "error_class": "uvm_error",
+        "failure_subtype": "scoreboard_fail",
+        "pattern": "uvm.scoreboard_mismatch",
+        "origin": Origin(type="RTL_BUG", confidence=0.82, reasons=("fails with 3 of 3 seeds",)),
+        "primary": PRIMARY,
+        "tests": (failed(),),
+        "excerpt": "before\n" + PRIMARY + "\nafter",
+        "log": LogReference(path="sim_build/test_fifo.log", line=1880),
+        "reproduce": "COCOTB_RANDOM_SEED=42 pytest 'tests/test_fifo.py::test_fifo'",
+    }
+    return Occurrence(**(fields | changes))
+
+
+def failed(nodeid: str = TEST, seed: str | None = "42") -> FailedTest:
+    return FailedTest(nodeid=nodeid, seed=seed, sim_time="1250 ns", simulator="icarus")
+
+
+def record(number: int, *occurrences: Occurrence, commit: str | None = None, **changes: Any) -> RunRecord:
+    """Run number so-and-so: one an hour from 2026-11-21 on, each at a commit of its own."""
+    day, hour = 21 + number // 24, number % 24
+    fields: dict[str, Any] = {
+        "task_id": f"regression_202611{day}T{hour:02d}0000Z_{number:06x}",
+        "tool": "pytest-dvwiki 0.1.0",
+        "registry": "9f2c",
+        "fingerprint_version": 1,
+        "started": f"2026-11-{day}T{hour:02d}:00:00Z",
+        "finished": f"2026-11-{day}T{hour:02d}:10:00Z",
+        "duration_s": 600.0,
+        "vcs": Vcs(commit=commit or f"{number:040x}", branch="main"),
+        "simulators": (Simulator(name="icarus", version="11.0"),),
+        "occurrences": occurrences,
+    }
+    return RunRecord(**(fields | changes))
+
+
+def passing(number: int, fingerprint: str = CAUSE, nodeid: str = TEST, **changes: Any) -> RunRecord:
+    return record(number, passed_again=(PassedAgain(nodeid=nodeid, fingerprint=fingerprint, seed="42"),), **changes)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """All files of a wiki but its caches."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and ".cache" not in path.parts and path.name != ".lock"
+    }
+
+
+def git(root: Path, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    identity = ("-c", "user.name=someone", "-c", "user.email=someone@example.com", "-c", "commit.gpgsign=false")
+    return subprocess.run(
+        ["git", *identity, "-C", str(root), *arguments], capture_output=True, text=True, check=check, timeout=60
+    )

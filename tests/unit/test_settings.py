@@ -1,0 +1,122 @@
+"""One table gives every setting; a mistake names its place and the remedy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dvwiki.settings import (
+    OPTIONS,
+    SettingsError,
+    field_names,
+    is_switched_on_by_project,
+    read_project_file,
+    resolve,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def write_project(root: Path, text: str) -> None:
+    (root / ".agent").mkdir(exist_ok=True)
+    (root / ".agent" / "project.yaml").write_text(text, encoding="utf-8")
+
+
+def test_the_table_and_the_settings_have_the_same_names() -> None:
+    assert [option.name for option in OPTIONS] == field_names()
+
+
+def test_defaults_are_those_of_the_specification(tmp_path: Path) -> None:
+    settings = resolve(tmp_path, environ={})
+    assert settings.layout.wiki == tmp_path / ".agent" / "wiki"
+    assert (settings.enabled, settings.auto_ingest, settings.search_backend) == (False, True, "bm25")
+    assert (settings.max_context_tokens, settings.lint_on_startup, settings.lint_interval_sessions) == (2000, True, 10)
+    assert settings.bug_context_tokens == 500
+
+
+@pytest.mark.parametrize("sources", range(4))
+def test_command_line_beats_environment_beats_configuration_beats_project_file(tmp_path: Path, sources: int) -> None:
+    write_project(tmp_path, "wiki:\n  task: from_project\n")
+    given = {
+        "ini": {"task": "from_ini"},
+        "environ": {"DVWIKI_TASK": "from_environment"},
+        "command_line": {"task": "from_command_line"},
+    }
+    names = list(given)[:sources]
+    settings = resolve(tmp_path, **{"environ": {}, **{name: given[name] for name in names}})
+    expected = ["from_project", "from_ini", "from_environment", "from_command_line"][sources]
+    assert settings.task == expected
+
+
+@pytest.mark.parametrize("word", ["yes", "on", "True", "1"])
+def test_words_for_true(tmp_path: Path, word: str) -> None:
+    assert resolve(tmp_path, environ={"DVWIKI_ENABLED": word}).enabled
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        ("DVWIKI_ENABLED", "perhaps", "DVWIKI_ENABLED: expected true or false, got 'perhaps'"),
+        ("DVWIKI_LOCK_TIMEOUT", "soon", "DVWIKI_LOCK_TIMEOUT: expected a number, got 'soon'"),
+        ("DVWIKI_MAX_CONTEXT_TOKENS", "-1", "expected no negative number"),
+        ("DVWIKI_SEARCH_BACKEND", "qmd", "expected one of bm25, keyword, none, got 'qmd'"),
+    ],
+)
+def test_a_bad_value_names_where_it_stands_and_what_may_stand_there(
+    tmp_path: Path, variable: str, value: str, said: str
+) -> None:
+    with pytest.raises(SettingsError, match=said.replace("(", r"\(")):
+        resolve(tmp_path, environ={variable: value})
+
+
+def test_an_unknown_key_names_the_nearest_known_one(tmp_path: Path) -> None:
+    write_project(tmp_path, "wiki:\n  max_context_token: 5\n")
+    with pytest.raises(SettingsError, match=r"project\.yaml: wiki\.max_context_token: .*'max_context_tokens'"):
+        resolve(tmp_path, environ={})
+
+
+def test_other_blocks_of_the_project_file_are_somebody_elses(tmp_path: Path) -> None:
+    write_project(tmp_path, "composition:\n  simulator: xcelium\n")
+    assert read_project_file(tmp_path / ".agent" / "project.yaml") == {}
+
+
+def test_a_project_file_that_is_no_yaml_is_named(tmp_path: Path) -> None:
+    write_project(tmp_path, "wiki: [\n")
+    with pytest.raises(SettingsError, match=r"project\.yaml: not YAML: .*line 2"):
+        resolve(tmp_path, environ={})
+
+
+def test_shares_of_a_prompt_fit_into_the_whole(tmp_path: Path) -> None:
+    settings = resolve(tmp_path, environ={}, ini={"max_context_tokens": 1000, "bug_context_tokens": 700})
+    shares = [settings.pattern_context_tokens, settings.coverage_context_tokens, settings.summary_context_tokens]
+    assert settings.bug_context_tokens == 700
+    assert shares == [100, 100, 100]
+
+
+def test_shares_larger_than_the_whole_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="max_context_tokens is 100, less than its shares together"):
+        resolve(tmp_path, environ={}, ini={"max_context_tokens": 100, "bug_context_tokens": 700})
+
+
+@pytest.mark.parametrize("folder", [".", "..", "/"])
+def test_the_wiki_is_never_the_project_itself(tmp_path: Path, folder: str) -> None:
+    with pytest.raises(SettingsError, match="needs a folder of its own"):
+        resolve(tmp_path, environ={"DVWIKI_WIKI_DIR": folder})
+
+
+@pytest.mark.parametrize(
+    ("text", "on"),
+    [
+        ("wiki:\n  enabled: true\n", True),
+        ("# us\nwiki:  # the wiki\n\n  # see below\n  task: x\n  enabled: yes  # for all\n", True),
+        ("wiki:\n  enabled: false\n", False),
+        ("wiki:\n  task: x\nother:\n  enabled: true\n", False),
+        ("other:\n  enabled: true\n", False),
+        ("", False),
+    ],
+)
+def test_the_project_file_switches_on_by_its_text_alone(tmp_path: Path, text: str, *, on: bool) -> None:
+    write_project(tmp_path, text)
+    assert is_switched_on_by_project(tmp_path) is on

@@ -1,0 +1,101 @@
+"""YAML has one style, and comes back as the value that it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_dvwiki.yamlio import YamlError, dump, flow, load, load_all
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.text(), VALUES, max_size=5))
+def test_a_value_comes_back_as_it_was(value: dict[str, Any]) -> None:
+    assert load(dump(value), "text") == value
+    assert yaml.safe_load(dump(value)) == value
+
+
+@given(SCALARS | st.lists(SCALARS, max_size=4))
+def test_a_value_on_one_line_comes_back_but_for_its_line_feeds(value: Any) -> None:
+    line = flow(value)
+    assert "\n" not in line
+    items = value if isinstance(value, list) else [value]
+    wanted = [item.replace("\n", " ") if isinstance(item, str) else item for item in items]
+    found = load(f"key: {line}\n", "text")["key"]
+    assert found == (wanted if isinstance(value, list) else wanted[0])
+
+
+@pytest.mark.parametrize(
+    "text", ["00123456", "3.10", "1e5", "10:30:00", "2026-11-21", "a b", "no", "Null", "y", "", "~"]
+)
+def test_what_is_not_a_plain_word_is_quoted(text: str) -> None:
+    assert dump({"key": text}) == f'key: "{text}"\n'
+    assert flow(text) == f'"{text}"'
+
+
+def test_plain_words_stay_plain() -> None:
+    assert dump({"error_class": "uvm_error", "type": "RTL_BUG"}) == "error_class: uvm_error\ntype: RTL_BUG\n"
+
+
+def test_keys_keep_the_order_given_and_scalars_below_the_top_stand_on_one_line() -> None:
+    value = {
+        "z": 1,
+        "a": {"commit": "1f0c", "dirty": False},
+        "tests": [{"nodeid": "t.py::t", "seed": None}],
+        "none": [],
+    }
+    assert dump(value) == (
+        'z: 1\na: {commit: "1f0c", dirty: false}\ntests:\n- {nodeid: "t.py::t", seed: null}\nnone: []\n'
+    )
+
+
+def test_a_text_of_several_lines_is_a_literal_block() -> None:
+    assert dump({"excerpt": "a\n  b\n"}) == "excerpt: |\n  a\n    b\n"
+
+
+def test_no_line_is_folded() -> None:
+    assert dump({"key": "word " * 400}).count("\n") == 1
+
+
+def test_a_time_that_nobody_quoted_stays_text() -> None:
+    assert load("key: 2026-11-21\n", "text") == {"key": "2026-11-21"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: 1\nb: [\n", "page.md:3: "),
+        ("a: 1\na: 2\n", "page.md:2: the key 'a' stands twice"),
+        ("a:\n  b: 1\n  b: 2\n", "page.md:3: the key 'b' stands twice"),
+        ("a: !!python/object:os.system {}\n", "page.md:1: "),
+        ("--- 1\n--- 2\n", "page.md:2: "),
+        ("a: \x00\n", "page.md: "),
+    ],
+)
+def test_an_error_names_file_and_line(text: str, message: str) -> None:
+    with pytest.raises(YamlError) as caught:
+        load(text, "page.md")
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+def test_documents_before_a_broken_one_are_given() -> None:
+    documents = load_all("a: 1\n---\nb: [\n", "file")
+    assert next(documents) == {"a": 1}
+    with pytest.raises(YamlError, match="file:"):
+        next(documents)
+
+
+def test_other_types_are_refused() -> None:
+    with pytest.raises(TypeError, match="set"):
+        dump({"a": {1, 2}})

@@ -1,0 +1,249 @@
+"""A run becomes a record, pages, indexes and a line of the log; the same cause again updates its page."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dvwiki.model import Origin
+from pytest_dvwiki.records import WikiError
+from pytest_dvwiki.records.store import record_path, suite_id
+from pytest_dvwiki.wiki import pages
+from pytest_dvwiki.wiki.build import archive, build, init
+
+from ..samples import CAUSE, PRIMARY, TEST, failed, files, layout, occurrence, passing, record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_dvwiki.settings import Layout
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Layout:
+    return layout(tmp_path)
+
+
+def _bug(place: Layout) -> Path:
+    (page,) = (place.wiki / "bugs").glob("[A-Z]*.md")
+    return page
+
+
+def test_the_first_run_makes_the_wiki(place: Layout) -> None:
+    result = archive(place, record(1, occurrence()))
+    assert sorted(result.pages_created) == [f"bugs/{_bug(place).name}", "patterns/scoreboard_fail.md"]
+    assert result.page_of == {CAUSE: f"bugs/{_bug(place).name}"}
+    assert result.refused == []
+    made = {name for name in files(place.agent) if not name.startswith(("wiki/bugs/RTL", "tasks/2026"))}
+    assert made >= {
+        "journal/.gitignore",
+        "wiki/.gitattributes",
+        "wiki/.gitignore",
+        "wiki/WIKI.md",
+        "wiki/bugs/_index.md",
+        "wiki/index.md",
+        "wiki/log.md",
+        "wiki/patterns/_index.md",
+        "wiki/patterns/scoreboard_fail.md",
+        "wiki/schema.yaml",
+    }
+
+
+def test_the_same_cause_with_other_values_updates_its_page(place: Layout) -> None:
+    archive(place, record(1, occurrence()))
+    again = occurrence(primary=PRIMARY.replace("0x13", "0x77"), tests=(failed(seed="7"), failed("tests/b.py::b", "8")))
+    result = archive(place, record(2, again))
+    assert result.pages_created == []
+    metadata = pages.read(_bug(place).read_bytes()).metadata
+    assert (metadata["hit_count"], metadata["occurrence_count"], metadata["seeds"]) == (2, 3, ["7", "8", "42"])
+    assert metadata["task_ids"] == [record(2).task_id, record(1).task_id]
+    pattern = pages.read((place.wiki / "patterns" / "scoreboard_fail.md").read_bytes()).metadata
+    assert (pattern["hit_count"], pattern["occurrence_count"], pattern["fix_success_rate"]) == (2, 3, None)
+
+
+def test_the_same_record_again_changes_nothing(place: Layout) -> None:
+    archive(place, record(1, occurrence()))
+    before = files(place.agent)
+    times = {path: path.stat().st_mtime_ns for path in place.wiki.rglob("*.md")}
+    result = archive(place, record(1, occurrence()))
+    assert (result.pages_created, result.pages_updated) == ([], [])
+    assert result.page_of == {CAUSE: f"bugs/{_bug(place).name}"}
+    assert files(place.agent) == before
+    assert {path: path.stat().st_mtime_ns for path in place.wiki.rglob("*.md")} == times
+
+
+@pytest.mark.parametrize(("origin", "prefix"), [("RTL_BUG", "RTL"), ("TB_BUG", "TB"), ("UNKNOWN", "UNK")])
+def test_a_page_is_named_after_origin_and_first_date(place: Layout, origin: str, prefix: str) -> None:
+    archive(place, record(1, occurrence(origin=Origin(type=origin, confidence=0.5))))  # type: ignore[arg-type]  # parametrised
+    assert re.fullmatch(rf"{prefix}_20261121_\d{{6}}\.md", _bug(place).name)
+    assert pages.read(_bug(place).read_bytes()).metadata["type"] == origin
+
+
+def test_a_fault_of_a_tool_makes_no_bug_page(place: Layout) -> None:
+    lost = occurrence(failure_subtype="tool_license", origin=Origin(type="TOOL", confidence=0.9))
+    result = archive(place, record(1, lost))
+    assert result.pages_created == ["patterns/tool_license.md"]
+    assert result.page_of == {CAUSE: "patterns/tool_license.md"}
+
+
+def test_an_unknown_failure_has_a_bug_page_and_no_pattern_page(place: Layout) -> None:
+    strange = occurrence(failure_subtype="unknown", error_class="unknown", pattern=None)
+    assert archive(place, record(1, strange)).pages_created == [f"bugs/{_bug(place).name}"]
+
+
+def test_the_page_says_what_an_engineer_needs(place: Layout) -> None:
+    archive(place, record(1, occurrence()))
+    text = _bug(place).read_text()
+    for words in (
+        "# RTL bug: UVM_ERROR sb.sv: reporter \\[SCBD\\] expected … got …",
+        PRIMARY,
+        f"`{TEST}`",
+        "Seeds that failed: `42`",
+        "`icarus 11.0`",
+        "commit `000000000000` on `main`",
+        "COCOTB_RANDOM_SEED=42 pytest",
+        "- fails with 3 of 3 seeds (source:",
+        "[scoreboard_fail](../patterns/scoreboard_fail.md)",
+        f"(source: tasks/{record(1).task_id}.yaml | log: sim_build/test_fifo.log:1880)",
+    ):
+        assert words in text
+    for heading in ("Symptom", "Evidence", "Classification Rationale", "Related Patterns", "Reproduce", "Occurrences"):
+        assert f"\n## {heading}\n" in text
+
+
+def test_what_people_wrote_survives_byte_for_byte(place: Layout) -> None:
+    archive(place, record(1, occurrence()))
+    page = _bug(place)
+    text = page.read_text()
+    edited = (
+        text.replace("type: RTL_BUG", "type: TB_BUG   # the model was wrong")
+        .replace("status: open", "status:    confirmed")
+        .replace("owner: null", "owner: 'fifo team'\njira: [FIFO-1]")
+        .replace("## Evidence", "Our own words,  with blanks  \n\n## Evidence")
+        .replace("- [ ] Workaround until then", "- [x] none needed\n\n\ttabbed")
+        .replace("\n", "\r\n")
+    )
+    page.write_bytes(edited.encode())
+    page.chmod(0o664)
+    archive(place, record(2, occurrence(tests=(failed(seed="7"),))))
+    after = page.read_bytes()
+    owned = (*pages.read(after).metadata,)[8:]
+    assert page.stat().st_mode & 0o777 == 0o664
+    assert pages.read(after).metadata["hit_count"] == 2
+    assert pages.skeleton(after, owned) == pages.skeleton(edited.encode(), owned)
+    assert b"The page says TB_BUG" in after or b"The page says TB\\_BUG" in after
+
+
+def test_a_page_that_was_deleted_is_made_again_when_its_cause_occurs(place: Layout) -> None:
+    archive(place, record(1, occurrence()))
+    name = _bug(place).name
+    _bug(place).unlink()
+    archive(place, passing(2))
+    assert not (place.wiki / "bugs" / name).exists()
+    assert archive(place, record(3, occurrence())).pages_created == [f"bugs/{name}"]
+
+
+def test_a_page_with_a_conflict_is_left_alone_and_gets_no_twin(place: Layout) -> None:
+    archive(place, record(1, occurrence()))
+    page = _bug(place)
+    broken = page.read_bytes().replace(
+        b"status: open\n", b"<<<<<<< a\nstatus: open\n=======\nstatus: closed\n>>>>>>> b\n"
+    )
+    page.write_bytes(broken)
+    result = archive(place, record(2, occurrence()))
+    ((name, reason),) = result.refused
+    assert name == f"bugs/{page.name}"
+    assert "cannot be read" in reason
+    assert page.read_bytes() == broken
+    assert _bug(place) == page
+    assert record_path(place.tasks, record(2)).is_file()
+
+
+def test_a_link_that_leads_out_of_the_wiki_is_left_alone(place: Layout, tmp_path: Path) -> None:
+    archive(place, record(1, occurrence()))
+    outside = tmp_path / "outside.md"
+    page = _bug(place)
+    outside.write_bytes(page.read_bytes())
+    page.unlink()
+    page.symlink_to(outside)
+    before = outside.read_bytes()
+    ((_, reason),) = archive(place, record(2, occurrence())).refused
+    assert "out of the wiki" in reason
+    assert outside.read_bytes() == before
+
+
+def test_the_list_of_tests_is_kept(place: Layout) -> None:
+    archive(place, record(1, occurrence()), suite_names=["b", "a"])
+    assert (place.tasks / "suites" / f"{suite_id(['a', 'b'])}.txt").read_text() == "a\nb\n"
+    assert f'suite: "{suite_id(["a", "b"])}"' in record_path(place.tasks, record(1)).read_text()
+
+
+def test_the_log_gets_one_line_a_run_and_keeps_the_old_ones(place: Layout) -> None:
+    archive(place, record(1, occurrence()))
+    first = (place.wiki / "log.md").read_bytes()
+    archive(place, record(2, occurrence()))
+    log = (place.wiki / "log.md").read_bytes()
+    assert log.startswith(first)
+    (line,) = log.removeprefix(first).decode().splitlines()
+    assert (
+        line
+        == f"## [2026-11-21] ingest | {record(2).task_id} | 1 cause, 0 new: patterns/scoreboard_fail.md hit_count 1→2"
+    )
+
+
+def test_a_fix_that_comes_to_hold_reaches_the_pages_of_causes_that_did_not_occur(place: Layout) -> None:
+    archive(place, record(1, occurrence()))
+    archive(place, passing(2))
+    for number in (3, 4, 5):
+        archive(place, record(number), suite_names=[TEST])
+    assert "| held |" in _bug(place).read_text()
+    pattern = pages.read((place.wiki / "patterns" / "scoreboard_fail.md").read_bytes())
+    assert pattern.metadata["fix_success_rate"] == 1.0
+    assert "| 100% |" in (place.wiki / "index.md").read_text()
+    assert build(place, check=True).changed == []
+
+
+def test_archiving_leaves_what_a_build_would_make(place: Layout) -> None:
+    for number in range(1, 30):
+        archive(place, record(number, occurrence(f"{number % 5:012x}"), occurrence()))
+    assert build(place, check=True).changed == []
+
+
+def test_another_record_of_the_same_name_is_an_error(place: Layout) -> None:
+    archive(place, record(1, occurrence()))
+    before = files(place.agent)
+    with pytest.raises(WikiError, match="never changes"):
+        archive(place, replace(record(1, occurrence()), duration_s=1.0))
+    assert files(place.agent) == before
+
+
+def test_a_wiki_that_cannot_be_written_is_one_line_with_the_remedy(tmp_path: Path) -> None:
+    (tmp_path / ".agent").write_text("a file")
+    with pytest.raises(WikiError, match="move it away") as caught:
+        archive(layout(tmp_path), record(1, occurrence()))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_run_that_died_between_record_and_pages_is_completed(place: Layout) -> None:
+    archive(place, record(1, occurrence("b" * 12)))
+    path = record_path(place.tasks, record(2, occurrence()))
+    archive(layout(place.root / "elsewhere"), record(2, occurrence()))
+    path.write_bytes(record_path(layout(place.root / "elsewhere").tasks, record(2)).read_bytes())
+    result = archive(place, record(2, occurrence()))
+    assert len(result.pages_created) == 1
+    assert (place.wiki / "log.md").read_text().count(f"| {record(2).task_id} |") == 1
+
+
+def test_init_makes_an_empty_wiki_once(place: Layout) -> None:
+    made = init(place)
+    assert "wiki/WIKI.md" in made
+    assert "Total pages: 0" in (place.wiki / "index.md").read_text()
+    before = files(place.agent)
+    assert init(place) == []
+    assert files(place.agent) == before
+    (place.wiki / "WIKI.md").write_text("ours")
+    init(place)
+    assert (place.wiki / "WIKI.md").read_text() == "ours"

@@ -1,0 +1,114 @@
+"""What the archive answers about a cause, a subtype and tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dvwiki.model import Origin
+from pytest_dvwiki.wiki.build import archive
+from pytest_dvwiki.wiki.query import WikiHistory
+
+from ..samples import CAUSE, TEST, layout, occurrence, passing, record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_dvwiki.settings import Layout
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Layout:
+    return layout(tmp_path)
+
+
+def _edit(place: Layout, old: str, new: str) -> None:
+    (page,) = (place.wiki / "bugs").glob("RTL*")
+    page.write_text(page.read_text().replace(old, new))
+
+
+def test_a_missing_wiki_knows_nothing_and_stays_missing(place: Layout) -> None:
+    with WikiHistory(place) as history:
+        assert history.cause(CAUSE) is None
+        assert history.subtype("scoreboard_fail") is None
+        assert history.still_failing([TEST]) == {}
+        assert not history.regressed(CAUSE)
+    assert not place.agent.exists()
+
+
+def test_a_cause_is_known_with_its_page(place: Layout) -> None:
+    result = archive(place, record(1, occurrence()))
+    archive(place, record(2, occurrence()))
+    with WikiHistory(place) as history:
+        known = history.cause(CAUSE)
+    assert known is not None
+    assert (known.runs, known.tests, known.first_seen) == (2, 2, "2026-11-21T01:10:00Z")
+    assert (known.page, known.status, known.type) == (result.page_of[CAUSE], "open", "RTL_BUG")
+    assert known.fix is None
+
+
+def test_people_have_the_last_word(place: Layout) -> None:
+    archive(place, record(1, occurrence()))
+    _edit(place, "type: RTL_BUG", "type: TB_BUG")
+    _edit(place, "status: open", "status: wont_fix")
+    with WikiHistory(place) as history:
+        known = history.cause(CAUSE)
+        assert known is not None
+        assert (known.type, known.status) == ("TB_BUG", "wont_fix")
+        assert history.still_failing([TEST]) == {}
+
+
+def test_a_cause_is_known_by_a_fingerprint_that_it_had_before(place: Layout) -> None:
+    archive(place, record(1, occurrence("a" * 12)))
+    _edit(place, "fingerprint_aliases: []", f'fingerprint_aliases: ["{CAUSE}"]')
+    result = archive(place, record(2, occurrence()))
+    assert result.pages_created == []
+    with WikiHistory(place) as history:
+        known = history.cause(CAUSE)
+    assert known is not None
+    assert known.runs == 2
+
+
+def test_a_closed_page_makes_a_regression(place: Layout) -> None:
+    archive(place, record(1, occurrence()))
+    with WikiHistory(place) as history:
+        assert not history.regressed(CAUSE)
+    _edit(place, "status: open", "status: closed")
+    with WikiHistory(place) as history:
+        assert history.regressed(CAUSE)
+
+
+def test_a_fix_that_held_makes_a_regression(place: Layout) -> None:
+    archive(place, record(1, occurrence()))
+    archive(place, passing(2))
+    for number in (3, 4, 5):
+        with WikiHistory(place) as history:
+            assert not history.regressed(CAUSE)
+        archive(place, record(number), suite_names=[TEST])
+    with WikiHistory(place) as history:
+        assert history.regressed(CAUSE)
+        known, kind = history.cause(CAUSE), history.subtype("scoreboard_fail")
+    assert known is not None
+    assert known.fix is not None
+    assert (known.fix.result, known.held, known.failed) == ("held", 1, 0)
+    assert kind is not None
+    assert kind.fix == known.fix
+    assert (kind.held, kind.runs, kind.page) == (1, 1, "patterns/scoreboard_fail.md")
+
+
+def test_what_was_archived_since_is_seen_after_a_refresh(place: Layout) -> None:
+    archive(place, record(1, occurrence()))
+    with WikiHistory(place) as history:
+        assert history.cause(CAUSE) is not None
+        archive(place, record(2, occurrence("c" * 12)))
+        history.refresh()
+        assert history.cause("c" * 12) is not None
+
+
+def test_a_fault_of_a_tool_is_known_without_a_page(place: Layout) -> None:
+    archive(place, record(1, occurrence(origin=Origin(type="TOOL", confidence=0.9))))
+    with WikiHistory(place) as history:
+        known = history.cause(CAUSE)
+    assert known is not None
+    assert (known.page, known.status, known.type) == (None, None, "TOOL")
