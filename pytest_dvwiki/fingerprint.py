@@ -32,7 +32,8 @@ _TOKEN = re.compile(
         (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[ ]{{1,2}}\d{{1,2}}(?:,?\ \d\d:\d\d(?::\d\d)?)?(?:,?\ ?\d{{4}}\b)?
       | \b\d{{1,2}}:\d\d:\d\d(?:[.,]\d+)?\b
     )
-  | (?P<typed>\b(?:LogicArray|BinaryValue|BitVector|Logic|Bit|Range|Unsigned|Signed|Fixed)\((?:[^()]|\([^()]*\))*\))
+  | (?P<typed>\b(?:LogicArray|BinaryValue|BitVector|Logic|Bit|Range|Unsigned|Signed|Fixed)
+              \((?:[^()]|\([^()]*\))*\))
   | (?P<bytes>\b(?:bytearray\()?b(?:'[^']*'|"[^"]*")\)?)
   | (?P<based>(?<![\w'])[-+]?\d*'[sS]?[bBoOdDhH]\ ?[0-9a-fA-FxXzZ?_]+)
   | (?P<quoted_bits>\b[xXbBoO]"[^"\s]*")
@@ -43,10 +44,10 @@ _TOKEN = re.compile(
   | (?P<indexed>\b[A-Za-z_$][\w$]*)(?:\[[-+\w:\ ]{{0,60}}\])+
   | (?P<worker>\bgw)\d+\b
   | (?P<time>(?<![\w.])[-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?\ ?{_UNIT})
-  | (?P<lead>(?:(?i:\b(?:got|expected|expect|exp|actual|act|was|read|wrote|vs|value|found|saw)\b)|[=!<>]=|=)[\s:=]{{0,4}})
-    (?P<value>[-+]?(?!0[xXbB])(?:[0-9a-fA-FxXzZ_]+|True\b|False\b)(?![\w'.])(?!\ ?{_UNIT}))
+  | (?P<lead>(?:(?i:\b(?:assert|got|expected|expect|exp|actual|act|was|read|wrote|vs|value|found|saw)\b)|[=!<>]=|=)[\s:=]{{0,20}})
+    (?P<value>[-+]?(?!0[xXbB])(?:[0-9a-fA-FxXzZ_]+|True\b|False\b)(?![\w'."])(?!\ ?{_UNIT}))
   | (?P<bits>\b(?:[01]+[xXzZ][01xXzZ_]*|[xXzZ]{{2,}}[01xXzZ_]*|[xXzZ][01xXzZ_]{{3,}}|[uU]{{4,}})\b|(?<![\w.\[])[xXzZ](?![\w.(\[]))
-  | (?P<number>(?<![\w.])[-+]?\d[\d_,]*(?:\.\d+)?(?:[eE][-+]?\d+)?(?!\w)|(?<![\w.])[-+]?(?:nan|inf)\b|\b(?:True|False)\b)
+  | (?P<number>(?<![\w.])[-+]?\d[\d_]*(?:,\d{{3}}\b)*(?:\.\d+)?(?:[eE][-+]?\d+)?(?!\w)|(?<![\w.])[-+]?(?:nan|inf)\b|\b(?:True|False)\b)
   | (?P<hex>\b(?:\d[0-9a-fA-F]+|(?=[a-fA-F]+\d)[0-9a-fA-F]{{2,}}|(?:[a-f]{{8}}|[A-F]{{8}}){{1,2}})\b)
     """,
     re.ASCII | re.VERBOSE,
@@ -93,30 +94,33 @@ def fingerprint(
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:DIGITS]
 
 
+_FIXED = {
+    "url": "URL",
+    "uuid": "UUID",
+    "date": "DATE",
+    "time": "T",
+    "bytes": "V",
+    "number": "V",
+    "hex": "V",
+    "bits": "XZ",
+    "worker": "gw",
+}
+"""Kinds whose token does not depend on the text."""
+_BASE = re.compile(r"^[-+]?(?:\d*'[sS]?\w|0\w|\w(?=\"))", re.ASCII)
+"""The base of a number: it may itself be written x."""
+
+
 def _masked(found: re.Match[str]) -> str:
-    text = found[0]
-    match found.lastgroup:
-        case "url" | "uuid" | "date" | "time" as kind:
-            return {"url": "URL", "uuid": "UUID", "date": "DATE", "time": "T"}[kind]
-        case "typed":
-            return _typed(text)
-        case "bytes" | "number" | "hex":
-            return "V"
-        case "based" | "quoted_bits" | "prefixed":
-            # The base itself may be written x: 0xff and x"ff" hold no unknown.
-            return _value(re.sub(r"^[-+]?(?:\d*'[sS]?\w|0\w|\w(?=\"))", "", text))
-        case "file" | "base":
-            return found["base"]
-        case "path" | "hierarchy":
-            return _last_name(text)
-        case "indexed":
-            return found["indexed"]
-        case "worker":
-            return "gw"
-        case "value":
-            return f"{found['lead']}{_value(found['value'])}"
-        case _:
-            return "XZ"
+    kind = next(name for name, text in found.groupdict().items() if text is not None)
+    if kind in _FIXED:
+        return _FIXED[kind]
+    if kind in {"based", "quoted_bits", "prefixed"}:
+        return _value(_BASE.sub("", found[0]))
+    if kind == "typed":
+        return _typed(found[0])
+    if kind == "lead":
+        return found["lead"] + _value(found["value"])
+    return found["base"] or found["indexed"] or _last_name(found[0])
 
 
 def _typed(text: str) -> str:

@@ -347,3 +347,11 @@ class History(Protocol):
     def subtype(self, failure_subtype: str) -> KnownSubtype | None:
         """The page of that subtype."""
         ...
+
+    def regressed(self, fingerprint: str) -> bool:
+        """Whether a new occurrence of a cause is a regression: it was closed, or its newest fix had held."""
+        ...
+
+    def still_failing(self, nodeids: Iterable[str]) -> dict[str, tuple[str, ...]]:
+        """Of tests that pass now those that were last seen failing with a cause still open, with its fingerprints."""
+        ...

@@ -8,13 +8,13 @@ import re
 import subprocess
 import time
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import __version__
-from pytest_dvwiki.model import Cause, FailedTest, Occurrence, OtherTest, RunRecord, Totals, Vcs
+from pytest_dvwiki.model import Cause, FailedTest, Occurrence, OtherTest, PassedAgain, RunRecord, Totals, Vcs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,6 +37,8 @@ class Archived:
     causes: tuple[Cause, ...] = ()
     record: RunRecord | None = None
     """None where the run left nothing worth a record."""
+    pages_again: Mapping[str, str | None] = field(default_factory=dict)
+    """By fingerprint the page of each cause whose tests pass again."""
     written: bool = False
     pages: int = 0
     """Pages that were made or changed."""
@@ -141,17 +143,19 @@ def process(run: Run, settings: Settings, classifier: Classifier, history: Histo
     causes = tuple(
         _cause(occurrence, members[0][1], history) for occurrence, members in zip(occurrences, groups, strict=True)
     )
-    if not (run.failures or run.always_record):
+    again = _passed_again(run.results, history)
+    if not (run.failures or again or run.always_record):
         return Archived(causes=causes, seconds=time.monotonic() - began)
     suite = sorted(result.nodeid for result in run.results) if run.keep_suite else None
     record = _record(run, settings.layout.root, occurrences, suite, classifier.registry.hash)
-    if not settings.auto_ingest:
-        return Archived(causes=causes, record=record, seconds=time.monotonic() - began)
-    return _write(record, suite, causes, settings, began)
+    record = replace(record, passed_again=again)
+    pages = {each.fingerprint: _page_of(each.fingerprint, settings.layout, history) for each in again}
+    archived = Archived(causes=causes, record=record, pages_again=pages, seconds=time.monotonic() - began)
+    return _write(archived, record, suite, settings, began) if settings.auto_ingest else archived
 
 
 def _write(
-    record: RunRecord, suite: Sequence[str] | None, causes: Sequence[Cause], settings: Settings, began: float
+    archived: Archived, record: RunRecord, suite: Sequence[str] | None, settings: Settings, began: float
 ) -> Archived:
     from pytest_dvwiki.wiki.build import archive  # noqa: PLC0415  # only a run that is archived pays for it
 
@@ -159,12 +163,13 @@ def _write(
     try:
         result = archive(layout, record, suite_names=suite, lock_timeout=settings.lock_timeout)
     except OSError as error:
-        return Archived(causes=tuple(causes), record=record, seconds=time.monotonic() - began, problem=str(error))
-    return Archived(
+        return replace(archived, seconds=time.monotonic() - began, problem=str(error))
+    return replace(
+        archived,
         causes=tuple(
-            replace(cause, page=_shown(layout, result.page_of.get(cause.occurrence.fingerprint))) for cause in causes
+            replace(cause, page=_shown(layout, result.page_of.get(cause.occurrence.fingerprint)))
+            for cause in archived.causes
         ),
-        record=record,
         written=True,
         pages=len(result.pages_created) + len(result.pages_updated),
         seconds=time.monotonic() - began,
@@ -236,19 +241,38 @@ def _cause(occurrence: Occurrence, verdict: Verdict, history: History) -> Cause:
     return Cause(
         occurrence=occurrence,
         verdict=verdict,
-        news=_news(known),
+        news=_news(known, history),
         known=known,
         subtype=subtype,
         fix=held.text if held is not None else verdict.fix,
     )
 
 
-def _news(known: KnownCause | None) -> News:
+def _news(known: KnownCause | None, history: History) -> News:
     if known is None:
         return "NEW"
-    if known.status == "closed" or (known.fix is not None and known.fix.result == "held"):
-        return "REGRESSED"
-    return "KNOWN"
+    return "REGRESSED" if history.regressed(known.fingerprint) else "KNOWN"
+
+
+def _passed_again(results: Sequence[Result], history: History) -> tuple[PassedAgain, ...]:
+    """Tests that pass for the first time since they failed with a cause that is still open."""
+    seeds = {result.nodeid: result.seed for result in results if result.outcome == "passed"}
+    # A runner whose build failed was a test itself; now its cocotb tests stand for it.
+    failed = {result.nodeid.rpartition("::")[0] for result in results if result.outcome in {"failed", "error"}}
+    for nodeid, seed in tuple(seeds.items()):
+        runner = nodeid.rpartition("::")[0]
+        if runner not in failed:
+            seeds.setdefault(runner, seed)
+    return tuple(
+        PassedAgain(nodeid=nodeid, fingerprint=fingerprint, seed=seeds[nodeid])
+        for nodeid, fingerprints in sorted(history.still_failing(seeds).items())
+        for fingerprint in fingerprints
+    )
+
+
+def _page_of(fingerprint: str, layout: Layout, history: History) -> str | None:
+    known = history.cause(fingerprint)
+    return _shown(layout, known.page) if known is not None else None
 
 
 # The record

@@ -35,6 +35,8 @@ def run(args: argparse.Namespace) -> int:
         result = build(
             layout, check=args.check, restore=args.restore, progress=_progress if sys.stderr.isatty() else None
         )
+    if sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr)
     _report(result, check=args.check)
     return 1 if result.refused or (args.check and result.changed) else 0
 

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
         for answer in _answers(_read(args.jsonl), args.jsonl, classifier):
             sys.stdout.write(json.dumps(answer) + "\n")
         return 0
-    named = [(name, classifier.classify_text(_read(name), path=name)) for name in args.files]
+    named = [(name, classifier.classify_text(_read(name))) for name in args.files]
     if args.format == "json":
         print(json.dumps([{"file": name, **_details(verdict)} for name, verdict in named], indent=2))
     else:
@@ -127,9 +127,7 @@ def _paragraph(name: str, verdict: Verdict | None, *, verbose: bool) -> str:
         ("id", verdict.fingerprint),
     ]
     if verbose:
-        rows += [
-            ("also", f"{other.line}: {other.text} ({other.pattern})") for other in verdict.runners_up
-        ]
+        rows += [("also", f"{other.line}: {other.text} ({other.pattern})") for other in verdict.runners_up]
     lines = [f"{name}: {verdict.error_class} / {verdict.failure_subtype}"]
     for label, text in rows:
         lines += textwrap.wrap(

@@ -1,7 +1,7 @@
-"""The contract of a pattern's expression, and the literals by which a scan finds its candidates.
+r"""The contract of a pattern's expression, and the literals by which a scan finds its candidates.
 
 Only what Hyperscan, RE2 and `re` all take the same way is allowed: literals, classes, `. * + ? {m,n}`, groups,
-`(?P<name>)`, `(?:)`, `(?i)` at the start, `|`, `^ $ \\b \\d \\w \\s` and their opposites.
+`(?P<name>)`, `(?:)`, `(?i)` at the start, `|`, `^ $ \b \d \w \s` and their opposites.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Part:
 
     def all_needs(self) -> tuple[tuple[str, ...], ...]:
         """Its sets of literals, with its own texts as one of them."""
-        return (*self.needs, self.texts) if self.texts and min(map(len, self.texts)) else self.needs
+        return (*self.needs, self.texts) if self.texts and all(self.texts) else self.needs
 
 
 Needs = tuple[tuple[str, ...], ...]
@@ -70,9 +70,7 @@ def check(source: str, *, needs_literal: bool = True) -> Needs:
         raise ExpressionError("matches the empty text")
     needs = {literals for literals in whole.all_needs() if min(map(len, literals)) >= SHORTEST_LITERAL}
     if needs_literal and not needs:
-        raise ExpressionError(
-            f"needs a literal of at least {SHORTEST_LITERAL} characters outside of optional parts"
-        )
+        raise ExpressionError(f"needs a literal of at least {SHORTEST_LITERAL} characters outside of optional parts")
     return tuple(sorted(needs, key=lambda literals: (-_worth(literals), literals)))
 
 

@@ -1,7 +1,7 @@
 """Finds the patterns' messages in a text.
 
-A scan looks for the patterns' literals over the whole text at once; `re` decides on the messages round the lines where one
-stands. The time is linear in the text, whatever stands in it.
+A scan looks for the patterns' literals over the whole text at once; `re` decides on the messages round the lines
+where one stands. The time is linear in the text, whatever stands in it.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ CHUNK = 1 << 18
 """Characters that are scanned at once."""
 BEFORE = 4
 """Lines before a candidate that may begin its message."""
+_TELLING = 400
+"""Characters of a line that tell how deep it stands."""
 DEEPEST_BLOCK = 200
 """Lines that a traceback under one log line may have."""
 
@@ -77,7 +79,7 @@ class Rule:
                     break
             else:
                 found = self._expression(number).search(text)
-                if found is not None:
+                if found is not None and not _agrees(found):
                     if self._unless is None:
                         self._unless = _compiled(self.pattern.unless)
                     if any(exception.search(text) for exception in self._unless):
@@ -96,6 +98,12 @@ class Rule:
         if expression is None:
             expression = self._match[number] = re.compile(self.pattern.match[number], re.ASCII)
         return expression
+
+
+def _agrees(found: re.Match[str]) -> bool:
+    """Whether the message compares two values that are the same: it then tells of a check that held."""
+    groups = found.groupdict()
+    return "expected" in groups and groups["expected"] == groups.get("actual")
 
 
 def _compiled(sources: Sequence[str]) -> tuple[re.Pattern[str], ...]:
@@ -163,7 +171,7 @@ class Matcher:
                     yield span[0], hit
 
     def _candidates(self, text: str) -> Iterator[int]:
-        """Offsets of the lines that hold a literal, ascending; read part by part, so that a part stays in the CPU's cache."""
+        """Offsets of the lines that hold a literal, ascending; a part is as large as fits a CPU's cache."""
         start = 0
         while start < len(text):
             stop = text.find("\n", start + CHUNK)
@@ -239,19 +247,18 @@ def _regions(text: str, candidates: Iterable[int]) -> Iterator[tuple[int, list[i
         else:
             if group:
                 yield start, group
-            start, group = _surrounding_start(text, candidate, end), [candidate]
+            start, group = _surrounding_start(text, candidate), [candidate]
         end = _lines_on(text, candidate, MOST_JOINED)
     if group:
         yield start, group
 
 
-def _surrounding_start(text: str, offset: int, floor: int) -> int:
+def _surrounding_start(text: str, offset: int) -> int:
     """The line at which the message of a candidate, or the log line above its traceback, may start."""
     start = offset
     for step in range(DEEPEST_BLOCK):
-        line_end = text.find("\n", start)
-        line = text[start : line_end if line_end >= 0 else len(text)]
-        if start <= floor or (step >= BEFORE and not is_indented(line[:400])):
+        line = text[start : start + _TELLING].partition("\n")[0]
+        if start == 0 or (step >= BEFORE and not is_indented(line)):
             break
         start = text.rfind("\n", 0, start - 1) + 1
     return start

@@ -1,7 +1,7 @@
 """From the raw lines of a log to messages of one line each.
 
-Takes off what transports put in front of a line (escape codes, timestamps of CI, quotes of a forum, Questa's `# `, cocotb-test's logger)
-and joins what a tool spread over several lines.
+Takes off what transports put in front of a line (escape codes, timestamps of CI, quotes of a forum, Questa's `# `,
+cocotb-test's logger) and joins what a tool spread over several lines.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The patterns in force, in their order of precedence.
 
-Of several patterns that match one message the first in this order wins: benign ones, then the project's own in the order
-given, then the built-in ones in the order of `BUILTIN`, in each file from top to bottom. A pattern of a project replaces
-the built-in one of the same id.
+Of several patterns that match one message the first in this order wins: benign ones, then the project's own in the
+order given, then the built-in ones in the order of `BUILTIN`, in each file from top to bottom. A pattern of a project
+replaces the built-in one of the same id.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import hashlib
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.patterns import cache
@@ -27,6 +26,7 @@ from pytest_dvwiki.patterns.schema import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from collections.abc import Iterator, Mapping, Sequence
 
 BUILTIN = (
@@ -128,7 +128,8 @@ def _own(extra: Sequence[Path | Pattern]) -> list[Entry]:
         for entry in found:
             if entry.pattern.id in seen:
                 raise PatternError(
-                    f"{name}: pattern {entry.pattern.id}: field id: also in {seen[entry.pattern.id]}; rename one of them"
+                    f"{name}: pattern {entry.pattern.id}: field id: also in {seen[entry.pattern.id]}; "
+                    "rename one of them"
                 )
             seen[entry.pattern.id] = name
             entries.append(entry)
@@ -139,8 +140,9 @@ def _sources(extra: Sequence[Path | Pattern]) -> Iterator[tuple[str, tuple[Entry
     for position, source in enumerate(extra, start=1):
         if isinstance(source, Pattern):
             raw = {name: getattr(source, name) for name in Pattern.__struct_fields__}
-            yield "given patterns", (
-                check_pattern(raw, name="given patterns", position=position, subtypes=load_subtypes()),
+            yield (
+                "given patterns",
+                (check_pattern(raw, name="given patterns", position=position, subtypes=load_subtypes()),),
             )
             continue
         for path in sorted(source.glob("*.yaml")) if source.is_dir() else [source]:

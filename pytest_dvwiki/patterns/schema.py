@@ -44,7 +44,10 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """`tool.name`, unique in the registry."""
     tier: PatternTier
     match: tuple[str, ...]
-    """Expressions; one of them has to be found in the message."""
+    """Expressions; one of them has to be found in the message.
+
+    An expression with groups `expected` and `actual` does not count where both hold the same text.
+    """
     description: str
     error_class: str = UNKNOWN
     failure_subtype: str = UNKNOWN
@@ -107,9 +110,7 @@ def check_pattern(raw: object, *, name: str, position: int, subtypes: Collection
         raise PatternError(f"{where}: field {field}: {problem}")
     # Nothing scans for benign messages: they only take back what another pattern found.
     scanned = pattern.tier != "benign"
-    literals = tuple(
-        _checked(source, where=f"{where}: field match", needs_literal=scanned) for source in pattern.match
-    )
+    literals = tuple(_checked(source, where=f"{where}: field match", needs_literal=scanned) for source in pattern.match)
     for field in ("unless", "together_with"):
         for source in getattr(pattern, field):
             _checked(source, where=f"{where}: field {field}", needs_literal=False)

@@ -52,7 +52,8 @@ def explained(path: Path) -> Iterator[None]:
 def replace(path: Path, data: bytes) -> None:
     """Puts new bytes in the place of a file, which keeps its mode; a new one gets the umask's.
 
-    The bytes are on the disk when this returns. A symbolic link stays one: the file that it names is replaced.
+    The bytes are on the disk before the old ones go; a power cut may bring the old file back, never a torn one. A
+    symbolic link stays one: the file that it names is replaced.
 
     Raises:
         WikiError: The file cannot be written; the old one is as it was.
@@ -67,7 +68,6 @@ def replace(path: Path, data: bytes) -> None:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        _sync_folder(target.parent)
 
 
 def create(path: Path, data: bytes) -> bool:

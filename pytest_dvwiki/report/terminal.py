@@ -78,6 +78,8 @@ def render(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
         if len(causes) > _MOST_CAUSES:
             yield Line("")
             yield Line(f"{len(causes) - _MOST_CAUSES} more causes: see {_shown(session, 'index.md')}")
+    if verbosity >= 0:
+        yield from _passed_again(session.archived, width)
     if verbosity > 0:
         yield from _noise(session.noise)
     yield from _footer(session, quiet=verbosity < 0)
@@ -186,6 +188,26 @@ def _detail(cause: Cause, width: int) -> Iterator[Line]:
         yield Line(f"  | ({len(lines) - _EXCERPT_LINES} more lines on the page)")
 
 
+def _passed_again(archived: Archived, width: int) -> Iterator[Line]:
+    """Known failures that this run did not see any more."""
+    if archived.record is None:
+        return
+    tests: dict[str, list[str]] = {}
+    for again in archived.record.passed_again:
+        tests.setdefault(again.fingerprint, []).append(_short(again.nodeid))
+    for fingerprint, names in tests.items():
+        more = f", +{len(names) - _MOST_TESTS}" if len(names) > _MOST_TESTS else ""
+        verb = "passes" if len(names) == 1 else "pass"
+        yield Line("")
+        yield Line(
+            f"{'PASSED':<10} {_count(len(names), 'test')} that failed {verb} again", {"green": True, "bold": True}
+        )
+        yield from _wrapped(f"{', '.join(names[:_MOST_TESTS])}{more}", width)
+        page = archived.pages_again.get(fingerprint)
+        if page is not None:
+            yield Line(f"  page   {page}")
+
+
 def _noise(noisy: Sequence[Result]) -> Iterator[Line]:
     if not noisy:
         return
@@ -205,7 +227,7 @@ def _footer(session: Session, *, quiet: bool) -> Iterator[Line]:
         notes.append(f"the wiki was not written: {archived.problem}")
         if session.journal is not None:
             notes.append(f"the failures are kept in {session.journal}; the next run archives them")
-    if not quiet and (archived.causes or notes):
+    if not quiet and (archived.causes or notes or archived.written):
         yield Line("")
     for note in notes:
         yield Line(f"dvwiki: {note}", {"yellow": True})

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.fingerprint import fingerprint
-from pytest_dvwiki.model import Origin, RunnerUp, Verdict
+from pytest_dvwiki.model import RunnerUp, Verdict
 from pytest_dvwiki.patterns.matcher import Matcher
 from pytest_dvwiki.patterns.messages import strip_line
 from pytest_dvwiki.patterns.registry import load_subtypes
@@ -88,12 +88,11 @@ class Classifier:
         verdict = self._verdict(finding)
         return replace(verdict, follower=not failure.started)
 
-    def classify_text(self, text: str, *, path: str | None = None) -> Verdict | None:
+    def classify_text(self, text: str) -> Verdict | None:
         """The verdict on a bare text, such as a log; None where nothing in it says that something failed.
 
         Args:
             text: Any text; of a huge one only the lines of interest are looked at closely.
-            path: Where it comes from, for the caller's use in the excerpt.
         """
         lines = list(enumerate(text.split("\n"), start=1))
         choice = choose_in_text(lines, self.matcher)
@@ -181,8 +180,8 @@ def settle(
 ) -> tuple[Verdict, ...]:
     """Verdicts of one run in the light of each other.
 
-    A failure that only follows another of its simulation (its turn never came, or the simulation ended under it without a
-    cause of its own) takes over the verdict of that one. Origins learn how many seeds failed and passed.
+    A failure that only follows another of its simulation (its turn never came, or the simulation ended under it without
+    a cause of its own) takes over the verdict of that one. Origins learn how many seeds failed and passed.
 
     Args:
         failures: The run's failures, those of one simulation in the order of its tests.
@@ -212,10 +211,15 @@ def _simulations(failures: Sequence[Failure]) -> dict[str, list[int]]:
 
 
 def _only_follows(verdict: Verdict) -> bool:
-    return verdict.pattern in {"cocotb.sim_failure", None} and verdict.failure_subtype in {
-        "simulation_ended_early",
-        UNKNOWN,
-    } and verdict.primary.startswith("SimFailure")
+    return (
+        verdict.pattern in {"cocotb.sim_failure", None}
+        and verdict.failure_subtype
+        in {
+            "simulation_ended_early",
+            UNKNOWN,
+        }
+        and verdict.primary.startswith("SimFailure")
+    )
 
 
 def _with_seeds(

@@ -18,6 +18,8 @@ WITHOUT_HISTORY = 0.89
 """No verdict is surer than this while nobody has confirmed its like."""
 SUREST = 0.99
 AGREES = 0.1
+FEWEST_SEEDS = 2
+"""Seeds that tell something about how a fault depends on the stimulus."""
 
 _PATTERN_PRIOR = 0.6
 _SUBTYPE_PRIOR = 0.5
@@ -50,9 +52,7 @@ class _Scale:
         confidence = max(0.1, min(WITHOUT_HISTORY, self.weights[best] - against / 2))
         # What speaks for the verdict first, then what speaks against it.
         ordered = sorted(self.reasons, key=lambda reason: reason[0] != best)
-        return Origin(
-            type=best, confidence=round(confidence, 2), reasons=tuple(text for _, text in ordered)
-        )
+        return Origin(type=best, confidence=round(confidence, 2), reasons=tuple(text for _, text in ordered))
 
 
 def judge(
@@ -97,9 +97,7 @@ def with_history(origin: Origin, known: KnownCause | None) -> Origin:
     decided = known.status in {"confirmed", "closed", "wont_fix"}
     seen = f"{known.runs} earlier run{'s' if known.runs != 1 else ''}"
     if known.type == origin.type:
-        reason = f"{seen} of the same cause came to the same" + (
-            f", and its page is {known.status}" if decided else ""
-        )
+        reason = f"{seen} of the same cause came to the same" + (f", and its page is {known.status}" if decided else "")
         confidence = min(SUREST, origin.confidence + AGREES + (0.05 if decided else 0.0))
         return Origin(type=origin.type, confidence=round(confidence, 2), reasons=(*origin.reasons, reason))
     if decided:
@@ -118,7 +116,7 @@ def with_seeds(origin: Origin, failed: int, passed: int) -> Origin:
 
     A fault that shows with some stimuli only is likelier in the design than one that each run meets.
     """
-    if failed + passed < 2 or origin.type not in {"RTL_BUG", "TB_BUG"}:
+    if failed + passed < FEWEST_SEEDS or origin.type not in {"RTL_BUG", "TB_BUG"}:
         return origin
     if passed:
         reason = f"fails with {failed} of {failed + passed} seeds: it depends on the stimulus"
@@ -131,11 +129,13 @@ def with_seeds(origin: Origin, failed: int, passed: int) -> Origin:
     return Origin(type=origin.type, confidence=round(confidence, 2), reasons=(*origin.reasons, reason))
 
 
-def _prior(
-    scale: _Scale, failure_subtype: str, pattern: Pattern | None, subtypes: Mapping[str, Subtype]
-) -> None:
+def _prior(scale: _Scale, failure_subtype: str, pattern: Pattern | None, subtypes: Mapping[str, Subtype]) -> None:
     if pattern is not None and pattern.origin is not None and pattern.origin != "UNKNOWN":
-        scale.put(pattern.origin, _PATTERN_PRIOR, f"messages like this ({pattern.id}) mostly come from {_NAMES[pattern.origin]}")
+        scale.put(
+            pattern.origin,
+            _PATTERN_PRIOR,
+            f"messages like this ({pattern.id}) mostly come from {_NAMES[pattern.origin]}",
+        )
         return
     subtype = subtypes.get(failure_subtype)
     if subtype is not None and subtype.origin != "UNKNOWN":

@@ -3,17 +3,17 @@
 The rules, in their order:
 
 1. A message of tier *cause* goes before a *symptom*, a symptom before a *roll-up* ("2 errors", "quit count reached").
-2. Of several causes the one of the most telling source wins: what an HDL tool wrote into this test's log (`$fatal` ended
-   the run, so the entry of the results file only follows), then the entry of the results file, then pytest's report, then
-   what was seen of the processes, then exceptions in the log. Without a simulator pytest's report goes before the log.
-   In one source the earliest wins.
-3. *Noise* (an error line that also stands in tests that pass: `logger.error`, HDL `$error`) goes after all other causes,
-   though before symptoms, where cocotb runs the test: such a line fails no test.
+2. Of several causes the one of the most telling source wins: what an HDL tool wrote into this test's log (`$fatal`
+   ended the run, so the entry of the results file only follows), then the entry of the results file, then pytest's
+   report, then what was seen of the processes, then exceptions in the log. Without a simulator pytest's report goes
+   before the log. In one source the earliest wins.
+3. *Noise* (an error line that also stands in tests that pass: `logger.error`, HDL `$error`) goes after all other
+   causes, though before symptoms, where cocotb runs the test: such a line fails no test.
 4. Expected-against-actual beats the plain assertion that raised it, also where it is noise.
 5. An assertion in pyuvm's `check_phase` or later sums up: the first error report of a component goes before it.
 6. An HDL error line explains a simulation that ended early.
-7. In a chain of exceptions the one that its author named as cause counts (`raise … from …`); one raised while another was
-   handled counts itself.
+7. In a chain of exceptions the one that its author named as cause counts (`raise … from …`); one raised while
+   another was handled counts itself.
 """
 
 from __future__ import annotations
@@ -98,9 +98,7 @@ def _candidates(excerpt: Excerpt, matcher: Matcher, *, cocotb: bool) -> Iterator
         yield from _in_text(first, run, excerpt.source, matcher, cocotb=cocotb)
 
 
-def _in_text(
-    first: int, text: str, source: Source, matcher: Matcher, *, cocotb: bool
-) -> Iterator[Candidate]:
+def _in_text(first: int, text: str, source: Source, matcher: Matcher, *, cocotb: bool) -> Iterator[Candidate]:
     hits = matcher.hits(text, first_line=first)
     lesser = _lesser_exceptions(text, first) if hits else frozenset()
     for hit in hits:

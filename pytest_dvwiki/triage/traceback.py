@@ -18,7 +18,9 @@ _DIRECT = "The above exception was the direct cause of the following exception"
 _DURING = "During handling of the above exception, another exception occurred"
 _EXCEPTION = re.compile(r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s(?P<text>.*)|:?$)")
 _CARETS = re.compile(r"\s*[~^]+\s*$")
-_PYTEST_PLACE = re.compile(r"(?P<file>[^\s:][^:]{0,1000}\.py):(?P<line>\d+): (?:in (?P<function>\S+)|(?P<type>[\w.]+))$")
+_PYTEST_PLACE = re.compile(
+    r"(?P<file>[^\s:][^:]{0,1000}\.py):(?P<line>\d+): (?:in (?P<function>\S+)|(?P<type>[\w.]+))$"
+)
 _PYTEST_DEF = re.compile(r"\s*(?:async )?def (?P<function>\w+)\(")
 _LIBRARY = re.compile(
     r"[\\/](?:site-packages|dist-packages)[\\/]|[\\/]lib(?:64)?[\\/]python3[^\\/]*[\\/]|[\\/]Lib[\\/](?!site)|^<|<frozen "
@@ -55,8 +57,8 @@ class Chain:
     def cause(self) -> Raised:
         """The exception that counts.
 
-        With `raise … from …` the author named the cause: the first of the linked ones. An exception raised while another was
-        handled is either a deliberate translation or a new fault in the handler: it counts itself.
+        With `raise … from …` the author named the cause: the first of the linked ones. An exception raised while
+        another was handled is either a deliberate translation or a new fault in the handler: it counts itself.
         """
         at = len(self.raised) - 1
         while at > 0 and self.links[at - 1] == "cause":

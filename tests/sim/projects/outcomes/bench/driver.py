@@ -1,0 +1,20 @@
+"""What the test modules share: a clock, and a register with known inputs."""
+
+from __future__ import annotations
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, Timer
+
+
+async def settle(dut):
+    """Starts the clock with every switch off and leaves reset."""
+    for switch in ("overflow", "stop", "complain"):
+        if hasattr(dut, switch):  # the VHDL twin cannot stop
+            getattr(dut, switch).value = 0
+    dut.rst_n.value = 0
+    dut.d.value = 0
+    cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start())
+    await FallingEdge(dut.clk)
+    dut.rst_n.value = 1
+    await Timer(22, unit="ns")

@@ -1,0 +1,17 @@
+"""Flow R: a runner that never comes back, beside one that has already reported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from test_runner import Bench, bench, dut  # noqa: F401
+
+
+def test_reported(bench: Bench, dut: Path) -> None:  # noqa: F811
+    bench.test("finish_bench", dut)
+
+
+@pytest.mark.timeout(4)
+def test_hang(bench: Bench, dut: Path) -> None:  # noqa: F811
+    bench.test("hang_bench", dut)

@@ -1,0 +1,138 @@
+"""Every kind of failure, in every flow and capture mode that can show it, comes out as the contract says."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .harness import Archive, missing
+from .outcomes import Cell, Session, cells, run_once, sessions, table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .harness import Call, Record
+
+pytestmark = pytest.mark.sim
+
+RUNS = [
+    pytest.param(session, mode, id=f"{session.name}-{mode}")
+    for session in sessions().values()
+    for mode in session.modes
+]
+CELLS = [
+    pytest.param(cell, mode, id=f"{cell.session.name}-{mode}-{cell.row}")
+    for cell in cells()
+    for mode in cell.session.modes
+]
+DETAILED = ("runner", "runner_timeout", "native", "verilator", "ghdl")
+"""Sessions whose pytest lived to see how its cocotb tests ended."""
+SIM_TIME = re.compile(r"^\d+(\.\d+)? (fs|ps|ns|us|ms|s|sec|step)$")
+
+
+def ran(shared: Path, session: Session, mode: str, *, plugin: bool = True) -> Call:
+    """The session's call; the test is skipped where the simulator is absent."""
+    reason = missing(session.simulator)
+    if reason:
+        pytest.skip(reason)
+    return run_once(shared, session, mode, plugin=plugin)
+
+
+def record_of(call: Call) -> Record:
+    archive = Archive(call.folder / ".agent")
+    assert len(archive.records) == 1, f"{len(archive.records)} records after\n{call.output}"
+    return archive.record
+
+
+@pytest.mark.parametrize(("cell", "mode"), CELLS)
+def test_cell(shared: Path, cell: Cell, mode: str) -> None:
+    record = record_of(ran(shared, cell.session, mode))
+    complaints = cell.complaints(record)
+    assert not complaints, "\n".join(complaints)
+
+
+@pytest.mark.parametrize(("session", "mode"), RUNS)
+def test_no_cause_without_a_row(shared: Path, session: Session, mode: str) -> None:
+    record = record_of(ran(shared, session, mode))
+    own = [cell for cell in cells() if cell.session == session]
+    stray = [
+        (cause.label, cause.primary, [test.nodeid for test in cause.tests])
+        for cause in record.causes
+        if not any(cause in cell.causes_in(record) for cell in own)
+    ]
+    assert not stray
+
+
+@pytest.mark.parametrize(("session", "mode"), RUNS)
+def test_totals(shared: Path, session: Session, mode: str) -> None:
+    record = record_of(ran(shared, session, mode))
+    failing = {test.nodeid for cause in record.causes for test in cause.tests}
+    assert record.totals["failed"] + record.totals["errors"] == len(failing)
+    assert record.totals["noise_errors"] >= session.noise
+    if session.passed is not None:
+        assert record.totals["passed"] == session.passed
+
+
+@pytest.mark.parametrize(("session", "mode"), RUNS)
+def test_exit_status_is_that_of_the_tests(shared: Path, session: Session, mode: str) -> None:
+    call = ran(shared, session, mode)
+    if session.then:
+        assert call.status == 0
+        return
+    without = ran(shared, session, mode if session.without_each else session.modes[0], plugin=False)
+    assert (call.status, call.tally) == (without.status, without.tally)
+
+
+@pytest.mark.parametrize(("session", "mode"), RUNS)
+def test_all_modes_give_the_same_causes(shared: Path, session: Session, mode: str) -> None:
+    first = record_of(ran(shared, session, session.modes[0]))
+    other = record_of(ran(shared, session, mode))
+    assert other.identities == first.identities
+
+
+@pytest.mark.parametrize(
+    ("session", "mode"),
+    [run for run in RUNS if run.id in {f"{name}-default" for name in DETAILED}],
+)
+def test_a_cocotb_test_is_told_with_seed_time_and_simulator(shared: Path, session: Session, mode: str) -> None:
+    record = record_of(ran(shared, session, mode))
+    named = {item for cell in cells() if cell.session == session for item, name in cell.tests if name}
+    inside = [
+        test
+        for cause in record.causes
+        for test in cause.tests
+        if test.phase == "call" and any(test.nodeid.startswith(f"{item}::") for item in named)
+    ]
+    bare = [
+        test
+        for test in inside
+        if not (test.seed and SIM_TIME.match(test.sim_time or "") and test.simulator == session.simulator)
+    ]
+    assert not bare
+
+
+def test_every_row_is_shown_on_every_flow_and_simulator_or_says_why() -> None:
+    silent = []
+    for row in table()["rows"]:
+        shown = {sessions()[name] for name in row["shown"]}
+        reasons = row.get("cannot", {})
+        if all(session.flow == "P" for session in shown):
+            continue
+        told = {session.flow for session in shown} | {session.simulator for session in shown}
+        silent += [(row["id"], place) for place in ("R", "N") if place not in told | set(reasons)]
+    assert not silent
+
+
+def test_every_session_runs_in_every_mode_or_says_why() -> None:
+    """Icarus goes through all modes; the other simulators are there for what they say, not for how it is captured."""
+    reasons = table()["no_modes"]
+    silent = [
+        (session.name, mode)
+        for session in sessions().values()
+        if session.simulator in {None, "icarus"} and session.name in {"runner", "native", "plain"}
+        for mode in table()["modes"]
+        if mode not in session.modes and mode not in reasons.get(session.flow, {})
+    ]
+    assert not silent

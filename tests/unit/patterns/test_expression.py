@@ -1,0 +1,67 @@
+"""The contract of an expression, and the literals that a scan looks for."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_dvwiki.patterns.expression import ExpressionError, check
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("abc(?=def)", "not allowed"),
+        ("abc(?!def)", "not allowed"),
+        ("(?<=a)bcd", "not allowed"),
+        (r"(abc)\1", "not allowed"),
+        ("abc(?#note)", "not allowed"),
+        ("abc(?i:def)", "not allowed"),
+        ("abc(?i)def", "not allowed"),
+        (r"\Aabc", "not allowed"),
+        (r"abc\Z", "not allowed"),
+        ("abc*+", "repeat of a repeat"),
+        ("abc{1,2000}", "repeats more than"),
+        ("(?:abc)?", "empty text"),
+        ("a*", "empty text"),
+        ("a.b.c", "literal of at least 3"),
+        (r"\d+\s\w", "literal of at least 3"),
+        ("abc|.", "literal of at least 3"),
+        ("abc(", "missing )"),
+        ("abc)", "unbalanced )"),
+        ("abc[", "missing ]"),
+        ("*abc", "nothing to repeat"),
+        ("abc\\", "backslash"),
+        ("abc{3,1}", "min repeat"),
+    ],
+)
+def test_what_the_engines_do_not_share_is_refused_with_its_reason(source: str, reason: str) -> None:
+    with pytest.raises(ExpressionError, match=reason.replace("(", r"\(").replace(")", r"\)")):
+        check(source)
+
+
+@pytest.mark.parametrize(
+    ("source", "literals"),
+    [
+        ("error: Unknown", ("error: unknown",)),
+        ("[Ee]rror", ("error",)),
+        ("(?i)ERROR: .*", ("error: ",)),
+        ("foo(?:bar|baz)", ("foobar", "foobaz")),
+        ("foobar?x", ("foobarx", "foobax")),
+        (r"\*[EF],\w+", ("*e,", "*f,")),
+        ("%Error-(?P<code>ABC|DEF): ", ("%error-abc: ", "%error-def: ")),
+        (r"abc\.def", ("abc.def",)),
+        ("abcd.*xy", ("abcd",)),
+        ("abc+defg", ("defg",)),
+        ("a{0,5}bcd", ("bcd",)),
+    ],
+)
+def test_the_best_set_of_literals_stands_first(source: str, literals: tuple[str, ...]) -> None:
+    assert set(check(source)[0]) == set(literals)
+
+
+def test_every_set_is_needed_by_every_match() -> None:
+    assert check("error .* (?:one|two) .* end") == (("error ",), (" one ", " two "), (" end",))
+
+
+def test_an_exception_needs_no_literal() -> None:
+    assert check(r"\d+", needs_literal=False) == ()

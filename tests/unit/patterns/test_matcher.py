@@ -1,0 +1,92 @@
+"""Finding messages in text: joined lines, prefixes of transports, huge texts."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from pytest_dvwiki.patterns.matcher import CHUNK, Matcher
+from pytest_dvwiki.patterns.registry import load_registry
+
+MATCHER = Matcher(load_registry())
+SYNTAX = "dut.sv:16: syntax error"
+
+
+def ids(text: str) -> list[str]:
+    return [hit.pattern.id for hit in MATCHER.hits(text)]
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    ["", "# ", "> ", ">> ", "2026-11-21T20:27:30.123Z ", "[2026-11-21T20:27:30Z] ", "12:01:02 ", "\x1b[31m", "#12 3.456 ", "ERROR    cocotb:simulator.py:270 ", "[gw1] ", "2026-11-21T20:27:30Z > # "],
+)  # fmt: skip
+def test_what_a_transport_puts_in_front_is_taken_off(prefix: str) -> None:
+    (hit,) = MATCHER.hits(f"{prefix}{SYNTAX}\r\n")
+    assert hit.text == SYNTAX
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("FATAL: dut.sv:20: overflow\n       Time: 55000 Scope: dut\n", "FATAL: dut.sv:20: overflow Time: 55000 Scope: dut"),
+        (
+            "Error-[IND] Identifier not declared\ndut.sv, 9\n  Identifier 'q' has not been declared yet.\n\n",
+            "Error-[IND] Identifier not declared dut.sv, 9 Identifier 'q' has not been declared yet.",
+        ),
+        ("# ** Error: Assertion error.\n#    Time: 5 ns Started: 5 ns  Scope: tb.a\n", "** Error: Assertion error. Time: 5 ns Started: 5 ns Scope: tb.a"),
+        ("UVM_ERROR sb.sv(2) @ 5: top.sb [SB] mismatch\n  expected 3\n  got 4\nnext\n", "UVM_ERROR sb.sv(2) @ 5: top.sb [SB] mismatch expected 3 got 4"),
+        ("E       AssertionError: wrong\nE       assert 3 == 4\nE        +  where 3 = f()\n", "AssertionError: wrong assert 3 == 4"),
+        (
+            "   1.00ns WARNING  cocotb.regression                  m.t failed\n" + " " * 56 + "AssertionError: mismatch\n" + " " * 56 + "  expected 3\n",
+            "AssertionError: mismatch expected 3",
+        ),
+    ],
+)  # fmt: skip
+def test_a_message_over_several_lines_is_one(text: str, message: str) -> None:
+    assert message in [hit.text for hit in MATCHER.hits(text)]
+
+
+def test_a_traceback_under_a_line_that_passed_is_no_failure() -> None:
+    block = "\n".join(
+        " " * 56 + line
+        for line in ["Traceback (most recent call last):", *["  frame"] * 50, "AssertionError: expected 1 got 2"]
+    )
+    head = "  90.00ns INFO     cocotb.regression                  m.t passed: failed as expected (result was AssertionError)"
+    assert ids(f"{head}\n{block}\n") == []
+    assert "python.assert_compared" in ids(f"{head.replace('passed: failed as expected', 'failed')}\n{block}\n")
+
+
+def test_a_warning_counts_only_where_the_tool_raised_it() -> None:
+    warning = "%Warning-WIDTHTRUNC: dut.sv:15:12: Operator ASSIGN expects 4 bits\n"
+    assert ids(warning) == []
+    assert ids(f"{warning}%Error: Exiting due to 1 warning(s)\n")[0] == "verilator.raised_width"
+
+
+def test_offsets_are_those_of_the_lines_in_ascending_order() -> None:
+    text = f"İ quiet\nfirst\n{SYNTAX}\n\n{'x' * CHUNK}\nFATAL: dut.sv:1: a\n       Time: 1 Scope: d\nend"
+    found = list(MATCHER.find(text))
+    assert [text[offset:].split("\n", maxsplit=1)[0] for offset, _ in found] == [SYNTAX, "FATAL: dut.sv:1: a"]
+    assert [tier for _, tier in found] == ["cause", "cause"]
+
+
+def test_the_same_lines_are_found_wherever_a_text_is_cut_into_parts() -> None:
+    for shift in range(0, 60, 7):
+        text = "q" * (CHUNK - shift) + f"\n{SYNTAX}\n" + "ok line\n" * 10
+        assert len(list(MATCHER.find(text))) == 1
+
+
+def test_time_grows_with_the_text_alone() -> None:
+    """Generous bounds: a machine under load must not fail the test, a quadratic scan must."""
+
+    def seconds(text: str) -> float:
+        start = time.process_time()
+        list(MATCHER.find(text))
+        return time.process_time() - start
+
+    line = "UVM_INFO drv.sv(3) @ 100: uvm_test_top.env.drv [DRV] sent packet 12 of 40 \n"
+    small, large = line * 5_000, line * 20_000
+    seconds(small)
+    assert seconds(large) < 12 * seconds(small) + 0.2
+    assert seconds(large.replace("\n", " ")) < 4 * seconds(large) + 0.2
+    assert seconds("error " * 100_000) < 5

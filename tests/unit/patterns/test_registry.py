@@ -1,0 +1,119 @@
+"""Loading: precedence, a project's own patterns, the cache, and errors that name the place."""
+
+from __future__ import annotations
+
+
+import pytest
+
+from pytest_dvwiki.patterns import registry as module
+from pytest_dvwiki.patterns.matcher import Matcher
+from pytest_dvwiki.patterns.registry import load_registry
+from pytest_dvwiki.patterns.schema import Pattern, PatternError
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OWN = """
+- id: {id}
+  error_class: sim_error
+  failure_subtype: hang
+  tier: cause
+  match: ["{match}"]
+  description: Ours.
+  fix: Call the team of {{name}}.
+"""
+
+
+def write(folder: Path, text: str, name: str = "own.yaml") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_projects_pattern_goes_before_the_built_in_ones(tmp_path: Path) -> None:
+    path = write(tmp_path, OWN.format(id="own.syntax", match="syntax error"))
+    for given in (path, tmp_path):
+        hit = Matcher(load_registry([given])).match("dut.sv:3: syntax error")
+        assert hit is not None
+        assert hit.pattern.id == "own.syntax"
+
+
+def test_a_projects_pattern_replaces_the_built_in_one_of_its_id(tmp_path: Path) -> None:
+    registry = load_registry([write(tmp_path, OWN.format(id="icarus.syntax", match="odd text"))])
+    assert len(registry) == len(load_registry())
+    pattern = registry.get("icarus.syntax")
+    assert pattern is not None
+    assert pattern.match == ("odd text",)
+
+
+def test_a_pattern_may_be_given_as_an_object() -> None:
+    own = Pattern(
+        id="own.odd",
+        tier="cause",
+        match=("odd text",),
+        description="Odd.",
+        fix="Ask.",
+        error_class="sim_error",
+        failure_subtype="hang",
+    )
+    assert load_registry([own]).patterns[len(load_registry([])) - len(load_registry([]))] is not None
+    assert load_registry([own]).get("own.odd") == own
+
+
+def test_the_hash_tells_the_patterns_apart_and_nothing_else(tmp_path: Path) -> None:
+    path = write(tmp_path, OWN.format(id="own.odd", match="odd text"))
+    assert load_registry().hash == load_registry().hash
+    assert load_registry([path]).hash == load_registry([path]).hash != load_registry().hash
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (OWN.format(id="own.odd", match="a(?=b)ccc"), "own.yaml: pattern own.odd: field match: .*not allowed"),
+        (OWN.format(id="own.odd", match="odd").replace("hang", "hung"), "own.odd: field failure_subtype: 'hung'"),
+        (OWN.format(id="own.odd", match="odd").replace("sim_error", "sim"), "own.odd: field error_class: 'sim'"),
+        (OWN.format(id="own.odd", match="odd").replace("tier: cause", "tier: root"), "own.odd: field tier"),
+        (OWN.format(id="own.odd", match="odd").replace("  fix:", "  fixx:"), "own.odd: .*fixx"),
+        (OWN.format(id="own.odd", match="odd").replace("  description: Ours.\n", ""), "own.odd: .*description"),
+        ("- tier: cause\n", r"pattern no\. 1: .*"),
+        ("id: x\n", "is a list"),
+        ("- {", "is no YAML"),
+        (OWN.format(id="own.odd", match="odd") * 2, "field id: also in"),
+        (OWN.format(id="own.odd", match="odd").replace("cause", "benign"), "field tier: a benign pattern"),
+    ],
+)
+def test_a_mistake_names_file_pattern_and_field(tmp_path: Path, text: str, place: str) -> None:
+    with pytest.raises(PatternError, match=place):
+        load_registry([write(tmp_path, text)])
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(PatternError, match=r"absent\.yaml: cannot be read"):
+        load_registry([tmp_path / "absent.yaml"])
+    (tmp_path / "latin.yaml").write_bytes(b"- id: \xff")
+    with pytest.raises(PatternError, match=r"latin\.yaml: is not UTF-8"):
+        load_registry([tmp_path / "latin.yaml"])
+
+
+def test_the_compiled_registry_is_cached_and_a_damaged_cache_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DVWIKI_CACHE_DIR", str(tmp_path / "cache"))
+    module._builtin.cache_clear()
+    wanted = load_registry().hash
+    (cached,) = (tmp_path / "cache").glob("registry-*.json")
+    content = cached.read_bytes()
+    cached.write_bytes(content[:100])
+    module._builtin.cache_clear()
+    assert load_registry().hash == wanted
+    assert cached.read_bytes() == content
+    module._builtin.cache_clear()
+    assert load_registry().hash == wanted
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("DVWIKI_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    module._builtin.cache_clear()
+    assert len(load_registry()) > 100

@@ -1,0 +1,152 @@
+"""The identity of a cause: the same over everything that changes from run to run, another one for another check."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION, LONGEST, fingerprint, mask
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def of(text: str, **parts: str) -> str:
+    given: dict[str, str | None] = dict.fromkeys(("file", "message_id", "function", "source_line"))
+    return fingerprint(
+        report_class=parts.pop("report_class", "ERROR"),
+        text=text,
+        **{**given, **parts},
+    )
+
+
+FORMATS: dict[str, Callable[[int, int], str]] = {
+    "hex": lambda v, w: f"0x{v:x}",
+    "padded hex": lambda v, w: f"{v:0{(w + 3) // 4}x}",
+    "upper hex": lambda v, w: f"{v:0{(w + 3) // 4}X}",
+    "decimal": lambda v, w: f"{v}",
+    "padded decimal": lambda v, w: f"{v:11d}",
+    "signed": lambda v, w: f"{v - (1 << w) if v >> (w - 1) else v}",
+    "binary": lambda v, w: f"{v:0{w}b}",
+    "sized": lambda v, w: f"{w}'h{v:x}",
+    "sized binary": lambda v, w: f"{w}'b{v:0{w}b}",
+    "logic array": lambda v, w: f"LogicArray('{v:0{w}b}', Range({w - 1}, 'downto', 0))",
+    "vhdl": lambda v, w: f'x"{v:x}"',
+    "prefixed binary": lambda v, w: f"0b{v:b}",
+}
+
+
+@pytest.mark.parametrize("width", [1, 4, 8, 32])
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "expected {} got {} at {} ns",
+        "mismatch: exp={} act={} @{}",
+        "assert {} == {} # {}",
+        "sb[{2}]: got {0}, expected {1}",
+        "[SCBD] Expected: {}, Actual: {} (item {})",
+    ],
+)
+def test_a_thousand_seeds_of_one_check_have_one_fingerprint(width: int, form: str, sentence: str) -> None:
+    dice = random.Random(width)
+    show = FORMATS[form]
+    prints = {
+        of(sentence.format(show(dice.getrandbits(width), width), show(dice.getrandbits(width), width), seed * 10))
+        for seed in range(1000)
+    }
+    assert len(prints) == 1
+
+
+def test_truth_values_are_values() -> None:
+    assert of("expected True got False") == of("expected False got True")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("UVM_ERROR at 1250ns", "UVM_ERROR at 90 us"),
+        ("/home/ann/p/dut.sv:20: overflow", "C:\\work\\dut.sv:31: overflow"),
+        ("../rtl/dut.sv:20:3 overflow", "rtl/dut.sv:20:9 overflow"),
+        ("uvm_test_top.env.agent[3].drv stuck", "uvm_test_top.env.agent[0].drv stuck"),
+        ("tb.u_fifo[1].u_ram stuck", "tb.u_ram stuck"),
+        ("top(rtl).u1.p stuck", "top(rtl).u2.p stuck"),
+        ("/tb/u0/sig stuck", "/tb/u1/sig stuck"),
+        ("see https://ci.example.org/job/12", "see https://ci.example.org/job/13"),
+        ("id 123e4567-e89b-12d3-a456-426614174000", "id 00000000-e89b-12d3-a456-426614174000"),
+        ("on 2026-11-21T20:27:30Z", "on 2025-01-02T03:04:05Z"),
+        ("on Sat Nov 21 22:15:55 2026", "on Fri Jan  2 01:02:03 2026"),
+        ("pid 4411 port 8080", "pid 9 port 65000"),
+        ("<Task 3 pending at 0x7f12ab>", "<Task 12 pending at 0x55fe00>"),
+        ("worker 'gw0' crashed", "worker 'gw11' crashed"),
+        ("data [1, 2, 3] wrong", "data [4] wrong"),
+        ("bytes b'\\x00\\x01' wrong", "bytes b'' wrong"),
+        ("\x1b[31mred 5\x1b[0m", "red 6"),
+        ("gain 1.5e-9 off", "gain -2 off"),
+    ],
+)
+def test_what_changes_from_run_to_run_is_masked(one: str, other: str) -> None:
+    assert of(one) == of(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("sha256 differs", "sha512 differs"),
+        ("fifo_32x8 full", "fifo_16x8 full"),
+        ("got xx expected 5", "got 12 expected 5"),
+        ("LogicArray('XX', Range(1, 'downto', 0)) == 1", "LogicArray('01', Range(1, 'downto', 0)) == 1"),
+        ("q = 8'hx", "q = 8'h1"),
+        ("no attribute 'a_valid'", "no attribute 'b_valid'"),
+        ("No module named 'alpha'", "No module named 'beta'"),
+        ("read/write error", "read only error"),
+    ],
+)
+def test_what_tells_causes_apart_stays(one: str, other: str) -> None:
+    assert of(one) != of(other)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"file": "other_sb.sv"},
+        {"message_id": "OTHER"},
+        {"function": "check_write"},
+        {"source_line": "assert dut.b.value == 1"},
+        {"report_class": "FATAL"},
+    ],
+)
+def test_each_part_of_a_check_tells_it_from_others(parts: dict[str, str]) -> None:
+    check = {"file": "sb.sv", "message_id": "SB", "function": "check", "source_line": "assert dut.a.value == 1"}
+    assert of("V differs", **check) != of("V differs", **{**check, **parts})
+
+
+def test_only_the_base_name_of_the_file_counts() -> None:
+    assert of("x", file="/a/b/sb.sv") == of("x", file="c\\sb.sv") != of("x", file="sb2.sv")
+
+
+def test_a_long_line_counts_by_its_head_and_tail() -> None:
+    middle = LONGEST * 2
+    assert of("head " + "a" * middle + " tail") == of("head " + "a" * middle + "aa tail")
+    assert of("head " + "a" * middle + " tail") != of("head " + "a" * middle + " other")
+
+
+def test_the_form_is_twelve_hex_digits_and_stands_for_ever() -> None:
+    assert FINGERPRINT_VERSION == 1
+    assert of("expected 3 got 4", file="sb.sv", message_id="SB") == "0a66a656159d"
+
+
+def test_masking_is_linear() -> None:
+    for text in (
+        "a" * 4000,
+        "a." * 2000,
+        "/" * 4000,
+        "[" * 4000,
+        "x" * 4000,
+        "1" * 4000,
+        "a[" * 2000,
+        "LogicArray(" * 300,
+    ):
+        assert len(mask(text)) <= 2 * len(text)

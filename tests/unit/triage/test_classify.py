@@ -1,0 +1,298 @@
+"""What each kind of failure is called, and which of its lines is the first cause."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_dvwiki.model import Excerpt, Failure, Frame, Origin, Result, Source, Verdict
+from pytest_dvwiki.patterns.registry import load_registry
+from pytest_dvwiki.triage.classify import Classifier, settle
+
+INDENT = " " * 56
+
+
+@pytest.fixture(scope="module")
+def classifier() -> Classifier:
+    return Classifier(load_registry())
+
+
+def excerpt(source: Source, text: str) -> Excerpt:
+    return Excerpt(source=source, lines=tuple(enumerate(text.split("\n"), start=1)))
+
+
+def failure(*, simulator: bool = True, frame: Frame | None = None, **texts: str) -> Failure:
+    """A failure with one excerpt for each keyword (`results=`, `log=`, `run=` …)."""
+    sources: dict[str, Source] = {
+        "run": "run", "results": "results", "log": "log", "stdout": "stdout", "stderr": "stderr", "report": "report",
+    }  # fmt: skip
+    return Failure(
+        nodeid="tests/test_dut.py::test_run::test_add",
+        in_simulator=simulator,
+        frame=frame,
+        excerpts=tuple(excerpt(sources[name], text) for name, text in texts.items()),
+    )
+
+
+def label(verdict: Verdict | None) -> str:
+    assert verdict is not None
+    return f"{verdict.error_class}/{verdict.failure_subtype}"
+
+
+def traceback(
+    exception: str, *, file: str = "/w/tests/test_dut.py", function: str = "test_add", source: str = "check()"
+) -> str:
+    return f'{exception}\nTraceback (most recent call last):\n  File "{file}", line 9, in {function}\n    {source}\n{exception}'
+
+
+RESULTS = {
+    "assert 0 == 99": ("AssertionError: assert 0 == 99", "sim_error/assertion_fail"),
+    "scoreboard": ("AssertionError: scoreboard mismatch: expected 5, got 7", "sim_error/scoreboard_fail"),
+    "timeout": ("SimTimeoutError", "sim_error/timeout"),
+    "x to int": (
+        "ValueError: Can't convert LogicArray to int: it contains non-0/1 values",
+        "sim_error/x_propagation",
+    ),
+    "x in comparison": (
+        "AssertionError: assert LogicArray('XXXXXXXX', Range(7, 'downto', 0)) == 5",
+        "sim_error/x_propagation",
+    ),
+    "missing attribute": ("AttributeError: dut contains no child object named nope", "sim_error/handle_not_found"),
+    "missing item": ("KeyError: 'dut contains no child object named nope'", "sim_error/handle_not_found"),
+    "unexpected pass": ("failed: passed but we expected a failure", "sim_error/unexpected_pass"),
+    "wrong type": ("errored with unexpected type", "sim_error/wrong_exception"),
+    "config": ('UVMConfigItemNotFound: "uvm_test_top.env" is not in ConfigDB().', "uvm_error/config_db_missing"),
+    "factory": ("UVMFactoryError: Requested type NoSuch not in uvm_factory()", "uvm_error/factory_error"),
+    "name": ("NameError: name 'x' is not defined", "python_error/name_error"),
+    "precision": (
+        "ValueError: Unable to accurately represent 10(ns) with the simulator precision of 1e0",
+        "sim_error/missing_timescale",
+    ),
+    "custom": ("bus.StateError: not idle", "python_error/unknown"),
+}
+
+
+@pytest.mark.parametrize("entry", RESULTS.values(), ids=RESULTS)
+def test_an_entry_of_the_results_file_is_named_by_its_exception(classifier: Classifier, entry: tuple[str, str]) -> None:
+    text, wanted = entry
+    verdict = classifier.classify(failure(results=traceback(text)))
+    assert label(verdict) == wanted
+    assert verdict.primary == text
+    assert verdict.source == "results"
+
+
+def test_a_plain_assert_that_names_a_model_in_its_source_is_a_scoreboard_fail(classifier: Classifier) -> None:
+    text = traceback("AssertionError: assert 3 == 4", source="assert dut.q.value == expected_value")
+    assert label(classifier.classify(failure(results=text))) == "sim_error/scoreboard_fail"
+
+
+def test_an_hdl_fatal_goes_before_the_results_entry(classifier: Classifier) -> None:
+    log = "FATAL: dut.sv:20: overflow\n       Time: 55000 Scope: dut\n  55.00ns WARNING  cocotb.regression                  t failed"
+    for results in ("SimFailure: Failing test at simulator request", traceback("AssertionError: assert 1 == 2")):
+        verdict = classifier.classify(failure(results=results, log=log))
+        assert label(verdict) == "sim_error/assertion_fail"
+        assert verdict.primary.startswith("FATAL: dut.sv:20: overflow")
+        assert verdict.source == "log"
+
+
+def test_a_logged_error_does_not_beat_the_exception_of_the_test(classifier: Classifier) -> None:
+    log = "   10.00ns ERROR    cocotb.tb                          link went down\nERROR: dut.sv:29: q reached 3\n       Time: 30 Scope: dut"
+    verdict = classifier.classify(failure(results="SimTimeoutError", log=log))
+    assert label(verdict) == "sim_error/timeout"
+    assert verdict.source == "results"
+
+
+def test_a_logged_comparison_beats_the_plain_assert_that_raised_it(classifier: Classifier) -> None:
+    log = "  140.00ns ERROR    cocotb.tb.scoreboard               mismatch at 0x10: expected 5, got 7"
+    verdict = classifier.classify(failure(results=traceback("AssertionError: assert 3 == 0"), log=log))
+    assert label(verdict) == "sim_error/scoreboard_fail"
+    assert "expected 5, got 7" in verdict.primary
+
+
+def test_the_first_scoreboard_report_goes_before_the_assert_in_check_phase(classifier: Classifier) -> None:
+    log = (
+        "   10.00ns ERROR    tb/sb.py(48)                       [uvm_test_top.env.scoreboard]: FAILED: 0x0f ADD 0xf0 = 0x0000\n"
+        "   20.00ns ERROR    tb/sb.py(48)                       [uvm_test_top.env.scoreboard]: FAILED: 0x01 ADD 0x01 = 0x0000"
+    )
+    for results in ("AssertionError: assert False", "AssertionError: 2 of 9 results were wrong"):
+        frame = Frame(file="tb/sb.py", line=60, function="check_phase", source="assert passed")
+        verdict = classifier.classify(failure(results=results, log=log, frame=frame))
+        assert label(verdict) == "uvm_error/scoreboard_fail"
+        assert "0x0f ADD 0xf0" in verdict.primary
+
+
+def test_a_quit_count_is_a_roll_up_of_the_first_error(classifier: Classifier) -> None:
+    log = (
+        "   10.00ns ERROR    tb/sb.py(48)                       [uvm_test_top.env.scoreboard]: [scoreboard] FAILED: a\n"
+        "   10.00ns WARNING  tb/sb.py(48)                       [uvm_test_top.env.scoreboard]: [MAXQUIT] Quit count reached: 1 of 1 (UVM_ERROR)"
+    )
+    verdict = classifier.classify(
+        failure(results="AssertionError: FAILED. Quit count reached: 1 of 1 (UVM_ERROR)", log=log)
+    )
+    assert label(verdict) == "uvm_error/scoreboard_fail"
+    assert "[scoreboard] FAILED: a" in verdict.primary
+
+
+def test_a_pyuvm_fatal_report_is_uvm_fatal(classifier: Classifier) -> None:
+    log = "   10.00ns CRITICAL tb/env.py(48)                      [uvm_test_top.env.scoreboard]: [scoreboard] FAILED: a"
+    verdict = classifier.classify(failure(results="RuntimeError: UVM_FATAL: FAILED: a", log=log))
+    assert label(verdict) == "uvm_fatal/scoreboard_fail"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("simulator vvp was killed by signal 9 (SIGKILL) while running t at 40 ns", "tool_error/simulator_crash"),
+        ("simulator vvp was killed by signal 11 (SIGSEGV)", "tool_error/simulator_crash"),
+        ("simulator vvp was killed by signal 15 (SIGTERM) while running t", "tool_error/cut_short"),
+        ("simulation ended before test_dut.t was done, at 1250 ns", "sim_error/simulation_ended_early"),
+        ("run was killed while running tests/test_dut.py::t at 3 ns", "tool_error/cut_short"),
+        ("no results: simulator vvp ended with status 1 while running t", "tool_error/simulator_crash"),
+        ("no results file was written", "tool_error/simulator_crash"),
+    ],
+)
+def test_what_the_capture_saw_of_the_processes_is_a_cause(classifier: Classifier, text: str, wanted: str) -> None:
+    verdict = classifier.classify(failure(run=text, report="E   SystemExit: 1"))
+    assert label(verdict) == wanted
+    assert verdict.primary == text
+
+
+def test_the_log_explains_a_simulator_that_ended_with_a_status(classifier: Classifier) -> None:
+    run = "no results: simulator vvp ended with status 1 while running t"
+    log = "Traceback (most recent call last):\n  File \"/w/t.py\", line 1, in <module>\n    import nope\nModuleNotFoundError: No module named 'nope'"
+    assert label(classifier.classify(failure(run=run, log=log))) == "python_error/import_error"
+
+
+def test_a_timeout_of_pytest_goes_before_the_signal_by_which_it_ended_the_simulator(
+    classifier: Classifier,
+) -> None:
+    verdict = classifier.classify(
+        failure(
+            run="simulator vvp was killed by signal 15 (SIGTERM) while running t",
+            report="E   Failed: Timeout (>6.0s) from pytest-timeout.",
+        )
+    )
+    assert label(verdict) == "sim_error/timeout"
+
+
+@pytest.mark.parametrize(
+    ("log", "wanted"),
+    [
+        ("dut.sv:16: syntax error\ndut.sv:16: error: Malformed statement", "compile_error/syntax_error"),
+        ("dut.sv:7: error: Unknown module type: sub\n2 error(s) during elaboration.", "compile_error/missing_module"),
+        ("dut.sv:9: error: port ``nope'' is not a port of u_sub.", "elaboration_error/port_mismatch"),
+        (
+            'error: Unable to find the root module "no_top" in the Verilog source.',
+            "elaboration_error/unresolved_reference",
+        ),
+        ('dff.vhdl:18:13: missing ";" at end of statement', "compile_error/syntax_error"),
+    ],
+)
+def test_a_build_failure_is_named_by_the_compilers_first_message(classifier: Classifier, log: str, wanted: str) -> None:
+    verdict = classifier.classify(
+        failure(log=log, report="E   RuntimeError: Process 'iverilog' terminated with error 4")
+    )
+    assert label(verdict) == wanted
+    assert verdict.line == 1
+
+
+def test_a_plain_test_is_named_by_pytests_report(classifier: Classifier) -> None:
+    report = "    def test_a():\n>       assert f(2) == 5\nE       assert 4 == 5\nE        +  where 4 = f(2)\n\ntests/test_a.py:3: AssertionError"
+    verdict = classifier.classify(failure(simulator=False, report=report, stdout="ERROR: printed on purpose"))
+    assert label(verdict) == "python_error/assertion_error"
+    assert verdict.primary == "AssertionError: assert 4 == 5"
+
+
+def test_a_python_exception_in_a_fixture_is_a_fixture_error(classifier: Classifier) -> None:
+    broken = replace(failure(simulator=False, report="E   ValueError: no port"), phase="setup")
+    assert label(classifier.classify(broken)) == "python_error/fixture_error"
+    hdl = replace(failure(log="dut.sv:16: syntax error", report="E   RuntimeError: return code 4"), phase="setup")
+    assert label(classifier.classify(hdl)) == "compile_error/syntax_error"
+
+
+def test_a_worker_crash_is_a_tool_error(classifier: Classifier) -> None:
+    report = "worker 'gw0' crashed while running 'tests/test_a.py::test_a'"
+    assert label(classifier.classify(failure(simulator=False, report=report))) == "tool_error/worker_crash"
+
+
+@pytest.mark.parametrize("text", ["", "nothing to see", "\x00\x1b[31m\ufffd", "a" * 100_000])
+def test_every_failure_gets_a_verdict_with_a_fingerprint(classifier: Classifier, text: str) -> None:
+    for given in (failure(log=text), failure(), replace(failure(), exception="Odd", message=text)):
+        verdict = classifier.classify(given)
+        assert label(verdict) == "unknown/unknown"
+        assert len(verdict.fingerprint) == 12
+        assert verdict.primary
+
+
+def test_the_verdict_tells_pattern_line_rule_and_at_most_three_runners_up(classifier: Classifier) -> None:
+    log = "\n".join(f"dut.sv:{n}: syntax error" for n in range(1, 9))
+    verdict = classifier.classify(failure(log=log))
+    assert verdict.pattern == "icarus.syntax"
+    assert verdict.line == 1
+    assert verdict.rule
+    assert [other.line for other in verdict.runners_up] == [2, 3, 4]
+
+
+def test_secrets_do_not_reach_the_verdict(classifier: Classifier) -> None:
+    verdict = classifier.classify(failure(log="** Error: cannot checkout license from 27000@lic.example.org"))
+    assert "lic.example.org" not in verdict.primary + verdict.excerpt
+
+
+def test_a_hook_is_asked_first_and_named(classifier: Classifier) -> None:
+    def mine(given: Failure) -> Verdict | None:
+        return Verdict(error_class="sim_error", failure_subtype="hang", fingerprint="0" * 12, primary=given.nodeid)
+
+    verdict = Classifier(classifier.registry, hooks=[lambda _: None, mine]).classify(failure(log="x"))
+    assert (verdict.failure_subtype, verdict.decided_by) == ("hang", "mine")
+
+
+def test_the_fingerprint_is_the_same_with_and_without_the_log(classifier: Classifier) -> None:
+    """`-s` loses the log; the results file stays."""
+    results = traceback("AssertionError: assert 0 == 99", source="assert dut.q.value == 99")
+    log = f"  10.00ns WARNING  cocotb.regression                  m.t failed\n{INDENT}Traceback (most recent call last):\n{INDENT}AssertionError: assert 0 == 99"
+    assert (
+        classifier.classify(failure(results=results)).fingerprint
+        == classifier.classify(failure(results=results, log=log, report="E   SystemExit: 1")).fingerprint
+    )
+
+
+def test_two_checks_of_the_same_text_have_two_fingerprints(classifier: Classifier) -> None:
+    one = failure(results=traceback("AssertionError: assert 0 == 1", source="assert dut.a.value == 1"))
+    two = failure(results=traceback("AssertionError: assert 0 == 1", source="assert dut.b.value == 1"))
+    assert classifier.classify(one).fingerprint != classifier.classify(two).fingerprint
+
+
+class TestSettle:
+    def failures(self) -> list[Failure]:
+        fatal = failure(results="SimFailure", log="FATAL: dut.sv:20: overflow\n       Time: 5 Scope: dut")
+        waiting = failure(results="SimFailure: Failing test at simulator request")
+        return [
+            replace(fatal, nodeid="t.py::test_run::first", seed="1"),
+            replace(waiting, nodeid="t.py::test_run::second", started=False),
+            replace(waiting, nodeid="t.py::test_run::third"),
+            replace(waiting, nodeid="t.py::test_other::alone"),
+        ]
+
+    def test_tests_after_the_end_of_a_simulation_follow_its_cause(self, classifier: Classifier) -> None:
+        failures = self.failures()
+        verdicts = settle(failures, [classifier.classify(one) for one in failures])
+        assert [verdict.follower for verdict in verdicts] == [False, True, True, False]
+        assert len({verdict.fingerprint for verdict in verdicts[:3]}) == 1
+        assert verdicts[3].failure_subtype == "simulation_ended_early"
+
+    def test_seeds_that_pass_speak_for_the_design(self, classifier: Classifier) -> None:
+        bad = replace(failure(results="AssertionError: expected 1 got 2"), seed="7", nodeid="t.py::test_run[7]::a")
+        verdict = classifier.classify(bad)
+        good = Result(nodeid="t.py::test_run[8]::a", outcome="passed", seed="8")
+        settled = settle([bad], [verdict], [good])[0]
+        assert settled.origin.type == "RTL_BUG"
+        assert settled.origin.confidence > verdict.origin.confidence
+        assert any("1 of 2 seeds" in reason for reason in settled.origin.reasons)
+
+
+def test_confidence_without_history_stays_below_nine_tenths(classifier: Classifier) -> None:
+    for text, _ in RESULTS.values():
+        origin: Origin = classifier.classify(failure(results=traceback(text))).origin
+        assert origin.confidence <= 0.89
+        assert origin.reasons
