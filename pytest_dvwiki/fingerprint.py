@@ -29,7 +29,8 @@ _TOKEN = re.compile(
   | (?P<date>
         \b\d{{4}}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?(?!\w)
       | \b(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?\ )?
-        (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[ ]{{1,2}}\d{{1,2}}(?:,?\ \d\d:\d\d(?::\d\d)?)?(?:,?\ ?\d{{4}}\b)?
+        (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[ ]{{1,2}}\d{{1,2}}
+        (?:,?\ \d\d:\d\d(?::\d\d)?)?(?:,?\ ?\d{{4}}\b)?
       | \b\d{{1,2}}:\d\d:\d\d(?:[.,]\d+)?\b
     )
   | (?P<typed>\b(?:LogicArray|BinaryValue|BitVector|Logic|Bit|Range|Unsigned|Signed|Fixed)
@@ -40,14 +41,24 @@ _TOKEN = re.compile(
   | (?P<prefixed>(?<![\w.])[-+]?0[xXbBoO][0-9a-fA-FxXzZ_]+\b)
   | (?P<file>(?<![\w./\\])(?:[A-Za-z]:)?[\w.@+~%$\\/-]*?(?P<base>[\w@+~%$-][\w.@+~%$-]*\.{_FILE})(?![\w/\\.]))
   | (?P<path>(?<![\w/.])(?:~|\.{{1,2}}|[A-Za-z]:)?(?:[\\/](?:[\w.@+~%$-]|{_INDEX})+)+)
-  | (?P<hierarchy>\b[A-Za-z_$][\w$]*(?:{_INDEX}|\(\w{{1,40}}\))*(?:\.[A-Za-z_$][\w$]*(?:{_INDEX}|\(\w{{1,40}}\)(?=\.))*)+)
+  | (?P<hierarchy>\b[A-Za-z_$][\w$]*(?:{_INDEX}|\(\w{{1,40}}\))*
+        (?:\.[A-Za-z_$][\w$]*(?:{_INDEX}|\(\w{{1,40}}\)(?=\.))*)+)
   | (?P<indexed>\b[A-Za-z_$][\w$]*)(?:\[[-+\w:\ ]{{0,60}}\])+
   | (?P<worker>\bgw)\d+\b
   | (?P<time>(?<![\w.])[-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?\ ?{_UNIT})
-  | (?P<lead>(?:(?i:\b(?:assert|got|expected|expect|exp|actual|act|was|read|wrote|vs|value|found|saw)\b)|[=!<>]=|=)[\s:=]{{0,20}})
+  | (?P<lead>
+        (?:(?i:\b(?:assert|got|expected|expect|exp|actual|act|was|read|wrote|vs|value|found|saw)\b)|[=!<>]=|=)[\s:=]{{0,20}}
+    )
     (?P<value>[-+]?(?!0[xXbB])(?:[0-9a-fA-FxXzZ_]+|True\b|False\b)(?![\w'."])(?!\ ?{_UNIT}))
-  | (?P<bits>\b(?:[01]+[xXzZ][01xXzZ_]*|[xXzZ]{{2,}}[01xXzZ_]*|[xXzZ][01xXzZ_]{{3,}}|[uU]{{4,}})\b|(?<![\w.\[])[xXzZ](?![\w.(\[]))
-  | (?P<number>(?<![\w.])[-+]?\d[\d_]*(?:,\d{{3}}\b)*(?:\.\d+)?(?:[eE][-+]?\d+)?(?!\w)|(?<![\w.])[-+]?(?:nan|inf)\b|\b(?:True|False)\b)
+  | (?P<bits>
+        \b(?:[01]+[xXzZ][01xXzZ_]*|[xXzZ]{{2,}}[01xXzZ_]*|[xXzZ][01xXzZ_]{{3,}}|[uU]{{4,}})\b
+      | (?<![\w.\[])[xXzZ](?![\w.(\[])
+    )
+  | (?P<number>
+        (?<![\w.])[-+]?\d[\d_]*(?:,\d{{3}}\b)*(?:\.\d+)?(?:[eE][-+]?\d+)?(?!\w)
+      | (?<![\w.])[-+]?(?:nan|inf)\b
+      | \b(?:True|False)\b
+    )
   | (?P<hex>\b(?:\d[0-9a-fA-F]+|(?=[a-fA-F]+\d)[0-9a-fA-F]{{2,}}|(?:[a-f]{{8}}|[A-F]{{8}}){{1,2}})\b)
     """,
     re.ASCII | re.VERBOSE,

@@ -348,6 +348,10 @@ class History(Protocol):
         """The page of that subtype."""
         ...
 
+    def refresh(self) -> None:
+        """Takes in what was archived since the first question."""
+        ...
+
     def regressed(self, fingerprint: str) -> bool:
         """Whether a new occurrence of a cause is a regression: it was closed, or its newest fix had held."""
         ...

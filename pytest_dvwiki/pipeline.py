@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import subprocess
@@ -15,9 +14,10 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki import __version__
 from pytest_dvwiki.model import Cause, FailedTest, Occurrence, OtherTest, PassedAgain, RunRecord, Totals, Vcs
+from pytest_dvwiki.redact import shorten_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from pytest_dvwiki.model import Failure, History, Interest, KnownCause, News, Result, Run, Verdict
@@ -146,12 +146,14 @@ def process(run: Run, settings: Settings, classifier: Classifier, history: Histo
     again = _passed_again(run.results, history)
     if not (run.failures or again or run.always_record):
         return Archived(causes=causes, seconds=time.monotonic() - began)
-    suite = sorted(result.nodeid for result in run.results) if run.keep_suite else None
-    record = _record(run, settings.layout.root, occurrences, suite, classifier.registry.hash)
-    record = replace(record, passed_again=again)
+    suite = [result.nodeid for result in run.results] if run.keep_suite else None
+    record = _record(run, settings.layout.root, occurrences, again, classifier.registry.hash)
     pages = {each.fingerprint: _page_of(each.fingerprint, settings.layout, history) for each in again}
     archived = Archived(causes=causes, record=record, pages_again=pages, seconds=time.monotonic() - began)
-    return _write(archived, record, suite, settings, began) if settings.auto_ingest else archived
+    if settings.auto_ingest:
+        archived = _write(archived, record, suite, settings, began)
+        history.refresh()
+    return archived
 
 
 def _write(
@@ -162,8 +164,8 @@ def _write(
     layout = settings.layout
     try:
         result = archive(layout, record, suite_names=suite, lock_timeout=settings.lock_timeout)
-    except OSError as error:
-        return replace(archived, seconds=time.monotonic() - began, problem=str(error))
+    except Exception as error:  # noqa: BLE001  # what came out is shown, whatever keeps it from the disk
+        return replace(archived, seconds=time.monotonic() - began, problem=_told(error))
     return replace(
         archived,
         causes=tuple(
@@ -175,6 +177,11 @@ def _write(
         seconds=time.monotonic() - began,
         refused=tuple(result.refused),
     )
+
+
+def _told(error: Exception) -> str:
+    """What went wrong; an error of the wiki's own names file and remedy, any other at least its kind."""
+    return str(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
 
 
 def _shown(layout: Layout, page: str | None) -> str | None:
@@ -205,16 +212,15 @@ def _group(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[lis
 
 def _occurrence(members: Sequence[Member], root: Path) -> Occurrence:
     failure, verdict = members[0]
-    in_root = f"{root.as_posix()}/"  # taken out: the same log elsewhere, or at a colleague's, is the same text
     return Occurrence(
         fingerprint=verdict.fingerprint,
         error_class=verdict.error_class,
         failure_subtype=verdict.failure_subtype,
         pattern=verdict.pattern,
         origin=verdict.origin,
-        primary=verdict.primary.replace(in_root, ""),
+        primary=shorten_paths(verdict.primary, root),
         tests=tuple(_failed_test(member) for member, _ in sorted(members, key=lambda member: member[0].nodeid)),
-        excerpt=verdict.excerpt.replace(in_root, ""),
+        excerpt=shorten_paths(verdict.excerpt, root),
         log=failure.log if failure.log is None or verdict.source != "log" else replace(failure.log, line=verdict.line),
         reproduce=failure.reproduce,
         ip_type=failure.ip_type,
@@ -279,7 +285,7 @@ def _page_of(fingerprint: str, layout: Layout, history: History) -> str | None:
 
 
 def _record(
-    run: Run, root: Path, occurrences: tuple[Occurrence, ...], suite: Sequence[str] | None, registry: str
+    run: Run, root: Path, occurrences: tuple[Occurrence, ...], again: tuple[PassedAgain, ...], registry: str
 ) -> RunRecord:
     from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION  # noqa: PLC0415  # masks cost 5 ms to compile
 
@@ -294,20 +300,15 @@ def _record(
         vcs=_vcs(root),
         simulators=run.simulators,
         sources=run.sources,
-        suite=None if suite is None else suite_hash(suite),
         totals=_totals(run.results),
         occurrences=occurrences,
+        passed_again=again,
         other=tuple(
             OtherTest(nodeid=result.nodeid, outcome=result.outcome)
             for result in sorted(run.results, key=lambda result: result.nodeid)
             if result.outcome not in {"passed", "failed", "error"}
         ),
     )
-
-
-def suite_hash(names: Iterable[str]) -> str:
-    """Name of the file that lists a suite's tests: 16 hex of their names, sorted, a line each."""
-    return hashlib.sha256("".join(f"{name}\n" for name in names).encode()).hexdigest()[:16]
 
 
 def _duration(run: Run) -> float:

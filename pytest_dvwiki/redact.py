@@ -6,6 +6,10 @@ Everything that leaves a process (journal, record, page, terminal, prompt) goes 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import PurePath
 
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[@-Z\\-_])"
@@ -15,6 +19,11 @@ _ESCAPES = re.compile(
 # separators, lone surrogates: none of them prints, and each can make a text read as what it is not.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _MASK = "[redacted]"
+_PART = r"[\w.+@%~,=-]+"
+_LIBRARY_PATH = re.compile(
+    rf"(?<![\w./~-])/(?:{_PART}/){{1,30}}?(?:(?:site|dist)-packages/|lib/python3\.\d+/(?!site-|dist-))"
+)
+_FILE_PATH = re.compile(rf"(?<![\w./:~-])/(?:{_PART}/){{1,30}}({_PART}/{_PART}\.\w{{1,6}})\b")
 _SECRETS: tuple[tuple[re.Pattern[str], str], ...] = (
     # user:password@ and user@ in URLs
     (re.compile(r"(?i)\b([a-z][a-z0-9+.-]{1,20}://)[^\s/@'\"]{1,200}@"), rf"\1{_MASK}@"),
@@ -70,6 +79,17 @@ def clean(text: str) -> str:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text if text.isascii() and text.isprintable() else _CONTROLS.sub("", text)
+
+
+def shorten_paths(text: str, root: PurePath) -> str:
+    """Takes the machine out of the paths in a text.
+
+    A path below the root becomes relative to it, one of an installed library begins at the library, and any other
+    absolute path to a file keeps its last two parts: the same failure reads the same on every machine.
+    """
+    text = text.replace(f"{root.as_posix()}/", "")
+    text = _LIBRARY_PATH.sub("", text)
+    return _FILE_PATH.sub(r"\1", text)
 
 
 def redact(text: str) -> str:

@@ -53,19 +53,19 @@ class Child:
 class Children:
     """What one test started, in order."""
 
-    on_first: Callable[[Child], None] | None = None
-    """Called before the first child starts."""
+    on_start: Callable[[Child], None] | None = None
+    """Called before each child starts."""
     children: list[Child] = field(default_factory=list)
     opened: list[Path] = field(default_factory=list)
     """Files that were opened for writing, by which a child's output may be kept."""
 
     def add(self, child: Child) -> None:
         """Notes a child."""
-        if not self.children and self.on_first is not None:
-            self.on_first(child)
         if len(self.children) >= _LIMIT:
             del self.children[1]
         self.children.append(child)
+        if self.on_start is not None:
+            self.on_start(child)
 
     def add_opened(self, path: Path) -> None:
         """Notes a file that was opened for writing."""

@@ -1,7 +1,8 @@
 r"""What a run knows before it is archived, on disk the moment it is known.
 
 `.agent/journal/{task_id}/` holds one file for each process that runs tests, a JSON object a line, each written by one
-append: `start`, `begin` (an item starts a child: where its output and its files go), `end`, `failure`. The process
+append: `start`, `begin` (an item starts a child: where its output and its files go), `end`, `failure`, and for tests
+that report from inside a simulator `takeoff` and `landing`. The process
 holds a lock on its file while it lives, so that the next run tells a killed one from one that is still running.
 """
 
@@ -19,6 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_dvwiki.capture.flight import Flight
 from pytest_dvwiki.model import Failure
 
 if TYPE_CHECKING:
@@ -62,6 +64,8 @@ class Orphan:
     """Time of the last write, seconds since the epoch."""
     failures: tuple[Failure, ...]
     running: tuple[Begin, ...]
+    in_flight: tuple[Flight, ...]
+    """Tests of cocotb's own plugin that had begun in a simulation of one of those."""
 
 
 class Journal:
@@ -103,6 +107,14 @@ class Journal:
     def failure(self, failure: Failure) -> None:
         """Notes a failure."""
         self._append(event="failure", failure=asdict(failure))
+
+    def takeoff(self, flight: Flight) -> None:
+        """Notes that a test began inside a simulator."""
+        self._append(event="takeoff", **asdict(flight))
+
+    def landing(self, nodeid: str) -> None:
+        """Notes that such a test ended."""
+        self._append(event="landing", nodeid=nodeid)
 
     def close(self) -> None:
         """Lets go of the file; it stays."""
@@ -212,6 +224,7 @@ def _read(folder: Path, files: Sequence[Path]) -> Orphan:
 
     failures: list[Failure] = []
     running: dict[str, Begin] = {}
+    in_flight: dict[str, Flight] = {}
     started = float("inf")
     for path in files:
         for event in _events(path):
@@ -224,6 +237,11 @@ def _read(folder: Path, files: Sequence[Path]) -> Orphan:
                         running[begin.nodeid] = begin
                     case "end":
                         running.pop(str(event["nodeid"]), None)
+                    case "takeoff":
+                        flight = msgspec.convert(event, Flight)
+                        in_flight[flight.nodeid] = flight
+                    case "landing":
+                        in_flight.pop(str(event["nodeid"]), None)
                     case "failure":
                         failures.append(msgspec.convert(event["failure"], Failure))
             except (KeyError, TypeError, ValueError):
@@ -236,4 +254,5 @@ def _read(folder: Path, files: Sequence[Path]) -> Orphan:
         ended=ended,
         failures=tuple(failures),
         running=tuple(running.values()),
+        in_flight=tuple(in_flight.values()),
     )

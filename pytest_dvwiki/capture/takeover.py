@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture import tools
+from pytest_dvwiki.capture.flight import cut_off
 from pytest_dvwiki.capture.logs import LogText
 from pytest_dvwiki.capture.simulation import Simulation, SimulationOutcome, collect
 from pytest_dvwiki.model import Excerpt, Failure, Result, Simulator
@@ -14,6 +15,7 @@ from pytest_dvwiki.model import Excerpt, Failure, Result, Simulator
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pytest_dvwiki.capture.flight import Flight
     from pytest_dvwiki.capture.journal import Begin, Orphan
     from pytest_dvwiki.model import Interest
 
@@ -41,7 +43,8 @@ def remains_of(orphan: Orphan, *, root: Path, interest: Interest) -> Remains:
     simulators: dict[Simulator, None] = {}
     for begin in orphan.running:
         outcome = _outcome(begin, root, interest)
-        for failure in outcome.failures or (_cut_short(begin),):
+        flight = next((flight for flight in orphan.in_flight if flight.runner == begin.nodeid), None)
+        for failure in _told_of(outcome.failures or (_cut_short(begin),), flight):
             failures.setdefault(failure.nodeid, failure)
             results.setdefault(failure.nodeid, Result(nodeid=failure.nodeid, outcome="failed", seed=failure.seed))
         for result in outcome.results:
@@ -65,6 +68,11 @@ def _outcome(begin: Begin, root: Path, interest: Interest) -> SimulationOutcome:
             interest=interest,
         )
     )
+
+
+def _told_of(failures: tuple[Failure, ...], flight: Flight | None) -> tuple[Failure, ...]:
+    """A runner of cocotb's own plugin stands for the test that was running in it; its other tests told themselves."""
+    return failures if flight is None else (cut_off(failures[-1], flight),)
 
 
 def _cut_short(begin: Begin) -> Failure:

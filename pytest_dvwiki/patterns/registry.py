@@ -26,8 +26,8 @@ from pytest_dvwiki.patterns.schema import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
 BUILTIN = (
     "dvwiki",

@@ -227,7 +227,8 @@ def _footer(session: Session, *, quiet: bool) -> Iterator[Line]:
         notes.append(f"the wiki was not written: {archived.problem}")
         if session.journal is not None:
             notes.append(f"the failures are kept in {session.journal}; the next run archives them")
-    if not quiet and (archived.causes or notes or archived.written):
+    said = archived.causes or (archived.record is not None and archived.record.passed_again)
+    if said and not quiet and (notes or archived.written):
         yield Line("")
     for note in notes:
         yield Line(f"dvwiki: {note}", {"yellow": True})

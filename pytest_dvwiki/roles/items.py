@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.capture import children
+from pytest_dvwiki.capture import children, tools
 from pytest_dvwiki.capture.journal import Begin, open_journal
 from pytest_dvwiki.capture.spool import Place, Spool, place_of
 from pytest_dvwiki.roles import reports
@@ -99,7 +99,7 @@ class ItemRole:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Listens to the children of each test."""
         running = _Running(nodeid=item.nodeid, started=time.time(), children=children.Children())
-        running.children.on_first = self._begin
+        running.children.on_start = self._begin
         running.spooled = self._settings.tee and _CAPTURING.isdisjoint(getattr(item, "fixturenames", ()))
         self._running = running
         children.listen(running.children)
@@ -147,9 +147,9 @@ class ItemRole:
                     self._spool.detach()
 
     def _begin(self, child: Child) -> None:
-        """Called before a test's first child starts."""
+        """Called before each child of a test starts; of the later ones the simulations tell something new."""
         running = self._running
-        if running is None:
+        if running is None or (running.began and not tools.is_simulation(child)):
             return
         self._lead_to_spool(running)
         running.began = True

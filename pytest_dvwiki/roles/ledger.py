@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.capture.flight import Flight, cut_off
 from pytest_dvwiki.model import Failure, Result, Simulator
 from pytest_dvwiki.roles import reports
 
@@ -38,8 +39,9 @@ class _Test:
     """cocotb tests that a runner's results file named."""
     runner: str | None = None
     """Node id of the runner of a test that cocotb's own plugin reported."""
-    first_line: int | None = None
-    in_flight: bool = False
+    simulator: Simulator | None = None
+    flight: Flight | None = None
+    """Set while a test of cocotb's own plugin has begun and not ended."""
 
     def worsen(self, outcome: Outcome) -> None:
         if self.outcome is None or _RANK[outcome] > _RANK[self.outcome]:
@@ -81,12 +83,27 @@ class Ledger:
         if runner is not None:
             test.runner = str(runner)
             test.seed = str(getattr(report, "random_seed", "")) or None
-            test.in_flight = report.when == "setup" and report.passed
+            test.flight = self._flight(report, evidence) if report.when == "setup" and report.passed else None
         if evidence is not None:
+            test.simulator = evidence.simulator or test.simulator
             test.inner = evidence.results or test.inner
             test.noise_errors += evidence.noise_errors if not test.inner else 0
-            test.first_line = evidence.first_line or test.first_line
         return self._outcome(report, test, evidence)
+
+    def _flight(self, report: pytest.TestReport, evidence: reports.Evidence | None) -> Flight:
+        runner, seed = str(report.runner_nodeid), getattr(report, "random_seed", None)
+        return Flight(
+            nodeid=report.nodeid,
+            runner=runner,
+            seed=None if seed is None else str(seed),
+            sim_time=reports.sim_time_of(report),
+            first_line=evidence.first_line if evidence is not None else None,
+            reproduce=reports.reproduce_command(report.nodeid, runner, seed, self._options),
+        )
+
+    def flight(self, nodeid: str) -> Flight | None:
+        """The test's flight, while it is inside a simulator."""
+        return self._tests[nodeid].flight
 
     def _outcome(
         self, report: pytest.TestReport, test: _Test, evidence: reports.Evidence | None
@@ -146,10 +163,20 @@ class Ledger:
             if nodeid in runners:
                 failures += self._runner_failures(test, runners[nodeid])
                 results += self._runner_results(nodeid, test, runners[nodeid])
-            elif not test.in_flight:
-                failures += test.failures
+            elif test.flight is None:
+                failures += self._with_simulator(test)
                 results += self._results(nodeid, test)
         return tuple(failures), tuple(results)
+
+    def _with_simulator(self, test: _Test) -> Iterator[Failure]:
+        """The failures of a test; one that reported from inside a simulator learns its name from its runner."""
+        runner = self._tests.get(test.runner) if test.runner is not None else None
+        simulator = runner.simulator if runner is not None else None
+        for failure in test.failures:
+            if simulator is not None and failure.simulator is None:
+                yield replace(failure, simulator=simulator.name, simulator_version=simulator.version)
+            else:
+                yield failure
 
     @staticmethod
     def _results(nodeid: str, test: _Test) -> Iterator[Result]:
@@ -174,8 +201,8 @@ class Ledger:
                 runners.setdefault(test.runner, []).append(nodeid)
         return runners
 
-    def _in_flight(self, tests: list[str]) -> str | None:
-        return next((nodeid for nodeid in tests if self._tests[nodeid].in_flight), None)
+    def _in_flight(self, tests: list[str]) -> Flight | None:
+        return next((flight for nodeid in tests if (flight := self._tests[nodeid].flight) is not None), None)
 
     def _runner_failures(self, runner: _Test, tests: list[str]) -> Iterator[Failure]:
         """A runner fails with its tests; it has something of its own to say only where one of them never ended."""
@@ -183,44 +210,13 @@ class Ledger:
             return
         running = self._in_flight(tests)
         if running is not None:
-            yield self._cut_off(runner.failures[0], running)
+            yield cut_off(runner.failures[0], running)
         elif not any(self._tests[test].failures for test in tests):
             yield from runner.failures
 
     def _runner_results(self, nodeid: str, runner: _Test, tests: list[str]) -> Iterator[Result]:
         running = self._in_flight(tests)
         if running is not None and runner.failures:
-            yield Result(nodeid=running, outcome="failed", seed=self._tests[running].seed)
+            yield Result(nodeid=running.nodeid, outcome="failed", seed=running.seed)
         elif runner.failures and not any(self._tests[test].failures for test in tests):
             yield from self._results(nodeid, runner)
-
-    def _cut_off(self, failure: Failure, running: str) -> Failure:
-        """The failure of a test whose simulator ended under it: what the runner saw, from that test's start on."""
-        test = self._tests[running]
-        name = running.rpartition("::")[2]
-        excerpts = []
-        for excerpt in failure.excerpts:
-            lines = excerpt.lines
-            if excerpt.source == "run":
-                lines = tuple((number, _with_test(line, name)) for number, line in lines)
-            elif test.first_line is not None and excerpt.source in {"log", "stdout"}:
-                lines = tuple((number, line) for number, line in lines if number >= test.first_line)
-            if lines:
-                excerpts.append(replace(excerpt, lines=reports.without_progress(lines)))
-        return replace(
-            failure,
-            nodeid=running,
-            excerpts=tuple(excerpts),
-            in_simulator=True,
-            seed=test.seed or failure.seed,
-            started=True,
-            reproduce=reports.reproduce_command(running, test.runner, test.seed, self._options),
-        )
-
-
-def _with_test(sentence: str, name: str) -> str:
-    """Names the test in a sentence about a simulator's end that does not know it yet."""
-    if " while running " in sentence:
-        return sentence
-    head, at, moment = sentence.partition(" at ")
-    return f"{head} while running {name}{at}{moment}"

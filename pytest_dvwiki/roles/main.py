@@ -71,6 +71,8 @@ class MainRole:
             failures = self._ledger.add(report)
             if failures and not self._is_journaled_elsewhere(report):
                 self._to_journal(failures)
+            if hasattr(report, "runner_nodeid"):
+                self._to_journal_in_flight(report)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Takes a module that could not be collected."""
@@ -87,6 +89,15 @@ class MainRole:
         for failure in failures:
             with suppress(OSError):
                 self._items.journal.failure(failure)
+
+    def _to_journal_in_flight(self, report: pytest.TestReport) -> None:
+        """Notes which test is inside a simulator: should this process be killed, nothing else will know."""
+        flight = self._ledger.flight(report.nodeid)
+        with suppress(OSError):
+            if flight is not None:
+                self._items.journal.takeoff(flight)
+            elif report.when == "call":
+                self._items.journal.landing(report.nodeid)
 
     # xdist
 

@@ -6,7 +6,6 @@ xdist worker, and cocotb's from a simulator. Never as a user property, which eve
 
 from __future__ import annotations
 
-import re
 import shlex
 from dataclasses import asdict, dataclass, replace
 from pathlib import PurePath
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
 _ATTRIBUTE = "dvwiki"
 _LINE_LIMIT = 4096
 _LINES_LIMIT = 400
-_PROGRESS = re.compile(
-    r"^[.FEsxXRu]{1,9}(?=(?:ERROR|FATAL|WARNING|INFO): |%(?:Error|Warning)| +-?[\d.-]+[munpf]?s |UVM_)"
-)
 _LIBRARIES = ("site-packages", "dist-packages", "/_pytest/", "/pluggy/", "<")
 
 
@@ -60,11 +56,6 @@ def attached(report: pytest.TestReport | pytest.CollectReport) -> Evidence | Non
     import msgspec  # noqa: PLC0415  # 48 ms that only a run with evidence pays
 
     return msgspec.convert(plain, Evidence)
-
-
-def without_progress(lines: Sequence[tuple[int, str]]) -> tuple[tuple[int, str], ...]:
-    """Lines of a simulator's output without the characters that the pytest inside it glued to their front."""
-    return tuple((number, _PROGRESS.sub("", line)) for number, line in lines)
 
 
 def with_excerpts(evidence: Evidence, excerpts: Sequence[Excerpt]) -> Evidence:
@@ -120,7 +111,7 @@ def failure_of(
         ),
         in_simulator=in_simulator,
         seed=None if seed is None else str(seed),
-        sim_time=_sim_time(report),
+        sim_time=sim_time_of(report),
         duration_s=round(float(getattr(report, "duration", 0.0)), 3),
         reproduce=reproduce_command(report.nodeid, getattr(report, "runner_nodeid", None), seed, options),
     )
@@ -190,9 +181,10 @@ def _kept(source: Source, text: str, interest: Interest | None) -> tuple[Excerpt
     return (kept,) if kept.lines else ()
 
 
-def _sim_time(report: object) -> str | None:
-    stop = getattr(report, "sim_time_stop", None)
-    return None if stop is None else f"{stop:g} {getattr(report, 'sim_time_unit', 'step')}"
+def sim_time_of(report: pytest.TestReport | pytest.CollectReport) -> str | None:
+    """Simulation time at which a phase inside a simulator ended."""
+    stop: float | None = getattr(report, "sim_time_stop", None)
+    return None if stop is None else f"{stop:.15g} {getattr(report, 'sim_time_unit', 'step')}"
 
 
 def reproduce_command(nodeid: str, runner: str | None, seed: object, options: Sequence[str]) -> str:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_dvwiki.capture.flight import without_progress
 from pytest_dvwiki.roles import reports
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class SimulatorRole:
                 from pytest_dvwiki.capture.logs import LogStream  # noqa: PLC0415
 
                 kept = excerpt(LogStream(text), self._interest())
-                kept = replace(kept, lines=reports.without_progress(kept.lines))
+                kept = replace(kept, lines=without_progress(kept.lines))
                 reports.attach(report, reports.Evidence(excerpts=(kept,)))
         elif report.passed and report.when == "call" and (errors := self._output.count_errors()):
             reports.attach(report, reports.Evidence(noise_errors=errors))

@@ -26,12 +26,16 @@ _SHAPES: tuple[re.Pattern[str], ...] = tuple(
     re.compile(shape, re.ASCII)
     for shape in (
         # UVM: severity file(line) @ time: path [id] text
-        (r"\b(?P<class>UVM_(?:FATAL|ERROR|WARNING))\b[ :]*(?:(?P<file>[^\s()]{1,300})\(\d+\))?[ ]*@[ ]*[^:]{1,40}:"
-        r"[ ]*(?:[^\s\[]{1,300}[ ]*)?\[(?P<id>[^\]]{1,100})\][ ]?(?P<text>.*)"),
+        (
+            r"\b(?P<class>UVM_(?:FATAL|ERROR|WARNING))\b[ :]*(?:(?P<file>[^\s()]{1,300})\(\d+\))?[ ]*@[ ]*[^:]{1,40}:"
+            r"[ ]*(?:[^\s\[]{1,300}[ ]*)?\[(?P<id>[^\]]{1,100})\][ ]?(?P<text>.*)"
+        ),
         r"\b(?P<class>UVM_(?:FATAL|ERROR|WARNING))\b[ :]*(?:(?P<file>[^\s()]{1,300})\(\d+\))?(?P<text>.*)",
         # pyuvm: time severity file(line) [path]: [id] text
-        (r"(?:^|\s)(?P<class>ERROR|CRITICAL|WARNING)[ ]+(?P<file>[^\s()]{1,300})\((?:\d+|\.\.\.)\)[ ]*"
-        r"\[[^\]]{0,300}\]:[ ]*(?:\[(?P<id>[^\]]{1,100})\][ ])?(?P<text>.*)"),
+        (
+            r"(?:^|\s)(?P<class>ERROR|CRITICAL|WARNING)[ ]+(?P<file>[^\s()]{1,300})\((?:\d+|\.\.\.)\)[ ]*"
+            r"\[[^\]]{0,300}\]:[ ]*(?:\[(?P<id>[^\]]{1,100})\][ ])?(?P<text>.*)"
+        ),
         # Verilator: [time] %Severity-CODE: file:line:column: text
         rf"%(?P<class>Error|Warning|Fatal)(?:-(?P<id>\w+))?:[ ](?:{_SOURCE}:\d+(?::\d+)?:[ ]?)?(?P<text>.*)",
         # Xcelium: tool: *S,CODE (file,line|column): text
@@ -39,11 +43,15 @@ _SHAPES: tuple[re.Pattern[str], ...] = tuple(
         # VCS: Severity-[CODE] title file, line text
         rf"\b(?P<class>Error|Fatal|Warning)-\[(?P<id>[\w-]+)\][ ](?P<text>.*?{_SOURCE}.*|.*)",
         # Questa, Riviera: ** Severity: (code) file(line): text
-        (r"\*\*[ ](?P<class>Error|Fatal|Failure)(?:[ ]\(suppressible\))?:[ ](?:\((?P<id>[a-z]+-\d+)\)[ ])?"
-        r"(?:(?P<file>[^\s()]{1,300})\(\d+(?:\.\d+)?\):[ ])?(?P<text>.*)"),
+        (
+            r"\*\*[ ](?P<class>Error|Fatal|Failure)(?:[ ]\(suppressible\))?:[ ](?:\((?P<id>[a-z]+-\d+)\)[ ])?"
+            r"(?:(?P<file>[^\s()]{1,300})\(\d+(?:\.\d+)?\):[ ])?(?P<text>.*)"
+        ),
         # Vivado: SEVERITY: [CODE] text [file:line]
-        (r"\b(?P<class>ERROR|FATAL_ERROR|CRITICAL WARNING):[ ]\[(?P<id>[A-Za-z_]+[ ][\d-]+)\][ ](?P<text>.*?)"
-        r"(?:[ ]\[(?P<file>[^\]:]{1,300}(?::[^\]:]{1,300})?):\d+\])?$"),
+        (
+            r"\b(?P<class>ERROR|FATAL_ERROR|CRITICAL WARNING):[ ]\[(?P<id>[A-Za-z_]+[ ][\d-]+)\][ ](?P<text>.*?)"
+            r"(?:[ ]\[(?P<file>[^\]:]{1,300}(?::[^\]:]{1,300})?):\d+\])?$"
+        ),
         # Icarus at run time: SEVERITY: file:line: text Time: … Scope: …
         rf"\b(?P<class>FATAL|ERROR):[ ]{_SOURCE}:\d+:[ ]?(?P<text>.*?)(?:[ ]Time:[ ].*)?$",
         # GHDL at run time: file:line:column:@time:(severity): text

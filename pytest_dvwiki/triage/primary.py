@@ -87,9 +87,8 @@ def choose_in_text(lines: Sequence[tuple[int, str]], matcher: Matcher) -> Choice
     candidates: list[Candidate] = []
     for first, run in _runs(lines):
         marks = sections(run, first_line=first)
-        for candidate in _in_text(first, run, "log", matcher, cocotb=marks.cocotb):
-            if not (marks.in_passed(candidate.line) and (candidate.noise or candidate.exception)):
-                candidates.append(candidate)
+        found = _in_text(first, run, "log", matcher, cocotb=marks.cocotb)
+        candidates += [c for c in found if not (marks.in_passed(c.line) and (c.noise or c.exception))]
     return _decide(sorted(candidates, key=lambda c: (_tier(c), c.line)), function=None)
 
 

@@ -23,7 +23,8 @@ _PYTEST_PLACE = re.compile(
 )
 _PYTEST_DEF = re.compile(r"\s*(?:async )?def (?P<function>\w+)\(")
 _LIBRARY = re.compile(
-    r"[\\/](?:site-packages|dist-packages)[\\/]|[\\/]lib(?:64)?[\\/]python3[^\\/]*[\\/]|[\\/]Lib[\\/](?!site)|^<|<frozen "
+    r"[\\/](?:site-packages|dist-packages)[\\/]|[\\/]lib(?:64)?[\\/]python3[^\\/]*[\\/]"
+    r"|[\\/]Lib[\\/](?!site)|^<|<frozen "
     r"|[\\/](?:cocotb|cocotb_tools|pygpi|pyuvm|_pytest|pluggy)[\\/][\w\\/]+\.py$"
 )
 

@@ -45,11 +45,14 @@ class Call:
 
     @property
     def tally(self) -> str:
-        """pytest's own last line, such as `2 failed, 1 passed`; empty where it never came to that."""
+        """pytest's own last line, such as `2 failed, 1 passed`; empty where it never came to that.
+
+        xdist does not count what was deselected.
+        """
         for line in reversed(self.output.splitlines()):
             found = _TALLY.match(line)
             if found:
-                return found["tally"]
+                return re.sub(r", \d+ deselected", "", found["tally"])
         return ""
 
     def save(self, path: Path) -> None:

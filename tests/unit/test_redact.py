@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
+
 import pytest
 
-from pytest_dvwiki.redact import clean, redact
+from pytest_dvwiki.redact import clean, redact, shorten_paths
 
 
 @pytest.mark.parametrize(
@@ -57,3 +59,19 @@ def test_escape_codes_and_control_characters_are_taken_out() -> None:
 
 def test_bidirectional_controls_cannot_turn_a_line_round() -> None:
     assert clean("a\u202eb\u2066c\u2028d\ufeff") == "abcd"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("/work/p/tb/x.py:5: AssertionError", "tb/x.py:5: AssertionError"),
+        ('File "/opt/v/lib/python3.11/site-packages/cocotb/handle.py", line 4', 'File "cocotb/handle.py", line 4'),
+        ('File "/usr/lib/python3.12/importlib/__init__.py", line 1', 'File "importlib/__init__.py", line 1'),
+        ("/home/alice/proj/rtl/fifo.v:12: error", "rtl/fifo.v:12: error"),
+        ("http://host.example/a/b/c.html", "http://host.example/a/b/c.html"),
+        ("/tb/dut/u_fifo/sig is X", "/tb/dut/u_fifo/sig is X"),
+        ("../rtl/a/b.v", "../rtl/a/b.v"),
+    ],
+)
+def test_paths_say_the_same_on_every_machine(text: str, shown: str) -> None:
+    assert shorten_paths(text, PurePosixPath("/work/p")) == shown

@@ -58,13 +58,13 @@ def test_the_log_opened_for_a_child_is_noticed_and_its_sources_are_not(children:
     assert children.opened == [tmp_path / "sim.log"]
 
 
-def test_the_first_child_is_told_before_it_starts(children: Children, tmp_path: Path) -> None:
+def test_each_child_is_told_before_it_starts(children: Children, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     seen: list[bool] = []
-    children.on_first = lambda child: seen.append(mark.exists())
+    children.on_start = lambda child: seen.append(mark.exists())
     subprocess.run(["touch", str(mark)], check=True)
     subprocess.run(["true"], check=True)
-    assert seen == [False]
+    assert seen == [False, True]
     assert mark.exists()
 
 
@@ -72,7 +72,7 @@ def test_an_error_in_the_listener_never_keeps_a_child_from_starting(children: Ch
     def fail(child: object) -> None:
         raise RuntimeError
 
-    children.on_first = fail
+    children.on_start = fail
     assert subprocess.run(["true"], check=True).returncode == 0
 
 

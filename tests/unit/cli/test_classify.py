@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import json
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_dvwiki.cli import main
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path

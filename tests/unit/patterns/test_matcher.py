@@ -11,6 +11,7 @@ from pytest_dvwiki.patterns.registry import load_registry
 
 MATCHER = Matcher(load_registry())
 SYNTAX = "dut.sv:16: syntax error"
+DEEP = " " * 56
 
 
 def ids(text: str) -> list[str]:
@@ -19,8 +20,21 @@ def ids(text: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "prefix",
-    ["", "# ", "> ", ">> ", "2026-11-21T20:27:30.123Z ", "[2026-11-21T20:27:30Z] ", "12:01:02 ", "\x1b[31m", "#12 3.456 ", "ERROR    cocotb:simulator.py:270 ", "[gw1] ", "2026-11-21T20:27:30Z > # "],
-)  # fmt: skip
+    [
+        "",
+        "# ",
+        "> ",
+        ">> ",
+        "2026-11-21T20:27:30.123Z ",
+        "[2026-11-21T20:27:30Z] ",
+        "12:01:02 ",
+        "\x1b[31m",
+        "#12 3.456 ",
+        "ERROR    cocotb:simulator.py:270 ",
+        "[gw1] ",
+        "2026-11-21T20:27:30Z > # ",
+    ],
+)
 def test_what_a_transport_puts_in_front_is_taken_off(prefix: str) -> None:
     (hit,) = MATCHER.hits(f"{prefix}{SYNTAX}\r\n")
     assert hit.text == SYNTAX
@@ -29,20 +43,35 @@ def test_what_a_transport_puts_in_front_is_taken_off(prefix: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("FATAL: dut.sv:20: overflow\n       Time: 55000 Scope: dut\n", "FATAL: dut.sv:20: overflow Time: 55000 Scope: dut"),
+        (
+            "FATAL: dut.sv:20: overflow\n       Time: 55000 Scope: dut\n",
+            "FATAL: dut.sv:20: overflow Time: 55000 Scope: dut",
+        ),
         (
             "Error-[IND] Identifier not declared\ndut.sv, 9\n  Identifier 'q' has not been declared yet.\n\n",
             "Error-[IND] Identifier not declared dut.sv, 9 Identifier 'q' has not been declared yet.",
         ),
-        ("# ** Error: Assertion error.\n#    Time: 5 ns Started: 5 ns  Scope: tb.a\n", "** Error: Assertion error. Time: 5 ns Started: 5 ns Scope: tb.a"),
-        ("UVM_ERROR sb.sv(2) @ 5: top.sb [SB] mismatch\n  expected 3\n  got 4\nnext\n", "UVM_ERROR sb.sv(2) @ 5: top.sb [SB] mismatch expected 3 got 4"),
-        ("E       AssertionError: wrong\nE       assert 3 == 4\nE        +  where 3 = f()\n", "AssertionError: wrong assert 3 == 4"),
         (
-            "   1.00ns WARNING  cocotb.regression                  m.t failed\n" + " " * 56 + "AssertionError: mismatch\n" + " " * 56 + "  expected 3\n",
+            "# ** Error: Assertion error.\n#    Time: 5 ns Started: 5 ns  Scope: tb.a\n",
+            "** Error: Assertion error. Time: 5 ns Started: 5 ns Scope: tb.a",
+        ),
+        (
+            "UVM_ERROR sb.sv(2) @ 5: top.sb [SB] mismatch\n  expected 3\n  got 4\nnext\n",
+            "UVM_ERROR sb.sv(2) @ 5: top.sb [SB] mismatch expected 3 got 4",
+        ),
+        (
+            "E       AssertionError: wrong\nE       assert 3 == 4\nE        +  where 3 = f()\n",
+            "AssertionError: wrong assert 3 == 4",
+        ),
+        (
+            (
+                "   1.00ns WARNING  cocotb.regression                  m.t failed\n"
+                f"{DEEP}AssertionError: mismatch\n{DEEP}  expected 3\n"
+            ),
             "AssertionError: mismatch expected 3",
         ),
     ],
-)  # fmt: skip
+)
 def test_a_message_over_several_lines_is_one(text: str, message: str) -> None:
     assert message in [hit.text for hit in MATCHER.hits(text)]
 
@@ -52,7 +81,7 @@ def test_a_traceback_under_a_line_that_passed_is_no_failure() -> None:
         " " * 56 + line
         for line in ["Traceback (most recent call last):", *["  frame"] * 50, "AssertionError: expected 1 got 2"]
     )
-    head = "  90.00ns INFO     cocotb.regression                  m.t passed: failed as expected (result was AssertionError)"
+    head = "  90.00ns INFO     cocotb.regression         m.t passed: failed as expected (result was AssertionError)"
     assert ids(f"{head}\n{block}\n") == []
     assert "python.assert_compared" in ids(f"{head.replace('passed: failed as expected', 'failed')}\n{block}\n")
 

@@ -13,6 +13,14 @@ from pytest_dvwiki.triage.classify import Classifier, settle
 INDENT = " " * 56
 
 
+def logged(level: str, logger: str, text: str) -> str:
+    """A line of cocotb's log."""
+    return f"   10.00ns {level:8} {logger:35}{text}"
+
+
+SCOREBOARD = ("tb/sb.py(48)", "[uvm_test_top.env.scoreboard]: ")
+
+
 @pytest.fixture(scope="module")
 def classifier() -> Classifier:
     return Classifier(load_registry())
@@ -43,7 +51,13 @@ def label(verdict: Verdict | None) -> str:
 def traceback(
     exception: str, *, file: str = "/w/tests/test_dut.py", function: str = "test_add", source: str = "check()"
 ) -> str:
-    return f'{exception}\nTraceback (most recent call last):\n  File "{file}", line 9, in {function}\n    {source}\n{exception}'
+    return (
+        f"{exception}\n"
+        "Traceback (most recent call last):\n"
+        f'  File "{file}", line 9, in {function}\n'
+        f"    {source}\n"
+        f"{exception}"
+    )
 
 
 RESULTS = {
@@ -88,7 +102,11 @@ def test_a_plain_assert_that_names_a_model_in_its_source_is_a_scoreboard_fail(cl
 
 
 def test_an_hdl_fatal_goes_before_the_results_entry(classifier: Classifier) -> None:
-    log = "FATAL: dut.sv:20: overflow\n       Time: 55000 Scope: dut\n  55.00ns WARNING  cocotb.regression                  t failed"
+    log = (
+        "FATAL: dut.sv:20: overflow\n"
+        "       Time: 55000 Scope: dut\n"
+        "  55.00ns WARNING  cocotb.regression                  t failed"
+    )
     for results in ("SimFailure: Failing test at simulator request", traceback("AssertionError: assert 1 == 2")):
         verdict = classifier.classify(failure(results=results, log=log))
         assert label(verdict) == "sim_error/assertion_fail"
@@ -97,7 +115,11 @@ def test_an_hdl_fatal_goes_before_the_results_entry(classifier: Classifier) -> N
 
 
 def test_a_logged_error_does_not_beat_the_exception_of_the_test(classifier: Classifier) -> None:
-    log = "   10.00ns ERROR    cocotb.tb                          link went down\nERROR: dut.sv:29: q reached 3\n       Time: 30 Scope: dut"
+    log = (
+        "   10.00ns ERROR    cocotb.tb                          link went down\n"
+        "ERROR: dut.sv:29: q reached 3\n"
+        "       Time: 30 Scope: dut"
+    )
     verdict = classifier.classify(failure(results="SimTimeoutError", log=log))
     assert label(verdict) == "sim_error/timeout"
     assert verdict.source == "results"
@@ -112,10 +134,11 @@ def test_a_logged_comparison_beats_the_plain_assert_that_raised_it(classifier: C
 
 def test_the_first_scoreboard_report_goes_before_the_assert_in_check_phase(classifier: Classifier) -> None:
     log = (
-        "   10.00ns ERROR    tb/sb.py(48)                       [uvm_test_top.env.scoreboard]: FAILED: 0x0f ADD 0xf0 = 0x0000\n"
-        "   20.00ns ERROR    tb/sb.py(48)                       [uvm_test_top.env.scoreboard]: FAILED: 0x01 ADD 0x01 = 0x0000"
+        logged("ERROR", SCOREBOARD[0], SCOREBOARD[1] + "FAILED: 0x0f ADD 0xf0 = 0x0000")
+        + "\n"
+        + logged("ERROR", SCOREBOARD[0], SCOREBOARD[1] + "FAILED: 0x01 ADD 0x01 = 0x0000")
     )
-    for results in ("AssertionError: assert False", "AssertionError: 2 of 9 results were wrong"):
+    for results in ("AssertionError: assert False", "AssertionError: 2 mismatches were reported"):
         frame = Frame(file="tb/sb.py", line=60, function="check_phase", source="assert passed")
         verdict = classifier.classify(failure(results=results, log=log, frame=frame))
         assert label(verdict) == "uvm_error/scoreboard_fail"
@@ -124,8 +147,9 @@ def test_the_first_scoreboard_report_goes_before_the_assert_in_check_phase(class
 
 def test_a_quit_count_is_a_roll_up_of_the_first_error(classifier: Classifier) -> None:
     log = (
-        "   10.00ns ERROR    tb/sb.py(48)                       [uvm_test_top.env.scoreboard]: [scoreboard] FAILED: a\n"
-        "   10.00ns WARNING  tb/sb.py(48)                       [uvm_test_top.env.scoreboard]: [MAXQUIT] Quit count reached: 1 of 1 (UVM_ERROR)"
+        logged("ERROR", SCOREBOARD[0], SCOREBOARD[1] + "[scoreboard] FAILED: a")
+        + "\n"
+        + logged("WARNING", SCOREBOARD[0], SCOREBOARD[1] + "[MAXQUIT] Quit count reached: 1 of 1 (UVM_ERROR)")
     )
     verdict = classifier.classify(
         failure(results="AssertionError: FAILED. Quit count reached: 1 of 1 (UVM_ERROR)", log=log)
@@ -135,7 +159,7 @@ def test_a_quit_count_is_a_roll_up_of_the_first_error(classifier: Classifier) ->
 
 
 def test_a_pyuvm_fatal_report_is_uvm_fatal(classifier: Classifier) -> None:
-    log = "   10.00ns CRITICAL tb/env.py(48)                      [uvm_test_top.env.scoreboard]: [scoreboard] FAILED: a"
+    log = logged("CRITICAL", SCOREBOARD[0], SCOREBOARD[1] + "[scoreboard] FAILED: a")
     verdict = classifier.classify(failure(results="RuntimeError: UVM_FATAL: FAILED: a", log=log))
     assert label(verdict) == "uvm_fatal/scoreboard_fail"
 
@@ -160,7 +184,12 @@ def test_what_the_capture_saw_of_the_processes_is_a_cause(classifier: Classifier
 
 def test_the_log_explains_a_simulator_that_ended_with_a_status(classifier: Classifier) -> None:
     run = "no results: simulator vvp ended with status 1 while running t"
-    log = "Traceback (most recent call last):\n  File \"/w/t.py\", line 1, in <module>\n    import nope\nModuleNotFoundError: No module named 'nope'"
+    log = (
+        "Traceback (most recent call last):\n"
+        '  File "/w/t.py", line 1, in <module>\n'
+        "    import nope\n"
+        "ModuleNotFoundError: No module named 'nope'"
+    )
     assert label(classifier.classify(failure(run=run, log=log))) == "python_error/import_error"
 
 
@@ -198,7 +227,14 @@ def test_a_build_failure_is_named_by_the_compilers_first_message(classifier: Cla
 
 
 def test_a_plain_test_is_named_by_pytests_report(classifier: Classifier) -> None:
-    report = "    def test_a():\n>       assert f(2) == 5\nE       assert 4 == 5\nE        +  where 4 = f(2)\n\ntests/test_a.py:3: AssertionError"
+    report = (
+        "    def test_a():\n"
+        ">       assert f(2) == 5\n"
+        "E       assert 4 == 5\n"
+        "E        +  where 4 = f(2)\n"
+        "\n"
+        "tests/test_a.py:3: AssertionError"
+    )
     verdict = classifier.classify(failure(simulator=False, report=report, stdout="ERROR: printed on purpose"))
     assert label(verdict) == "python_error/assertion_error"
     assert verdict.primary == "AssertionError: assert 4 == 5"
@@ -250,7 +286,11 @@ def test_a_hook_is_asked_first_and_named(classifier: Classifier) -> None:
 def test_the_fingerprint_is_the_same_with_and_without_the_log(classifier: Classifier) -> None:
     """`-s` loses the log; the results file stays."""
     results = traceback("AssertionError: assert 0 == 99", source="assert dut.q.value == 99")
-    log = f"  10.00ns WARNING  cocotb.regression                  m.t failed\n{INDENT}Traceback (most recent call last):\n{INDENT}AssertionError: assert 0 == 99"
+    log = (
+        "  10.00ns WARNING  cocotb.regression                  m.t failed\n"
+        f"{INDENT}Traceback (most recent call last):\n"
+        f"{INDENT}AssertionError: assert 0 == 99"
+    )
     assert (
         classifier.classify(failure(results=results)).fingerprint
         == classifier.classify(failure(results=results, log=log, report="E   SystemExit: 1")).fingerprint

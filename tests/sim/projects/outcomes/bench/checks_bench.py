@@ -41,6 +41,15 @@ async def mismatch_in_assert(dut):
 
 
 @cocotb.test()
+async def mismatch_in_hex(dut):
+    """The x of a hexadecimal number is no unknown value."""
+    await settle(dut)
+    await FallingEdge(dut.clk)
+    got = int(dut.q.value)
+    assert got == 0x00, f"expected 0x00 got {got:#04x}"
+
+
+@cocotb.test()
 async def mismatch_in_log(dut):
     await settle(dut)
     errors = 0

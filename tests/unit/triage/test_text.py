@@ -1,0 +1,147 @@
+"""Bare texts of many tools, as people paste them: what they are called, and what is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_dvwiki.patterns.registry import load_registry
+from pytest_dvwiki.triage.classify import Classifier
+
+DEEP = " " * 56
+
+FAILURES = {
+    "xcelium with the source above": (
+        (
+            "  fifo #(32) u0 (.*);\n              |\n"
+            "xmelab: *E,CUVMUR (./tb.sv,15|14): instance 'tb.u0' of design unit 'fifo' is unresolved in 'w.tb:sv'.\n"
+            "xrun: *E,ELBERR: Error during elaboration (status 1), exiting."
+        ),
+        "compile_error/missing_module",
+    ),
+    "xcelium fault after its roll-up": (
+        (
+            "xrun: *E,VLGERR: An error occurred during parsing.\n"
+            "xmvlog: *E,UNDIDN (a.sv,9|12): 'q': undeclared identifier."
+        ),
+        "compile_error/undeclared_identifier",
+    ),
+    "vcs in a quote": (
+        "> Error-[MPD] Module previously declared\n>   Previously declared at: a.v, 1",
+        "compile_error/duplicate_declaration",
+    ),
+    "vcs over lines": (
+        "Error-[SE] Syntax error\n  Following verilog source has syntax error :\n  tb.sv, 12: token is 'endmodule'\n",
+        "compile_error/syntax_error",
+    ),
+    "questa with prefix and detail": (
+        "# ** Error: (vsim-10142) tb.a_ack:\n#    Time: 30 ns  Scope: tb File: tb.sv Line: 42",
+        "sim_error/assertion_fail",
+    ),
+    "questa by words alone": (
+        "# ** Error: tb.sv(26): 'pkt' is an unknown type.\n# Errors: 1, Warnings: 0",
+        "compile_error/undeclared_identifier",
+    ),
+    "riviera's prefix": (
+        "# KERNEL: UVM_FATAL /x/base.sv(12) @ 0: uvm_test_top [NO_CFG] cfg missing",
+        "uvm_fatal/config_db_missing",
+    ),
+    "first of many": (
+        (
+            "UVM_ERROR sb.sv(2) @ 5: top.sb [SB] expected 3 got 4\n"
+            "UVM_FATAL t.sv(9) @ 9: top [PH_TIMEOUT] Default timeout of 9 hit\nUVM_ERROR :    1\nUVM_FATAL :    1"
+        ),
+        "uvm_error/scoreboard_fail",
+    ),
+    "only a summary": ("** Report counts\nUVM_ERROR :    8\nUVM_FATAL :    0", "uvm_error/unclassified_message"),
+    "cocotb 1.x": (
+        (
+            "   110.00ns INFO     cocotb.regression                  test_a failed\n"
+            f"{DEEP}Traceback (most recent call last):\n"
+            f'{DEEP}  File "/x/test.py", line 22, in test_a\n'
+            f"{DEEP}    assert dut.q.value == model(dut.a.value)\n"
+            f"{DEEP}AssertionError: assert 3 == 4"
+        ),
+        "sim_error/scoreboard_fail",
+    ),
+    "raised from": (
+        (
+            "0.00ns ERROR    Test Failed: t (result was RuntimeError)\nTraceback (most recent call last):\n"
+            '  File "t.py", line 1, in f\n    int(dut.q.value)\n'
+            "ValueError: Unresolvable bit in binary string: 'x'\n\n"
+            "The above exception was the direct cause of the following exception:\n\n"
+            "Traceback (most recent call last):\n"
+            '  File "t.py", line 3, in f\n    raise RuntimeError("read failed") from e\nRuntimeError: read failed'
+        ),
+        "sim_error/x_propagation",
+    ),
+    "translated": (
+        (
+            "Traceback (most recent call last):\n"
+            "  File \"t.py\", line 1, in f\n    d[k]\nKeyError: 'SEQR'\n\n"
+            "During handling of the above exception, another exception occurred:\n\n"
+            "Traceback (most recent call last):\n"
+            '  File "t.py", line 3, in f\n    get()\nUVMConfigItemNotFound: "Component x has no key: SEQR"'
+        ),
+        "uvm_error/config_db_missing",
+    ),
+    "raised warning": (
+        "%Warning-WIDTHTRUNC: dut.sv:15:12: Operator ASSIGN expects 4 bits\n%Error: Exiting due to 1 warning(s)",
+        "compile_error/width_mismatch",
+    ),
+    "cut off": ("xmvlog: *E,EXPSMC (dut.sv,16|8): expecting a semicol", "compile_error/syntax_error"),
+    "job": (
+        "slurmstepd: error: *** JOB 4411 ON n7 CANCELLED AT 2026-03-01T10:00:00 DUE TO TIME LIMIT ***",
+        "tool_error/cut_short",
+    ),
+}
+
+PASSING = {
+    "counts of zero": "UVM_ERROR : 0\nUVM_FATAL : 0\nTEST PASSED",
+    "words of a limit": "Test timeout set to 100us\nError count: 0",
+    "names": "Running error_injection_test\nerror_injection_test PASSED\nmodule worklib.error_ctrl:sv",
+    "equal values": "Expected 3, received 3\nREAD addr=0x10 exp=0x5 act=0x5",
+    "warnings": "# ** Warning: (vsim-3015) port size error-prone\nxmvlog: *W,FAILX (a.sv,1|1): assertion may fail",
+    "noise of a passing cocotb test": (
+        "     0.00ns INFO     cocotb.regression                  running m.t (1/1)\n"
+        "ERROR: dut.sv:29: q reached 3\n       Time: 30 Scope: dut\n"
+        "    20.00ns ERROR    cocotb.tb                          mismatch: expected 3 got 4\n"
+        "    60.00ns INFO     cocotb.regression                  m.t passed"
+    ),
+    "expected failure": (
+        "    90.00ns INFO     cocotb.regression                  m.t passed: failed as expected (result was KeyError)\n"
+        f"{DEEP}Traceback (most recent call last):\n{DEEP}KeyError: 'a'"
+    ),
+    "empty": "",
+}
+
+
+@pytest.fixture(scope="module")
+def classifier() -> Classifier:
+    return Classifier(load_registry())
+
+
+@pytest.mark.parametrize("given", FAILURES.values(), ids=FAILURES)
+def test_a_failure_is_named(classifier: Classifier, given: tuple[str, str]) -> None:
+    text, wanted = given
+    verdict = classifier.classify_text(text)
+    assert verdict is not None
+    assert f"{verdict.error_class}/{verdict.failure_subtype}" == wanted
+    assert verdict.line is not None
+    assert " ".join(text.split("\n")[verdict.line - 1].strip(" >#").split())[:15] in verdict.primary
+
+
+@pytest.mark.parametrize("text", PASSING.values(), ids=PASSING)
+def test_a_passing_text_is_no_failure(classifier: Classifier, text: str) -> None:
+    assert classifier.classify_text(text) is None
+
+
+def test_noise_of_a_passing_test_does_not_name_the_failing_one(classifier: Classifier) -> None:
+    failing = (
+        "    60.00ns INFO     cocotb.regression                  running m.u (2/2)\n"
+        "    70.00ns WARNING  cocotb.regression                  m.u failed\n"
+        f"{DEEP}Traceback (most recent call last):\n{DEEP}AssertionError: assert 1 == 2"
+    )
+    noise = PASSING["noise of a passing cocotb test"]
+    verdict = classifier.classify_text(f"{noise}\n{failing}")
+    assert verdict is not None
+    assert verdict.primary == "AssertionError: assert 1 == 2"

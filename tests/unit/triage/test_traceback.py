@@ -1,0 +1,78 @@
+"""Tracebacks: which exception of a chain counts, and which frame is the user's."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_dvwiki.triage.traceback import chains, is_library, pytest_frame
+
+SITE = "/v/lib/python3.11/site-packages"
+
+
+def trace(*frames: tuple[str, str, str], exception: str, indent: int = 0) -> str:
+    lines = ["Traceback (most recent call last):"]
+    for file, function, source in frames:
+        lines += [f'  File "{file}", line 7, in {function}', f"    {source}", "    ~~~~^^^^"]
+    return "\n".join(" " * indent + line for line in [*lines, exception])
+
+
+@pytest.mark.parametrize("indent", [0, 56])
+def test_the_innermost_frame_outside_of_libraries_is_the_users(indent: int) -> None:
+    text = trace(
+        ("/w/test_a.py", "test_a", "await drive(dut)"),
+        ("/w/tb/driver.py", "drive", "check(dut.q)"),
+        (f"{SITE}/cocotb/handle.py", "value", "raise ValueError()"),
+        exception="cocotb.result.TestFailure: no",
+        indent=indent,
+    )
+    (chain,) = chains(text.split("\n"))
+    frame = chain.cause.frame
+    assert frame is not None
+    assert (frame.file, frame.function, frame.line, frame.source) == ("/w/tb/driver.py", "drive", 7, "check(dut.q)")
+    assert (chain.cause.type, chain.cause.text) == ("TestFailure", "no")
+
+
+def test_the_named_cause_counts_and_else_the_last() -> None:
+    first = trace(("/w/a.py", "f", "g()"), exception="KeyError: 'k'")
+    second = trace(("/w/a.py", "f", "h()"), exception="RuntimeError: r")
+    direct = "\n\nThe above exception was the direct cause of the following exception:\n\n"
+    during = "\n\nDuring handling of the above exception, another exception occurred:\n\n"
+    assert [c.cause.type for c in chains((first + direct + second).split("\n"))] == ["KeyError"]
+    assert [c.cause.type for c in chains((first + during + second).split("\n"))] == ["RuntimeError"]
+    assert [c.cause.type for c in chains((first + "\nlog\n" + second).split("\n"))] == ["KeyError", "RuntimeError"]
+    third = trace(("/w/a.py", "f", "i()"), exception="OSError: o")
+    assert [c.cause.type for c in chains((first + during + second + direct + third).split("\n"))] == ["RuntimeError"]
+
+
+@pytest.mark.parametrize(
+    "text", ["Traceback (most recent call last):", 'Traceback (most recent call last):\n  File "a.py", line 1, in f']
+)
+def test_a_traceback_that_was_cut_off_is_left_out(text: str) -> None:
+    assert chains(text.split("\n")) == []
+
+
+def test_pytests_own_report_gives_the_check() -> None:
+    report = "    def test_a():\n>       assert f(2) == 5\nE       assert 4 == 5\n\ntests/test_a.py:3: AssertionError"
+    frame = pytest_frame(report.split("\n"))
+    assert frame is not None
+    assert (frame.file, frame.line, frame.function, frame.source) == (
+        "tests/test_a.py",
+        3,
+        "test_a",
+        "assert f(2) == 5",
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "library"),
+    [
+        (f"{SITE}/pyuvm/s05_base_classes.py", True),
+        ("/usr/lib/python3.11/asyncio/tasks.py", True),
+        ("<frozen importlib._bootstrap>", True),
+        ("/w/cocotb/handle.py", True),
+        ("/w/tests/cocotb_tests/test_a.py", False),
+        ("C:\\w\\tb\\env.py", False),
+    ],
+)
+def test_libraries_are_told_by_their_place(file: str, library: bool) -> None:
+    assert is_library(file) is library
