@@ -297,6 +297,8 @@ class KnownCause:
     fix: Fix | None = None
     held: int = 0
     failed: int = 0
+    label: str = ""
+    """`error_class / failure_subtype` of the newest occurrence."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,8 +37,8 @@ class Archived:
     causes: tuple[Cause, ...] = ()
     record: RunRecord | None = None
     """None where the run left nothing worth a record."""
-    pages_again: Mapping[str, str | None] = field(default_factory=dict)
-    """By fingerprint the page of each cause whose tests pass again."""
+    known_again: Mapping[str, KnownCause] = field(default_factory=dict)
+    """By fingerprint what is known of each cause whose tests pass again."""
     written: bool = False
     pages: int = 0
     """Pages that were made or changed."""
@@ -148,8 +148,8 @@ def process(run: Run, settings: Settings, classifier: Classifier, history: Histo
         return Archived(causes=causes, seconds=time.monotonic() - began)
     suite = [result.nodeid for result in run.results] if run.keep_suite else None
     record = _record(run, settings.layout.root, occurrences, again, classifier.registry.hash)
-    pages = {each.fingerprint: _page_of(each.fingerprint, settings.layout, history) for each in again}
-    archived = Archived(causes=causes, record=record, pages_again=pages, seconds=time.monotonic() - began)
+    known = {each.fingerprint: found for each in again if (found := history.cause(each.fingerprint)) is not None}
+    archived = Archived(causes=causes, record=record, known_again=known, seconds=time.monotonic() - began)
     if settings.auto_ingest:
         archived = _write(archived, record, suite, settings, began)
         history.refresh()
@@ -274,11 +274,6 @@ def _passed_again(results: Sequence[Result], history: History) -> tuple[PassedAg
         for nodeid, fingerprints in sorted(history.still_failing(seeds).items())
         for fingerprint in fingerprints
     )
-
-
-def _page_of(fingerprint: str, layout: Layout, history: History) -> str | None:
-    known = history.cause(fingerprint)
-    return _shown(layout, known.page) if known is not None else None
 
 
 # The record

@@ -23,6 +23,8 @@ _PART = r"[\w.+@%~,=-]+"
 _LIBRARY_PATH = re.compile(
     rf"(?<![\w./~-])/(?:{_PART}/){{1,30}}?(?:(?:site|dist)-packages/|lib/python3\.\d+/(?!site-|dist-))"
 )
+_CUT_PATH = re.compile(rf"(?<!\S)\.\.[\w+@%~,=-]+/(?=(?:{_PART}/)*{_PART}\()")
+"""The front of a path that cocotb's log cut to the width of its column: `..oject/tb/env.py(139)`."""
 _FILE_PATH = re.compile(rf"(?<![\w./:~-])/(?:{_PART}/){{1,30}}({_PART}/{_PART}\.\w{{1,6}})\b")
 _SECRETS: tuple[tuple[re.Pattern[str], str], ...] = (
     # user:password@ and user@ in URLs
@@ -85,10 +87,11 @@ def shorten_paths(text: str, root: PurePath) -> str:
     """Takes the machine out of the paths in a text.
 
     A path below the root becomes relative to it, one of an installed library begins at the library, and any other
-    absolute path to a file keeps its last two parts: the same failure reads the same on every machine.
+    absolute path to a file keeps its last two parts; a path whose front a log cut off loses the torn part. So the same
+    failure reads the same on every machine.
     """
     text = text.replace(f"{root.as_posix()}/", "")
-    text = _LIBRARY_PATH.sub("", text)
+    text = _CUT_PATH.sub("", _LIBRARY_PATH.sub("", text))
     return _FILE_PATH.sub(r"\1", text)
 
 

@@ -33,6 +33,7 @@ _MARKUP = {
     "NEW": {"red": True, "bold": True},
     "REGRESSED": {"red": True, "bold": True},
     "KNOWN": {"yellow": True, "bold": True},
+    "PASSED": {"green": True, "bold": True},
 }
 
 
@@ -79,7 +80,7 @@ def render(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
             yield Line("")
             yield Line(f"{len(causes) - _MOST_CAUSES} more causes: see {_shown(session, 'index.md')}")
     if verbosity >= 0:
-        yield from _passed_again(session.archived, width)
+        yield from _passed_again(session, width)
     if verbosity > 0:
         yield from _noise(session.noise)
     yield from _footer(session, quiet=verbosity < 0)
@@ -110,7 +111,8 @@ def _cause(cause: Cause, *, verbosity: int, width: int) -> Iterator[Line]:
         yield from _wrapped(_subtype_past(cause), width)
     yield from _wrapped(occurrence.primary, width, most=3)
     if cause.fix:
-        yield from _wrapped(cause.fix, width, label="fix", most=4 if verbosity < 1 else 12)
+        fix = cause.fix.replace("`` ", "").replace(" ``", "")  # back-ticks round a back-tick are for the pages
+        yield from _wrapped(fix, width, label="fix", most=4 if verbosity < 1 else 12)
     if occurrence.reproduce:
         yield from _command(occurrence.reproduce, width)
     if cause.page is not None:
@@ -188,8 +190,9 @@ def _detail(cause: Cause, width: int) -> Iterator[Line]:
         yield Line(f"  | ({len(lines) - _EXCERPT_LINES} more lines on the page)")
 
 
-def _passed_again(archived: Archived, width: int) -> Iterator[Line]:
+def _passed_again(session: Session, width: int) -> Iterator[Line]:
     """Known failures that this run did not see any more."""
+    archived = session.archived
     if archived.record is None:
         return
     tests: dict[str, list[str]] = {}
@@ -198,14 +201,12 @@ def _passed_again(archived: Archived, width: int) -> Iterator[Line]:
     for fingerprint, names in tests.items():
         more = f", +{len(names) - _MOST_TESTS}" if len(names) > _MOST_TESTS else ""
         verb = "passes" if len(names) == 1 else "pass"
+        known = archived.known_again.get(fingerprint)
         yield Line("")
-        yield Line(
-            f"{'PASSED':<10} {_count(len(names), 'test')} that failed {verb} again", {"green": True, "bold": True}
-        )
-        yield from _wrapped(f"{', '.join(names[:_MOST_TESTS])}{more}", width)
-        page = archived.pages_again.get(fingerprint)
-        if page is not None:
-            yield Line(f"  page   {page}")
+        yield Line(f"{'PASSED':<10} {known.label if known is not None else fingerprint}", _MARKUP["PASSED"])
+        yield from _wrapped(f"{_count(len(names), 'test')} {verb} again: {', '.join(names[:_MOST_TESTS])}{more}", width)
+        if known is not None and known.page is not None:
+            yield Line(f"  page   {_shown(session, known.page)}")
 
 
 def _noise(noisy: Sequence[Result]) -> Iterator[Line]:

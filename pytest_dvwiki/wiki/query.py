@@ -88,6 +88,7 @@ class WikiHistory:
             fix=fixes.best(found.fixes),
             held=held,
             failed=failed,
+            label=f"{found.newest.error_class} / {found.newest.failure_subtype}",
         )
 
     def subtype(self, failure_subtype: str) -> KnownSubtype | None:

@@ -68,6 +68,7 @@ def test_bidirectional_controls_cannot_turn_a_line_round() -> None:
         ('File "/opt/v/lib/python3.11/site-packages/cocotb/handle.py", line 4', 'File "cocotb/handle.py", line 4'),
         ('File "/usr/lib/python3.12/importlib/__init__.py", line 1', 'File "importlib/__init__.py", line 1'),
         ("/home/alice/proj/rtl/fifo.v:12: error", "rtl/fifo.v:12: error"),
+        ("ERROR ..oject-1/tb/env.py(139) [top]: x", "ERROR tb/env.py(139) [top]: x"),
         ("http://host.example/a/b/c.html", "http://host.example/a/b/c.html"),
         ("/tb/dut/u_fifo/sig is X", "/tb/dut/u_fifo/sig is X"),
         ("../rtl/a/b.v", "../rtl/a/b.v"),

@@ -15,6 +15,7 @@ from pytest_dvwiki.model import (
     KnownSubtype,
     Occurrence,
     Origin,
+    PassedAgain,
     Result,
     RunnerUp,
     RunRecord,
@@ -24,6 +25,16 @@ from pytest_dvwiki.pipeline import Archived
 from pytest_dvwiki.report.terminal import Session, render
 
 ROOT = Path("/work/project")
+WIKI = ROOT / ".agent" / "wiki"
+RECORD = RunRecord(
+    task_id="regression_x",
+    tool="t",
+    registry="r",
+    fingerprint_version=1,
+    started="2026-11-21T20:25:11Z",
+    finished="2026-11-21T20:25:11Z",
+    duration_s=0,
+)
 OCCURRENCE = Occurrence(
     fingerprint="9b1f03c2a7d4",
     error_class="uvm_error",
@@ -76,7 +87,6 @@ def test_a_new_cause_shows_label_origin_tests_seeds_first_cause_command_and_page
         "  run    COCOTB_RANDOM_SEED=42 COCOTB_TEST_FILTER='overflow$' pytest \\",
         "         'tests/test_fifo.py::test_fifo'",
         "  page   .agent/wiki/bugs/RTL_20261121_480127.md",
-        "",
     ]
 
 
@@ -109,7 +119,7 @@ def test_verbose_adds_pattern_reasons_runners_up_excerpt_and_noise() -> None:
     assert "  origin fails with 3 of 3 seeds" in lines
     assert "  not    python.assert: AssertionError" in lines
     assert "  | line two" in lines
-    assert lines[-3:-1] == ["2 error lines in 1 test that passed:", "     2  test_x"]
+    assert lines[-2:] == ["2 error lines in 1 test that passed:", "     2  test_x"]
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
@@ -147,15 +157,19 @@ def test_a_wiki_that_was_not_written_names_the_journal() -> None:
 
 
 def test_what_was_archived_is_said_last() -> None:
-    record = RunRecord(
-        task_id="regression_x",
-        tool="t",
-        registry="r",
-        fingerprint_version=1,
-        started="2026-11-21T20:25:11Z",
-        finished="2026-11-21T20:25:11Z",
-        duration_s=0,
-    )
-    archived = Archived(causes=(NEW,), record=record, written=True, pages=14, seconds=0.31)
+    archived = Archived(causes=(NEW,), record=RECORD, written=True, pages=14, seconds=0.31)
     lines = [line.text for line in render(Session(archived=archived, root=ROOT, wiki=ROOT), verbosity=0, width=80)]
     assert lines[-1] == "archived as regression_x (14 pages, 0.3 s)"
+
+
+def test_a_known_failure_that_is_gone_is_told() -> None:
+    record = replace(RECORD, passed_again=(PassedAgain(nodeid="t.py::test_x::a", fingerprint="9b1f03c2a7d4"),))
+    known = replace(KNOWN_CAUSE, label="sim_error / timeout", page="bugs/RTL_20261121_480127.md")
+    archived = Archived(record=record, known_again={"9b1f03c2a7d4": known})
+    lines = [line.text for line in render(Session(archived=archived, root=ROOT, wiki=WIKI), verbosity=0, width=80)]
+    assert lines == [
+        "",
+        "PASSED     sim_error / timeout",
+        "  1 test passes again: test_x::a",
+        "  page   .agent/wiki/bugs/RTL_20261121_480127.md",
+    ]
