@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _FRAME = re.compile(r'^[\s|]*File "(?P<file>[^"]+)", line (?P<line>\d{1,9})(?:, in (?P<function>.+))?$')
 _EXCEPTION = re.compile(r"^[\s|]*(?:[A-Za-z_]\w*\.)*(?P<type>[A-Z]\w*)(?:: (?P<message>.*))?$")
 _PYTEST_FRAME = re.compile(r"^(?P<file>[^\s:][^:\n]*\.py):(?P<line>\d{1,9}): ?[\w.]*$")
+_SHORT_FRAME = re.compile(r"^(?P<file>[^\s:][^:\n]*\.py):(?P<line>\d{1,9}): in (?P<function>\S.*)$")
 _PYTEST_SOURCE = re.compile(r"^> +(?P<source>\S.*)$")
 _PYTEST_FUNCTION = re.compile(r"^[ >]+(?:async )?def (?P<function>\w+)\(")
 _HEADING = re.compile(r"^[\s|+]*(?:Exception Group )?Traceback \(most recent call last\):$")
@@ -50,7 +51,7 @@ def shown_path(path: str, root: Path) -> str:
 def user_frame(text: str, root: Path) -> Frame | None:
     """The innermost frame outside Python and its installed packages, of the last traceback that has one.
 
-    The traceback may be Python's or, from cocotb's native plugin, pytest's.
+    The traceback may be Python's, or pytest's in its long or short style.
     """
     lines = text.split("\n")
     for index in range(len(lines) - 1, -1, -1):
@@ -58,6 +59,8 @@ def user_frame(text: str, root: Path) -> Frame | None:
             function, source = (found["function"] or "<module>").strip(), _source(lines, index)
         elif found := _PYTEST_FRAME.match(lines[index]):
             function, source = _above(lines[:index], _PYTEST_FUNCTION), _above(lines[:index], _PYTEST_SOURCE)
+        elif found := _SHORT_FRAME.match(lines[index]):
+            function, source = found["function"].strip(), _source(lines, index)
         else:
             continue
         if not is_library(found["file"]):

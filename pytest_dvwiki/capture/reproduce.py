@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def reproduce_command(
@@ -31,6 +35,21 @@ def reproduce_command(
         value = test if old else _filter(test, module)
         words.append(f"{'TESTCASE' if old else 'COCOTB_TEST_FILTER'}={_quoted(value)}")
     return " ".join([*words, "pytest", _quoted(nodeid)])
+
+
+def native_command(nodeid: str, *, runner: str, seed: object, options: Sequence[str]) -> str:
+    """The command for a test of cocotb's own pytest plugin.
+
+    Args:
+        nodeid: The test.
+        runner: Node id of the item that runs its simulator.
+        seed: The runner's seed; None where unknown.
+        options: Words of the command line without which the plugin would not be there.
+    """
+    # A node id would select the runner and none of its tests: in the simulator the same words name other items.
+    keywords = f"{runner.rpartition('::')[2]} and {nodeid.rpartition('::')[2]}"
+    command = shlex.join(["pytest", *options, runner.partition("::")[0], "-k", keywords])
+    return command if seed is None else f"COCOTB_RANDOM_SEED={shlex.quote(str(seed))} {command}"
 
 
 def _filter(test: str, module: str | None) -> str:

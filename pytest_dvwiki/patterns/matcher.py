@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.patterns.kinds import ENOUGH, Dull, Found, kind
 from pytest_dvwiki.patterns.messages import MOST_JOINED, Message, assemble, is_indented, strip_line
 
 if TYPE_CHECKING:
@@ -36,8 +37,11 @@ CHUNK = 1 << 18
 """Characters that are scanned at once."""
 BEFORE = 4
 """Lines before a candidate that may begin its message."""
+MOST_TOGETHER = 64
+"""Candidates that are looked at together; what they come to decides which of the next ones are worth a look."""
 _TELLING = 400
 """Characters of a line that tell how deep it stands."""
+_DIGITS = str.maketrans("123456789", "000000000")
 DEEPEST_BLOCK = 200
 """Lines that a traceback under one log line may have."""
 
@@ -118,10 +122,15 @@ class Matcher:
         self._rules = [Rule(entry) for entry in registry.entries]
         self._benign = [rule for rule in self._rules if rule.pattern.tier == "benign"]
         self._triggers = _triggers(registry)
+        self._shapes = tuple(dict.fromkeys(trigger.translate(_DIGITS) for trigger in self._triggers))
+        self._dull = Dull()
 
     def find(self, text: str) -> Iterator[tuple[int, Tier]]:
-        """Offsets of the lines at which a message of interest starts, ascending, with the tier of its pattern."""
-        for offset, hit in self._scan(text):
+        """Offsets of the lines at which a message of interest starts, ascending, with the tier of its pattern.
+
+        Of lines that differ in their numbers only the first `ENOUGH` are given.
+        """
+        for offset, hit in self._scan(text, Found(ENOUGH)):
             if hit.pattern.tier != "benign":
                 yield offset, hit.pattern.tier
 
@@ -134,7 +143,7 @@ class Matcher:
         """
         found: list[Hit] = []
         line, counted = first_line, 0
-        for offset, hit in self._scan(text):
+        for offset, hit in self._scan(text, Found(None)):
             line += text.count("\n", counted, offset)
             counted = offset
             if hit.pattern.tier != "benign":
@@ -153,47 +162,73 @@ class Matcher:
             if groups is not None:
                 yield Hit(rule.pattern, 1, message, groups)
 
-    def _scan(self, text: str) -> Iterator[tuple[int, Hit]]:
+    def _scan(self, text: str, found: Found) -> Iterator[tuple[int, Hit]]:
         """Every message that a pattern knows, with the offset of its first line."""
         benign_heads: dict[str, bool] = {}
         company: dict[str, bool] = {}
-        for start, starts in _regions(text, self._candidates(text)):
-            lines, offsets = _lines(text, start, starts[-1])
-            wanted = set(starts)
+        decided = -1
+        for start, group in _regions(text, self._candidates(text, found)):
+            lines, offsets = _lines(text, start, max(group))
             for message in assemble([strip_line(line) for line in lines]):
                 span = offsets[message.first : message.last + 1]
-                if wanted.isdisjoint(span):
+                if span[0] <= decided or group.keys().isdisjoint(span):
                     continue
+                decided = span[0]
                 if message.head and benign_heads.setdefault(message.head, self._is_benign(message.head)):
                     continue
-                hit = self._decide(message, text, company)
+                hit, certain = self._decide(message, text, company)
+                # What a line comes to under a head, or joined to others, says nothing about the line.
+                alone = group.get(span[0]) if len(span) == 1 and not message.head else None
                 if hit is not None:
+                    if alone is not None:
+                        found.note(alone)
                     yield span[0], hit
+                elif certain and alone is not None:
+                    self._dull.note(alone)
 
-    def _candidates(self, text: str) -> Iterator[int]:
-        """Offsets of the lines that hold a literal, ascending; a part is as large as fits a CPU's cache."""
+    def _candidates(self, text: str, found: Found) -> Iterator[tuple[int, str]]:
+        """Offset and kind of each line that holds a literal, ascending, without those of which enough is known.
+
+        The literals are looked for once in lines of one shape; a part is as large as fits a CPU's cache.
+        """
         start = 0
         while start < len(text):
             stop = text.find("\n", start + CHUNK)
             stop = stop if stop >= 0 else len(text)
             part = _lowered(text[start:stop])
-            found: set[int] = set()
-            for trigger in self._triggers:
-                at = part.find(trigger)
-                while at >= 0:
-                    found.add(part.rfind("\n", 0, at) + 1)
-                    end = part.find("\n", at)
-                    at = part.find(trigger, end) if end >= 0 else -1
-            for offset in sorted(found):
-                yield start + offset
+            shapes = part.translate(_DIGITS).split("\n")
+            wanted = self._with_literal("\n".join(dict.fromkeys(shapes)))
+            kinds: dict[str, str] = {}
+            at = 0
+            for shape in shapes if wanted else ():
+                if shape in wanted:
+                    line = part[at : at + len(shape)]
+                    its_kind = kinds.get(line) or kinds.setdefault(line, kind(line))
+                    if its_kind not in self._dull and its_kind not in found:
+                        yield start + at, its_kind
+                at += len(shape) + 1
             start = stop + 1
 
-    def _decide(self, message: Message, text: str, company: dict[str, bool]) -> Hit | None:
+    def _with_literal(self, text: str) -> set[str]:
+        """The lines of a text that hold a literal."""
+        lines: set[str] = set()
+        for literal in self._shapes:
+            at = text.find(literal)
+            while at >= 0:
+                end = text.find("\n", at)
+                end = end if end >= 0 else len(text)
+                lines.add(text[text.rfind("\n", 0, at) + 1 : end])
+                at = text.find(literal, end)
+        return lines
+
+    def _decide(self, message: Message, text: str, company: dict[str, bool]) -> tuple[Hit | None, bool]:
+        """The pattern that wins for a message of a text, and whether the message alone decided that."""
         lowered = _lowered(message.text)
         rules: set[int] = set()
         for trigger, numbers in self._triggers.items():
             if trigger in lowered:
                 rules.update(numbers)
+        certain = True
         for number in sorted(rules):
             rule = self._rules[number]
             groups = rule.decide(message.text, lowered)
@@ -205,8 +240,9 @@ class Matcher:
             if company[name]:
                 # A benign pattern goes before all others, yet only what another one found needs it.
                 benign = self._is_benign(message.text)
-                return None if benign else Hit(rule.pattern, 0, message.text, groups, message.head)
-        return None
+                return None if benign else Hit(rule.pattern, 0, message.text, groups, message.head), certain
+            certain = False
+        return None, certain
 
     def _is_benign(self, message: str) -> bool:
         lowered = _lowered(message)
@@ -237,18 +273,18 @@ def _lowered(text: str) -> str:
     return text.replace("\u0130", "i").lower()
 
 
-def _regions(text: str, candidates: Iterable[int]) -> Iterator[tuple[int, list[int]]]:
+def _regions(text: str, candidates: Iterable[tuple[int, str]]) -> Iterator[tuple[int, dict[int, str]]]:
     """Joins candidates whose surroundings touch: the offset of the first line to look at, and the candidates."""
-    group: list[int] = []
+    group: dict[int, str] = {}
     start = end = 0
-    for candidate in candidates:
-        if group and candidate <= end:
-            group.append(candidate)
+    for offset, its_kind in candidates:
+        if group and offset <= end and len(group) < MOST_TOGETHER:
+            group[offset] = its_kind
         else:
             if group:
                 yield start, group
-            start, group = _surrounding_start(text, candidate), [candidate]
-        end = _lines_on(text, candidate, MOST_JOINED)
+            start, group = _surrounding_start(text, offset), {offset: its_kind}
+        end = _lines_on(text, offset, MOST_JOINED)
     if group:
         yield start, group
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +12,7 @@ import pytest
 from pytest_dvwiki.capture import children, tools
 from pytest_dvwiki.capture.journal import Begin, open_journal
 from pytest_dvwiki.capture.spool import Place, Spool, place_of
+from pytest_dvwiki.redact import redact
 from pytest_dvwiki.roles import reports
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.children import Child
     from pytest_dvwiki.capture.journal import Journal
     from pytest_dvwiki.capture.logs import LogText
-    from pytest_dvwiki.model import Excerpt, Interest, Phase, Source
+    from pytest_dvwiki.model import Interest, Phase, Source
     from pytest_dvwiki.roles.guard import Guard
     from pytest_dvwiki.settings import Settings
 
@@ -201,31 +202,28 @@ class ItemRole:
     def _attach(
         self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport, running: _Running
     ) -> None:
-        hook_excerpts: list[Excerpt] = []
-        if report.failed:
-            for given in item.ihook.pytest_dvwiki_evidence(report=report, settings=self._settings):
-                hook_excerpts.extend(given or ())
-        evidence: reports.Evidence | None = None
+        root = self._settings.layout.root
+        frame = reports.frame_of(call.excinfo, root) if report.failed and call.excinfo is not None else None
+        evidence = reports.Evidence()
         if self._is_turn(report, running):
             from pytest_dvwiki.roles import simulations  # noqa: PLC0415  # only a run with simulations pays for it
 
-            evidence = simulations.evidence_of(
-                simulations.Observed(
-                    nodeid=running.nodeid,
-                    started=running.started,
-                    children=running.children,
-                    streams=self._streams(report),
-                    native=simulations.is_native_runner(item),
-                ),
-                call,
-                report,
-                root=self._settings.layout.root,
-                interest=self._interest(),
+            observed = simulations.Observed(
+                nodeid=running.nodeid,
+                started=running.started,
+                children=running.children,
+                streams=self._streams(report),
+                native=simulations.is_native_runner(item),
+                error="" if call.excinfo is None else redact(call.excinfo.exconly(tryshort=True)),
+                longrepr=reports.text_of(report, frame) if report.failed else "",
             )
-        if evidence is None and hook_excerpts:
-            evidence = reports.Evidence()
-        if evidence is not None:
-            reports.attach(report, reports.with_excerpts(evidence, hook_excerpts))
+            evidence = simulations.evidence_of(observed, report, root=root, interest=self._interest()) or evidence
+        if report.failed:
+            given = item.ihook.pytest_dvwiki_evidence(report=report, settings=self._settings)
+            evidence = reports.with_excerpts(evidence, [excerpt for some in given for excerpt in some or ()])
+            evidence = replace(evidence, frame=frame)
+        if evidence != reports.Evidence():
+            reports.attach(report, evidence)
 
     @staticmethod
     def _is_turn(report: pytest.TestReport, running: _Running) -> bool:
@@ -263,8 +261,7 @@ class ItemRole:
         with self._guard("writing the journal"):
             evidence = reports.attached(report)
             failures = evidence.failures if evidence is not None else ()
-            root = self._settings.layout.root
-            for failure in failures or (reports.failure_of(report, root=root, interest=self._interest()),):
+            for failure in failures or (reports.failure_of(report, interest=self._interest(), evidence=evidence),):
                 self.journal.failure(failure)
 
     def close(self, *, remove: bool) -> None:

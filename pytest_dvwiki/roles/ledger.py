@@ -15,7 +15,6 @@ from pytest_dvwiki.roles import reports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
     import pytest
 
@@ -52,13 +51,11 @@ class Ledger:
     """Takes a session's reports.
 
     Args:
-        root: Folder that paths are shown relative to.
         interest: Gives, at first use, which lines of a long text to keep.
         options: Words of the command line that a test of cocotb's own plugin needs to run again.
     """
 
-    def __init__(self, root: Path, interest: Callable[[], Interest], options: Sequence[str] = ()) -> None:
-        self._root = root
+    def __init__(self, interest: Callable[[], Interest], options: Sequence[str] = ()) -> None:
         self._interest = interest
         self._options = options
         self._tests: dict[str, _Test] = {}
@@ -91,6 +88,8 @@ class Ledger:
         return self._outcome(report, test, evidence)
 
     def _flight(self, report: pytest.TestReport, evidence: reports.Evidence | None) -> Flight:
+        from pytest_dvwiki.capture.reproduce import native_command  # noqa: PLC0415
+
         runner, seed = str(report.runner_nodeid), getattr(report, "random_seed", None)
         return Flight(
             nodeid=report.nodeid,
@@ -98,7 +97,7 @@ class Ledger:
             seed=None if seed is None else str(seed),
             sim_time=reports.sim_time_of(report),
             first_line=evidence.first_line if evidence is not None else None,
-            reproduce=reports.reproduce_command(report.nodeid, runner, seed, self._options),
+            reproduce=native_command(report.nodeid, runner=runner, seed=seed, options=self._options),
         )
 
     def flight(self, nodeid: str) -> Flight | None:
@@ -122,10 +121,7 @@ class Ledger:
         if evidence is not None and evidence.failures:
             failures = evidence.failures
         else:
-            excerpts = evidence.excerpts if evidence is not None else ()
-            failure = reports.failure_of(
-                report, root=self._root, interest=self._interest(), excerpts=excerpts, options=self._options
-            )
+            failure = reports.failure_of(report, interest=self._interest(), evidence=evidence, options=self._options)
             failures = (failure,)
         test.worsen("error" if report.when in {"setup", "teardown"} else "failed")
         failures = tuple(replace(failure, attempts=test.attempts) for failure in failures)
@@ -138,7 +134,7 @@ class Ledger:
         if test.failures:  # each xdist worker collects, and each may report it
             return ()
         test.worsen("error")
-        test.failures.append(reports.failure_of(report, root=self._root, interest=self._interest()))
+        test.failures.append(reports.failure_of(report, interest=self._interest()))
         return tuple(test.failures)
 
     # What counts

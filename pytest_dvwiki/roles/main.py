@@ -59,7 +59,7 @@ class MainRole:
         self._tools = tools
         self._started = time.time()
         options = options_of_cocotb(config.invocation_params.args)
-        self._ledger = Ledger(settings.layout.root, lambda: tools.interest, options)
+        self._ledger = Ledger(lambda: tools.interest, options)
         self._archived: Archived | None = None
         self._guard = guard
 

@@ -6,9 +6,8 @@ xdist worker, and cocotb's from a simulator. Never as a user property, which eve
 
 from __future__ import annotations
 
-import shlex
+import linecache
 from dataclasses import asdict, dataclass, replace
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,7 +24,8 @@ if TYPE_CHECKING:
 _ATTRIBUTE = "dvwiki"
 _LINE_LIMIT = 4096
 _LINES_LIMIT = 400
-_LIBRARIES = ("site-packages", "dist-packages", "/_pytest/", "/pluggy/", "<")
+_HOSTS = ("/_pytest/", "/pluggy/")
+"""pytest itself, where it is not installed as a package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,8 @@ class Evidence:
     first_line: int | None = None
     """Line of the simulator's output at which such a test began."""
     noise_errors: int = 0
+    frame: Frame | None = None
+    """The user's innermost frame of the report's exception."""
 
 
 def attach(report: pytest.TestReport | pytest.CollectReport, evidence: Evidence) -> None:
@@ -78,23 +80,21 @@ def _bounded(lines: Sequence[tuple[int, str]]) -> tuple[tuple[int, str], ...]:
 def failure_of(
     report: pytest.TestReport | pytest.CollectReport,
     *,
-    root: Path,
     interest: Interest | None,
-    excerpts: Sequence[Excerpt] = (),
+    evidence: Evidence | None = None,
     options: Sequence[str] = (),
 ) -> Failure:
     """Makes a failure of a report that stands for itself: a plain test, a fixture, a module, a crashed worker.
 
     Args:
         report: The failed report.
-        root: Folder that paths are shown relative to.
         interest: Which lines of a long text to keep.
-        excerpts: Texts that were found elsewhere; they come before the report's own sections.
+        evidence: What the report carries.
         options: Words of the command line that a test of cocotb's own plugin needs to run again.
     """
+    evidence = evidence or Evidence()
     phase: Phase = "collect" if isinstance(report, pytest.CollectReport) else _phase(report)
-    text = redact(report.longreprtext)
-    message, frame = _crash(report, root)
+    message = _message(report)
     in_simulator = bool(getattr(report, "cocotb", False))
     seed = getattr(report, "random_seed", None)
     return Failure(
@@ -103,18 +103,50 @@ def failure_of(
         outcome="failed" if phase == "call" else "error",
         exception=_exception_name(message),
         message=message,
-        frame=frame,
+        frame=evidence.frame,
         excerpts=(
-            *_kept("report", text, interest),
-            *excerpts,
+            *_kept("report", text_of(report, evidence.frame), interest),
+            *evidence.excerpts,
             *(_sections(report, interest) if not in_simulator else ()),
         ),
         in_simulator=in_simulator,
         seed=None if seed is None else str(seed),
         sim_time=sim_time_of(report),
         duration_s=round(float(getattr(report, "duration", 0.0)), 3),
-        reproduce=reproduce_command(report.nodeid, getattr(report, "runner_nodeid", None), seed, options),
+        reproduce=_reproduce(report, seed, options),
     )
+
+
+def text_of(report: pytest.TestReport | pytest.CollectReport, frame: Frame | None) -> str:
+    """The text of a failed report, the same for every `--tb`: where it failed, and the exceptions with their causes."""
+    only = (None, getattr(report.longrepr, "reprcrash", None), None)  # the traceback style `native` has no chain
+    chain: Sequence[tuple[object, object, str | None]] = getattr(report.longrepr, "chain", (only,))
+    lines: list[str] = []
+    for _, crash, description in chain:
+        lines += (f"E   {line}" for line in str(getattr(crash, "message", "")).splitlines())
+        lines += ["", description, ""] if description else []
+    if not lines:
+        return redact(report.longreprtext)
+    if frame is not None:
+        lines = [f"{frame.file}:{frame.line}: in {frame.function}", f">   {frame.source}", *lines]
+    return redact("\n".join(lines))
+
+
+def frame_of(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> Frame | None:
+    """The innermost frame of an exception that is the user's own code, whichever traceback pytest shows of it."""
+    from pytest_dvwiki.capture.frames import is_library, shown_path  # noqa: PLC0415  # only failures pay for it
+
+    for entry in reversed(excinfo.traceback):
+        file = str(entry.path)
+        if not is_library(file) and not any(part in file for part in _HOSTS):
+            line = entry.lineno + 1
+            return Frame(
+                file=redact(shown_path(file, root)),
+                line=line,
+                function=entry.name,
+                source=redact(linecache.getline(file, line).strip()),
+            )
+    return None
 
 
 def _phase(report: pytest.TestReport) -> Phase:
@@ -122,41 +154,14 @@ def _phase(report: pytest.TestReport) -> Phase:
     return report.when if report.when in {"setup", "call", "teardown"} else "call"
 
 
-def _crash(report: pytest.TestReport | pytest.CollectReport, root: Path) -> tuple[str, Frame | None]:
-    """The exception's text and the user's innermost frame."""
-    longrepr = report.longrepr
-    crash = getattr(longrepr, "reprcrash", None)
-    if crash is None:
-        lines = [line for line in report.longreprtext.splitlines() if line.strip()]
-        errors = [line[1:].strip() for line in lines if line.startswith("E ")]
-        return redact((errors or lines or [""])[-1 if errors else 0]), None
-    entries = getattr(getattr(longrepr, "reprtraceback", None), "reprentries", ())
-    for entry in reversed(entries):
-        location = getattr(entry, "reprfileloc", None)
-        if location is not None and not any(part in str(location.path) for part in _LIBRARIES):
-            return redact(crash.message), Frame(
-                file=shown_path(location.path, root),
-                line=int(location.lineno),
-                function=_function_of(entry, report),
-                source=_source_of(entry),
-            )
-    return redact(crash.message), None
-
-
-def _function_of(entry: object, report: pytest.TestReport | pytest.CollectReport) -> str:
-    """Name of the function of a traceback entry; pytest shows it in the entry's own source only."""
-    lines: Sequence[str] = getattr(entry, "lines", ())
-    for line in lines:
-        words = line.lstrip("> ").split()
-        if words[:1] == ["def"] or words[:2] == ["async", "def"]:
-            return words[words.index("def") + 1].partition("(")[0]
-    return report.nodeid.rpartition("::")[2].partition("[")[0]
-
-
-def _source_of(entry: object) -> str:
-    """The source line that a traceback entry marks."""
-    marked = (line for line in getattr(entry, "lines", ()) if line.startswith(">"))
-    return redact(next(marked, ">")[1:].strip())
+def _message(report: pytest.TestReport | pytest.CollectReport) -> str:
+    """The exception's text."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None:
+        return redact(str(crash.message))
+    lines = [line for line in report.longreprtext.splitlines() if line.strip()]
+    errors = [line[1:].strip() for line in lines if line.startswith("E ")]
+    return redact(errors[-1] if errors else lines[0] if lines else "")
 
 
 def _exception_name(message: str) -> str | None:
@@ -187,21 +192,13 @@ def sim_time_of(report: pytest.TestReport | pytest.CollectReport) -> str | None:
     return None if stop is None else f"{stop:.15g} {getattr(report, 'sim_time_unit', 'step')}"
 
 
-def reproduce_command(nodeid: str, runner: str | None, seed: object, options: Sequence[str]) -> str:
-    """A command that runs one test again, with its seed.
+def _reproduce(report: pytest.TestReport | pytest.CollectReport, seed: object, options: Sequence[str]) -> str:
+    from pytest_dvwiki.capture.reproduce import native_command, reproduce_command  # noqa: PLC0415
 
-    Args:
-        nodeid: The test.
-        runner: Node id of its runner, for a test of cocotb's own plugin.
-        seed: The runner's seed.
-        options: Words of the command line without which the plugin would not be there.
-    """
+    runner: str | None = getattr(report, "runner_nodeid", None)
     if runner is None:
-        return shlex.join(["pytest", nodeid])
-    # A node id would select the runner and none of its tests: in the simulator the same words name other items.
-    keywords = f"{runner.rpartition('::')[2]} and {nodeid.rpartition('::')[2]}"
-    command = shlex.join(["pytest", *options, runner.partition("::")[0], "-k", keywords])
-    return command if seed is None else f"COCOTB_RANDOM_SEED={shlex.quote(str(seed))} {command}"
+        return reproduce_command(report.nodeid)
+    return native_command(report.nodeid, runner=runner, seed=seed, options=options)
 
 
 def options_of_cocotb(arguments: Sequence[str]) -> tuple[str, ...]:
@@ -215,13 +212,3 @@ def options_of_cocotb(arguments: Sequence[str]) -> tuple[str, ...]:
         elif word.startswith("--cocotb-") and not word.startswith("--cocotb-seed"):
             kept.append(word)
     return tuple(kept)
-
-
-def shown_path(path: str | PurePath, root: Path) -> str:
-    """A path relative to the root with `/`; one outside it keeps its last two parts."""
-    pure = PurePath(path)
-    if not pure.is_absolute():
-        return pure.as_posix()
-    if pure.is_relative_to(root):
-        return pure.relative_to(root).as_posix()
-    return PurePath(*pure.parts[-2:]).as_posix()

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.capture import tools
 from pytest_dvwiki.capture.logs import LogText
 from pytest_dvwiki.capture.simulation import Simulation, collect
-from pytest_dvwiki.redact import redact
 from pytest_dvwiki.roles.reports import Evidence
 
 if TYPE_CHECKING:
@@ -31,6 +30,10 @@ class Observed:
     streams: tuple[LogText, ...]
     native: bool
     """Whether its cocotb tests report by themselves, as with cocotb's own pytest plugin."""
+    error: str = ""
+    """The exception that ended it."""
+    longrepr: str = ""
+    """The text of its failure."""
 
 
 def is_native_runner(item: pytest.Item) -> bool:
@@ -42,7 +45,6 @@ def is_native_runner(item: pytest.Item) -> bool:
 
 def evidence_of(
     seen: Observed,
-    call: pytest.CallInfo[None],
     report: pytest.TestReport,
     *,
     root: Path,
@@ -58,7 +60,7 @@ def evidence_of(
     if seen.native or not by_results:
         by_results = {None: (simulations or seen.children.children)[-1]}
     outcomes = [
-        collect(_simulation(seen, call, report, child, results, root=root, interest=interest))
+        collect(_simulation(seen, report, child, results, root=root, interest=interest))
         for results, child in by_results.items()
     ]
     return Evidence(
@@ -71,7 +73,6 @@ def evidence_of(
 
 def _simulation(
     seen: Observed,
-    call: pytest.CallInfo[None],
     report: pytest.TestReport,
     child: Child,
     results: Path | None,
@@ -79,7 +80,6 @@ def _simulation(
     root: Path,
     interest: Interest,
 ) -> Simulation:
-    error = "" if call.excinfo is None else redact(call.excinfo.exconly(tryshort=True))
     return Simulation(
         nodeid=seen.nodeid,
         root=root,
@@ -87,8 +87,8 @@ def _simulation(
         logs=(*_log_files(seen), *seen.streams),
         started=seen.started,
         phase=report.when,
-        error=error,
-        longrepr=redact(report.longreprtext) if report.failed else "",
+        error=seen.error,
+        longrepr=seen.longrepr,
         simulator=tools.simulator_name(child.program),
         modules=tools.modules(child.environment),
         seed=tools.seed(child.environment),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from pytest_dvwiki.capture.logs import LogText
-    from pytest_dvwiki.model import Interest
+    from pytest_dvwiki.model import Excerpt, Interest
 
 _ERROR = re.compile(rb"(?m)^ERROR: |^[ \d.-]{8,}\w\w (?:ERROR|CRITICAL) |\bUVM_(?:ERROR|FATAL)\b (?!:)")
 _CHUNK = 1 << 20
@@ -85,33 +85,41 @@ class SimulatorRole:
     """Attaches to each report of a cocotb test its part of the simulator's output.
 
     Args:
+        root: Folder that paths are shown relative to.
         interest: Gives, at first use, which lines of a long text to keep.
     """
 
-    def __init__(self, interest: Callable[[], Interest]) -> None:
+    def __init__(self, root: Path, interest: Callable[[], Interest]) -> None:
+        self._root = root
         self._interest = interest
         self._output = _Output(1)
         self._c_library = ctypes.CDLL(None)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    def pytest_runtest_makereport(
+        self, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Called twice for a call, at its start and at its end; the second report is the one that counts."""
         report = yield
         self._flush()
         if report.when == "setup" and report.passed:
             reports.attach(report, reports.Evidence(first_line=self._output.skip()))
         elif report.failed:
-            text = self._output.rest()
-            if text is not None:
-                from pytest_dvwiki.capture.excerpts import excerpt  # noqa: PLC0415  # only a failure pays for it
-                from pytest_dvwiki.capture.logs import LogStream  # noqa: PLC0415
-
-                kept = excerpt(LogStream(text), self._interest())
-                kept = replace(kept, lines=without_progress(kept.lines))
-                reports.attach(report, reports.Evidence(excerpts=(kept,)))
+            frame = None if call.excinfo is None else reports.frame_of(call.excinfo, self._root)
+            reports.attach(report, reports.Evidence(excerpts=self._excerpts(), frame=frame))
         elif report.passed and report.when == "call" and (errors := self._output.count_errors()):
             reports.attach(report, reports.Evidence(noise_errors=errors))
         return report
+
+    def _excerpts(self) -> tuple[Excerpt, ...]:
+        from pytest_dvwiki.capture.excerpts import excerpt  # noqa: PLC0415  # only a failure pays for it
+        from pytest_dvwiki.capture.logs import LogStream  # noqa: PLC0415
+
+        text = self._output.rest()
+        if text is None:
+            return ()
+        kept = excerpt(LogStream(text), self._interest())
+        return (replace(kept, lines=without_progress(kept.lines)),)
 
     def _flush(self) -> None:
         """Writes out what Python and the simulator's C library still hold."""

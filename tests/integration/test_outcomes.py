@@ -148,3 +148,23 @@ def test_a_named_run_is_archived_where_nothing_failed_with_its_tests(project: Pr
     assert record["task_id"].startswith("nightly_")
     suite = (project.path / ".agent" / "tasks" / "suites" / f"{record['suite']}.txt").read_text()
     assert suite.splitlines() == [f"{project.path.name.rstrip('0')}.py::test_{name}" for name in "ab"]
+
+
+def test_the_style_of_tracebacks_does_not_change_a_cause(project: Project) -> None:
+    project.pytester.makepyfile(
+        """
+        def check(value): assert value == 3, "sum"
+        def test_a(): check(4)
+        def test_chain():
+            try:
+                {}["key"]
+            except KeyError as error:
+                raise RuntimeError("no config") from error
+        """
+    )
+    for style in ("auto", "long", "short", "native", "line", "no"):
+        project.run(f"--tb={style}")
+    seen = [sorted(cause["fingerprint"] for cause in record["occurrences"]) for record in project.records()]
+    assert len(seen) == 6
+    assert all(causes == seen[0] for causes in seen)
+    assert len(project.pages()) == 2

@@ -1,0 +1,62 @@
+"""Lines of one kind: a log repeats itself, and what a line came to once it comes to again.
+
+Two lines are of one kind where they differ in their numbers only, zero stays zero, and numbers that are equal in the
+one are equal in the other (`exp=5 act=5` and `exp=5 act=6` are two kinds).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+FAMILIAR = 8
+"""Times that a kind comes to nothing before further lines of it are passed over."""
+ENOUGH = 32
+"""Lines of one kind that a search yields; whoever asks for lines to keep keeps fewer."""
+MOST = 4096
+"""Kinds that are remembered; when there are more the memory starts afresh."""
+_NUMBER = re.compile(r"(0x[0-9a-f]+|[0-9a-f]*[0-9][0-9a-f]*)")
+
+
+def kind(line: str) -> str:
+    """The kind of a line in lower case."""
+    parts = _NUMBER.split(line)
+    numbers = parts[1::2]
+    relations = [chr(48 + numbers.index(number)) if number.strip("0x") else "-" for number in numbers]
+    return "0".join(parts[::2]) + "\n" + "".join(relations)
+
+
+@dataclass(slots=True)
+class Dull:
+    """Kinds of lines that no pattern wants, whatever stands round them."""
+
+    _counts: dict[str, int] = field(default_factory=dict)
+
+    def __contains__(self, kind: str) -> bool:
+        return self._counts.get(kind, 0) >= FAMILIAR
+
+    def note(self, kind: str) -> None:
+        """A line of that kind came to nothing."""
+        if len(self._counts) >= MOST:
+            self._counts.clear()
+        self._counts[kind] = self._counts.get(kind, 0) + 1
+
+
+@dataclass(slots=True)
+class Found:
+    """How many lines of each kind one search has yielded."""
+
+    limit: int | None
+    """After so many further lines of the kind are passed over; None for all."""
+    _counts: dict[str, int] = field(default_factory=dict)
+
+    def __contains__(self, kind: str) -> bool:
+        return self.limit is not None and self._counts.get(kind, 0) >= self.limit
+
+    def note(self, kind: str) -> None:
+        """A line of that kind was yielded."""
+        if self.limit is None:
+            return
+        if len(self._counts) >= MOST:
+            self._counts.clear()
+        self._counts[kind] = self._counts.get(kind, 0) + 1
