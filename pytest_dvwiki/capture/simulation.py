@@ -57,6 +57,8 @@ class Simulation:
     """The results file that the run was to write; it may not exist."""
     logs: tuple[LogText, ...] = ()
     """Texts of the run, in any order and split in any way: captured streams, a log file, a spool."""
+    regression: Regression | None = None
+    """What a log has of this run, where the caller has read it; `logs` are then not read."""
     status: int | None = None
     """Exit status of the simulator, negative for a signal; read from `error` where None."""
     started: float | None = None
@@ -68,6 +70,8 @@ class Simulation:
     """pytest's own text of the item's failure."""
     cut_short: bool = False
     """Whether the process that ran the item was killed before the item ended."""
+    failed: bool = False
+    """Whether it failed for all that the caller knows, though it saw neither exit status nor exception."""
     simulator: str | None = None
     """Name of the simulator where the caller knows it: 'icarus', or its program."""
     modules: tuple[str, ...] = ()
@@ -107,7 +111,7 @@ class _Collector:
         self._sim = sim
         self._ending = read_ending(status=sim.status, error=sim.error, longrepr=sim.longrepr, cut_short=sim.cut_short)
         self._cases, self._problem = _fresh_results(sim)
-        self._main, self._sides = _regressions(sim, self._cases)
+        self._main, self._sides = (sim.regression, ()) if sim.regression else _regressions(sim, self._cases)
         self._simulator = self._who()
         seeds = (one.seed for one in (self._main, *self._sides))
         self._seed = next(filter(None, seeds), sim.seed)
@@ -211,14 +215,14 @@ class _Collector:
         if self._began() or ending.cut_short or ending.timeout:
             return False
         # GHDL elaborates, and any simulator may fail to load, when it is told to run.
-        return ending.bad_status and (self._sim.phase == "setup" or bool(self._texts()))
+        return (ending.bad_status or self._sim.failed) and (self._sim.phase == "setup" or bool(self._texts()))
 
     def _began(self) -> bool:
         return bool(self._tests) or any(one.started for one in (self._main, *self._sides))
 
     def _item_failed(self) -> bool:
         sim, ending = self._sim, self._ending
-        if ending.abnormal or ending.bad_status:
+        if sim.failed or ending.abnormal or ending.bad_status:
             return True
         # An exception with words of its own, before anything ran, is no simulation's.
         own = bool(sim.error) and not _EXIT.match(sim.error) and not self._began() and not self._texts()
@@ -373,6 +377,7 @@ def _regressions(sim: Simulation, cases: Sequence[Case] | None) -> tuple[Regress
     failing = {
         name for case in cases or () if case.status in {"failed", "error"} for name in (case.fullname, case.name)
     }
+    seeds = {case.seed for case in cases or ()}
     best: Regression | None = None
     others: list[Regression] = []
     for log in sim.logs:
@@ -380,7 +385,7 @@ def _regressions(sim: Simulation, cases: Sequence[Case] | None) -> tuple[Regress
             parts = read_regressions(log, sim.interest, names=names, failing=failing if cases is not None else None)
         except OSError:
             continue  # a log that cannot be opened
-        part = max(reversed(parts), key=lambda one: _overlap(one, names))
+        part = max(reversed(parts), key=lambda one: (_overlap(one, names), one.seed in seeds))
         if best is None or _weight(part, names) > _weight(best, names):
             others += [best] if best is not None else []
             best = part

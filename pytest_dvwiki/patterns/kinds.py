@@ -15,15 +15,15 @@ ENOUGH = 32
 """Lines of one kind that a search yields; whoever asks for lines to keep keeps fewer."""
 MOST = 4096
 """Kinds that are remembered; when there are more the memory starts afresh."""
-_NUMBER = re.compile(r"(0x[0-9a-f]+|[0-9a-f]*[0-9][0-9a-f]*)")
+_NUMBER = re.compile(r"(0x0*[1-9a-f][0-9a-f]*|[0-9a-f]*[1-9][0-9a-f]*)")
+"""A number that is not zero."""
 
 
 def kind(line: str) -> str:
-    """The kind of a line in lower case."""
+    """The kind of a line in lower case: its text round the numbers, and which of these are equal."""
     parts = _NUMBER.split(line)
     numbers = parts[1::2]
-    relations = [chr(48 + numbers.index(number)) if number.strip("0x") else "-" for number in numbers]
-    return "0".join(parts[::2]) + "\n" + "".join(relations)
+    return "\x00".join(parts[::2]) + "\n" + "".join(map(chr, map(numbers.index, numbers)))
 
 
 @dataclass(slots=True)

@@ -203,7 +203,10 @@ class ItemRole:
         self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport, running: _Running
     ) -> None:
         root = self._settings.layout.root
-        frame = reports.frame_of(call.excinfo, root) if report.failed and call.excinfo is not None else None
+        frame, text = None, redact(report.longreprtext) if report.failed else ""
+        if report.failed and call.excinfo is not None:
+            frame = reports.frame_of(call.excinfo, root)
+            text = reports.text_of(call.excinfo, frame)
         evidence = reports.Evidence()
         if self._is_turn(report, running):
             from pytest_dvwiki.roles import simulations  # noqa: PLC0415  # only a run with simulations pays for it
@@ -215,13 +218,13 @@ class ItemRole:
                 streams=self._streams(report),
                 native=simulations.is_native_runner(item),
                 error="" if call.excinfo is None else redact(call.excinfo.exconly(tryshort=True)),
-                longrepr=reports.text_of(report, frame) if report.failed else "",
+                longrepr=text,
             )
             evidence = simulations.evidence_of(observed, report, root=root, interest=self._interest()) or evidence
         if report.failed:
             given = item.ihook.pytest_dvwiki_evidence(report=report, settings=self._settings)
             evidence = reports.with_excerpts(evidence, [excerpt for some in given for excerpt in some or ()])
-            evidence = replace(evidence, frame=frame)
+            evidence = replace(evidence, frame=frame, text=text)
         if evidence != reports.Evidence():
             reports.attach(report, evidence)
 

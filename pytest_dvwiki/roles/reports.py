@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _ATTRIBUTE = "dvwiki"
 _LINE_LIMIT = 4096
 _LINES_LIMIT = 400
+_CAUSE = "\nThe above exception was the direct cause of the following exception:\n"
+_CONTEXT = "\nDuring handling of the above exception, another exception occurred:\n"
 _HOSTS = ("/_pytest/", "/pluggy/")
 """pytest itself, where it is not installed as a package."""
 
@@ -43,6 +45,8 @@ class Evidence:
     noise_errors: int = 0
     frame: Frame | None = None
     """The user's innermost frame of the report's exception."""
+    text: str = ""
+    """What `text_of` says of that exception."""
 
 
 def attach(report: pytest.TestReport | pytest.CollectReport, evidence: Evidence) -> None:
@@ -105,7 +109,7 @@ def failure_of(
         message=message,
         frame=evidence.frame,
         excerpts=(
-            *_kept("report", text_of(report, evidence.frame), interest),
+            *_kept("report", evidence.text or redact(report.longreprtext), interest),
             *evidence.excerpts,
             *(_sections(report, interest) if not in_simulator else ()),
         ),
@@ -117,19 +121,23 @@ def failure_of(
     )
 
 
-def text_of(report: pytest.TestReport | pytest.CollectReport, frame: Frame | None) -> str:
-    """The text of a failed report, the same for every `--tb`: where it failed, and the exceptions with their causes."""
-    only = (None, getattr(report.longrepr, "reprcrash", None), None)  # the traceback style `native` has no chain
-    chain: Sequence[tuple[object, object, str | None]] = getattr(report.longrepr, "chain", (only,))
-    lines: list[str] = []
-    for _, crash, description in chain:
-        lines += (f"E   {line}" for line in str(getattr(crash, "message", "")).splitlines())
-        lines += ["", description, ""] if description else []
-    if not lines:
-        return redact(report.longreprtext)
+def text_of(excinfo: pytest.ExceptionInfo[BaseException], frame: Frame | None) -> str:
+    """The text of a failure, the same for every `--tb`: where it was, and the exception after those it came from."""
+    texts: list[str] = []
+    error: BaseException | None = excinfo.value
+    met: set[int] = set()
+    while error is not None and id(error) not in met:
+        met.add(id(error))
+        said = pytest.ExceptionInfo.from_exception(error).exconly(tryshort=True)
+        texts.insert(0, "\n".join(f"E   {line}" for line in said.splitlines()))
+        if error.__cause__ is not None:
+            texts.insert(0, _CAUSE)
+        elif error.__context__ is not None and not error.__suppress_context__:
+            texts.insert(0, _CONTEXT)
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     if frame is not None:
-        lines = [f"{frame.file}:{frame.line}: in {frame.function}", f">   {frame.source}", *lines]
-    return redact("\n".join(lines))
+        texts.insert(0, f"{frame.file}:{frame.line}: in {frame.function}\n>   {frame.source}")
+    return redact("\n".join(texts))
 
 
 def frame_of(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> Frame | None:

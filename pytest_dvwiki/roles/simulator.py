@@ -105,8 +105,11 @@ class SimulatorRole:
         if report.when == "setup" and report.passed:
             reports.attach(report, reports.Evidence(first_line=self._output.skip()))
         elif report.failed:
-            frame = None if call.excinfo is None else reports.frame_of(call.excinfo, self._root)
-            reports.attach(report, reports.Evidence(excerpts=self._excerpts(), frame=frame))
+            evidence = reports.Evidence(excerpts=self._excerpts())
+            if call.excinfo is not None:
+                frame = reports.frame_of(call.excinfo, self._root)
+                evidence = replace(evidence, frame=frame, text=reports.text_of(call.excinfo, frame))
+            reports.attach(report, evidence)
         elif report.passed and report.when == "call" and (errors := self._output.count_errors()):
             reports.attach(report, reports.Evidence(noise_errors=errors))
         return report

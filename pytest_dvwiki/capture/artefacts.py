@@ -1,0 +1,200 @@
+"""Finds the results files and logs that earlier runs left behind: files, folders, globs, archives."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Literal
+
+from pytest_dvwiki.capture.archives import ArchiveError, is_archive, unpack
+from pytest_dvwiki.capture.frames import shown_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+Kind = Literal["results", "log"]
+
+_LOGS = frozenset({".log", ".transcript"})
+_LOG_NAMES = frozenset({"transcript"})
+"""Where Questa and ModelSim write without being told."""
+_HEAD = 4096
+_CHUNK = 1 << 20
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artefact:
+    """A file that a run left behind."""
+
+    path: Path
+    """Where its bytes stand now."""
+    shown: str
+    """What it is called: relative to the root; for a member of an archive behind the archive's name."""
+    kind: Kind
+    modified: float
+    """Seconds since the epoch."""
+    sha256: str
+    lasting: bool = True
+    """False for a file that was taken out of an archive."""
+    named: bool = False
+    """Whether the caller gave this very file, not a folder or archive that holds it."""
+
+    @property
+    def folder(self) -> str:
+        """The folder that it stands in, as it is shown; empty for the root."""
+        parent = PurePosixPath(self.shown).parent.as_posix()
+        return "" if parent == "." else parent
+
+
+@dataclass(slots=True)
+class Found:
+    """What a search brought."""
+
+    artefacts: list[Artefact] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    """One line for each path that gave nothing or cannot be read, beginning with its name."""
+
+
+def find_artefacts(paths: Iterable[str], *, root: Path, scratch: Path) -> Found:
+    """Finds artefacts, each once, sorted by name.
+
+    In folders and archives only files are taken that look like a results file or have the name of a log; hidden
+    folders are passed over. A file that is named is a log where it is no XML.
+
+    Args:
+        paths: Files, folders, archives, or globs with `*`, `**`, `?` and `[…]`.
+        root: Folder that names are shown relative to.
+        scratch: An empty folder for what is taken out of archives.
+    """
+    search = _Search(root, scratch)
+    for given in paths:
+        search.take(given)
+    found = search.found
+    found.artefacts.sort(key=lambda artefact: artefact.shown)
+    return found
+
+
+class _Search:
+    def __init__(self, root: Path, scratch: Path) -> None:
+        self._root = root
+        self._scratch = scratch
+        self._archives = 0
+        self._seen: set[Path] = set()
+        self.found = Found()
+
+    def take(self, given: str) -> None:
+        """Takes one word of the command line."""
+        paths = [Path(given)]
+        if not paths[0].exists() and glob.has_magic(given):
+            paths = [Path(name) for name in sorted(glob.glob(given, recursive=True))]  # noqa: PTH207  # absolute ones too
+        if not paths:
+            self._problem(given, "no file matches")
+        for path in paths:
+            before = len(self._seen)
+            self._take_path(path)
+            if path.is_dir() and len(self._seen) == before:
+                self._problem(str(path), "no results file and no log in this folder")
+
+    def _take_path(self, path: Path) -> None:
+        try:
+            if path.is_dir():
+                for file in _walk(path):
+                    self._take_file(file, named=False)
+            elif path.is_file():
+                self._take_file(path, named=True)
+            else:
+                self._problem(str(path), "no such file" if not path.exists() else "not a regular file")
+        except OSError as error:
+            self._problem(str(error.filename or path), f"cannot be read: {error.strerror}")
+
+    def _take_file(self, file: Path, *, named: bool) -> None:
+        # No resolve: the name that the user chose is the one shown.
+        path = Path(os.path.abspath(file))  # noqa: PTH100
+        if path in self._seen or not (named or is_archive(path) or _may_be_one(path.name)):
+            return
+        shown = shown_path(str(path), self._root)
+        if is_archive(path):
+            self._seen.add(path)
+            self._take_archive(path, shown)
+            return
+        kind = _kind(path, named=named)
+        if kind is not None:
+            self._seen.add(path)
+            self._add(path, shown, kind, named=named)
+        elif named:
+            self._problem(shown, "neither a results file nor a log: it holds binary data")
+
+    def _take_archive(self, path: Path, shown: str) -> None:
+        self._archives += 1
+        target = self._scratch / str(self._archives)
+        single = path.suffix.lower() == ".gz" and not path.stem.lower().endswith(".tar")
+        taken = 0
+        try:
+            for inside, file in unpack(path, lambda name: single or _may_be_one(name), target):
+                kind = _kind(file, named=single)
+                if kind is not None:
+                    taken += 1
+                    name = shown.removesuffix(".gz") if single else f"{shown}/{inside}"
+                    self._add(file, name, kind, named=single, lasting=False)
+        except ArchiveError as error:
+            self._problem(shown, str(error))
+            return
+        if not taken:
+            self._problem(shown, "no results file and no log in this archive")
+
+    def _add(self, path: Path, shown: str, kind: Kind, *, named: bool, lasting: bool = True) -> None:
+        self.found.artefacts.append(
+            Artefact(
+                path=path,
+                shown=shown,
+                kind=kind,
+                modified=path.stat().st_mtime,
+                sha256=_sha256(path),
+                lasting=lasting,
+                named=named,
+            )
+        )
+
+    def _problem(self, name: str, reason: str) -> None:
+        self.found.problems.append(f"{name}: {reason}")
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(parent, name)
+            if path.is_file():
+                yield path
+
+
+def _may_be_one(name: str) -> bool:
+    """Whether a name found in a folder is worth a look."""
+    path = PurePosixPath(name)
+    hidden = any(part.startswith(".") for part in path.parts)
+    suffix = path.suffix.lower()
+    return not hidden and (suffix == ".xml" or suffix in _LOGS or path.name in _LOG_NAMES)
+
+
+def _kind(path: Path, *, named: bool) -> Kind | None:
+    with path.open("rb") as stream:
+        head = stream.read(_HEAD)
+    if b"<testsuite" in head:
+        return "results"
+    if path.suffix.lower() == ".xml":
+        # Of other XML a folder may be full; an empty file was prepared for a run that never wrote it.
+        return "results" if named or not head else None
+    if b"\0" in head and not head.startswith(_UTF16):
+        return None
+    return "log"
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while data := stream.read(_CHUNK):
+            digest.update(data)
+    return digest.hexdigest()

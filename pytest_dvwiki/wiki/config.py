@@ -1,0 +1,118 @@
+"""What the services are told of a wiki, for who does not come through pytest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from pytest_dvwiki.settings import DEFAULT_WIKI_DIR, Layout, Settings, SettingsError, resolve
+from pytest_dvwiki.wiki.root import find_root
+
+BACKENDS = ("bm25", "keyword", "none")
+_SHARES = ("pattern_context_tokens", "bug_context_tokens", "coverage_context_tokens", "summary_context_tokens")
+
+
+@dataclass(frozen=True)
+class WikiConfig:
+    """Where a wiki stands and how much of it goes into a prompt; the block `wiki:` of project.yaml.
+
+    `enabled` and `auto_ingest` are for the caller, who decides by them whether to ask a service at all; of the
+    services only `PromptLoader` heeds `enabled`.
+
+    Raises:
+        SettingsError: The shares are more than the whole, or the search is none that there is.
+    """
+
+    enabled: bool = False
+    wiki_dir: Path = Path(DEFAULT_WIKI_DIR)
+    """Relative to the project, which is found from the current folder."""
+    max_context_tokens: int = 2000
+    auto_ingest: bool = True
+    search_backend: str = "bm25"
+    """`bm25`, `keyword`, or `none`: then a query finds nothing."""
+    lint_on_startup: bool = True
+    lint_interval_sessions: int = 10
+    pattern_context_tokens: int | None = None
+    """This and the next three: a quarter of `max_context_tokens` where None, and never more than is left of it."""
+    bug_context_tokens: int | None = None
+    coverage_context_tokens: int | None = None
+    summary_context_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.search_backend not in BACKENDS:
+            raise SettingsError(f"search_backend: expected one of {', '.join(BACKENDS)}, got {self.search_backend!r}")
+        if min(self.max_context_tokens, *self._given().values(), 0) < 0:
+            raise SettingsError("a number of tokens cannot be negative")
+        if sum(self._given().values()) > self.max_context_tokens:
+            raise SettingsError(
+                f"max_context_tokens is {self.max_context_tokens}, less than its shares together ({self._given()})"
+            )
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """The part of a project's settings that the services need."""
+        return cls(
+            enabled=settings.enabled,
+            wiki_dir=settings.layout.wiki,
+            max_context_tokens=settings.max_context_tokens,
+            auto_ingest=settings.auto_ingest,
+            search_backend=settings.search_backend,
+            lint_on_startup=settings.lint_on_startup,
+            lint_interval_sessions=settings.lint_interval_sessions,
+            pattern_context_tokens=settings.pattern_context_tokens,
+            bug_context_tokens=settings.bug_context_tokens,
+            coverage_context_tokens=settings.coverage_context_tokens,
+            summary_context_tokens=settings.summary_context_tokens,
+        )
+
+    @classmethod
+    def from_project(cls, folder: Path | None = None) -> Self:
+        """Reads the configuration of a project: its environment and the block `wiki:` of `.agent/project.yaml`.
+
+        Args:
+            folder: In the project; the current folder where None.
+
+        Raises:
+            SettingsError: A value or a key that cannot be used.
+        """
+        return cls.of(resolve(find_root(folder or Path.cwd())))
+
+    @property
+    def layout(self) -> Layout:
+        """The places of the project."""
+        if not self.wiki_dir.is_absolute():
+            root = find_root(Path.cwd())
+            return Layout(root=root, wiki=root / self.wiki_dir)
+        return Layout(root=find_root(self.wiki_dir.parent), wiki=self.wiki_dir)
+
+    @property
+    def pattern_budget(self) -> int:
+        """Tokens for known patterns."""
+        return self._share("pattern_context_tokens")
+
+    @property
+    def bug_budget(self) -> int:
+        """Tokens for known bugs."""
+        return self._share("bug_context_tokens")
+
+    @property
+    def coverage_budget(self) -> int:
+        """Tokens for coverage holes."""
+        return self._share("coverage_context_tokens")
+
+    @property
+    def summary_budget(self) -> int:
+        """Tokens for the table of statistics."""
+        return self._share("summary_context_tokens")
+
+    def _given(self) -> dict[str, int]:
+        values: dict[str, int | None] = {name: getattr(self, name) for name in _SHARES}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def _share(self, name: str) -> int:
+        given = self._given()
+        if name in given:
+            return given[name]
+        left = self.max_context_tokens - sum(given.values())
+        return min(self.max_context_tokens // len(_SHARES), left // (len(_SHARES) - len(given)))
