@@ -224,6 +224,9 @@ class ItemRole:
         if report.failed:
             given = item.ihook.pytest_dvwiki_evidence(report=report, settings=self._settings)
             evidence = reports.with_excerpts(evidence, [excerpt for some in given for excerpt in some or ()])
+            if self._live and not evidence.failures:  # else pytest's own sections hold it
+                kept = (reports.kept(text, self._interest()) for text in self._spooled())
+                evidence = replace(evidence, excerpts=(*evidence.excerpts, *(each for each in kept if each.lines)))
             evidence = replace(evidence, frame=frame, text=text)
         if evidence != reports.Evidence():
             reports.attach(report, evidence)
@@ -239,14 +242,7 @@ class ItemRole:
         """What the children printed: from the spool where there is one, else from pytest's sections."""
         from pytest_dvwiki.capture.logs import LogText  # noqa: PLC0415
 
-        found: list[LogText] = []
-        if self._spool is not None and not self._spool_failed:
-            outputs: tuple[Source, ...] = ("stdout", "stderr")
-            found += (
-                LogText(source=source, path=path, lasting=False)
-                for path, source in zip(self._spool.paths, outputs, strict=True)
-                if path.stat().st_size
-            )
+        found = self._spooled()
         spooled = bool(found)
         phases = _phases_so_far(report)
         for header, content in report.sections:
@@ -256,6 +252,19 @@ class ItemRole:
                 source: Source = "log" if stream == "log" else "stderr" if stream == "stderr" else "stdout"
                 found.append(LogText(source=source, text=content))
         return tuple(found)
+
+    def _spooled(self) -> list[LogText]:
+        """What the test's children printed into the spool."""
+        from pytest_dvwiki.capture.logs import LogText  # noqa: PLC0415
+
+        if self._spool is None or self._spool_failed:
+            return []
+        outputs: tuple[Source, ...] = ("stdout", "stderr")
+        return [
+            LogText(source=source, path=path, lasting=False)
+            for path, source in zip(self._spool.paths, outputs, strict=True)
+            if path.stat().st_size
+        ]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Writes each failure of this process to the journal; one that will be run again is none yet."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from pytest_dvwiki.capture.logs import LogText
     from pytest_dvwiki.model import Interest, Phase, Source
 
 _ATTRIBUTE = "dvwiki"
@@ -186,12 +187,19 @@ def _sections(report: pytest.TestReport | pytest.CollectReport, interest: Intere
             yield from _kept(source, content, interest)
 
 
-def _kept(source: Source, text: str, interest: Interest | None) -> tuple[Excerpt, ...]:
+def kept(text: LogText, interest: Interest | None) -> Excerpt:
+    """What is kept of a text."""
     from pytest_dvwiki.capture.excerpts import excerpt  # noqa: PLC0415  # only failures pay for it
-    from pytest_dvwiki.capture.logs import LogStream, LogText  # noqa: PLC0415
+    from pytest_dvwiki.capture.logs import LogStream  # noqa: PLC0415
 
-    kept = excerpt(LogStream(LogText(source=source, text=text)), interest, source=source)
-    return (kept,) if kept.lines else ()
+    return excerpt(LogStream(text), interest, source=text.source)
+
+
+def _kept(source: Source, text: str, interest: Interest | None) -> tuple[Excerpt, ...]:
+    from pytest_dvwiki.capture.logs import LogText  # noqa: PLC0415
+
+    found = kept(LogText(source=source, text=text), interest)
+    return (found,) if found.lines else ()
 
 
 def sim_time_of(report: pytest.TestReport | pytest.CollectReport) -> str | None:

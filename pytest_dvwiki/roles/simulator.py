@@ -115,13 +115,10 @@ class SimulatorRole:
         return report
 
     def _excerpts(self) -> tuple[Excerpt, ...]:
-        from pytest_dvwiki.capture.excerpts import excerpt  # noqa: PLC0415  # only a failure pays for it
-        from pytest_dvwiki.capture.logs import LogStream  # noqa: PLC0415
-
         text = self._output.rest()
         if text is None:
             return ()
-        kept = excerpt(LogStream(text), self._interest())
+        kept = reports.kept(text, self._interest())
         return (replace(kept, lines=without_progress(kept.lines)),)
 
     def _flush(self) -> None:
