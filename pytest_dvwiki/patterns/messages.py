@@ -149,6 +149,11 @@ def _pytest_error(lines: Sequence[str], at: int) -> tuple[int, str]:
         if len(parts) < MOST_JOINED and not _EXPLANATION.match(part):
             parts.append(part)
         end += 1
+    if not parts:  # a text that begins in the middle of an explanation
+        return end - 1, ""
+    if parts[0].startswith('File "'):
+        # A SyntaxError names its place and shows the line before it names itself.
+        parts = [parts[-1], *parts[:-1]]
     if parts[0].startswith("assert "):
         parts[0] = f"AssertionError: {parts[0]}"
     return end - 1, " ".join(parts)[:LONGEST]

@@ -72,8 +72,22 @@ _LOG_LINE = re.compile(
 )
 
 
+# The capture's sentences name the test in flight and the time: who was there is not what happened.
+_SENTENCE = re.compile(
+    r"^(?P<end>(?:no results: )?(?:the )?simulator\b.{0,300}? (?:was killed by|ended with) .+?|run was killed)"
+    r"(?: while running .+| at \d[\d.]* ?\w+| after its last test)?$",
+    re.ASCII,
+)
+_UNDONE = re.compile(r"^simulation ended before .+ was done\b", re.ASCII)
+
+
 def dissect(message: str) -> Anatomy:
     """Takes a message apart; one of no known shape is all text."""
+    sentence = _SENTENCE.match(message)
+    if sentence is not None:
+        return Anatomy(report_class="", text=sentence["end"])
+    if _UNDONE.match(message):
+        return Anatomy(report_class="", text="simulation ended before a test was done")
     exception = _EXCEPTION.match(message)
     if exception is not None:
         return Anatomy(report_class=exception["type"].rsplit(".", 1)[-1], text=exception["text"] or exception["type"])

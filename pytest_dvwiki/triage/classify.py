@@ -15,9 +15,9 @@ from pytest_dvwiki.patterns.schema import UNKNOWN
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.triage import origin as origins
 from pytest_dvwiki.triage.anatomy import Anatomy, dissect
+from pytest_dvwiki.triage.place import frame_in, frame_in_excerpt, is_part_of_identity, with_place
 from pytest_dvwiki.triage.primary import Candidate, Choice, choose, choose_in_text
 from pytest_dvwiki.triage.sections import sections
-from pytest_dvwiki.triage.traceback import Raised, innermost, pytest_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -75,12 +75,11 @@ class Classifier:
             if given is not None:
                 return replace(given, decided_by=given.decided_by or getattr(hook, "__name__", "hook"))
         choice = choose(failure, self.matcher)
-        frame = failure.frame or _frame(failure.excerpts, choice)
         text = choice.candidate.text if choice else _unrecognised(failure)
         finding = _Finding(
             choice=choice,
             text=text,
-            frame=frame if choice is None or choice.candidate.exception else None,
+            frame=_frame(failure, choice),
             excerpt=_excerpt(failure.excerpts, choice),
             in_simulator=failure.in_simulator,
             phase=failure.phase,
@@ -99,12 +98,12 @@ class Classifier:
         if choice is None:
             return None
         candidate = choice.candidate
-        raised = _raised([line for _, line in lines], candidate.line - 1) if candidate.exception else None
+        frame = frame_in([line for _, line in lines], candidate.line - 1) if candidate.exception else None
         return self._verdict(
             _Finding(
                 choice=choice,
                 text=candidate.text,
-                frame=raised.frame if raised else None,
+                frame=frame,
                 excerpt=_window(lines, candidate.line),
                 in_simulator=sections(text).simulator,
             )
@@ -116,7 +115,7 @@ class Classifier:
         error_class, failure_subtype = self._label(finding)
         pattern = candidate.pattern if candidate else None
         anatomy = dissect(finding.text)
-        identity = _identity(anatomy, finding.frame)
+        identity = _identity(anatomy, finding.frame if is_part_of_identity(anatomy) else None)
         known = self._history.cause(identity) if self._history else None
         origin = origins.judge(
             error_class=error_class,
@@ -131,7 +130,7 @@ class Classifier:
             error_class=error_class,
             failure_subtype=failure_subtype,
             fingerprint=identity,
-            primary=redact(" ".join(finding.text.split()))[:LONGEST_PRIMARY],
+            primary=redact(" ".join(with_place(finding.text, anatomy, finding.frame).split()))[:LONGEST_PRIMARY],
             pattern=pattern.id if pattern else None,
             line=candidate.line if candidate else None,
             source=candidate.source if candidate else None,
@@ -172,7 +171,7 @@ class Classifier:
 
 def _severity(text: str, default: str) -> str:
     """The class of a UVM report: that of its severity, whatever its text says."""
-    return _SEVERITIES.get(dissect(text).report_class, default)
+    return _SEVERITIES.get(dissect(text).report_class, "uvm_fatal" if "UVM_FATAL" in text else default)
 
 
 def settle(
@@ -188,7 +187,7 @@ def settle(
         verdicts: What each of them was called, in the same order.
         results: All tests of the run, for seeds that passed.
     """
-    settled = list(verdicts)
+    settled = _with_first_report(failures, verdicts)
     for members in _simulations(failures).values():
         causes = [n for n in members if failures[n].started and not _only_follows(verdicts[n])]
         for n in members:
@@ -200,6 +199,25 @@ def settle(
             else:
                 settled[n] = replace(settled[n], follower=False)
     return _with_seeds(failures, settled, results)
+
+
+def _with_first_report(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Gives a failure without a name the verdict of the one that pytest reported with the same words before it.
+
+    A fixture that failed is not run again: pytest raises its exception for each test that needs it, and only the first
+    of them has the log.
+    """
+    named: dict[str, Verdict] = {}
+    settled: list[Verdict] = []
+    for failure, verdict in zip(failures, verdicts, strict=True):
+        report = "\n".join(excerpt.text for excerpt in failure.excerpts if excerpt.source == "report")
+        if verdict.error_class == UNKNOWN and failure.phase == "setup" and report in named:
+            settled.append(replace(named[report], follower=True))
+            continue
+        if report and verdict.error_class != UNKNOWN:
+            named.setdefault(report, verdict)
+        settled.append(verdict)
+    return settled
 
 
 def _simulations(failures: Sequence[Failure]) -> dict[str, list[int]]:
@@ -259,32 +277,16 @@ def _identity(anatomy: Anatomy, frame: Frame | None) -> str:
     )
 
 
-def _frame(excerpts: Sequence[Excerpt], choice: Choice | None) -> Frame | None:
-    """The frame of the exception that was chosen, from the excerpt in which it stands."""
-    for excerpt in excerpts:
-        if choice is not None and excerpt.source != choice.candidate.source:
-            continue
-        lines = [line for _, line in excerpt.lines]
-        if excerpt.source == "report":
-            frame = pytest_frame(lines)
-            if frame is not None:
-                return frame
-        at = _position(excerpt, choice.candidate.line) if choice else 0
-        raised = _raised(lines, at)
-        if raised is not None and raised.frame is not None:
-            return raised.frame
-    return None
-
-
-def _position(excerpt: Excerpt, line: int) -> int:
-    return next((at for at, (number, _) in enumerate(excerpt.lines) if number >= line), 0)
-
-
-def _raised(lines: Sequence[str], at: int) -> Raised | None:
-    """The exception named on a line, else (a results entry names it first) the next one after it."""
-    found = list(innermost(lines))
-    exact = next((raised for raised in found if raised.line == at), None)
-    return exact or next((raised for raised in found if raised.line >= at), None)
+def _frame(failure: Failure, choice: Choice | None) -> Frame | None:
+    """The user's frame of the exception that was chosen."""
+    if choice is not None and not choice.candidate.exception:
+        return None
+    # The capture knows the frame with its path in the project.
+    if failure.frame is not None:
+        return failure.frame
+    line = choice.candidate.line if choice else 0
+    of_choice = (e for e in failure.excerpts if choice is None or e.source == choice.candidate.source)
+    return next((frame for e in of_choice if (frame := frame_in_excerpt(e, line)) is not None), None)
 
 
 def _unrecognised(failure: Failure) -> str:

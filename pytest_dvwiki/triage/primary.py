@@ -10,9 +10,11 @@ The rules, in their order:
 3. *Noise* (an error line that also stands in tests that pass: `logger.error`, HDL `$error`) goes after all other
    causes, though before symptoms, where cocotb runs the test: such a line fails no test.
 4. Expected-against-actual beats the plain assertion that raised it, also where it is noise.
-5. An assertion in pyuvm's `check_phase` or later sums up: the first error report of a component goes before it.
+5. An assertion in pyuvm's `check_phase` or later sums up: the first error report of a component goes before it. A
+   fatal report of pyuvm goes before the exception that repeats it.
 6. An HDL error line explains a simulation that ended early.
-7. In a chain of exceptions the one that its author named as cause counts (`raise … from …`); one raised while
+7. What cocotb says of a test that was to fail (it passed, or with another exception) goes before that exception.
+8. In a chain of exceptions the one that its author named as cause counts (`raise … from …`); one raised while
    another was handled counts itself.
 """
 
@@ -21,6 +23,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.triage import pytest_report
+from pytest_dvwiki.triage.anatomy import dissect
 from pytest_dvwiki.triage.sections import sections
 from pytest_dvwiki.triage.traceback import chains
 
@@ -35,6 +39,9 @@ _TIERS = {"cause": 0, "symptom": 2, "rollup": 3}
 _NOISE = 1
 _SUMMARIES = frozenset({"extract_phase", "check_phase", "report_phase", "final_phase"})
 _PYTHON = frozenset({"python", "pytest", "cocotb", "pyuvm"})
+_EXPECTATIONS = frozenset({"unexpected_pass", "wrong_exception"})
+_FATAL = "RuntimeError: UVM_FATAL: "
+"""How pyuvm ends a test after a fatal report: with the report's text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +100,11 @@ def choose_in_text(lines: Sequence[tuple[int, str]], matcher: Matcher) -> Choice
 
 
 def _candidates(excerpt: Excerpt, matcher: Matcher, *, cocotb: bool) -> Iterator[Candidate]:
-    for first, run in _runs(excerpt.lines):
+    lines = excerpt.lines
+    if excerpt.source == "report":
+        said = pytest_report.said([line for _, line in lines])
+        lines = tuple((number, line) for (number, _), line in zip(lines, said, strict=True))
+    for first, run in _runs(lines):
         yield from _in_text(first, run, excerpt.source, matcher, cocotb=cocotb)
 
 
@@ -141,7 +152,9 @@ def _lesser_exceptions(text: str, first: int) -> frozenset[int]:
 
 
 def _is_exception(hit: Hit) -> bool:
-    return not hit.pattern.noise and not _PYTHON.isdisjoint(hit.pattern.tools)
+    if hit.pattern.noise or hit.pattern.failure_subtype in _EXPECTATIONS:
+        return False
+    return not _PYTHON.isdisjoint(hit.pattern.tools)
 
 
 def _tier(candidate: Candidate) -> int:
@@ -150,9 +163,11 @@ def _tier(candidate: Candidate) -> int:
 
 
 def _in_simulator_order(candidate: Candidate) -> int:
+    if candidate.pattern.failure_subtype in _EXPECTATIONS:
+        return 1
     if candidate.source in {"log", "stdout", "stderr"}:
-        return 4 if candidate.exception else 0
-    return {"results": 1, "report": 2, "run": 3}[candidate.source]
+        return 5 if candidate.exception else 0
+    return {"results": 2, "report": 3, "run": 4}[candidate.source]
 
 
 def _plain_order(candidate: Candidate) -> int:
@@ -178,6 +193,11 @@ def _rule(ranked: list[Candidate], function: str | None) -> tuple[Candidate, str
         report = compared or next((c for c in noise if c.pattern.error_class.startswith("uvm_")), None)
         if report is not None:
             return report, f"the assertion in {function} sums up what components had reported"
+    if best.text.startswith(_FATAL):
+        told = best.text.removeprefix(_FATAL)
+        report = next((c for c in noise if dissect(c.text).report_class == "CRITICAL" and told in c.text), None)
+        if report is not None:
+            return report, "pyuvm raised the exception for this report"
     if subtype == "simulation_ended_early":
         hdl = next((c for c in noise if _PYTHON.isdisjoint(c.pattern.tools)), None)
         if hdl is not None:

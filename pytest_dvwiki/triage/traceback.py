@@ -14,14 +14,10 @@ if TYPE_CHECKING:
 
 _FRAME = re.compile(r'\s*File "(?P<file>[^"]{1,1000})", line (?P<line>\d+)(?:, in (?P<function>.+))?$')
 _HEAD = "Traceback (most recent call last)"
-_DIRECT = "The above exception was the direct cause of the following exception"
-_DURING = "During handling of the above exception, another exception occurred"
+DIRECT = "The above exception was the direct cause of the following exception"
+DURING = "During handling of the above exception, another exception occurred"
 _EXCEPTION = re.compile(r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s(?P<text>.*)|:?$)")
 _CARETS = re.compile(r"\s*[~^]+\s*$")
-_PYTEST_PLACE = re.compile(
-    r"(?P<file>[^\s:][^:]{0,1000}\.py):(?P<line>\d+): (?:in (?P<function>\S+)|(?P<type>[\w.]+))$"
-)
-_PYTEST_DEF = re.compile(r"\s*(?:async )?def (?P<function>\w+)\(")
 _LIBRARY = re.compile(
     r"[\\/](?:site-packages|dist-packages)[\\/]|[\\/]lib(?:64)?[\\/]python3[^\\/]*[\\/]"
     r"|[\\/]Lib[\\/](?!site)|^<|<frozen "
@@ -94,35 +90,14 @@ def chains(lines: Sequence[str]) -> list[Chain]:
             raised.append(one)
             link = ""
             continue
-        if text.startswith(_DIRECT):
+        if text.startswith(DIRECT):
             link = "cause"
-        elif text.startswith(_DURING):
+        elif text.startswith(DURING):
             link = "context"
         at += 1
     if raised:
         found.append(Chain(tuple(raised), tuple(links)))
     return found
-
-
-def pytest_frame(lines: Sequence[str]) -> Frame | None:
-    """The innermost frame of the user's in pytest's own report (`file.py:12: TypeError` after the source lines)."""
-    best: Frame | None = None
-    source = function = ""
-    for line in lines:
-        if line.startswith((">", "E")):
-            source = line[1:].strip() if line.startswith(">") else source
-        elif (definition := _PYTEST_DEF.match(line)) is not None:
-            function = definition["function"]
-        elif (place := _PYTEST_PLACE.match(line)) is not None:
-            if not is_library(place["file"]):
-                best = Frame(
-                    file=place["file"],
-                    line=int(place["line"]),
-                    function=place["function"] or function,
-                    source=source,
-                )
-            source = ""
-    return best
 
 
 def _traceback(lines: Sequence[str], at: int) -> tuple[Raised | None, int]:

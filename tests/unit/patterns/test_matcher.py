@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.patterns.matcher import CHUNK, Matcher
+from pytest_dvwiki.patterns.kinds import ENOUGH
+from pytest_dvwiki.patterns.matcher import CHUNK, MOST_TOGETHER, Matcher
 from pytest_dvwiki.patterns.registry import load_registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MATCHER = Matcher(load_registry())
 SYNTAX = "dut.sv:16: syntax error"
@@ -119,3 +124,51 @@ def test_time_grows_with_the_text_alone() -> None:
     assert seconds(large) < 12 * seconds(small) + 0.2
     assert seconds(large.replace("\n", " ")) < 4 * seconds(large) + 0.2
     assert seconds("error " * 100_000) < 5
+
+
+FLOODS: dict[str, Callable[[int], str]] = {
+    "identical": lambda _: "UVM_INFO drv.sv(3) @ 100: uvm_test_top.env.drv [DRV] error response is ignored",
+    "counting": lambda n: f"UVM_INFO drv.sv(3) @ {n}: uvm_test_top.env.drv [DRV] error injection {n} read",
+    "comparing": lambda n: f"READ  addr=0x{n:x} exp=0x{n % 251:x} act=0x{n % 251:x}",
+}
+
+
+@pytest.mark.parametrize("line", FLOODS.values(), ids=FLOODS)
+def test_a_flood_of_lines_that_come_to_nothing_hides_no_failure(line: Callable[[int], str]) -> None:
+    lines = [line(number) for number in range(1, 3000)]
+    lines[2000:2000] = ["READ  addr=0x7d0 exp=0x5 act=0x6", "UVM_ERROR sb.sv(2) @ 9: top.sb [SB] expected 3 got 4"]
+    text = "\n".join(lines)
+    found = [text.count("\n", 0, offset) for offset, _ in Matcher(MATCHER.registry).find(text)]
+    assert found == [2000, 2001]
+
+
+@pytest.mark.parametrize("line", FLOODS.values(), ids=FLOODS)
+def test_lines_with_common_words_are_not_decided_again_and_again(line: Callable[[int], str]) -> None:
+    """A ratio in one run: to decide on each of these lines costs some fifty times a line without such words."""
+
+    def seconds(matcher: Matcher, text: str) -> float:
+        start = time.process_time()
+        list(matcher.find(text))
+        return time.process_time() - start
+
+    flood = "\n".join(line(number) for number in range(1, 20_000))
+    first = "\n".join(line(number) for number in range(1, 2 * MOST_TOGETHER))
+    matcher = Matcher(MATCHER.registry)
+    few = seconds(matcher, first)
+    assert seconds(matcher, flood) < 20 * few + 0.1
+
+
+def test_of_a_flood_of_failures_a_search_gives_some_and_a_reading_all() -> None:
+    text = "".join(f"dut.sv:{number}: syntax error\n" for number in range(1, 1000))
+    assert ENOUGH <= len(list(MATCHER.find(text))) < 300
+    assert len(MATCHER.hits(text)) == 999
+
+
+def test_candidates_that_stand_close_are_found_once_each() -> None:
+    lines = [SYNTAX, "FATAL: dut.sv:1: a", "       Time: 1 Scope: d"] * MOST_TOGETHER
+    hits = MATCHER.hits("\n".join(lines))
+    assert [hit.line for hit in hits] == [n for n in range(1, len(lines) + 1) if n % 3]
+
+
+def test_a_text_that_begins_in_the_middle_of_an_explanation_is_read() -> None:
+    assert ids("E        +  where 3 = error()\nE        +  and 4 = f()") == []

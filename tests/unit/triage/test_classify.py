@@ -92,7 +92,7 @@ def test_an_entry_of_the_results_file_is_named_by_its_exception(classifier: Clas
     text, wanted = entry
     verdict = classifier.classify(failure(results=traceback(text)))
     assert label(verdict) == wanted
-    assert verdict.primary == text
+    assert verdict.primary.startswith(text)
     assert verdict.source == "results"
 
 
@@ -303,7 +303,181 @@ def test_two_checks_of_the_same_text_have_two_fingerprints(classifier: Classifie
     assert classifier.classify(one).fingerprint != classifier.classify(two).fingerprint
 
 
+BUILD = "RuntimeError: Command failed with return code: 2"
+NO_RESULTS = "RuntimeError: ERROR: Simulation terminated abnormally. Results file sim_build/results.xml not found."
+
+
+@pytest.mark.parametrize(
+    ("log", "wanted"),
+    [
+        ("/w/rtl/dut.sv:7: syntax error\n/w/rtl/dut.sv:7: error: malformed statement", "compile_error/syntax_error"),
+        ("rtl/a.sv:5: error: Unknown module type: sub\n2 error(s) during elaboration.", "compile_error/missing_module"),
+        ("/usr/bin/ghdl-mcode: cannot find entity or configuration top", "elaboration_error/unresolved_reference"),
+    ],
+)
+def test_the_compiler_names_a_failed_build_not_the_exception_of_the_runner(
+    classifier: Classifier, log: str, wanted: str
+) -> None:
+    report = f">       self.runner.build(\nE       {BUILD}\n\ntest_runner.py:35: RuntimeError"
+    verdict = classifier.classify(failure(simulator=False, log=log, report=report))
+    assert label(verdict) == wanted
+    assert verdict.primary == log.split("\n", maxsplit=1)[0]
+
+
+def test_without_the_compilers_output_a_failed_build_has_no_name(classifier: Classifier) -> None:
+    report = f">       self.runner.build(\nE       {BUILD}\n\ntest_runner.py:35: RuntimeError"
+    verdict = classifier.classify(failure(simulator=False, report=report))
+    assert (label(verdict), verdict.primary) == ("unknown/unknown", BUILD)
+
+
+@pytest.mark.parametrize(
+    ("end", "wanted"),
+    [
+        ("ModuleNotFoundError: No module named 'no_such'", "python_error/import_error"),
+        ("SyntaxError: '(' was never closed", "python_error/python_syntax_error"),
+    ],
+)
+def test_a_test_module_that_cannot_be_imported_is_named_by_its_exception(
+    classifier: Classifier, end: str, wanted: str
+) -> None:
+    log = traceback(end, function="<module>", source="import no_such").partition("\n")[2]
+    verdict = classifier.classify(failure(log=log, report=f"E   {NO_RESULTS}"))
+    assert (label(verdict), verdict.primary) == (wanted, end)
+
+
+def test_a_syntax_error_in_pytests_report_begins_with_its_name(classifier: Classifier) -> None:
+    report = "E     File \"/w/tb/a.py\", line 6\nE       async def (dut\nE   SyntaxError: '(' was never closed"
+    verdict = classifier.classify(failure(simulator=False, report=report))
+    assert label(verdict) == "python_error/python_syntax_error"
+    assert verdict.primary.startswith("SyntaxError: '(' was never closed")
+
+
+def test_cocotb_says_that_another_exception_was_expected(classifier: Classifier) -> None:
+    said = logged("WARNING", "cocotb.regression", "m.test_add failed: errored with unexpected type")
+    verdict = classifier.classify(failure(results=traceback("KeyError: 'opcode'"), log=said))
+    assert label(verdict) == "sim_error/wrong_exception"
+    assert "errored with unexpected type" in verdict.primary
+    assert verdict.runners_up[0].text == "KeyError: 'opcode'"
+
+
+def test_a_logged_difference_goes_before_an_assert_that_only_counts_it(classifier: Classifier) -> None:
+    log = logged("ERROR", "scoreboard", "MISMATCH on q: expected 0x20 got 0x21")
+    check = traceback("AssertionError: scoreboard reported errors", source='assert not n, "scoreboard reported errors"')
+    verdict = classifier.classify(failure(results=check, log=log))
+    assert label(verdict) == "sim_error/scoreboard_fail"
+    assert "MISMATCH on q: expected 0x20 got 0x21" in verdict.primary
+
+
+def test_a_fatal_report_of_pyuvm_goes_before_the_exception_that_repeats_it(classifier: Classifier) -> None:
+    told = "FAILED: expected 0x22 got 0x23"
+    log = logged("CRITICAL", SCOREBOARD[0], f"{SCOREBOARD[1]}[scoreboard] {told}")
+    verdict = classifier.classify(failure(results=traceback(f"RuntimeError: UVM_FATAL: {told}"), log=log))
+    assert label(verdict) == "uvm_fatal/scoreboard_fail"
+    assert f"[scoreboard] {told}" in verdict.primary
+    alone = classifier.classify(failure(results=traceback(f"RuntimeError: UVM_FATAL: {told}")))
+    assert label(alone) == "uvm_fatal/scoreboard_fail"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("AssertionError: ready never rose after reset", "sim_error/assertion_fail"),
+        ("AssertionError: timeout waiting for ready", "sim_error/timeout"),
+        ("AssertionError: expected 0x00 got 0x01", "sim_error/scoreboard_fail"),
+        ("AssertionError: expected 8'h12 got 8'hxx", "sim_error/x_propagation"),
+        ("AssertionError: expected 0x12 got 0xXX", "sim_error/x_propagation"),
+        ("ValueError: invalid literal for int() with base 2: '0x12'", "python_error/value_error"),
+        ("ValueError: invalid literal for int() with base 2: '01x1'", "sim_error/x_propagation"),
+        (
+            "AssertionError: STATUS took a write, it is read only assert <AxiResp.OKAY: 0> is <AxiResp.SLVERR: 2>",
+            "sim_error/assertion_fail",
+        ),
+        ("AssertionError: assert <AxiResp.SLVERR: 2> == <AxiResp.OKAY: 0>", "sim_error/protocol_violation"),
+    ],
+)
+def test_an_exception_is_called_what_its_words_say(classifier: Classifier, text: str, wanted: str) -> None:
+    assert label(classifier.classify(failure(results=traceback(text)))) == wanted
+
+
+def test_source_lines_of_pytests_report_are_no_causes(classifier: Classifier) -> None:
+    report = (
+        ">           raise AttributeError(f'{self._path} contains no child object named {name}')\n"
+        "E           AttributeError: dut contains no child object named q2\n\n"
+        "/v/site-packages/cocotb/handle.py:461: AttributeError"
+    )
+    verdict = classifier.classify(failure(report=report))
+    assert verdict.primary == "AttributeError: dut contains no child object named q2"
+    assert verdict.runners_up == ()
+
+
+@pytest.mark.parametrize(
+    ("exception", "causes"),
+    [
+        ("ValueError: Unable to accurately represent 10(ns) with the simulator precision of 1e0", 1),
+        ('pyuvm.UVMConfigItemNotFound: "uvm_test_top" is not in ConfigDB().', 1),
+        ("AttributeError: dut contains no child object named q2", 1),
+        ("cocotb.triggers.SimTimeoutError", 2),
+        ("AssertionError: assert 1 == 2", 2),
+        ("ValueError: Can't convert LogicArray to int: it contains non-0/1 values", 2),
+    ],
+)
+def test_two_places_are_one_cause_where_the_text_names_it(classifier: Classifier, exception: str, causes: int) -> None:
+    places = [{"function": "test_a", "source": "await Timer(10)"}, {"function": "test_b", "source": "await Timer(20)"}]
+    verdicts = [classifier.classify(failure(results=traceback(exception, **place))) for place in places]
+    assert len({verdict.fingerprint for verdict in verdicts}) == causes
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            "simulator icarus was killed by signal 9 (SIGKILL) while running m.first at 12 ns",
+            "simulator icarus was killed by signal 9 (SIGKILL) while running t.py::test[a b] at 7.5 us",
+        ),
+        (
+            "simulator icarus was killed by signal 9 (SIGKILL) at 12 ns",
+            "simulator icarus was killed by signal 9 (SIGKILL)",
+        ),
+        ("run was killed while running m.first at 12 ns", "run was killed while running t.py::test_b"),
+        ("simulation ended before m.first was done, at 1 ns", "simulation ended before m.second was done"),
+        (
+            "no results: simulator vvp ended with status 1 while running m.first",
+            "no results: simulator vvp ended with status 1",
+        ),
+    ],
+)
+def test_the_same_end_of_two_tests_is_one_cause(classifier: Classifier, one: str, other: str) -> None:
+    verdicts = [classifier.classify(failure(run=sentence)) for sentence in (one, other)]
+    assert verdicts[0].fingerprint == verdicts[1].fingerprint
+    assert verdicts[0].primary == one
+
+
+def test_two_signals_are_two_causes(classifier: Classifier) -> None:
+    ends = [f"simulator icarus was killed by signal {one} while running m.t" for one in ("9 (SIGKILL)", "11 (SIGSEGV)")]
+    assert len({classifier.classify(failure(run=end)).fingerprint for end in ends}) == 2
+
+
+def test_the_fix_for_a_verilog_fatal_reads_well(classifier: Classifier) -> None:
+    verdict = classifier.classify(failure(log="[45] %Fatal: fifo.v:64: Assertion failed in sync_fifo: FIFO overflow"))
+    assert verdict.fix is not None
+    assert "in sync_fifo at" in verdict.fix
+
+
 class TestSettle:
+    def test_a_fixture_that_failed_once_is_one_cause_for_each_test_that_needs_it(self, classifier: Classifier) -> None:
+        report = f">   runner.build()\nE   {BUILD}"
+        built = replace(failure(simulator=False, log="dut.sv:16: syntax error", report=report), phase="setup")
+        again = replace(failure(simulator=False, report=report), phase="setup", nodeid="t.py::test_two")
+        other = replace(failure(simulator=False, report=f">   other.build()\nE   {BUILD}"), phase="setup")
+        failures = [built, again, other]
+        verdicts = settle(failures, [classifier.classify(one) for one in failures])
+        assert [label(verdict) for verdict in verdicts] == [
+            "compile_error/syntax_error",
+            "compile_error/syntax_error",
+            "unknown/unknown",
+        ]
+        assert verdicts[0].fingerprint == verdicts[1].fingerprint
+
     def failures(self) -> list[Failure]:
         fatal = failure(results="SimFailure", log="FATAL: dut.sv:20: overflow\n       Time: 5 Scope: dut")
         waiting = failure(results="SimFailure: Failing test at simulator request")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_dvwiki.triage.traceback import chains, is_library, pytest_frame
+from pytest_dvwiki.triage.traceback import chains, is_library
 
 SITE = "/v/lib/python3.11/site-packages"
 
@@ -49,18 +49,6 @@ def test_the_named_cause_counts_and_else_the_last() -> None:
 )
 def test_a_traceback_that_was_cut_off_is_left_out(text: str) -> None:
     assert chains(text.split("\n")) == []
-
-
-def test_pytests_own_report_gives_the_check() -> None:
-    report = "    def test_a():\n>       assert f(2) == 5\nE       assert 4 == 5\n\ntests/test_a.py:3: AssertionError"
-    frame = pytest_frame(report.split("\n"))
-    assert frame is not None
-    assert (frame.file, frame.line, frame.function, frame.source) == (
-        "tests/test_a.py",
-        3,
-        "test_a",
-        "assert f(2) == 5",
-    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,55 @@
+"""Kinds of lines: what is the same line again, and what is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_dvwiki.patterns.kinds import ENOUGH, FAMILIAR, MOST, Dull, Found, kind
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("beat 1: data=0x1f", "beat 77: data=0xfa"),
+        ("exp=5 act=5", "exp=17 act=17"),
+        ("exp=5 act=6", "exp=17 act=3"),
+        ("errors: 3", "errors: 12"),
+    ],
+)
+def test_lines_that_differ_in_numbers_only_are_of_one_kind(one: str, other: str) -> None:
+    assert kind(one) == kind(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("exp=5 act=5", "exp=5 act=6"),
+        ("exp=0x1f act=0x1f", "exp=0x1f act=0xfa"),
+        ("errors: 0", "errors: 3"),
+        ("read 5 words", "read 5 bytes"),
+        ("got xx", "got 12"),
+    ],
+)
+def test_zero_and_equal_numbers_make_another_kind(one: str, other: str) -> None:
+    assert kind(one) != kind(other)
+
+
+def test_a_kind_is_dull_after_some_lines_came_to_nothing() -> None:
+    dull = Dull()
+    for _ in range(FAMILIAR):
+        assert "k" not in dull
+        dull.note("k")
+    assert "k" in dull
+    for number in range(MOST):
+        dull.note(str(number))
+    assert "k" not in dull  # the memory is bounded
+
+
+def test_a_search_gives_enough_lines_of_a_kind() -> None:
+    found, every = Found(ENOUGH), Found(None)
+    for _ in range(ENOUGH):
+        assert "k" not in found
+        found.note("k")
+        every.note("k")
+    assert "k" in found
+    assert "k" not in every
