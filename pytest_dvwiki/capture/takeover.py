@@ -38,7 +38,7 @@ def remains_of(orphan: Orphan, *, root: Path, interest: Interest) -> Remains:
         root: Folder that paths are shown relative to.
         interest: Which lines of a long text to keep.
     """
-    failures = {failure.nodeid: failure for failure in orphan.failures}
+    failures = {failure.nodeid: failure for failure in _reported(orphan)}
     results = {nodeid: Result(nodeid=nodeid, outcome="failed") for nodeid in failures}
     simulators: dict[Simulator, None] = {}
     for begin in orphan.running:
@@ -68,6 +68,17 @@ def _outcome(begin: Begin, root: Path, interest: Interest) -> SimulationOutcome:
             interest=interest,
         )
     )
+
+
+def _reported(orphan: Orphan) -> Iterator[Failure]:
+    """What was in the journal; a runner of cocotb's own plugin failed by its tests, or by the one that never ended."""
+    flights = {flight.runner: flight for flight in orphan.in_flight}
+    runners = {failure.nodeid.rpartition("::")[0] for failure in orphan.failures}
+    for failure in orphan.failures:
+        if failure.nodeid in flights:
+            yield cut_off(failure, flights[failure.nodeid])
+        elif failure.nodeid not in runners:
+            yield failure
 
 
 def _told_of(failures: tuple[Failure, ...], flight: Flight | None) -> tuple[Failure, ...]:

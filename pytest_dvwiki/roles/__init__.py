@@ -41,7 +41,9 @@ def register(config: pytest.Config, settings: Settings, *, in_simulator: bool) -
     if in_simulator:
         from pytest_dvwiki.roles.simulator import SimulatorRole  # noqa: PLC0415
 
-        config.pluginmanager.register(SimulatorRole(settings.layout.root, lambda: tools.interest), "dvwiki_simulator")
+        config.pluginmanager.register(
+            SimulatorRole(settings.layout.root, lambda: tools.interest, guard), "dvwiki_simulator"
+        )
         return
     workerinput: dict[str, dict[str, str]] | None = getattr(config, "workerinput", None)
     told = (workerinput or {}).get("dvwiki", {})

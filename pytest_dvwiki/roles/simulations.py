@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture import tools
+from pytest_dvwiki.capture.cocotb_tests import unique_name
 from pytest_dvwiki.capture.logs import LogText
 from pytest_dvwiki.capture.simulation import Simulation, collect
 from pytest_dvwiki.roles.reports import Evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     import pytest
 
     from pytest_dvwiki.capture.children import Child, Children
+    from pytest_dvwiki.capture.simulation import SimulationOutcome
     from pytest_dvwiki.model import Interest
 
 
@@ -51,24 +53,42 @@ def evidence_of(
     interest: Interest,
 ) -> Evidence | None:
     """Reads what a test's simulations left behind; None where it ran no tool of hardware design."""
-    simulations = [child for child in seen.children.children if tools.is_simulation(child)]
-    if not simulations and not any(tools.is_tool(child) for child in seen.children.children):
+    children = seen.children.children
+    simulations = [child for child in children if tools.is_simulation(child) or tools.is_make(child)]
+    if not simulations and not any(tools.is_tool(child) for child in children):
         return None
     by_results: dict[Path | None, Child] = {}
     for child in simulations:
-        by_results[tools.results_file(child)] = child
+        results = tools.results_file(child)
+        by_results.pop(results, None)  # the order is that of the last runs
+        by_results[results] = child
     if seen.native or not by_results:
-        by_results = {None: (simulations or seen.children.children)[-1]}
-    outcomes = [
-        collect(_simulation(seen, report, child, results, root=root, interest=interest))
-        for results, child in by_results.items()
+        by_results = {None: (simulations or children)[-1]}
+    told = [
+        _simulation(seen, report, child, results, root=root, interest=interest) for results, child in by_results.items()
     ]
+    # What ended the item ended its last simulation; those before it had come to an end of their own.
+    told = [*(replace(sim, error="", longrepr="") for sim in told[:-1]), replace(told[-1], after_others=len(told) > 1)]
+    outcomes = tuple(_with_distinct_names(map(collect, told)))
     return Evidence(
         failures=tuple(failure for outcome in outcomes for failure in outcome.failures) if report.failed else (),
         results=() if seen.native else tuple(result for outcome in outcomes for result in outcome.results),
         simulator=next((outcome.simulator for outcome in outcomes if outcome.simulator), None),
         noise_errors=sum(outcome.noise_errors for outcome in outcomes),
     )
+
+
+def _with_distinct_names(outcomes: Iterable[SimulationOutcome]) -> Iterator[SimulationOutcome]:
+    """The outcomes of an item's simulations, the tests numbered that ran in several of them."""
+    taken: set[str] = set()
+    for outcome in outcomes:
+        told = (*(result.nodeid for result in outcome.results), *(failure.nodeid for failure in outcome.failures))
+        names = {nodeid: unique_name(nodeid, taken) for nodeid in dict.fromkeys(told)}
+        yield replace(
+            outcome,
+            failures=tuple(replace(failure, nodeid=names[failure.nodeid]) for failure in outcome.failures),
+            results=tuple(replace(result, nodeid=names[result.nodeid]) for result in outcome.results),
+        )
 
 
 def _simulation(

@@ -20,13 +20,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki.capture.flight import without_progress
+from pytest_dvwiki.model import Excerpt
 from pytest_dvwiki.roles import reports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from pytest_dvwiki.capture.logs import LogText
-    from pytest_dvwiki.model import Excerpt, Interest
+    from pytest_dvwiki.model import Interest
+    from pytest_dvwiki.roles.guard import Guard
 
 _ERROR = re.compile(rb"(?m)^ERROR: |^[ \d.-]{8,}\w\w (?:ERROR|CRITICAL) |\bUVM_(?:ERROR|FATAL)\b (?!:)")
 _CHUNK = 1 << 20
@@ -87,32 +89,38 @@ class SimulatorRole:
     Args:
         root: Folder that paths are shown relative to.
         interest: Gives, at first use, which lines of a long text to keep.
+        guard: Keeps errors of this role away from the simulation.
     """
 
-    def __init__(self, root: Path, interest: Callable[[], Interest]) -> None:
+    def __init__(self, root: Path, interest: Callable[[], Interest], guard: Guard) -> None:
         self._root = root
+        self._guard = guard
         self._interest = interest
         self._output = _Output(1)
         self._c_library = ctypes.CDLL(None)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
-        self, call: pytest.CallInfo[None]
+        self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Called twice for a call, at its start and at its end; the second report is the one that counts."""
         report = yield
+        with self._guard("reading the output of a test"):
+            self._attach(item, call, report)
+        return report
+
+    def _attach(self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
         self._flush()
         if report.when == "setup" and report.passed:
             reports.attach(report, reports.Evidence(first_line=self._output.skip()))
         elif report.failed:
-            evidence = reports.Evidence(excerpts=self._excerpts())
+            evidence = reports.Evidence(excerpts=(*_expectation(item, call), *self._excerpts()))
             if call.excinfo is not None:
                 frame = reports.frame_of(call.excinfo, self._root)
                 evidence = replace(evidence, frame=frame, text=reports.text_of(call.excinfo, frame))
             reports.attach(report, evidence)
         elif report.passed and report.when == "call" and (errors := self._output.count_errors()):
             reports.attach(report, reports.Evidence(noise_errors=errors))
-        return report
 
     def _excerpts(self) -> tuple[Excerpt, ...]:
         text = self._output.rest()
@@ -126,3 +134,15 @@ class SimulatorRole:
         with suppress(OSError, ValueError):
             sys.stdout.flush()
         self._c_library.fflush(None)
+
+
+def _expectation(item: pytest.Item, call: pytest.CallInfo[None]) -> tuple[Excerpt, ...]:
+    """Says so where a test was to end with an exception and ended with another one; the report shows the other only."""
+    marker = item.get_closest_marker("xfail")
+    expected = marker.kwargs.get("raises") if marker is not None else None
+    types = tuple(kind for kind in (expected if isinstance(expected, tuple) else (expected,)) if isinstance(kind, type))
+    if not types or call.excinfo is None or isinstance(call.excinfo.value, types):
+        return ()
+    names = " or ".join(kind.__name__ for kind in types)
+    said = f"{item.name} failed: errored with unexpected type: expected {names}, got {call.excinfo.typename}"
+    return (Excerpt(source="run", lines=((1, said),)),)
