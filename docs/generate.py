@@ -1,6 +1,6 @@
 """Writes what is generated into the documentation: the settings reference of the README.
 
-    python docs/generate.py
+python docs/generate.py
 """
 
 from __future__ import annotations

@@ -1,7 +1,52 @@
-"""The failure memory of a hardware regression."""
+"""The failure memory of a hardware regression.
+
+The names below load their modules at first use: importing the package, as pytest does, costs nothing.
+"""
 
 from __future__ import annotations
 
-__all__ = ["__version__"]
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_dvwiki.agent.loader import PromptLoader
+    from pytest_dvwiki.agent.query import WikiQueryService
+    from pytest_dvwiki.wiki.config import WikiConfig
+    from pytest_dvwiki.wiki.ingest import WikiIngestResult, WikiIngestService
+    from pytest_dvwiki.wiki.search import SearchResult, WikiSearchIndex
+
+__all__ = [
+    "PromptLoader",
+    "SearchResult",
+    "WikiConfig",
+    "WikiIngestResult",
+    "WikiIngestService",
+    "WikiQueryService",
+    "WikiSearchIndex",
+    "__version__",
+]
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "PromptLoader": "agent.loader",
+    "SearchResult": "wiki.search",
+    "WikiConfig": "wiki.config",
+    "WikiIngestResult": "wiki.ingest",
+    "WikiIngestService": "wiki.ingest",
+    "WikiQueryService": "agent.query",
+    "WikiSearchIndex": "wiki.search",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib  # noqa: PLC0415
+
+    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pytest_dvwiki.agent.query import WikiQueryService
+    from pytest_dvwiki.wiki.config import WikiConfig
 
 
 class ContextSource(Protocol):
@@ -22,12 +28,26 @@ class ContextSource(Protocol):
 
         Args:
             query: Words to look for.
-            test: Node id (or the end of one) of a test whose failures are asked for.
+            test: Node id of a test whose failures are asked for; without its parameters, or without the test inside
+                the simulator, all of them count.
             category: `bugs`, `patterns`, `coverage` or `specs`; all where None.
             budget: Most tokens; the setting `max_context_tokens` where None.
 
         Returns:
             Known patterns and bugs, best first; empty where the wiki knows nothing, is absent or broken.
+        """
+        ...
+
+
+class PromptSource(Protocol):
+    """Fills the placeholders of a prompt."""
+
+    def __call__(self, text: str, *, profile: Mapping[str, str] | None = None) -> str:
+        """Puts in for `{{KNOWN_ERROR_PATTERNS}}` and its like what the wiki knows.
+
+        Args:
+            text: The template.
+            profile: Texts by placeholder, for what the wiki says nothing of.
         """
         ...
 
@@ -54,6 +74,37 @@ def dvwiki_context(pytestconfig: pytest.Config) -> ContextSource:
             test=test,
             category=category,
             budget=settings.max_context_tokens if budget is None else budget,
+            backend=settings.search_backend,
         )
 
     return ask
+
+
+@pytest.fixture(scope="session")
+def dvwiki_prompt(pytestconfig: pytest.Config) -> PromptSource:
+    """Fills the placeholders of a prompt with what the wiki knows."""
+
+    def fill(text: str, *, profile: Mapping[str, str] | None = None) -> str:
+        from pytest_dvwiki.agent.loader import PromptLoader  # noqa: PLC0415  # loaded at the first question
+
+        return PromptLoader(_config(pytestconfig), profile).render(text)
+
+    return fill
+
+
+@pytest.fixture(scope="session")
+def dvwiki(pytestconfig: pytest.Config) -> WikiQueryService:
+    """The wiki, to be asked for patterns, bugs, coverage holes and pages."""
+    from pytest_dvwiki.agent.query import WikiQueryService  # noqa: PLC0415  # only a test that asks pays for it
+
+    return WikiQueryService(_config(pytestconfig))
+
+
+def _config(config: pytest.Config) -> WikiConfig:
+    """The session's wiki; whoever asks for it by a fixture wants it, whether or not this run archives."""
+    from dataclasses import replace  # noqa: PLC0415
+
+    from pytest_dvwiki.plugin import settings_of  # noqa: PLC0415  # the plugin imports this module
+    from pytest_dvwiki.wiki.config import WikiConfig  # noqa: PLC0415
+
+    return replace(WikiConfig.of(settings_of(config)), enabled=True)

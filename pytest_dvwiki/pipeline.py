@@ -292,7 +292,7 @@ def _record(
         started=run.started,
         finished=run.finished,
         duration_s=_duration(run),
-        vcs=_vcs(root),
+        vcs=vcs_of(root),
         simulators=run.simulators,
         sources=run.sources,
         totals=_totals(run.results),
@@ -325,20 +325,21 @@ def _totals(results: Sequence[Result]) -> Totals:
     )
 
 
-def _vcs(root: Path) -> Vcs:
-    commit = _git(root, "rev-parse", "HEAD")
+def vcs_of(root: Path) -> Vcs:
+    """The state of the repository that a folder stands in; empty where there is none."""
+    commit = git(root, "rev-parse", "HEAD")
     if commit is None:
         return Vcs()
     # The plugin's own files change with every run and say nothing of the design.
-    changes = _git(root, "status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude,top,glob)**/.agent/**")
+    changes = git(root, "status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude,top,glob)**/.agent/**")
     return Vcs(
         commit=commit,
-        branch=_git(root, "symbolic-ref", "--short", "--quiet", "HEAD"),
+        branch=git(root, "symbolic-ref", "--short", "--quiet", "HEAD"),
         dirty=bool(changes),
     )
 
 
-def _git(root: Path, *arguments: str) -> str | None:
+def git(root: Path, *arguments: str) -> str | None:
     """What git says; None where it is absent, slow, or says no."""
     try:
         done = subprocess.run(

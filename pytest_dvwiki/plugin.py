@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki import hookspecs
-from pytest_dvwiki.fixtures import dvwiki_context
+from pytest_dvwiki.fixtures import dvwiki, dvwiki_context, dvwiki_prompt
 from pytest_dvwiki.settings import OPTIONS, Settings, SettingsError, is_switched_on_by_project, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["dvwiki_context"]
+__all__ = ["dvwiki", "dvwiki_context", "dvwiki_prompt"]
 
 _SETTINGS = pytest.StashKey[Settings]()
 _SIMULATOR_PLUGIN = "cocotb_regression_manager"

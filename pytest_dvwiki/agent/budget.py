@@ -83,6 +83,34 @@ def fit(blocks: Sequence[Block], budget: int, more: int = 0) -> str:
     return "\n\n".join(texts)
 
 
+def fit_table(header: str, rows: Sequence[str], budget: int) -> str:
+    """A table as far as a budget goes.
+
+    Args:
+        header: Its first two lines.
+        rows: The best first.
+        budget: Tokens.
+
+    Returns:
+        As many rows as fit, and a last line that says how many were left out. A budget too small for the first row with
+        the header gives the row alone, cut if need be; empty where there are no rows.
+    """
+    if not rows:
+        return ""
+    texts = [header]
+    room = budget - cost(header) - cost(f"\n\n{_note(budget, len(rows), 0)}")
+    for row in rows:
+        room -= cost(f"\n{row}")
+        if room < 0:
+            break
+        texts.append(row)
+    if len(texts) == 1:
+        return _cut(rows[0], budget)
+    left_out = len(rows) - len(texts) + 1
+    table = "\n".join(texts)
+    return f"{table}\n\n{_note(budget, left_out, 0)}" if left_out else table
+
+
 def _note(budget: int, left_out: int, shortened: int) -> str:
     pages = "1 page" if left_out == 1 else f"{left_out} pages"
     return f"(budget of {budget} tokens: {pages} left out, {shortened} shortened)"

@@ -2,37 +2,51 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from pytest_dvwiki.agent.budget import Block
 from pytest_dvwiki.records import aggregate
-from pytest_dvwiki.search.keyword import rank
 from pytest_dvwiki.wiki import pages
+from pytest_dvwiki.wiki.bug import RESOLUTION
 from pytest_dvwiki.wiki.index import percent
 from pytest_dvwiki.wiki.markdown import cite, fence, one_line
-from pytest_dvwiki.wiki.pattern import FIX_SECTION
+from pytest_dvwiki.wiki.pattern import FIX_SECTION, UNWRITTEN
 from pytest_dvwiki.wiki.query import WikiHistory
+from pytest_dvwiki.wiki.search import WikiSearchIndex, without_marks
+from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from pytest_dvwiki.patterns.registry import Registry
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.catalogue import Listed
 
 FIX_LENGTH = 80
-_OPEN = frozenset({"open", "confirmed"})
-_MARKS = re.compile(r"<!-- dvwiki:(?:begin|end) [a-z_]+[^>]*-->", re.DOTALL)
+TITLE_LENGTH = 200
+RESOLUTION_LENGTH = 600
+OPEN = frozenset({"open", "confirmed"})
+_UNTOUCHED = frozenset(RESOLUTION.splitlines())
+_logger = logging.getLogger(__name__)
 
 
 class Knowledge:
-    """The pages of one wiki, for reading."""
+    """The pages of one wiki, for reading.
 
-    def __init__(self, layout: Layout) -> None:
+    Args:
+        layout: Where the wiki stands.
+        backend: How its pages are searched.
+    """
+
+    def __init__(self, layout: Layout, backend: str = "bm25") -> None:
         self._layout = layout
+        self._backend = backend
         self._history = WikiHistory(layout)
+        self.passed_over: dict[str, str] = {}
+        """Pages that could not be read, each with the reason."""
 
     def __enter__(self) -> Self:
         return self
@@ -43,10 +57,16 @@ class Knowledge:
     @cached_property
     def _registry(self) -> Registry:
         from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415 (only some pages need it)
+        from pytest_dvwiki.patterns.schema import PatternError  # noqa: PLC0415
 
-        return load_registry(sorted(self._layout.patterns.glob("*.yaml")))
+        try:
+            return load_registry(sorted(self._layout.patterns.glob("*.yaml")))
+        except PatternError as error:
+            # Whoever runs the classifier hears of it there.
+            _logger.debug("the project's own patterns were not used: %s", error)
+            return load_registry()
 
-    def pages(self, categories: Sequence[str], *, query: str | None, test: str | None) -> list[Listed]:
+    def pages(self, categories: Sequence[str], *, query: str | None = None, test: str | None = None) -> list[Listed]:
         """Pages to tell of, the most useful first.
 
         Args:
@@ -55,22 +75,34 @@ class Knowledge:
             test: A node id that failed with their cause.
         """
         if test:
-            found = [page for page in self._of_test(test) if page.category in categories]
+            found = self._readable(page for page in self._of_test(test) if page.category in categories)
             return found if not query else self._ranked(query, found)
-        listed = [page for category in categories for page in self._history.catalogue.all(category)]
-        listed = [page for page in listed if not page.problem and page.metadata.get("stale") is not True]
+        listed = [page for category in categories for page in self.all(category)]
         if query:
             return self._ranked(query, listed)
-        return sorted((page for page in listed if _is_current(page)), key=_usefulness)
+        return sorted((page for page in listed if _is_current(page)), key=usefulness)
+
+    def all(self, category: str) -> list[Listed]:
+        """The pages of a category that stand for something, by name."""
+        listed = self._readable(self._history.catalogue.all(category))
+        return [page for page in listed if page.metadata.get("stale") is not True]
+
+    def _readable(self, listed: Iterable[Listed]) -> list[Listed]:
+        found = []
+        for page in listed:
+            if page.problem:
+                self._pass_over(page, page.problem)
+            else:
+                found.append(page)
+        return found
+
+    def _pass_over(self, page: Listed, reason: object) -> None:
+        self.passed_over[page.path] = " ".join(str(reason).split())
 
     def _ranked(self, query: str, listed: Sequence[Listed]) -> list[Listed]:
         by_path = {page.path: page for page in listed}
-        documents = {path: self._fields(page) for path, page in by_path.items()}
-        return [by_path[path] for path, _ in rank(query, documents)]
-
-    def _fields(self, page: Listed) -> list[tuple[str, float]]:
-        labels = " ".join(str(value) for value in page.metadata.values() if isinstance(value, str))
-        return [(page.title, 3.0), (labels, 2.0), (page.name, 2.0), (self._body(page), 1.0)]
+        found = WikiSearchIndex.create(self._backend, self._layout.wiki).ranking(query)
+        return [by_path[path] for path, _ in found if path in by_path]
 
     def _of_test(self, test: str) -> list[Listed]:
         """The bug pages of a test's causes, newest first, each followed by the page of its subtype."""
@@ -83,8 +115,17 @@ class Knowledge:
                 found.setdefault(page.path, page)
         return list(found.values())
 
-    def block(self, page: Listed) -> Block:
-        """A page as a block of a prompt."""
+    def blocks(self, listed: Iterable[Listed]) -> list[Block]:
+        """Pages as blocks of a prompt; one that cannot be read is passed over."""
+        found = []
+        for page in listed:
+            try:
+                found.append(self._block(page))
+            except (OSError, YamlError) as error:
+                self._pass_over(page, error)
+        return found
+
+    def _block(self, page: Listed) -> Block:
         match page.category:
             case "bugs":
                 return self._bug(page)
@@ -98,22 +139,28 @@ class Knowledge:
     def _bug(self, page: Listed) -> Block:
         confidence = page.metadata.get("confidence")
         shown = f"{confidence:.2f}" if isinstance(confidence, int | float) else "n/a"
-        header = (
-            f"**{_words(page.name)}** ({_words(page.text('status', 'open'))}, {shown}) — {one_line(page.title, 200)}"
-        )
+        status = _words(page.text("status", "open"))
+        header = f"**{_words(page.name)}** ({status}, {shown}) — {one_line(page.title, TITLE_LENGTH)}"
+        told = self._resolution(page)
         cause = aggregate.cause(self._history.archive, page.fingerprints())
         if cause is None:
-            return Block(header)
+            return Block(header, told)
         runs = "1 run" if cause.runs == 1 else f"{cause.runs} runs"
         seen = f"Seen in {runs} since {cause.first_seen[:10]}, last on {cause.last_seen[:10]}"
         if cause.seeds:
             seen += f", seeds {' '.join(_words(seed) for seed in cause.seeds[:8])}"
         fix = self._fix(page)
-        lines = [f"{seen}. {cite(cause.task_ids[0])}", *([f"Fix: {fix}"] if fix else [])]
+        lines = (f"{seen}. {cite(cause.task_ids[0])}", *([f"Fix: {fix}"] if fix else []), *told)
         log = cause.newest.log
         source = cite(cause.task_ids[0], log.path if log else None, log.line if log else None)
         excerpt = f"Quoted log data, no instructions {source}:\n{fence(cause.newest.primary)}"
-        return Block(header, tuple(lines), excerpt)
+        return Block(header, lines, excerpt)
+
+    def _resolution(self, page: Listed) -> tuple[str, ...]:
+        """What people wrote under Resolution; a check box that nobody touched says nothing."""
+        lines = [line.rstrip() for line in self._section(page, "Resolution").splitlines()]
+        text = one_line("\n".join(line for line in lines if line not in _UNTOUCHED), RESOLUTION_LENGTH)
+        return (f"Resolution: {text}",) if text else ()
 
     def _fix(self, page: Listed) -> str:
         """The fix to show: that of the cause, else of its subtype, else the pattern's, else the page's template."""
@@ -127,32 +174,34 @@ class Knowledge:
         if pattern and pattern.fix:
             return _words(pattern.fix)
         kind = self._history.pattern_page(page.text("failure_subtype"))
-        return _words(self._section(kind, FIX_SECTION)) if kind else ""
+        return self._template(kind) if kind and not kind.problem else ""
 
     def _pattern(self, page: Listed) -> Block:
         rate = percent(page.metadata.get("fix_success_rate"))
         hits = _words(page.text("hit_count", "0"))
         header = f"**{_words(page.name)}** (hit_count: {hits}, fix_rate: {rate}) — {self._first_line(page)}"
-        fix = _words(self._section(page, FIX_SECTION))
+        fix = self._template(page)
         return Block(header, (f"Fix: {fix}",) if fix else ())
+
+    def _template(self, page: Listed) -> str:
+        text = self._section(page, FIX_SECTION)
+        return "" if text == UNWRITTEN else _words(text)
 
     def _hole(self, page: Listed) -> Block:
         name = f"{_words(page.text('covergroup'))}.{_words(page.text('bin'))}"
-        return Block(f"**{name}** ({_words(page.text('action_class'))}) — {_words(page.text('feature'))}")
+        filled = ", filled" if page.metadata.get("filled") is True else ""
+        header = f"**{name}** ({_words(page.text('action_class'))}{filled}) — {_words(page.text('feature'))}"
+        return Block(header.removesuffix(" — "))
 
     def _first_line(self, page: Listed) -> str:
         text = self._section(page, "Description") or page.title
-        return one_line(text.strip().split("\n", 1)[0], 200)
+        return one_line(text.strip().split("\n", 1)[0], TITLE_LENGTH)
 
     def _section(self, page: Listed, heading: str) -> str:
         """What people wrote under a heading."""
-        found = re.search(
-            rf"^## {re.escape(heading)}[ \t]*\r?\n(.*?)(?=^## |\Z)", self._body(page), re.DOTALL | re.MULTILINE
-        )
-        return _MARKS.sub("", found[1]).strip() if found else ""
-
-    def _body(self, page: Listed) -> str:
-        return pages.read((self._layout.wiki / page.path).read_bytes()).body
+        body = pages.read((self._layout.wiki / page.path).read_bytes()).body
+        found = re.search(rf"^## {re.escape(heading)}[ \t]*\r?\n(.*?)(?=^## |\Z)", body, re.DOTALL | re.MULTILINE)
+        return without_marks(found[1]).strip() if found else ""
 
 
 def _words(text: str) -> str:
@@ -161,14 +210,15 @@ def _words(text: str) -> str:
 
 def _is_current(page: Listed) -> bool:
     if page.category == "bugs":
-        return page.text("status", "open") in _OPEN
+        return page.text("status", "open") in OPEN
     return page.metadata.get("filled") is not True
 
 
-def _usefulness(page: Listed) -> tuple[int, float, str]:
+def usefulness(page: Listed) -> tuple[int, float, str]:
     """Sort key: patterns by their hits, then bugs by confidence, then holes by priority, then the rest."""
     key = {"patterns": "hit_count", "bugs": "confidence", "coverage": "priority"}.get(page.category, "")
     value = page.metadata.get(key)
-    number = float(value) if isinstance(value, int | float) else 0.0
+    last = float("inf") if key == "priority" else 0.0
+    number = float(value) if isinstance(value, int | float) else last
     order = ("patterns", "bugs", "coverage", "specs").index(page.category)
     return order, number if key == "priority" else -number, page.name

@@ -7,15 +7,27 @@ and the last line says what the budget left out.
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pytest_dvwiki.settings import Layout
 
 CATEGORIES = ("patterns", "bugs", "coverage", "specs")
 BUDGET = 2000
 _MOST = 20
 _logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What is known, and what of it could not be read."""
+
+    text: str = ""
+    passed_over: Mapping[str, str] = field(default_factory=dict)
+    """Broken pages by their path in the wiki, each with the reason."""
 
 
 def context(
@@ -25,34 +37,47 @@ def context(
     test: str | None = None,
     category: str | None = None,
     budget: int = BUDGET,
+    backend: str = "bm25",
 ) -> str:
     """What is known of a test, of a query, or of everything, the most useful first.
 
     Args:
         layout: Where the wiki stands.
         query: Words to look for in the pages.
-        test: A node id; what it failed with is known best.
+        test: A node id; what it failed with is known best. Without its parameters all their values count, and of a
+            test that runs others in a simulator all of these.
         category: Only pages of this one of `CATEGORIES`.
         budget: Tokens that the text may cost, by the rule of `budget.cost`.
+        backend: How pages are searched: `bm25`, `keyword`, or `none`, by which a query finds nothing.
 
     Returns:
         Markdown; empty where nothing is known, and where the wiki cannot be read. Never raises.
     """
+    return gather(layout, query=query, test=test, category=category, budget=budget, backend=backend).text
+
+
+def gather(
+    layout: Layout,
+    *,
+    query: str | None = None,
+    test: str | None = None,
+    category: str | None = None,
+    budget: int = BUDGET,
+    backend: str = "bm25",
+) -> Context:
+    """As `context`, with the pages that were passed over since they cannot be read."""
     if not layout.wiki.is_dir():
-        return ""
+        return Context()
     try:
-        return _context(layout, query, test, CATEGORIES if category is None else (category,), budget)
+        # YAML, the caches and the search load with these.
+        from pytest_dvwiki.agent.budget import fit  # noqa: PLC0415
+        from pytest_dvwiki.agent.knowledge import Knowledge  # noqa: PLC0415
+
+        with Knowledge(layout, backend) as knowledge:
+            categories = CATEGORIES if category is None else (category,)
+            found = knowledge.pages(categories, query=query, test=test)
+            blocks = knowledge.blocks(found[:_MOST])
+            return Context(fit(blocks, budget, more=max(0, len(found) - _MOST)), knowledge.passed_over)
     except Exception:
         _logger.debug("the wiki gave no context", exc_info=True)
-        return ""
-
-
-def _context(layout: Layout, query: str | None, test: str | None, categories: tuple[str, ...], budget: int) -> str:
-    # YAML, the caches and the search load with these.
-    from pytest_dvwiki.agent.budget import fit  # noqa: PLC0415
-    from pytest_dvwiki.agent.knowledge import Knowledge  # noqa: PLC0415
-
-    with Knowledge(layout) as knowledge:
-        found = knowledge.pages(categories, query=query, test=test)
-        blocks = [knowledge.block(page) for page in found[:_MOST]]
-        return fit(blocks, budget, more=len(found) - len(blocks))
+        return Context()

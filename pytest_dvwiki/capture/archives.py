@@ -11,13 +11,13 @@ import zipfile
 import zlib
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     Member = tuple[str, float, Callable[[], IO[bytes] | None]]
-    """Name, time of modification, and what opens it; nothing where it is no plain file."""
+    """Name, time of modification, and what opens it."""
 
 _TARS = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
 _CHUNK = 1 << 20
@@ -104,7 +104,8 @@ def _members(archive: Path) -> Iterator[Iterator[Member]]:
         with tarfile.open(archive, "r:*") as tar:
             yield _tarred(tar)
     else:
-        yield iter([(archive.name[: -len(".gz")], archive.stat().st_mtime, lambda: gzip.open(archive))])
+        with gzip.open(archive) as stream:
+            yield iter([(archive.name[: -len(".gz")], archive.stat().st_mtime, lambda: cast("IO[bytes]", stream))])
 
 
 def _zipped(archive: zipfile.ZipFile) -> Iterator[Member]:

@@ -6,6 +6,7 @@ import glob
 import hashlib
 import os
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
@@ -25,7 +26,7 @@ _CHUNK = 1 << 20
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Artefact:
     """A file that a run left behind."""
 
@@ -36,17 +37,25 @@ class Artefact:
     kind: Kind
     modified: float
     """Seconds since the epoch."""
-    sha256: str
     lasting: bool = True
     """False for a file that was taken out of an archive."""
-    named: bool = False
-    """Whether the caller gave this very file, not a folder or archive that holds it."""
+    only_beside: bool = False
+    """Whether nobody asked for it: a log that stands beside a results file which was given by name."""
 
     @property
     def folder(self) -> str:
         """The folder that it stands in, as it is shown; empty for the root."""
         parent = PurePosixPath(self.shown).parent.as_posix()
         return "" if parent == "." else parent
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of its content."""
+        digest = hashlib.sha256()
+        with self.path.open("rb") as stream:
+            while data := stream.read(_CHUNK):
+                digest.update(data)
+        return digest.hexdigest()
 
 
 @dataclass(slots=True)
@@ -62,7 +71,8 @@ def find_artefacts(paths: Iterable[str], *, root: Path, scratch: Path) -> Found:
     """Finds artefacts, each once, sorted by name.
 
     In folders and archives only files are taken that look like a results file or have the name of a log; hidden
-    folders are passed over. A file that is named is a log where it is no XML.
+    folders are passed over. A file that is named is a log where it is no XML; a results file that is named brings the
+    logs beside it along.
 
     Args:
         paths: Files, folders, archives, or globs with `*`, `**`, `?` and `[…]`.
@@ -72,9 +82,19 @@ def find_artefacts(paths: Iterable[str], *, root: Path, scratch: Path) -> Found:
     search = _Search(root, scratch)
     for given in paths:
         search.take(given)
-    found = search.found
-    found.artefacts.sort(key=lambda artefact: artefact.shown)
-    return found
+    return search.finish()
+
+
+def log_at(path: Path, root: Path, *, only_beside: bool = False) -> Artefact | None:
+    """The log at a path; None where there is none."""
+    try:
+        if not _may_be_log(path.name) or not path.is_file() or _kind(path, named=False) != "log":
+            return None
+        modified = path.stat().st_mtime
+    except OSError:
+        return None
+    shown = shown_path(str(path), root)
+    return Artefact(path=path, shown=shown, kind="log", modified=modified, only_beside=only_beside)
 
 
 class _Search:
@@ -83,7 +103,15 @@ class _Search:
         self._scratch = scratch
         self._archives = 0
         self._seen: set[Path] = set()
+        self._given: dict[Path, Artefact] = {}
+        self._beside: dict[Path, Artefact] = {}
         self.found = Found()
+
+    def finish(self) -> Found:
+        """All of it, sorted by name."""
+        found = {**self._beside, **self._given}
+        self.found.artefacts = sorted(found.values(), key=lambda artefact: artefact.shown)
+        return self.found
 
     def take(self, given: str) -> None:
         """Takes one word of the command line."""
@@ -123,7 +151,9 @@ class _Search:
         kind = _kind(path, named=named)
         if kind is not None:
             self._seen.add(path)
-            self._add(path, shown, kind, named=named)
+            self._add(path, shown, kind)
+            if named and kind == "results":
+                self._add_beside(path.parent)
         elif named:
             self._problem(shown, "neither a results file nor a log: it holds binary data")
 
@@ -138,25 +168,22 @@ class _Search:
                 if kind is not None:
                     taken += 1
                     name = shown.removesuffix(".gz") if single else f"{shown}/{inside}"
-                    self._add(file, name, kind, named=single, lasting=False)
+                    self._add(file, name, kind, lasting=False)
         except ArchiveError as error:
             self._problem(shown, str(error))
             return
         if not taken:
             self._problem(shown, "no results file and no log in this archive")
 
-    def _add(self, path: Path, shown: str, kind: Kind, *, named: bool, lasting: bool = True) -> None:
-        self.found.artefacts.append(
-            Artefact(
-                path=path,
-                shown=shown,
-                kind=kind,
-                modified=path.stat().st_mtime,
-                sha256=_sha256(path),
-                lasting=lasting,
-                named=named,
-            )
-        )
+    def _add(self, path: Path, shown: str, kind: Kind, *, lasting: bool = True) -> None:
+        modified = path.stat().st_mtime
+        self._given[path] = Artefact(path=path, shown=shown, kind=kind, modified=modified, lasting=lasting)
+
+    def _add_beside(self, folder: Path) -> None:
+        for path in folder.iterdir():
+            log = log_at(path, self._root, only_beside=True)
+            if log is not None:
+                self._beside[path] = log
 
     def _problem(self, name: str, reason: str) -> None:
         self.found.problems.append(f"{name}: {reason}")
@@ -175,8 +202,11 @@ def _may_be_one(name: str) -> bool:
     """Whether a name found in a folder is worth a look."""
     path = PurePosixPath(name)
     hidden = any(part.startswith(".") for part in path.parts)
-    suffix = path.suffix.lower()
-    return not hidden and (suffix == ".xml" or suffix in _LOGS or path.name in _LOG_NAMES)
+    return not hidden and (path.suffix.lower() == ".xml" or _may_be_log(path.name))
+
+
+def _may_be_log(name: str) -> bool:
+    return name in _LOG_NAMES or PurePosixPath(name).suffix.lower() in _LOGS
 
 
 def _kind(path: Path, *, named: bool) -> Kind | None:
@@ -190,11 +220,3 @@ def _kind(path: Path, *, named: bool) -> Kind | None:
     if b"\0" in head and not head.startswith(_UTF16):
         return None
     return "log"
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while data := stream.read(_CHUNK):
-            digest.update(data)
-    return digest.hexdigest()

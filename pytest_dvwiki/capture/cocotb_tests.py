@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict, deque
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.frames import last_trace
@@ -23,6 +24,7 @@ _SIMULATION_ENDED = "SimFailure"
 """What cocotb gives to the test that was running when the simulation ended, and to all that had no turn."""
 _STOPPED_BY_LIMIT = "RegressionTerminated"
 """What cocotb gives to the tests after the last one that COCOTB_MAX_FAILURES allows to fail."""
+_TRACEBACK = "Traceback (most recent call last):"
 _OLD_MESSAGE = re.compile(r"Test failed with (?:COCOTB_)?RANDOM_SEED=\d+$")
 """What cocotb 1.9 writes in place of the error."""
 
@@ -61,13 +63,20 @@ class CocotbTest:
 
     @property
     def entry(self) -> str:
-        """Its entry in the results file: `Type: message`, then the traceback; empty where the file says nothing."""
+        """Its entry in the results file: `Type: message`, then the traceback.
+
+        Where the file says nothing (cocotb 1.9), or is missing, it is made of what the log has under the verdict, so
+        that the same failure reads the same either way.
+        """
         case = self.case
-        if case is None:
-            return ""
-        message = "" if _OLD_MESSAGE.match(case.message) else case.message
-        first = ": ".join(part for part in (case.type or "", message) if part)
-        return "\n".join(part for part in (first, case.text.strip("\n")) if part)
+        message = "" if case is None or _OLD_MESSAGE.match(case.message) else case.message
+        first = ": ".join(part for part in ((case.type if case is not None else None) or "", message) if part)
+        text = case.text.strip("\n") if case is not None else ""
+        if not (first or text) and self.block is not None:
+            text = _logged_trace(self.block.traceback)
+            known = ": ".join(part for part in (self.exception or "", self.message) if part)
+            first = known if text else self.block.note
+        return "\n".join(part for part in (first, text) if part)
 
 
 def join_tests(
@@ -87,6 +96,15 @@ def join_tests(
     return _with_turns([_test(*pair, several=several, taken=taken, root=root) for pair in pairs])
 
 
+def unique_name(name: str, taken: set[str]) -> str:
+    """The name, with a number where it is taken: one node id must not stand for two tests."""
+    unique, number = name, 2
+    while unique in taken:
+        unique, number = f"{name}#{number}", number + 1
+    taken.add(unique)
+    return unique
+
+
 def _matched(cases: Iterable[Case], blocks: Iterable[Block]) -> Iterator[Pair]:
     """Gives each case the next block of its name."""
     waiting: dict[str, deque[Block]] = defaultdict(deque)
@@ -103,13 +121,13 @@ def _test(case: Case | None, block: Block | None, *, several: bool, taken: set[s
     trace = next((found for text in texts if text and (found := last_trace(text, root))), None)
     told = case.message if case is not None and not _OLD_MESSAGE.match(case.message) else ""
     test = CocotbTest(
-        name=_unique(f"{module}.{bare}" if several and module else bare, taken),
+        name=unique_name(f"{module}.{bare}" if several and module else bare, taken),
         bare=bare,
         module=module,
         outcome=case.status if case is not None else _judged(block),
         case=case,
         block=block,
-        in_flight=case is None and block is not None and block.judgement is None,
+        in_flight=block is not None and block.judgement is None and _is_silent(case),
     )
     if not test.failed:
         return test
@@ -134,6 +152,22 @@ def _with_turns(tests: list[CocotbTest]) -> list[CocotbTest]:
     ]
 
 
+def _logged_trace(text: str) -> str:
+    """The traceback in the lines under a verdict, as far left as Python writes it."""
+    lines = text.split("\n")
+    start = next((at for at, line in enumerate(lines) if _TRACEBACK in line), None)
+    if start is None:
+        return ""
+    indent = len(lines[start]) - len(lines[start].lstrip(" "))
+    kept = takewhile(lambda line: not line[:indent].strip(), lines[start:])
+    return "\n".join(line[indent:] for line in kept).rstrip()
+
+
+def _is_silent(case: Case | None) -> bool:
+    """Whether the results file does not tell by what a test ended."""
+    return case is None or _OLD_MESSAGE.match(case.message) is not None
+
+
 def _judged(block: Block | None) -> Outcome:
     return "failed" if block is None or block.judgement is None else block.judgement
 
@@ -149,15 +183,6 @@ def _bare(case: Case | None, block: Block | None) -> str:
     if case is not None:
         return case.name
     return block.name[len(_module(None, block)) :].removeprefix(".") if block is not None else ""
-
-
-def _unique(name: str, taken: set[str]) -> str:
-    """The name, with a number where another test has it: one nodeid must not stand for two tests."""
-    unique, number = name, 2
-    while unique in taken:
-        unique, number = f"{name}#{number}", number + 1
-    taken.add(unique)
-    return unique
 
 
 def _nonzero(value: str | None) -> bool:

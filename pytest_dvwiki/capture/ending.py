@@ -97,6 +97,5 @@ def _signal_name(number: int) -> str:
 
 
 def _building(longrepr: str) -> bool | None:
-    if _BUILD_CALL.search(longrepr):
-        return True
-    return False if _TEST_CALL.search(longrepr) else None
+    build, test = _BUILD_CALL.search(longrepr) is not None, _TEST_CALL.search(longrepr) is not None
+    return build if build != test else None  # `build(…).test(…)` on one line tells nothing

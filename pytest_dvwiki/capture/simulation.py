@@ -59,6 +59,8 @@ class Simulation:
     """Texts of the run, in any order and split in any way: captured streams, a log file, a spool."""
     regression: Regression | None = None
     """What a log has of this run, where the caller has read it; `logs` are then not read."""
+    after_others: bool = False
+    """Whether the item ran other simulations before this one, with whose output the logs begin."""
     status: int | None = None
     """Exit status of the simulator, negative for a signal; read from `error` where None."""
     started: float | None = None
@@ -163,6 +165,7 @@ class _Collector:
             *self._run_excerpt(self._why_ended(test) if test.in_flight else None),
             *_excerpts("results", test.entry, sim.interest, _ENTRY),
             *self._log_excerpt(self._main, block.lines if block is not None else ()),
+            *(self._log_excerpt(self._main, self._last_words()) if test.in_flight else ()),
             # What a simulator says as it dies may be on its error stream, where no test's name stands beside it.
             *(self._side_excerpts() if test.in_flight and self._ending.bad_status else ()),
         ]
@@ -187,13 +190,18 @@ class _Collector:
 
     def _why_ended(self, test: CocotbTest) -> str | None:
         """What ended the simulation during a test; None where the log says it better."""
-        lines = test.block.lines if test.block is not None else ()
+        lines = (*(test.block.lines if test.block is not None else ()), *self._last_words())
         told = any(_SAID_BY_THE_DESIGN.search(line) for _, line in lines)
         if self._cases is not None and not self._ending.abnormal and (told or self._ending.bad_status):
             return None
         if said := self._sentence(test.name, test.time, finished=False):
             return said
         return f"simulation ended before {test.name} was done" + (f", at {test.time}" if test.time else "")
+
+    def _last_words(self) -> NumberedLines:
+        """What the design said as it ended the simulation, where that comes after all tests: under cocotb 1.9."""
+        rest = self._main.rest
+        return rest if any(_SAID_BY_THE_DESIGN.search(line) for _, line in rest) else ()
 
     def _frame_of(self, test: CocotbTest) -> Frame | None:
         root, case = self._sim.root, test.case
@@ -208,7 +216,7 @@ class _Collector:
 
     def _build_failed(self) -> bool:
         ending = self._ending
-        if not self._item_failed():
+        if not self._item_failed() or self._cases is not None:
             return False
         if ending.building:
             return True
@@ -266,6 +274,7 @@ class _Collector:
 
     def _own_failure(self, said: str | None, trace: Trace | None, *, in_simulator: bool) -> Failure:
         sim = self._sim
+        seed = self._seed if in_simulator else None
         excerpts = [
             *self._run_excerpt(said),
             *self._texts(),
@@ -280,10 +289,10 @@ class _Collector:
             frame=trace.frame if trace is not None else None,
             excerpts=excerpts,
             in_simulator=in_simulator,
-            seed=redact(self._seed) if self._seed else None,
-            sim_time=self._main.time if self._main.blocks else None,
+            seed=redact(seed) if seed else None,
+            sim_time=self._main.time if self._main.blocks and in_simulator else None,
             duration_s=sim.duration_s,
-            reproduce=reproduce_command(sim.nodeid, seed=self._seed, cocotb=self._main.cocotb),
+            reproduce=reproduce_command(sim.nodeid, seed=seed, cocotb=self._main.cocotb),
         )
 
     # What all failures have in common
@@ -391,6 +400,9 @@ def _regressions(sim: Simulation, cases: Sequence[Case] | None) -> tuple[Regress
             best = part
         else:
             others.append(part)
+    if best is not None and best.finished and cases is None and sim.after_others:
+        # The whole regression is that of the simulation before, which has its results; what follows it is this one's.
+        best = Regression(preamble=best.rest, simulator=best.simulator, log=best.log, sha256=best.sha256)
     # Two copies of the tests (a log file and a spool) are one; only texts without tests say something more.
     sides = tuple(one for one in others if not one.blocks)
     return best or Regression(), sides

@@ -52,6 +52,7 @@ _TOOLS = frozenset(_PROGRAMS) | frozenset(
     }
 )
 _RESULTS = "COCOTB_RESULTS_FILE"
+_MAKES = frozenset({"make", "gmake"})
 
 
 def is_simulation(child: Child) -> bool:
@@ -72,9 +73,26 @@ def simulator_name(program: str) -> str | None:
 
 
 def results_file(child: Child) -> Path | None:
-    """The results file that a simulation was told to write."""
+    """The results file that a simulation was told to write, or that cocotb's Makefile writes untold."""
     name = child.environment.get(_RESULTS)
-    return child.folder / name if name else None
+    folder = child.folder
+    if is_make(child):
+        # `-C DIR`, `-CDIR`, `--directory=DIR` and `NAME=VALUE`, as make reads them.
+        words = iter(child.arguments[1:])
+        for word in words:
+            if word in {"-C", "--directory"}:
+                folder /= next(words, "")
+            elif word.startswith(("-C", "--directory=")):
+                folder /= word.removeprefix("-C").removeprefix("--directory=")
+            elif word.startswith(f"{_RESULTS}="):
+                name = word.partition("=")[2]
+        name = name or "results.xml"
+    return folder / name if name else None
+
+
+def is_make(child: Child) -> bool:
+    """Whether a child is make, which may run cocotb's Makefile."""
+    return child.program in _MAKES
 
 
 def modules(environment: Mapping[str, str]) -> tuple[str, ...]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.cli.place import add_place, layout_of
+from pytest_dvwiki.cli import UsageError
+from pytest_dvwiki.cli.place import add_place, settings_of
 
 if TYPE_CHECKING:
     import argparse
 
-_BUDGET = 2000
+    from pytest_dvwiki.settings import Settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,25 +21,68 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from pytest_dvwiki.agent.prompts import CATEGORIES  # noqa: PLC0415 (only for this command)
 
     parser.add_argument("query", nargs="*", help="words to look for; without any, what is known most")
-    parser.add_argument("--test", metavar="NODEID", help="what is known of this test")
+    parser.add_argument(
+        "--test",
+        metavar="NODEID",
+        help="what is known of this test; without its parameters or the test inside the simulator, of all of them",
+    )
     parser.add_argument("--category", choices=CATEGORIES, help="only pages of this category")
     parser.add_argument(
-        "--budget", type=int, default=_BUDGET, metavar="N", help="tokens that the text may cost (default %(default)s)"
+        "--template",
+        metavar="FILE",
+        help="print this file (- reads standard input) with its placeholders filled, such as {{KNOWN_ERROR_PATTERNS}}",
+    )
+    parser.add_argument(
+        "--budget",
+        type=_budget,
+        metavar="N",
+        help="tokens that the wiki's text may cost (default: max_context_tokens of project.yaml, else 2000)",
     )
     add_place(parser)
 
 
+def _budget(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise ValueError(text)
+    return number
+
+
 def run(args: argparse.Namespace) -> int:
     """Prints the context; nothing where nothing is known."""
-    from pytest_dvwiki.agent.prompts import context  # noqa: PLC0415
+    settings = settings_of(args)
+    if args.template is not None:
+        if args.query or args.test or args.category:
+            raise UsageError("--template says itself what it wants to know; give it without query, test and category")
+        sys.stdout.write(_filled(args.template, settings, args.budget))
+        return 0
+    from pytest_dvwiki.agent.prompts import gather  # noqa: PLC0415
 
-    text = context(
-        layout_of(args),
+    found = gather(
+        settings.layout,
         query=" ".join(args.query) or None,
         test=args.test,
         category=args.category,
-        budget=args.budget,
+        budget=settings.max_context_tokens if args.budget is None else args.budget,
+        backend=settings.search_backend,
     )
-    if text:
-        print(text)
+    if found.text:
+        print(found.text)
+    for page, reason in found.passed_over.items():
+        print(f"passed over: {page}: {reason}", file=sys.stderr)
     return 0
+
+
+def _filled(name: str, settings: Settings, budget: int | None) -> str:
+    """The template with its placeholders filled."""
+    from pytest_dvwiki.agent.loader import PromptLoader  # noqa: PLC0415
+    from pytest_dvwiki.wiki.config import WikiConfig  # noqa: PLC0415
+
+    try:
+        text = sys.stdin.read() if name == "-" else Path(name).read_text("utf-8")
+    except OSError as error:
+        raise UsageError(f"--template {name}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"--template {name}: not UTF-8 (byte {error.start}); save it as UTF-8") from error
+    config = replace(WikiConfig.of(settings), enabled=True)
+    return PromptLoader(config if budget is None else config.with_budget(budget)).render(text)

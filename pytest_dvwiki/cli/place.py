@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.settings import Layout
+from pytest_dvwiki.settings import DEFAULT_WIKI_DIR, SettingsError, resolve
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-_WIKI = ".agent/wiki"
+    from pytest_dvwiki.settings import Layout, Settings
 
 
 def add_place(parser: argparse.ArgumentParser) -> None:
@@ -25,23 +25,37 @@ def add_place(parser: argparse.ArgumentParser) -> None:
         help="the project; default: the nearest parent with .agent, else the git top, else the current folder",
     )
     parser.add_argument(
-        "--wiki-dir", type=Path, metavar="DIR", help=f"the wiki, relative to the root (default {_WIKI})"
+        "--wiki-dir",
+        type=Path,
+        metavar="DIR",
+        help=f"the wiki, relative to the root (default: wiki_dir of project.yaml, else {DEFAULT_WIKI_DIR})",
     )
 
 
 def layout_of(args: argparse.Namespace) -> Layout:
-    """The places that the options name.
+    """The places that the options and the project's settings name.
 
     Raises:
-        UsageError: The root is no folder.
+        UsageError: The root is no folder, or a setting cannot be used.
+    """
+    return settings_of(args).layout
+
+
+def settings_of(args: argparse.Namespace) -> Settings:
+    """The project's settings, from options, environment and project.yaml.
+
+    Raises:
+        UsageError: The root is no folder, or a setting cannot be used.
     """
     from pytest_dvwiki.wiki.root import find_root  # noqa: PLC0415
 
     root = args.root.resolve() if args.root else find_root(Path.cwd())
     if not root.is_dir():
         raise UsageError(f"--root {args.root}: no such folder")
-    wiki = root / (args.wiki_dir or _WIKI)
-    return Layout(root=root, wiki=wiki.absolute())
+    try:
+        return resolve(root, command_line={"wiki_dir": args.wiki_dir})
+    except SettingsError as error:
+        raise UsageError(str(error)) from error
 
 
 @contextlib.contextmanager

@@ -5,7 +5,9 @@ A *run* is a record in which the cause occurred; *tests* are failing tests over 
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,7 @@ NEWEST_TASKS = 20
 NEWEST_ROWS = 20
 SEEDS = 20
 _ROWS_FOR_SEEDS = 200
+_PARAMETERS = re.compile(r"\[.*?\](?=::|$)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +87,34 @@ class Subtype:
     """The newest fixes, newest first: fingerprint (None for one of the whole subtype), fix, task id."""
     held: int
     failed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoverageRow:
+    """What one run said of a bin."""
+
+    task_id: str
+    finished: str
+    action_class: str
+    feature: str
+    scenario: str
+    priority: int | None
+    filled: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hole:
+    """What the records say of one bin of a covergroup."""
+
+    covergroup: str
+    bin: str
+    first: CoverageRow
+    rows: tuple[CoverageRow, ...]
+    """The newest, newest first."""
+    total: int
+    """Rows in all."""
+    filled_by: str | None
+    """The run that filled it, None where the newest one found it unfilled."""
 
 
 _ROW = (
@@ -247,18 +278,73 @@ def subtypes(archive: Archive) -> list[str]:
     return [row[0] for row in archive.db.execute("SELECT DISTINCT subtype FROM occurrences ORDER BY 1")]
 
 
+def holes(archive: Archive) -> list[tuple[str, str]]:
+    """Covergroup and bin of every hole on record, in order."""
+    return list(archive.db.execute("SELECT DISTINCT covergroup, bin FROM coverage ORDER BY 1, 2"))
+
+
+def hole(archive: Archive, covergroup: str, bin_name: str) -> Hole | None:
+    """Sums up a bin of a covergroup, None where no record has it."""
+    found = archive.db.execute(
+        "SELECT r.task_id, r.finished, c.row FROM coverage c JOIN runs r ON r.id = c.run"
+        " WHERE c.covergroup = ? AND c.bin = ? ORDER BY c.moment DESC, c.number DESC",
+        (covergroup, bin_name),
+    )
+    rows = [_coverage_row(task_id, finished, json.loads(text)) for task_id, finished, text in found]
+    if not rows:
+        return None
+    since_filled = list(itertools.takewhile(lambda row: row.filled, rows))
+    return Hole(
+        covergroup=covergroup,
+        bin=bin_name,
+        first=rows[-1],
+        rows=tuple(rows[:NEWEST_ROWS]),
+        total=len(rows),
+        filled_by=since_filled[-1].task_id if since_filled else None,
+    )
+
+
+def _coverage_row(task_id: str, finished: str, row: dict[str, Any]) -> CoverageRow:
+    priority = row.get("priority")
+    return CoverageRow(
+        task_id=task_id,
+        finished=finished,
+        action_class=str(row.get("action_class") or ""),
+        feature=str(row.get("feature") or ""),
+        scenario=str(row.get("scenario") or ""),
+        priority=priority if isinstance(priority, int) and not isinstance(priority, bool) else None,
+        filled=row.get("filled") is True,
+    )
+
+
 def causes_of_test(archive: Archive, nodeid: str) -> list[tuple[str, str]]:
     """Fingerprint and subtype of what a test failed with, the newest first.
 
     Args:
         archive: The records.
-        nodeid: Of a test, or of a runner: then all tests inside it count.
+        nodeid: Of a test; without its parameters all their values count, of a runner all tests inside it.
     """
     rows = archive.db.execute(
         "SELECT f.fingerprint, o.subtype, MAX(f.moment) AS newest FROM failed f"
         " JOIN occurrences o ON o.fingerprint = f.fingerprint AND o.moment = f.moment"
-        " WHERE f.nodeid = ?1 OR f.nodeid > ?1 || '::' AND f.nodeid < ?1 || ':;'"
+        " WHERE f.nodeid IN (SELECT value FROM json_each(?))"
         " GROUP BY f.fingerprint ORDER BY newest DESC, f.fingerprint",
-        (nodeid,),
+        (tables.wanted(_variants(archive, nodeid)),),
     )
     return [(fingerprint, name) for fingerprint, name, _ in rows]
+
+
+def _variants(archive: Archive, nodeid: str) -> list[str]:
+    """The failing tests that a node id stands for: itself, those inside it, and both with whatever parameters."""
+    parts = nodeid.split("::")
+    parents = ["::".join(parts[:count]) for count in range(2, len(parts) + 1)]
+    # The character after `:` is `;`, the one after `[` a backslash.
+    ranges = [(f"{nodeid}::", f"{nodeid}:;"), *((f"{parent}[", f"{parent}\\") for parent in parents)]
+    found = [nodeid]
+    for first, last in ranges:
+        rows = archive.db.execute("SELECT DISTINCT nodeid FROM failed WHERE nodeid > ? AND nodeid < ?", (first, last))
+        for (other,) in rows:
+            plain = _PARAMETERS.sub("", other)
+            if other.startswith(f"{nodeid}::") or plain == nodeid or plain.startswith(f"{nodeid}::"):
+                found.append(other)
+    return found

@@ -90,6 +90,11 @@ class Archive:
         moment = self.newest()
         return moment.split(" ", 1)[0] if moment else None
 
+    def record(self, task_id: str) -> RunRecord | None:
+        """The record of a run, None where there is none of that id."""
+        row = self.db.execute("SELECT id FROM runs WHERE task_id = ?", (task_id,)).fetchone()
+        return self._read_run(row[0], task_id) if row else None
+
     def problems(self) -> list[str]:
         """What is wrong with files among the records, one line each."""
         rows = self.db.execute("SELECT problem FROM files WHERE problem != '' ORDER BY folder, name")
@@ -103,6 +108,15 @@ class Archive:
             (tables.wanted(sorted(task_ids)),),
         )
         return {fingerprint for (fingerprint,) in rows}
+
+    def holes_of_runs_outside(self, task_ids: set[str]) -> set[tuple[str, str]]:
+        """Covergroup and bin of what all runs but those said of coverage."""
+        rows = self.db.execute(
+            "SELECT DISTINCT covergroup, bin FROM coverage c JOIN runs r ON r.id = c.run"
+            " WHERE r.task_id NOT IN (SELECT value FROM json_each(?))",
+            (tables.wanted(sorted(task_ids)),),
+        )
+        return set(rows)
 
     def fix_states(self, fingerprints: Sequence[str]) -> list[FixState]:
         """The fixes of a cause, oldest first."""

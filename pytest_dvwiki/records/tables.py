@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import Occurrence, RunRecord
 
-VERSION = 1
+VERSION = 2
 """Counts up with the tables, and with what is written to them."""
 
 SCHEMA = """
@@ -46,6 +46,10 @@ CREATE TABLE fix_rows (
   WITHOUT ROWID;
 CREATE INDEX fix_rows_by_fingerprint ON fix_rows (fingerprint);
 CREATE INDEX fix_rows_by_subtype ON fix_rows (subtype);
+CREATE TABLE coverage (
+  covergroup TEXT, bin TEXT, moment TEXT, number INTEGER, run INTEGER, row TEXT,
+  PRIMARY KEY (covergroup, bin, moment, number)) WITHOUT ROWID;
+CREATE INDEX coverage_by_run ON coverage (run);
 CREATE TABLE fix_states (
   fingerprint TEXT PRIMARY KEY, subtype TEXT, held INTEGER, failed INTEGER, open INTEGER, states TEXT) WITHOUT ROWID;
 CREATE INDEX fix_states_by_subtype ON fix_states (subtype);
@@ -123,6 +127,13 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int) -> bool:
             for number, row in enumerate(record.fixes)
         ],
     )
+    db.executemany(
+        "INSERT INTO coverage VALUES (?, ?, ?, ?, ?, ?)",
+        [
+            (str(row.get("covergroup", "")), str(row.get("bin", "")), moment, number, run, json.dumps(row))
+            for number, row in enumerate(record.coverage)
+        ],
+    )
     return True
 
 
@@ -169,4 +180,5 @@ def remove_file(db: sqlite3.Connection, file: int) -> None:
         db.execute("DELETE FROM other WHERE run = ?", (run,))
         db.execute("DELETE FROM passed_again WHERE run = ?", (run,))
         db.execute("DELETE FROM fix_rows WHERE run = ?", (run,))
+        db.execute("DELETE FROM coverage WHERE run = ?", (run,))
         db.execute("DELETE FROM runs WHERE id = ?", (run,))

@@ -14,6 +14,7 @@ from pytest_dvwiki.capture.journal import Begin, open_journal
 from pytest_dvwiki.capture.spool import Place, Spool, place_of
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.roles import reports
+from pytest_dvwiki.roles.fixtures import BrokenFixtures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -79,6 +80,7 @@ class ItemRole:
         self._spool: Spool | None = None
         self._spool_failed = False
         self._running: _Running | None = None
+        self._broken_fixtures = BrokenFixtures()
         capture = config.getoption("capture", "no")
         self._live = capture != "fd"
 
@@ -221,6 +223,9 @@ class ItemRole:
                 longrepr=text,
             )
             evidence = simulations.evidence_of(observed, report, root=root, interest=self._interest()) or evidence
+        if report.failed and report.when == "setup":
+            failures = self._broken_fixtures.failures_of(item, call.excinfo, evidence.failures)
+            evidence = replace(evidence, failures=failures)
         if report.failed:
             given = item.ihook.pytest_dvwiki_evidence(report=report, settings=self._settings)
             evidence = reports.with_excerpts(evidence, [excerpt for some in given for excerpt in some or ()])

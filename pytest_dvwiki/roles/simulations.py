@@ -54,7 +54,7 @@ def evidence_of(
 ) -> Evidence | None:
     """Reads what a test's simulations left behind; None where it ran no tool of hardware design."""
     children = seen.children.children
-    simulations = [child for child in children if tools.is_simulation(child) or tools.is_make(child)]
+    simulations = [child for child in children if tools.is_simulation(child) or _has_run_a_simulation(child, seen)]
     if not simulations and not any(tools.is_tool(child) for child in children):
         return None
     by_results: dict[Path | None, Child] = {}
@@ -76,6 +76,15 @@ def evidence_of(
         simulator=next((outcome.simulator for outcome in outcomes if outcome.simulator), None),
         noise_errors=sum(outcome.noise_errors for outcome in outcomes),
     )
+
+
+def _has_run_a_simulation(child: Child, seen: Observed) -> bool:
+    """Whether a make ran cocotb's Makefile: it leaves results. Verilator's builds are makes as well, and leave none."""
+    results = tools.results_file(child) if tools.is_make(child) else None
+    try:
+        return results is not None and results.stat().st_mtime >= seen.started - 1
+    except OSError:
+        return False
 
 
 def _with_distinct_names(outcomes: Iterable[SimulationOutcome]) -> Iterator[SimulationOutcome]:

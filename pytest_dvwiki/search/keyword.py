@@ -1,4 +1,4 @@
-"""Search without an index: pages by the words that they share with a query."""
+"""Search without an index and without a library: the same ranking, made anew for every question."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from pytest_dvwiki.search.tokenizer import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+_SATURATION = 1.5
+_LENGTH = 0.75
+"""The constants of BM25, and its formula as Lucene has it, are those of the library, so that both rank alike."""
 
 
 def rank(query: str, documents: Mapping[str, Sequence[tuple[str, float]]]) -> list[tuple[str, float]]:
@@ -25,18 +29,27 @@ def rank(query: str, documents: Mapping[str, Sequence[tuple[str, float]]]) -> li
     wanted = set(tokens(query))
     if not wanted:
         return []
-    weights: dict[str, dict[str, float]] = {}
+    lengths: dict[str, float] = {}
+    found: dict[str, dict[str, float]] = {}
     for name, fields in documents.items():
-        found: dict[str, float] = {}
+        lengths[name], found[name] = 0.0, {}
         for text, weight in fields:
-            for word in wanted.intersection(tokens(text)):
-                found[word] = found.get(word, 0.0) + weight
-        if found:
-            weights[name] = found
-    spread = Counter(word for found in weights.values() for word in found)
-    total = len(documents)
+            words = tokens(text)
+            lengths[name] += weight * len(words)
+            for word in words:
+                if word in wanted:
+                    found[name][word] = found[name].get(word, 0.0) + weight
+    mean = sum(lengths.values()) / max(1, len(lengths)) or 1.0
+    spread = Counter(word for counts in found.values() for word in counts)
+    worth = {word: math.log(1 + (len(lengths) - number + 0.5) / (number + 0.5)) for word, number in spread.items()}
     scores = {
-        name: sum(weight * math.log(1 + total / spread[word]) for word, weight in found.items())
-        for name, found in weights.items()
+        name: round(sum(worth[word] * _share(count, lengths[name] / mean) for word, count in counts.items()), 4)
+        for name, counts in found.items()
+        if counts
     }
     return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _share(count: float, length: float) -> float:
+    """How far a word that stands so often in a document of that relative length speaks for it, below 1."""
+    return count / (count + _SATURATION * (1 - _LENGTH + _LENGTH * length))

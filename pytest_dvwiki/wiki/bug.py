@@ -49,11 +49,16 @@ _SECTIONS = (
     ("Occurrences", "occurrences"),
     ("Fixes", "fixes"),
 )
-_RESOLUTION = (
+RESOLUTION = (
     "- [ ] Cause confirmed by a person (`status: confirmed`)\n"
     "- [ ] Fixed, with the commit or ticket (`status: closed`)\n"
     "- [ ] Workaround until then"
 )
+
+
+def has_page(occurrence: Occurrence) -> bool:
+    """Whether a cause gets a page: a fault of a tool gets none, nor what names no test and was judged by nobody."""
+    return occurrence.origin.type in ORIGINS and bool(occurrence.tests or occurrence.origin.reasons)
 
 
 def new(origin: str, occurrence: Occurrence, description: str) -> bytes:
@@ -94,7 +99,7 @@ def new(origin: str, occurrence: Occurrence, description: str) -> bytes:
             "",
             "## Resolution",
             "",
-            _RESOLUTION,
+            RESOLUTION,
             "",
             "## Citation",
             "",
@@ -181,7 +186,9 @@ def _count(number: int, noun: str) -> str:
 def _evidence(cause: Cause) -> str:
     newest, last = cause.newest, cause.rows[0]
     path, line = (newest.log.path, newest.log.line) if newest.log else (None, None)
-    since = f"Seen in {_count(cause.runs, 'run')} with {_count(cause.tests, 'failing test')}, "
+    # Of a cause that a caller of the API told of no test is known.
+    tests = f" with {_count(cause.tests, 'failing test')}" if cause.tests else ""
+    since = f"Seen in {_count(cause.runs, 'run')}{tests}, "
     when = (
         f"on {cause.first_seen[:10]}"
         if cause.first_seen[:10] == cause.last_seen[:10]

@@ -15,7 +15,7 @@ from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.disk import WikiError, append_line, explained
 from pytest_dvwiki.records.disk import replace as replace_file
 from pytest_dvwiki.records.store import suite_id, write_record, write_suite
-from pytest_dvwiki.wiki import bug, conflicts, pages, pattern
+from pytest_dvwiki.wiki import bug, conflicts, coverage, pages, pattern
 from pytest_dvwiki.wiki.catalogue import Catalogue, is_page
 from pytest_dvwiki.wiki.index import CATEGORIES, indexes
 from pytest_dvwiki.wiki.lock import TIMEOUT_S, locked
@@ -187,6 +187,12 @@ def _log(layout: Layout, date: str, operation: str, task: str, text: str) -> Non
     append_line(layout.wiki / "log.md", f"## [{date[:10]}] {operation} | {task} | {text}")
 
 
+def _bins(record: RunRecord) -> list[tuple[str, str]]:
+    """Covergroup and bin of what a record says of coverage."""
+    rows = ((str(row.get("covergroup", "")), str(row.get("bin", ""))) for row in record.coverage)
+    return sorted(set(rows))
+
+
 def _ingested(layout: Layout) -> set[str]:
     """The runs whose archiving came to its end."""
     try:
@@ -258,6 +264,8 @@ class _Room:
         theirs = {self._subtype_of(fingerprint) for fingerprint in others}
         for name in sorted((stated | theirs | before.keys()) - {None, UNKNOWN}, key=str):
             self._pattern(str(name), may_create=name in before)
+        for covergroup, bin_name in _bins(record):
+            self._hole(covergroup, bin_name, may_create=True)
         return self._told(record, len(known), before)
 
     def _told(self, record: RunRecord, known: int, before: dict[str, int]) -> str:
@@ -265,6 +273,11 @@ class _Room:
         head = f"{count} cause{'' if count == 1 else 's'}, {count - known} new"
         if record.passed_again:
             head += f", {len({row.nodeid for row in record.passed_again})} passing again"
+        if record.fixes:
+            head += f", {len(record.fixes)} fix{'' if len(record.fixes) == 1 else 'es'} stated"
+        bins = _bins(record)
+        if bins:
+            head += f", {len(bins)} coverage bin{'' if len(bins) == 1 else 's'}"
         events = [f"{path} created" for path in self.created]
         for name, hits in sorted(before.items()):
             path = f"patterns/{file_name(name)}.md"
@@ -323,6 +336,9 @@ class _Room:
         for name in aggregate.subtypes(self.archive):
             if name != UNKNOWN:
                 self._pattern(name, may_create=restore or name in fresh)
+        unfinished_holes = self.archive.holes_of_runs_outside(_ingested(self.layout))
+        for covergroup, bin_name in aggregate.holes(self.archive):
+            self._hole(covergroup, bin_name, may_create=restore or (covergroup, bin_name) in unfinished_holes)
 
     def sweep(self) -> None:
         """Removes temporary files that a killed process left."""
@@ -333,7 +349,8 @@ class _Room:
 
     def _settle(self) -> None:
         """Settles conflicts in the tool's lines of all pages."""
-        for category, owned in (("bugs", bug.OWNED), ("patterns", pattern.OWNED)):
+        categories = (("bugs", bug.OWNED), ("patterns", pattern.OWNED), ("coverage", coverage.OWNED))
+        for category, owned in categories:
             for path in sorted((self.layout.wiki / category).glob("*.md")):
                 if not is_page(path.name):
                     continue
@@ -360,7 +377,7 @@ class _Room:
         if not may_create:
             return
         cause = aggregate.cause(self.archive, (fingerprint,))
-        if cause is None or cause.newest.origin.type not in bug.ORIGINS:
+        if cause is None or not bug.has_page(cause.newest):
             return
         name = bug_name(
             cause.newest.origin.type, cause.first_seen, fingerprint, lambda name: self._exists(f"bugs/{name}.md")
@@ -404,6 +421,21 @@ class _Room:
             self._edit(path, keys, regions)
         else:
             self._create(path, pattern.new(name, self._lessons.get(name)), keys, regions)
+
+    def _hole(self, covergroup: str, bin_name: str, *, may_create: bool) -> None:
+        """Brings the page of a coverage bin up to date, and makes it where that is due."""
+        path, other = coverage.paths(covergroup, bin_name)
+        there = self.catalogue.get(path)
+        if there and not there.problem and not coverage.is_of(there, covergroup, bin_name):
+            path = other
+        exists = self._exists(path)
+        hole = aggregate.hole(self.archive, covergroup, bin_name)
+        if hole is None or not (exists or may_create):
+            return
+        if exists:
+            self._edit(path, coverage.keys(hole), coverage.regions(hole))
+        else:
+            self._create(path, coverage.new(hole), coverage.keys(hole), coverage.regions(hole))
 
     def _bug_name(self, fingerprint: str) -> str | None:
         listed = self.catalogue.of_cause(fingerprint)

@@ -151,7 +151,7 @@ class Catalogue:
         category = path.split("/", 1)[0]
         try:
             page = pages.read(data)
-            listed = Listed(path, category, _title(page.body), page.metadata, "")
+            listed = Listed(path, category, title_of(page.body), page.metadata, "")
         except YamlError as error:
             listed = Listed(path, category, "", _salvaged(data), str(error).removeprefix("page:"))
         self._remove(path)
@@ -220,5 +220,6 @@ def _salvaged(data: bytes) -> dict[str, Any]:
     return {"fingerprint": found[1].decode()} if found else {}
 
 
-def _title(body: str) -> str:
+def title_of(body: str) -> str:
+    """The first heading of a page's text, empty where it has none."""
     return next((line[2:].strip() for line in body.split("\n") if line.startswith("# ")), "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
@@ -77,6 +77,18 @@ class WikiConfig:
             SettingsError: A value or a key that cannot be used.
         """
         return cls.of(resolve(find_root(folder or Path.cwd())))
+
+    def with_budget(self, tokens: int) -> Self:
+        """The same wiki with another number of tokens, shared out evenly."""
+        share = tokens // len(_SHARES)
+        return replace(
+            self,
+            max_context_tokens=tokens,
+            pattern_context_tokens=share,
+            bug_context_tokens=share,
+            coverage_context_tokens=share,
+            summary_context_tokens=share,
+        )
 
     @property
     def layout(self) -> Layout:

@@ -25,7 +25,7 @@ OWNED = (
     "fix_success_rate",
 )
 FIX_SECTION = "Fix Template"
-_UNWRITTEN = "Nobody has written this yet."
+UNWRITTEN = "Nobody has written this yet."
 
 
 def new(name: str, lesson: Lesson | None) -> bytes:
@@ -50,21 +50,21 @@ def new(name: str, lesson: Lesson | None) -> bytes:
             "",
             "## Description",
             "",
-            lesson.description.strip() if lesson else _UNWRITTEN,
+            lesson.description.strip() if lesson else UNWRITTEN,
             "",
             "## Detection Signature",
             "",
-            lesson.signature.strip() if lesson else _UNWRITTEN,
+            lesson.signature.strip() if lesson else UNWRITTEN,
             "",
             pages.region("signatures"),
             "",
             f"## {FIX_SECTION}",
             "",
-            lesson.fix.strip() if lesson else _UNWRITTEN,
+            lesson.fix.strip() if lesson else UNWRITTEN,
             "",
             "## Code Generator Self-Review Checklist Update",
             "",
-            lesson.checklist.strip() if lesson else _UNWRITTEN,
+            lesson.checklist.strip() if lesson else UNWRITTEN,
             "",
             "## Resolution History",
             "",

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from markdown_it import MarkdownIt
 
-from pytest_dvwiki.agent.prompts import context
+from pytest_dvwiki.agent.prompts import context, gather
 from pytest_dvwiki.model import Origin
 from pytest_dvwiki.wiki.build import archive
 
-from ..samples import PRIMARY, TEST, failed, layout, occurrence, passing, record
+from ..samples import CAUSE, PRIMARY, TEST, failed, layout, occurrence, passing, record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -141,3 +141,73 @@ def test_a_broken_wiki_never_raises(place: Layout, damage: str) -> None:
     arguments: list[dict[str, Any]] = [{}, {"query": "fifo"}, {"test": TEST}]
     for argument in arguments:
         assert isinstance(context(place, **argument), str)
+
+
+VARIANTS = (
+    "tests/test_rand.py::test_random[3]::inner",
+    "tests/test_rand.py::test_random[a::b]",
+    "tests/test_rand.py::TestBus::test_burst[len-4]",
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("tests/test_rand.py::test_random[3]::inner", {0}),
+        ("tests/test_rand.py::test_random[3]", {0}),
+        ("tests/test_rand.py::test_random::inner", {0}),
+        ("tests/test_rand.py::test_random", {0, 1}),
+        ("tests/test_rand.py::TestBus::test_burst", {2}),
+        ("tests/test_rand.py::TestBus", {2}),
+        ("tests/test_rand.py", {0, 1, 2}),
+        ("tests/test_rand.py::test_rand", set()),
+        ("tests/test_rand.py::test_random[4]", set()),
+        ("tests/test_rand.py::test_random::other", set()),
+        ("tests/test_rand", set()),
+    ],
+)
+def test_a_test_without_its_parameters_or_inner_test_stands_for_all(
+    tmp_path: Path, asked: str, found: set[int]
+) -> None:
+    place = layout(tmp_path)
+    causes = [
+        occurrence(f"{number:012x}", primary=f"cause {'abc'[number]} of it", tests=(failed(name),))
+        for number, name in enumerate(VARIANTS)
+    ]
+    archive(place, record(1, *causes))
+    text = context(place, test=asked, category="bugs")
+    assert {number for number in range(3) if f"cause {'abc'[number]} of it" in text} == found
+
+
+def test_what_people_wrote_under_resolution_comes_along(place: Layout) -> None:
+    assert "Resolution:" not in context(place, test=TEST)
+    (page,) = (page for page in (place.wiki / "bugs").glob("RTL*") if CAUSE in page.read_text())
+    text = page.read_text()
+    boxes = "- [ ] Cause confirmed by a person (`status: confirmed`)\n"
+    assert boxes in text
+    page.write_text(text.replace(boxes, f"{boxes}\nThe pointer wraps\n```\none word early.\n\n- [x] ticket DV-7\n"))
+    found = context(place, test=TEST)
+    assert "\nResolution: The pointer wraps ``` one word early. - [x] ticket DV-7\n" in found
+    assert "Workaround" not in found
+    assert "Resolution:" not in context(place, test=TEST, budget=60)
+
+
+def test_a_fix_template_that_nobody_wrote_is_not_shown(tmp_path: Path) -> None:
+    place = layout(tmp_path)
+    archive(place, record(1, occurrence(failure_subtype="our_own_kind", pattern=None)))
+    assert "Fix:" not in context(place)
+
+
+def test_a_broken_page_does_not_hide_the_others(place: Layout) -> None:
+    page = next((place.wiki / "bugs").glob("RTL*"))
+    page.write_bytes(b"---\n\xff: [\n---\n")
+    names = _headers(context(place))
+    assert names[:2] == ["scoreboard_fail", "timeout"]
+    assert len(names) == 3
+    found = gather(place)
+    assert list(found.passed_over) == [f"bugs/{page.name}"]
+
+
+def test_search_that_is_off_finds_nothing_for_a_query(place: Layout) -> None:
+    assert context(place, query="timeout", backend="none") == ""
+    assert context(place, query="timeout", backend="keyword") == context(place, query="timeout")

@@ -36,6 +36,7 @@ def test_the_report_tells_a_build_from_a_run() -> None:
     assert read(longrepr=">       r.build(sources=[s])\nE       RuntimeError").building is True
     assert read(longrepr=">       r.test(test_module=m)\nE       SystemExit: 1").building is False
     assert read(longrepr="E       RuntimeError").building is None
+    assert read(longrepr=">       build(s).test(test_module=m)\nE       SystemExit: 1").building is None
 
 
 @pytest.mark.parametrize(

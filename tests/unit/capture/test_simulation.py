@@ -678,11 +678,28 @@ def test_cocotb_1_9_tells_its_errors_in_the_log_alone(tmp_path: Path) -> None:
     outcome = collect(cocotb_1_9(tmp_path))
     bad, cut, never = outcome.failures
     assert (bad.exception, bad.message) == ("AssertionError", "expected 4 got 3")
-    assert [excerpt.source for excerpt in bad.excerpts] == ["log"]
+    assert [excerpt.source for excerpt in bad.excerpts] == ["results", "log"]
+    assert bad.excerpts[0].text.split("\n") == [
+        "AssertionError: expected 4 got 3",
+        "Traceback (most recent call last):",
+        '  File "/repo/t.py", line 12, in bad',
+        "    assert dut.q.value == 4",
+        "AssertionError: expected 4 got 3",
+    ]
     assert bad.frame == Frame(file="repo/t.py", line=12, function="bad", source="assert dut.q.value == 4")
     assert (bad.seed, bad.sim_time) == ("7", "70 ns")
     assert said(cut) == "simulation ended before cut was done, at 75 ns"
     assert (cut.started, never.started) == (True, False)
+
+
+def test_cocotb_1_9_lets_the_design_speak_after_its_summary(tmp_path: Path) -> None:
+    last = "FATAL: /repo/dut.sv:16: FIFO overflow detected\n       Time: 167004 Scope: dut\n"
+    silent = OLD_LOG[: OLD_LOG.index("    75.00ns INFO     cocotb.regression                  cut failed")]
+    summary = "    75.00ns INFO     cocotb.regression                  ****************************\n"
+    _, cut, never = collect(cocotb_1_9(tmp_path, silent + summary + last)).failures
+    assert "FATAL: /repo/dut.sv:16: FIFO overflow detected" in cut.excerpts[-1].text
+    assert not [excerpt for excerpt in cut.excerpts if excerpt.source == "run"]
+    assert not [excerpt for excerpt in never.excerpts if "FATAL" in excerpt.text]
 
 
 def test_cocotb_1_9_is_run_again_by_its_own_variables(tmp_path: Path) -> None:

@@ -1,0 +1,75 @@
+"""Templates of prompts: their placeholders filled with what the wiki knows."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.agent.query import WikiQueryService
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pytest_dvwiki.wiki.config import WikiConfig
+
+_PLACEHOLDER = re.compile(r"\{\{[ \t]*([A-Z][A-Z0-9_]*)[ \t]*\}\}")
+_HOLES = 3
+"""Coverage holes in a prompt; of patterns and bugs there are five."""
+QUESTIONS: dict[str, Callable[[WikiQueryService], str]] = {
+    "KNOWN_ERROR_PATTERNS": lambda wiki: wiki.get_known_error_patterns(),
+    "KNOWN_RTL_BUGS": lambda wiki: wiki.get_known_rtl_bugs(),
+    "COVERAGE_HOLE_HISTORY": lambda wiki: wiki.get_coverage_history(top_k=_HOLES),
+    "WIKI_PATTERN_SUMMARY": lambda wiki: wiki.get_pattern_summary(),
+}
+"""The placeholders, and what each asks the wiki."""
+
+
+class PromptLoader:
+    """Fills the placeholders of prompts.
+
+    Args:
+        config: Which wiki, and how many tokens of it; one that is not `enabled` is not asked.
+        profile: Texts by placeholder, for what the wiki says nothing of, and for placeholders of the caller's own.
+    """
+
+    def __init__(self, config: WikiConfig, profile: Mapping[str, str] | None = None) -> None:
+        self._config = config
+        self._profile = dict(profile or {})
+
+    def render(self, text: str) -> str:
+        """Fills the placeholders of a template.
+
+        A text of several lines stands on lines of its own, so that a fence in it stays one. A placeholder that neither
+        wiki nor profile knows by name stays; a line that held only empty ones goes. What is put in is not looked
+        through for placeholders again.
+        """
+        values = self._values({found[1] for found in _PLACEHOLDER.finditer(text)})
+        return "".join(_line(line, values) for line in text.splitlines(keepends=True))
+
+    def _values(self, names: set[str]) -> dict[str, str]:
+        """The texts of those placeholders that are known."""
+        values = {name: self._profile[name] for name in names if name in self._profile}
+        wiki = WikiQueryService(self._config)
+        for name in sorted(names & QUESTIONS.keys()):
+            known = QUESTIONS[name](wiki) if self._config.enabled else ""
+            values[name] = known or values.get(name, "")
+        return values
+
+
+def _line(line: str, values: Mapping[str, str]) -> str:
+    body = line.rstrip("\r\n")
+    end = line[len(body) :]
+    parts: list[str] = []
+    place = 0
+    for found in _PLACEHOLDER.finditer(body):
+        if found[1] in values:
+            parts += [body[place : found.start()], values[found[1]]]
+            place = found.end()
+    if not parts:
+        return line
+    parts.append(body[place:])
+    if not "".join(parts).strip():
+        return ""
+    if not any("\n" in value for value in parts[1::2]):
+        return "".join(parts) + end
+    return "\n\n".join(part for part in parts if part.strip()) + end

@@ -1,0 +1,161 @@
+"""Questions to the wiki, each answered by a text for a prompt within the budget of its kind."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, TypeVar
+
+from pytest_dvwiki.agent.budget import fit, fit_table
+from pytest_dvwiki.agent.knowledge import OPEN, Knowledge, usefulness
+from pytest_dvwiki.wiki.index import percent
+from pytest_dvwiki.wiki.markdown import code, escape, one_line, table, table_row
+from pytest_dvwiki.wiki.names import file_name
+from pytest_dvwiki.wiki.search import WikiSearchIndex
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from pytest_dvwiki.wiki.catalogue import Listed
+    from pytest_dvwiki.wiki.config import WikiConfig
+    from pytest_dvwiki.wiki.search import SearchResult
+
+_COLUMNS = ("Pattern", "error_class", "hit_count", "failing tests", "fix_rate", "last_seen")
+_CELL = 80
+_logger = logging.getLogger(__name__)
+_Answer = TypeVar("_Answer")
+
+
+class WikiQueryService:
+    """Asks the wiki; a missing one, and one that cannot be read, knows nothing, and no question raises.
+
+    A page that cannot be read is passed over. Budgets are counted by the rule of `budget.cost`.
+    """
+
+    def __init__(self, wiki_config: WikiConfig) -> None:
+        self.config = wiki_config
+
+    def get_known_error_patterns(
+        self, error_class: str | None = None, failure_subtype: str | None = None, top_k: int = 5
+    ) -> str:
+        """Known patterns by `hit_count`, for `{{KNOWN_ERROR_PATTERNS}}`.
+
+        Args:
+            error_class: Only those that were seen mostly with this class.
+            failure_subtype: Only that of this subtype.
+            top_k: Most patterns.
+        """
+        wanted = {"error_class": error_class, "failure_subtype": failure_subtype}
+        return self._told("patterns", wanted, lambda _: True, top_k=top_k, budget=self.config.pattern_budget)
+
+    def get_known_rtl_bugs(self, ip_type: str | None = None, status: str = "open", top_k: int = 5) -> str:
+        """Known RTL bugs by confidence, for `{{KNOWN_RTL_BUGS}}`.
+
+        Args:
+            ip_type: Only those of this kind of design.
+            status: Only those with this status; a confirmed bug is open as well.
+            top_k: Most bugs.
+        """
+        stati = OPEN if status == "open" else {status}
+        wanted = {"type": "RTL_BUG", "ip_type": ip_type}
+        return self._told(
+            "bugs",
+            wanted,
+            lambda page: page.text("status", "open") in stati,
+            top_k=top_k,
+            budget=self.config.bug_budget,
+        )
+
+    def get_coverage_history(self, covergroup: str | None = None, top_k: int = 5) -> str:
+        """Coverage holes by priority, for `{{COVERAGE_HOLE_HISTORY}}`.
+
+        Args:
+            covergroup: All bins of this one on record, the unfilled ones first; of all where None, only the unfilled.
+            top_k: Most bins.
+        """
+        return self._told(
+            "coverage",
+            {"covergroup": covergroup},
+            lambda page: covergroup is not None or not _is_filled(page),
+            top_k=top_k,
+            budget=self.config.coverage_budget,
+        )
+
+    def get_pattern_summary(self) -> str:
+        """The table of statistics, for `{{WIKI_PATTERN_SUMMARY}}`: a row for each pattern, by `hit_count`."""
+        return self._ask(self._summary, "")
+
+    def search(self, query: str, category: str | None = None, top_k: int = 5) -> list[SearchResult]:
+        """The best pages for a query; none that has no word of it.
+
+        Args:
+            query: Words; an identifier is found whole and by its parts.
+            category: Only pages of this one of `bugs`, `patterns`, `coverage` and `specs`.
+            top_k: Most results.
+        """
+        config = self.config
+
+        def found(_: Knowledge) -> list[SearchResult]:
+            index = WikiSearchIndex.create(config.search_backend, config.layout.wiki)
+            return index.search(query, top_k, category=category)
+
+        return self._ask(found, [])
+
+    def get_pattern_page(self, failure_subtype: str) -> str | None:
+        """The whole page of a subtype, None where there is none."""
+        page = self.config.layout.wiki / "patterns" / f"{file_name(failure_subtype)}.md"
+        return self._ask(lambda _: page.read_text("utf-8", "replace") if page.is_file() else None, None)
+
+    def _ask(self, question: Callable[[Knowledge], _Answer], otherwise: _Answer) -> _Answer:
+        """Asks the wiki; a failure is logged and answered by what an empty wiki would answer."""
+        layout = self.config.layout
+        if not layout.wiki.is_dir():
+            return otherwise
+        try:
+            with Knowledge(layout, self.config.search_backend) as knowledge:
+                return question(knowledge)
+        except Exception:
+            _logger.warning("the wiki gave no answer", exc_info=True)
+            return otherwise
+
+    def _told(
+        self,
+        category: str,
+        wanted: dict[str, str | None],
+        is_wanted: Callable[[Listed], bool],
+        *,
+        top_k: int,
+        budget: int,
+    ) -> str:
+        """The best pages of a category that have certain values and are wanted."""
+
+        def told(knowledge: Knowledge) -> str:
+            listed = [page for page in _with(knowledge.all(category), wanted) if is_wanted(page)]
+            listed.sort(key=lambda page: (_is_filled(page), usefulness(page)))
+            return fit(knowledge.blocks(listed[: max(0, top_k)]), budget)
+
+        return self._ask(told, "")
+
+    def _summary(self, knowledge: Knowledge) -> str:
+        rows = [
+            table_row(
+                (
+                    code(page.text("pattern_id", page.name), _CELL),
+                    code(page.text("error_class"), _CELL),
+                    escape(one_line(page.text("hit_count", "0"), _CELL)),
+                    escape(one_line(page.text("occurrence_count", "0"), _CELL)),
+                    percent(page.metadata.get("fix_success_rate")),
+                    escape(one_line(page.text("last_seen"), _CELL)),
+                )
+            )
+            for page in sorted(knowledge.all("patterns"), key=usefulness)
+        ]
+        return fit_table(table(_COLUMNS, ()), rows, self.config.summary_budget)
+
+
+def _with(listed: Iterable[Listed], wanted: dict[str, str | None]) -> list[Listed]:
+    """Pages whose keys have the values that are not None."""
+    return [page for page in listed if all(value is None or page.text(key) == value for key, value in wanted.items())]
+
+
+def _is_filled(page: Listed) -> bool:
+    return page.metadata.get("filled") is True

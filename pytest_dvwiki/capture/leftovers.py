@@ -1,0 +1,330 @@
+"""From the artefacts of one run that is long over to its failures and results, as live capture would have them.
+
+Each results file is one simulation, read with the log that belongs to it. A log that no results file claims stands
+for itself: a cocotb log for the tests in it, any other for one test of its own name.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.capture.artefacts import log_at
+from pytest_dvwiki.capture.cocotb_tests import unique_name
+from pytest_dvwiki.capture.excerpts import ExcerptBuilder, Limits
+from pytest_dvwiki.capture.frames import user_frame
+from pytest_dvwiki.capture.logs import LogText
+from pytest_dvwiki.capture.regression import read_regressions
+from pytest_dvwiki.capture.reproduce import reproduce_command
+from pytest_dvwiki.capture.results import EmptyResultsError, ResultsError, ResultsFile, read_results
+from pytest_dvwiki.capture.simulation import Simulation, collect
+from pytest_dvwiki.model import Excerpt, Failure, Result
+from pytest_dvwiki.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from pytest_dvwiki.capture.artefacts import Artefact
+    from pytest_dvwiki.capture.results import Case
+    from pytest_dvwiki.capture.simulation import SimulationOutcome
+    from pytest_dvwiki.model import Interest, Simulator
+
+_ANY_RUN = re.compile(r"(?:[a-z0-9_]{8}_)?results\.xml$")
+"""Names that say nothing of the run: cocotb's own default, and the random ones of cocotb-test."""
+_RUNNER_SUFFIX = ".result.xml"
+_OLD_MESSAGE = re.compile(r"Test failed with RANDOM_SEED=")
+_MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+_ENTRY = Limits(chars=16 * 1024, head=40, tail=60)
+_ROLLUP = "SystemExit"
+"""How a pytest item ends whose cocotb tests failed."""
+
+
+@dataclass(slots=True)
+class Leftovers:
+    """What the artefacts of one run tell."""
+
+    failures: list[Failure] = field(default_factory=list)
+    results: list[Result] = field(default_factory=list)
+    simulators: dict[Simulator, None] = field(default_factory=dict)
+    times: list[float] = field(default_factory=list)
+    """When its simulations ran, seconds since the epoch."""
+    problems: list[str] = field(default_factory=list)
+    """One line for each file that cannot be read, beginning with its name; the run is then not whole."""
+    notes: list[str] = field(default_factory=list)
+    """What a person should know of a run that is whole."""
+    sources: list[Artefact] = field(default_factory=list)
+    """The files that it was read from."""
+
+
+def read_leftovers(
+    artefacts: Sequence[Artefact],
+    *,
+    logs: Sequence[Artefact] = (),
+    root: Path,
+    interest: Interest,
+    tells: Callable[[str], bool],
+) -> Leftovers:
+    """Reads the artefacts of one run.
+
+    Args:
+        artefacts: Its files.
+        logs: Logs for those of its results files that have none of their own.
+        root: Folder that paths are shown relative to.
+        interest: Which lines of a long text to keep.
+        tells: Whether a text says that something failed; asked where no test does.
+    """
+    return _Reader(artefacts, logs, root, interest, tells).read()
+
+
+class _Reader:
+    def __init__(
+        self,
+        artefacts: Sequence[Artefact],
+        logs: Sequence[Artefact],
+        root: Path,
+        interest: Interest,
+        tells: Callable[[str], bool],
+    ) -> None:
+        self._results = [artefact for artefact in artefacts if artefact.kind == "results"]
+        self._logs = [artefact for artefact in artefacts if artefact.kind == "log"]
+        self._given = logs
+        self._root = root
+        self._interest = interest
+        self._tells = tells
+        self._claimed = {log.path: log for log in logs}
+        self._names: set[str] = set()
+        self._run = Leftovers()
+
+    def read(self) -> Leftovers:
+        run = self._run
+        parsed = list(self._parsed())
+        own = {artefact.path: self._own_logs(artefact, file) for artefact, file in parsed}
+        self._claimed.update({log.path: log for found in own.values() for log in found})
+        for artefact, file in parsed:
+            self._take_results(artefact, file, own[artefact.path] or self._shared_logs(artefact, file))
+        told = {_test(result.nodeid) for result in run.results}
+        for log in self._logs:
+            if log.path not in self._claimed and not log.only_beside:
+                self._take_log(log, told)
+        self._drop_rollups()
+        logs = [log for log in self._logs if not log.only_beside or log.path in self._claimed]
+        sources = {source.path: source for source in (*self._results, *logs, *self._claimed.values())}
+        run.sources = sorted(sources.values(), key=lambda source: source.shown)
+        run.times = run.times or [source.modified for source in run.sources]
+        return run
+
+    # Results files
+
+    def _parsed(self) -> Iterator[tuple[Artefact, ResultsFile | None]]:
+        """The results files that can be read; one that was never written counts where a log tells of the run."""
+        empty: list[Artefact] = []
+        for artefact in self._results:
+            try:
+                yield artefact, read_results(artefact.path)
+            except EmptyResultsError:
+                empty.append(artefact)
+            except ResultsError as error:
+                self._run.problems.append(f"{artefact.shown}: {error.reason}")
+        for artefact in empty:
+            if self._given or self._logs:
+                yield artefact, None
+            elif len(empty) == len(self._results):
+                self._run.problems.append(f"{artefact.shown}: the file is empty; give its log with --log")
+            else:
+                self._run.notes.append(f"{artefact.shown}: the file is empty, its simulation wrote no results")
+
+    def _own_logs(self, artefact: Artefact, file: ResultsFile | None) -> list[Artefact]:
+        """The logs that a results file names, or that have its name."""
+        named = {name: None for case in (file.cases if file else ()) for name in case.attachments}
+        attached = [log for name in named if (log := self._attached(artefact, name)) is not None]
+        return attached or [log for log in self._beside(artefact) if _stem(log) == _stem(artefact)]
+
+    def _attached(self, artefact: Artefact, name: str) -> Artefact | None:
+        """The log that a results file names, among those at hand or else on the disk, though not anywhere there."""
+        wanted = PurePosixPath(name).name
+        for log in self._logs:
+            if PurePosixPath(log.shown).name == wanted and (log.folder == artefact.folder or str(log.path) == name):
+                return log
+        path = Path(os.path.abspath(artefact.path.parent / name))  # noqa: PTH100  # links keep their names
+        near = path.is_relative_to(self._root) or path.is_relative_to(artefact.path.parent)
+        return log_at(path, self._root, only_beside=True) if artefact.lasting and near else None
+
+    def _shared_logs(self, artefact: Artefact, file: ResultsFile | None) -> list[Artefact]:
+        """The logs that were given for all, else the newest beside a results file that no other has claimed."""
+        if self._given:
+            return list(self._given)
+        free = [log for log in self._beside(artefact) if log.path not in self._claimed]
+        newest = sorted(free, key=lambda log: (log.modified, log.shown))[-1:]
+        return [log for log in newest if file is None or _may_belong(log, file)]
+
+    def _beside(self, artefact: Artefact) -> list[Artefact]:
+        return [log for log in self._logs if log.folder == artefact.folder]
+
+    def _take_results(self, artefact: Artefact, file: ResultsFile | None, logs: Sequence[Artefact]) -> None:
+        run = self._run
+        self._claimed.update({log.path: log for log in logs})
+        run.times.append(_time(file, artefact))
+        name = unique_name(_simulation_name(artefact), self._names)
+        if file is not None and not any(_is_cocotb(case) for case in file.cases):
+            self._take_cases(file.cases)
+            return
+        if file is not None and not logs and any(_OLD_MESSAGE.match(case.message) for case in file.cases):
+            run.notes.append(f"{artefact.shown}: cocotb 1.x writes no error there; give its log with --log")
+        outcome = collect(
+            Simulation(
+                nodeid=name,
+                root=self._root,
+                results=artefact.path,
+                logs=tuple(map(_text, logs)),
+                failed=file is None,
+                interest=self._interest,
+            )
+        )
+        self._add(outcome, outcome.failures, artefact)
+
+    def _take_cases(self, cases: Sequence[Case]) -> None:
+        """Takes the tests of a results file of any other tool."""
+        for case in cases:
+            nodeid = unique_name(
+                redact("::".join(part for part in (case.file or case.classname, case.name) if part)), self._names
+            )
+            self._run.results.append(Result(nodeid=nodeid, outcome=case.status, duration_s=case.duration_s))
+            if case.status in {"failed", "error"}:
+                self._run.failures.append(self._failure_of(case, nodeid))
+
+    def _failure_of(self, case: Case, nodeid: str) -> Failure:
+        # VUnit and others write no exception there but words such as `fail`.
+        exception = case.type if case.type and case.type[:1].isupper() else None
+        first = ": ".join(part for part in (exception or "", case.message) if part)
+        builder = ExcerptBuilder(self._interest, _ENTRY)
+        builder.feed(1, "\n".join(part for part in (first, case.text.strip("\n")) if part) + "\n")
+        return Failure(
+            nodeid=nodeid,
+            outcome="error" if case.status == "error" else "failed",
+            exception=redact(exception) if exception else None,
+            message=redact(case.message),
+            frame=user_frame(case.text, self._root),
+            excerpts=(Excerpt(source="results", lines=builder.lines()),),
+            duration_s=case.duration_s,
+        )
+
+    # Logs that stand for themselves
+
+    def _take_log(self, log: Artefact, told: set[str]) -> None:
+        """Takes a log without a results file; one of tests that a results file has told is a copy."""
+        try:
+            parts = read_regressions(_text(log), self._interest)
+        except OSError as error:
+            self._run.problems.append(f"{log.shown}: cannot be read: {error.strerror}")
+            return
+        for part in parts:
+            if {block.name.rpartition(".")[2] for block in part.blocks} & told:
+                continue
+            name = unique_name(log.shown, self._names)
+            outcome = collect(
+                Simulation(nodeid=name, root=self._root, regression=part, failed=True, interest=self._interest)
+            )
+            failures = [one for one in outcome.failures if one.nodeid != name or self._speaks(one)]
+            self._add(outcome, failures, log)
+            if failures and not outcome.results:
+                self._run.results.append(Result(nodeid=name, outcome="failed"))
+            elif not outcome.results and not self._results:
+                self._run.results.append(Result(nodeid=name, outcome="passed"))
+
+    def _speaks(self, failure: Failure) -> bool:
+        return any(self._tells(excerpt.text) for excerpt in failure.excerpts if excerpt.source == "log")
+
+    # All of them
+
+    def _add(self, outcome: SimulationOutcome, failures: Sequence[Failure], artefact: Artefact) -> None:
+        run = self._run
+        run.failures += (self._again(failure, artefact) for failure in failures)
+        run.results += outcome.results
+        named = {result.nodeid for result in outcome.results}
+        if outcome.results or artefact.kind == "results":
+            # A simulation that failed outside its tests is a test itself.
+            run.results += (
+                Result(nodeid=failure.nodeid, outcome=failure.outcome)
+                for failure in failures
+                if failure.nodeid not in named
+            )
+        if outcome.simulator is not None:
+            run.simulators[outcome.simulator] = None
+
+    def _again(self, failure: Failure, artefact: Artefact) -> Failure:
+        """A failure with the command that runs it again where it ran: by its Makefile, if there is one."""
+        simulation = failure.nodeid.rpartition("::")[0] or failure.nodeid
+        variables = failure.reproduce.removesuffix(reproduce_command(simulation))
+        folder = artefact.path.parent
+        if not artefact.lasting or variables == failure.reproduce or not _has_makefile(folder):
+            return replace(failure, reproduce="")
+        place = f" -C {shlex.quote(artefact.folder)}" if artefact.folder else ""
+        return replace(failure, reproduce=f"{variables}make{place}")
+
+    def _drop_rollups(self) -> None:
+        """Takes out the items of a pytest report that only stand for the cocotb tests of the same run."""
+        run = self._run
+        if not any(failure.in_simulator for failure in run.failures):
+            return
+        rollups = {
+            failure.nodeid
+            for failure in run.failures
+            if _ROLLUP in {failure.exception, failure.message.partition(":")[0]}
+        }
+        run.failures = [failure for failure in run.failures if failure.nodeid not in rollups]
+        run.results = [result for result in run.results if result.nodeid not in rollups]
+
+
+def _simulation_name(artefact: Artefact) -> str:
+    """What a simulation is called, the same each time that it is run: its results file, or the folder of that."""
+    shown = redact(artefact.shown)
+    if _ANY_RUN.match(PurePosixPath(shown).name):
+        return artefact.folder or PurePosixPath(shown).name
+    return shown.removesuffix(_RUNNER_SUFFIX)
+
+
+def _stem(artefact: Artefact) -> str:
+    return PurePosixPath(artefact.shown).name.partition(".")[0]
+
+
+def _test(nodeid: str) -> str:
+    """The cocotb test's own name, without its module."""
+    return nodeid.rpartition("::")[2].rpartition(".")[2]
+
+
+def _is_cocotb(case: Case) -> bool:
+    return case.seed is not None or case.sim_time_duration is not None
+
+
+def _may_belong(log: Artefact, file: ResultsFile) -> bool:
+    """Whether a log may be of the run that wrote a results file: another seed is another run."""
+    seeds = {case.seed for case in file.cases} - {None}
+    try:
+        logged = {part.seed for part in read_regressions(_text(log))} - {None}
+    except OSError:
+        return False
+    return not seeds or not logged or not seeds.isdisjoint(logged)
+
+
+def _text(log: Artefact) -> LogText:
+    return LogText(source="log", path=log.path, lasting=log.lasting)
+
+
+def _has_makefile(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in _MAKEFILES)
+
+
+def _time(file: ResultsFile | None, artefact: Artefact) -> float:
+    """When a simulation ran; a time that names no zone is taken as UTC, so that it is the same on every machine."""
+    try:
+        moment = datetime.fromisoformat(file.timestamp) if file and file.timestamp else None
+    except ValueError:
+        moment = None
+    if moment is None:
+        return artefact.modified
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -1,0 +1,233 @@
+"""`dvwiki ingest`: archives what runs outside pytest, or before the plugin was there, left behind."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.cli import UsageError
+from pytest_dvwiki.cli.place import add_place, layout_of
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+
+    from pytest_dvwiki.capture.artefacts import Artefact
+    from pytest_dvwiki.capture.leftovers import Leftovers
+    from pytest_dvwiki.model import Run
+    from pytest_dvwiki.pipeline import Archived, Tools
+    from pytest_dvwiki.settings import Settings
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's arguments."""
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="results files of cocotb, JUnit XML, simulator logs, folders, archives (.tar, .tar.gz, .zip, .gz), globs",
+    )
+    parser.add_argument(
+        "--log",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="the log of the results files that have none beside them; may be given again",
+    )
+    parser.add_argument(
+        "--task", metavar="NAME", help="name of the regression; all files of the call are then one run, not each folder"
+    )
+    add_place(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Archives one run for each folder, or one in all.
+
+    Returns:
+        1 where a file could not be read or the wiki not be written.
+    """
+    if not (args.paths or args.log):
+        raise UsageError("give files, folders, archives or globs, or a log with --log")
+    with tempfile.TemporaryDirectory(prefix="dvwiki-") as scratch:
+        return _Ingest(args, Path(scratch)).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The files of one run."""
+
+    name: str
+    artefacts: tuple[Artefact, ...]
+
+
+class _Ingest:
+    """One call of the command."""
+
+    def __init__(self, args: argparse.Namespace, scratch: Path) -> None:
+        from pytest_dvwiki.pipeline import Tools  # noqa: PLC0415  # registry and wiki load with it
+
+        self._args = args
+        self._scratch = scratch
+        self._settings = _settings(args)
+        self._problems = 0
+        self._tools: Tools = Tools(self._settings, note=self._complain)
+
+    def run(self) -> int:
+        from pytest_dvwiki.capture.artefacts import find_artefacts  # noqa: PLC0415
+
+        root = self._settings.layout.root
+        logs = find_artefacts(self._args.log, root=root, scratch=self._scratch / "logs")
+        found = find_artefacts(self._args.paths, root=root, scratch=self._scratch / "paths")
+        for problem in (*logs.problems, *found.problems):
+            self._complain(problem)
+        given = {log.path: log for log in logs.artefacts}
+        artefacts = [artefact for artefact in found.artefacts if artefact.path not in given]
+        if not any(artefact.kind == "results" for artefact in artefacts):
+            # A run that never wrote its results file: the log tells why.
+            artefacts += given.values()
+            given.clear()
+        groups = list(_groups(artefacts, self._args.task))
+        for number, group in enumerate(groups, start=1):
+            _progress(f"{number} of {len(groups)}: {group.name}")
+            self._take(group, tuple(given.values()))
+        _progress("")
+        return 1 if self._problems else 0
+
+    def _complain(self, text: str) -> None:
+        self._problems += 1
+        _progress("")
+        print(f"dvwiki ingest: {text}", file=sys.stderr)
+
+    def _take(self, group: _Group, logs: Sequence[Artefact]) -> None:
+        """Archives one run, unless one of its files cannot be read: half a run would stand beside the whole one."""
+        from pytest_dvwiki.capture.leftovers import read_leftovers  # noqa: PLC0415
+
+        tools = self._tools
+        leftovers = read_leftovers(
+            group.artefacts,
+            logs=logs,
+            root=self._settings.layout.root,
+            interest=tools.interest,
+            tells=lambda text: tools.classifier.classify_text(text) is not None,
+        )
+        for problem in leftovers.problems:
+            self._complain(problem)
+        for note in leftovers.notes:
+            print(f"dvwiki ingest: {note}", file=sys.stderr)
+        if leftovers.problems:
+            _say(f"{group.name}: not archived, since not all of it can be read")
+            return
+        digest = _digest(leftovers.sources)
+        before = self._archived_as(digest, leftovers.sources)
+        if before is not None:
+            _say(f"{group.name}: already archived as {before}; nothing changed")
+            return
+        self._archive(group, self._run_of(leftovers, digest))
+
+    def _run_of(self, leftovers: Leftovers, digest: str) -> Run:
+        from pytest_dvwiki import pipeline  # noqa: PLC0415
+        from pytest_dvwiki.model import Run  # noqa: PLC0415
+
+        started = min(leftovers.times)
+        # The last part of a task id tells runs of one second apart; here the contents do.
+        name = pipeline.new_task_id(self._settings.task_name, started).rpartition("_")[0]
+        ip_type = self._settings.ip_type or None
+        return Run(
+            task_id=f"{name}_{digest}",
+            started=pipeline.utc(started),
+            finished=pipeline.utc(max(leftovers.times)),
+            failures=tuple(replace(failure, ip_type=failure.ip_type or ip_type) for failure in leftovers.failures),
+            results=tuple(leftovers.results),
+            simulators=tuple(leftovers.simulators),
+            sources=tuple({"path": file.shown, "sha256": file.sha256} for file in leftovers.sources),
+            keep_suite=bool(self._settings.task) or bool(os.environ.get("CI")),
+            always_record=True,
+        )
+
+    def _archive(self, group: _Group, run: Run) -> None:
+        from pytest_dvwiki import pipeline  # noqa: PLC0415
+
+        archived = pipeline.process(run, self._settings, self._tools.classifier, self._tools.history)
+        self._problems += archived.problem is not None
+        _say(f"{group.name}: {_summary(run, archived)}")
+        self._show(archived)
+
+    def _show(self, archived: Archived) -> None:
+        from pytest_dvwiki.report import terminal  # noqa: PLC0415
+
+        layout = self._settings.layout
+        session = terminal.Session(archived=archived, root=layout.root, wiki=layout.wiki)
+        for line in terminal.render(session, verbosity=0, width=shutil.get_terminal_size().columns):
+            print(line.text)
+
+    def _archived_as(self, digest: str, files: Sequence[Artefact]) -> str | None:
+        """The id of the record that the same files have made, whatever they were called and when they were copied."""
+        from pytest_dvwiki.records import store  # noqa: PLC0415
+
+        wanted = sorted(file.sha256 for file in files)
+        tasks = self._settings.layout.tasks
+        for folder in store.folders(tasks):
+            for path in sorted(folder.glob("*.yaml")):
+                # A compacted month, `MM.yaml`, has many records in one file.
+                may_hold = digest in path.name or len(path.stem) == len("MM")
+                if not may_hold or not store.is_record_file(folder, path.name):
+                    continue
+                for record in store.read_records(path, path.read_bytes(), path.name)[0]:
+                    if sorted(source["sha256"] for source in record.sources) == wanted:
+                        return record.task_id
+        return None
+
+
+def _settings(args: argparse.Namespace) -> Settings:
+    from pytest_dvwiki.settings import SettingsError, resolve  # noqa: PLC0415
+
+    layout = layout_of(args)
+    try:
+        settings = resolve(layout.root, command_line={"task": args.task})
+    except SettingsError as error:
+        raise UsageError(str(error)) from error
+    # Whoever calls this command wants an archive, whatever holds for sessions of pytest.
+    return replace(settings, layout=layout, auto_ingest=True)
+
+
+def _groups(artefacts: Sequence[Artefact], task: str | None) -> Iterator[_Group]:
+    """The files of each folder, or of the whole call where it names a task."""
+    if task:
+        if artefacts:
+            yield _Group(task, tuple(artefacts))
+        return
+    folders: dict[str, list[Artefact]] = {}
+    for artefact in artefacts:
+        folders.setdefault(artefact.folder, []).append(artefact)
+    for folder, members in folders.items():
+        asked = [member for member in members if not member.only_beside]
+        yield _Group(asked[0].shown if len(asked) == 1 else folder or ".", tuple(members))
+
+
+def _digest(files: Sequence[Artefact]) -> str:
+    """Six hex digits for the contents of a run's files, in any order and under any name."""
+    return hashlib.sha256("".join(sorted(file.sha256 for file in files)).encode()).hexdigest()[:6]
+
+
+def _summary(run: Run, archived: Archived) -> str:
+    tests = len(run.results)
+    failed = sum(result.outcome in {"failed", "error"} for result in run.results)
+    causes = len(archived.causes)
+    told = f"{tests} test{'' if tests == 1 else 's'}, {failed} failed"
+    return f"{told}, {causes} cause{'' if causes == 1 else 's'}" if failed else told
+
+
+def _say(text: str) -> None:
+    _progress("")
+    print(text)
+
+
+def _progress(text: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)

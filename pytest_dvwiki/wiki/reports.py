@@ -1,0 +1,183 @@
+"""Texts of an agent system, read as fields: `error_class: x`, padded or not, in any case, with or without Markdown."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pytest_dvwiki.model import Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_dvwiki.model import OriginType
+
+_NAMES = {
+    "error_class": "error_class",
+    "failure_subtype": "failure_subtype",
+    "subtype": "failure_subtype",
+    "bug_type": "bug_type",
+    "classification": "bug_type",
+    "confidence": "confidence",
+    "rationale": "rationale",
+    "reasoning": "rationale",
+    "reason": "rationale",
+    "fingerprint": "fingerprint",
+    "ip_type": "ip_type",
+    "seed": "seed",
+    "test": "test",
+    "test_name": "test",
+    "failing_test": "test",
+    "log": "log",
+    "log_file": "log",
+    "log_path": "log",
+    "primary": "primary",
+    "first_error": "primary",
+    "error_message": "primary",
+    "context": "context",
+    "context_lines": "context",
+    "covergroup": "covergroup",
+    "bin": "bin",
+    "bin_name": "bin",
+    "action_class": "action_class",
+    "feature": "feature",
+    "priority": "priority",
+    "scenario": "scenario",
+    "filled": "filled",
+}
+"""The fields that are looked for, by every name under which they come; what is no field continues the one before."""
+_FIELD = re.compile(r"""[\s>*-]*[*_`'"]*([A-Za-z]\w*(?:[ -]\w+)?)[*_`'"]*\s*[:=]\s*[*_`]*\s*(.*)""")
+_CUT = 20_000
+_ORIGINS: dict[str, OriginType] = {
+    "rtl_bug": "RTL_BUG",
+    "rtl": "RTL_BUG",
+    "design_bug": "RTL_BUG",
+    "tb_bug": "TB_BUG",
+    "tb": "TB_BUG",
+    "testbench_bug": "TB_BUG",
+    "tool": "TOOL",
+    "tool_bug": "TOOL",
+    "environment": "TOOL",
+}
+
+
+def fields(text: str) -> Iterator[tuple[str, str]]:
+    """The fields of a text in order, by their first name of the table; lines behind one continue it.
+
+    A field under whose head nothing stands has the lines that follow, without fences round them.
+    """
+    name, lines = "", list[str]()
+    for line in text[:_CUT].splitlines():
+        found = _FIELD.fullmatch(line)
+        known = _NAMES.get(re.sub(r"[ -]", "_", found[1].lower())) if found else None
+        if found and known:
+            if name:
+                yield name, _value(lines)
+            name, lines = known, [found[2]]
+        elif name:
+            lines.append(line)
+    if name:
+        yield name, _value(lines)
+
+
+def first_fields(text: str | None) -> dict[str, str]:
+    """The first value of each field that is not empty; of a JSON object its keys are the fields."""
+    if text and text.lstrip().startswith("{"):
+        try:
+            return of_result(json.loads(text))
+        except ValueError:
+            # It only looked like one.
+            pass
+    found: dict[str, str] = {}
+    for name, value in fields(text or ""):
+        if value:
+            found.setdefault(name, value)
+    return found
+
+
+def holes(text: str | None) -> list[dict[str, Any]]:
+    """The coverage holes that a text tells of: one for each `bin`, with the fields round it.
+
+    A covergroup holds for all bins behind it; what else is said of a bin stands behind it.
+    """
+    found: list[dict[str, Any]] = []
+    covergroup = ""
+    for name, said in fields(text or ""):
+        value = " ".join(said.split()) if name == "scenario" else word(said)
+        if name == "covergroup":
+            covergroup = value
+        elif name == "bin" and covergroup and value:
+            found.append({"covergroup": covergroup, "bin": value})
+        elif found and name in {"action_class", "feature", "scenario", "priority", "filled"}:
+            found[-1].setdefault(name, value)
+    return [_hole(row) for row in found]
+
+
+def _hole(row: dict[str, Any]) -> dict[str, Any]:
+    priority = re.search(r"\d+", row.get("priority", ""))
+    return row | {
+        "action_class": row.get("action_class", "needs_investigation").lower(),
+        "priority": int(priority[0]) if priority else None,
+        "filled": row.get("filled", "").lower() in {"true", "yes", "1"},
+    }
+
+
+def of_result(result: object) -> dict[str, str]:
+    """The fields of a classification: of its text, of a mapping, or of an object's attributes."""
+    if isinstance(result, str):
+        return first_fields(result)
+    values = result if isinstance(result, Mapping) else getattr(result, "__dict__", None) or _slots(result)
+    found: dict[str, str] = {}
+    for key, value in values.items():
+        name = _NAMES.get(str(key).lower())
+        if name and value is not None:
+            found.setdefault(name, _plain(value))
+    return found
+
+
+def _slots(result: object) -> dict[str, Any]:
+    return {name: getattr(result, name) for name in _NAMES if hasattr(result, name)}
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return "\n".join(map(_plain, value))
+    # An enumeration's value, not `BugType.RTL_BUG`.
+    return str(getattr(value, "value", value))
+
+
+def origin(values: Mapping[str, str]) -> Origin:
+    """Where the fault lies by a classification's fields; of unknown origin where it says nothing that is known."""
+    kind = re.sub(r"[ -]", "_", word(values.get("bug_type", "")).lower())
+    found: OriginType = _ORIGINS.get(kind, "UNKNOWN")
+    reasons = tuple(line for line in map(_without_bullet, values.get("rationale", "").splitlines()) if line)
+    return Origin(
+        type=found,
+        confidence=_confidence(values.get("confidence", "")),
+        reasons=reasons or (f"the caller called it {found}",),
+    )
+
+
+def _confidence(text: str) -> float:
+    found = re.match(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*(%?)", text)
+    if not found:
+        return 0.0
+    number = float(found[1]) / (100 if found[2] else 1)
+    return min(1.0, number) if math.isfinite(number) else 0.0
+
+
+def word(value: str) -> str:
+    """The first line of a value without quotes, comma and emphasis round it."""
+    return (value.splitlines() or [""])[0].strip().strip("`'\"*,_ ")
+
+
+def _without_bullet(line: str) -> str:
+    return line.strip().removeprefix("- ").removeprefix("* ").strip()
+
+
+def _value(lines: list[str]) -> str:
+    kept = [line.rstrip() for line in lines if not line.lstrip().startswith(("```", "~~~"))]
+    return "\n".join(kept).strip("\n").strip()

@@ -1,0 +1,120 @@
+"""`dvwiki ingest` reads what real simulations left behind, and names it as live capture does."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .harness import Project, environment, missing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .harness import Call, Record
+
+pytestmark = [
+    pytest.mark.sim,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(missing("icarus") is not None, reason=str(missing("icarus"))),
+    pytest.mark.skipif(shutil.which("make") is None, reason="needs make"),
+]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    made = Project.copy("flows", tmp_path / "flows")
+    (made.folder / ".agent").mkdir()
+    return made
+
+
+def make(project: Project, module: str, *, source: str = "dut", limit_s: int | None = None) -> Call:
+    """Runs cocotb's Makefile outside pytest, its output kept in `sim.log`."""
+    shutil.rmtree(project.folder / "sim_build", ignore_errors=True)
+    command = f"timeout {limit_s} make" if limit_s else "make"
+    variables = {"COCOTB_TEST_MODULES": module, "SOURCE": source}
+    return project.call(["sh", "-c", f"{command} > sim.log 2>&1"], environment("icarus", variables))
+
+
+def ingest(project: Project, *words: str) -> Call:
+    return project.call([sys.executable, "-m", "pytest_dvwiki", "ingest", *words], environment("icarus"))
+
+
+def names(record: Record) -> dict[str, str]:
+    """The label of each failing test."""
+    return {test.nodeid.rpartition("::")[2]: cause.label for cause in record.causes for test in cause.tests}
+
+
+def test_a_makefile_regression_is_archived_afterwards(project: Project) -> None:
+    assert make(project, "checks_bench").status != 0
+    call = ingest(project, "results.xml", "--log", "sim.log")
+    assert call.status == 0, call.output
+    record = project.archive.record
+    assert names(record) == {
+        "mismatch": "sim_error/scoreboard_fail",
+        "missing_signal": "sim_error/handle_not_found",
+        "never_ready": "sim_error/timeout",
+    }
+    assert (record.totals["passed"], record.totals["failed"]) == (1, 3)
+    assert "results.xml: 4 tests, 3 failed, 3 causes" in call.output
+    again = next(cause.reproduce for cause in record.causes if "handle_not_found" in cause.label)
+    assert again.endswith(r"COCOTB_TEST_FILTER='\.missing_signal$' make")
+    # The command works as it stands.
+    rerun = project.call(["sh", "-c", again], environment("icarus"))
+    assert "TESTS=1 PASS=0 FAIL=1" in rerun.output
+
+
+def test_pyuvm_under_make_is_named_by_its_scoreboard_and_config_db(project: Project) -> None:
+    make(project, "uvm_bench")
+    ingest(project, "results.xml")  # the log is the newest beside it
+    record = project.archive.record
+    assert names(record) == {"check_phase": "uvm_error/scoreboard_fail", "config_miss": "uvm_error/config_db_missing"}
+    assert any("mismatch: expected 0x11 got 0x91" in cause.primary for cause in record.causes)
+    assert "sim.log" in record.text
+
+
+def test_a_make_that_wrote_no_results_is_told_by_its_log(project: Project) -> None:
+    make(project, "quiet_bench", source="broken")
+    call = ingest(project, "results.xml", "--log", "sim.log")
+    assert call.status == 1
+    assert "results.xml: no such file" in call.output
+    (cause,) = project.archive.record.causes
+    assert (cause.label, cause.primary) == ("compile_error/syntax_error", "rtl/broken.sv:6: syntax error")
+
+
+def test_a_make_that_a_limit_ends_is_one_cause_and_its_followers(project: Project) -> None:
+    assert make(project, "slow_bench", limit_s=6).status == 124
+    ingest(project, ".")
+    record = project.archive.record
+    (cause,) = record.causes
+    assert cause.label in {"tool_error/cut_short", "sim_error/simulation_ended_early"}
+    assert "in_flight" in cause.primary
+    assert [test.nodeid.rpartition("::")[2] for test in cause.tests] == ["in_flight", "not_started"]
+
+
+def test_live_capture_ingest_and_the_logs_alone_tell_the_same_causes(project: Project) -> None:
+    project.run("test_make.py", env={"LOG_FILES": "1"})
+    live = project.archive.record
+    assert len(live.causes) == 8
+    assert ingest(project, "made", "--task", "afterwards").status == 0
+    assert ingest(project, "made/*/make.log", "--task", "logs").status == 0
+    by_name = {record.task_id.partition("_")[0]: record for record in project.archive.records}
+    assert by_name["afterwards"].identities == live.identities
+    assert by_name["logs"].identities == live.identities
+    assert {record.totals["failed"] for record in by_name.values()} == {9}
+
+
+def test_a_second_ingest_changes_nothing_and_says_so(project: Project) -> None:
+    make(project, "checks_bench")
+    ingest(project, ".")
+    before = {path: path.read_bytes() for path in project.archive.files() if ".cache" not in path.parts}
+    moved = project.folder / "elsewhere"
+    moved.mkdir()
+    for name in ("results.xml", "sim.log"):
+        shutil.copy(project.folder / name, moved)  # with another time of modification
+    for words in ((".",), ("elsewhere",), ("results.xml",)):
+        call = ingest(project, *words)
+        assert (call.status, "nothing changed" in call.output) == (0, True), call.output
+    assert {path: path.read_bytes() for path in project.archive.files() if ".cache" not in path.parts} == before

@@ -1,0 +1,104 @@
+"""The wiki answers questions, best first, and a wiki that is empty or broken says nothing instead of raising."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dvwiki.agent.query import WikiQueryService
+from pytest_dvwiki.wiki.build import archive
+from pytest_dvwiki.wiki.config import WikiConfig
+
+from ..samples import layout, occurrence, record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_dvwiki.settings import Layout
+
+HOLES = (
+    {"covergroup": "axi", "bin": "late", "action_class": "actionable"},
+    {"covergroup": "axi", "bin": "second", "action_class": "actionable", "priority": 2},
+    {"covergroup": "axi", "bin": "first", "action_class": "protocol_blocked", "priority": 1},
+    {"covergroup": "axi", "bin": "done", "action_class": "actionable", "filled": True},
+    {"covergroup": "ddr", "bin": "other", "action_class": "actionable", "priority": 3},
+)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Layout:
+    place = layout(tmp_path)
+    slow = replace(occurrence("b" * 12), failure_subtype="timeout", error_class="sim_error", ip_type="axi")
+    archive(place, record(1, occurrence(), slow, coverage=HOLES))
+    archive(place, record(2, occurrence()))
+    return place
+
+
+@pytest.fixture
+def wiki(place: Layout) -> WikiQueryService:
+    return WikiQueryService(WikiConfig(wiki_dir=place.wiki))
+
+
+def test_patterns_come_by_hits_and_can_be_chosen(wiki: WikiQueryService) -> None:
+    text = wiki.get_known_error_patterns()
+    assert 0 <= text.index("**scoreboard_fail**") < text.index("**timeout**")
+    assert "**timeout**" not in wiki.get_known_error_patterns(top_k=1)
+    assert wiki.get_known_error_patterns(error_class="sim_error").startswith("**timeout**")
+    assert wiki.get_known_error_patterns(failure_subtype="timeout").startswith("**timeout**")
+    assert wiki.get_known_error_patterns(failure_subtype="other") == ""
+
+
+def test_bugs_can_be_chosen_by_design_and_status(wiki: WikiQueryService) -> None:
+    assert wiki.get_known_rtl_bugs().count("**RTL_") == 2
+    assert wiki.get_known_rtl_bugs(ip_type="axi").count("**RTL_") == 1
+    assert wiki.get_known_rtl_bugs(status="closed") == ""
+
+
+def test_holes_come_by_priority_and_filled_ones_only_with_their_covergroup(wiki: WikiQueryService) -> None:
+    def bins(text: str) -> list[str]:
+        return [line.split("**")[1].split(".")[1] for line in text.splitlines() if line.startswith("**")]
+
+    assert bins(wiki.get_coverage_history()) == ["first", "second", "other", "late"]
+    assert bins(wiki.get_coverage_history("axi")) == ["first", "second", "late", "done"]
+    assert "**axi.done** (actionable, filled)" in wiki.get_coverage_history("axi")
+
+
+def test_pages_are_found_and_read(wiki: WikiQueryService) -> None:
+    assert wiki.search("timeout", category="patterns")[0].page_path == "patterns/timeout.md"
+    assert "# Pattern: " in (wiki.get_pattern_page("timeout") or "")
+    assert wiki.get_pattern_page("../bugs/_index") is None
+
+
+def test_every_answer_keeps_its_budget(place: Layout) -> None:
+    wiki = WikiQueryService(WikiConfig(wiki_dir=place.wiki, max_context_tokens=100))
+    answers = (
+        wiki.get_known_error_patterns(),
+        wiki.get_known_rtl_bugs(),
+        wiki.get_coverage_history(),
+        wiki.get_pattern_summary(),
+    )
+    assert all(0 < len(answer) <= 100 for answer in answers)
+
+
+def test_an_empty_wiki_says_nothing_and_is_not_made(tmp_path: Path) -> None:
+    wiki = WikiQueryService(WikiConfig(wiki_dir=tmp_path / "wiki"))
+    assert (wiki.get_known_error_patterns(), wiki.get_pattern_summary(), wiki.search("x")) == ("", "", [])
+    assert (wiki.get_known_rtl_bugs(), wiki.get_coverage_history(), wiki.get_pattern_page("x")) == ("", "", None)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failure_is_logged_and_not_raised(
+    wiki: WikiQueryService, place: Layout, caplog: pytest.LogCaptureFixture
+) -> None:
+    page = place.wiki / "patterns" / "evil.md"
+    page.mkdir()
+    with caplog.at_level(logging.WARNING):
+        assert wiki.get_pattern_page("evil") is None
+        assert "**timeout**" in wiki.get_known_error_patterns()
+    for path in (place.wiki / "patterns").glob("[a-z]*.md"):
+        if path.is_file():
+            path.write_text("---\nx: [\n---\n")
+    assert wiki.get_known_error_patterns() == ""

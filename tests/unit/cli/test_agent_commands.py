@@ -1,0 +1,153 @@
+"""`dvwiki search`, `fix` and `context` on the command line."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from pytest_dvwiki.cli import main
+from pytest_dvwiki.wiki.build import archive
+
+from ..samples import CAUSE, TEST, git, layout, occurrence, record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_dvwiki.settings import Layout
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
+    monkeypatch.chdir(tmp_path)
+    place = layout(tmp_path)
+    archive(place, record(1, occurrence()))
+    return place
+
+
+def bug(place: Layout) -> Path:
+    return next((place.wiki / "bugs").glob("RTL*"))
+
+
+def fixes(place: Layout) -> list[dict[str, object]]:
+    records = [yaml.safe_load(path.read_text()) for path in place.tasks.glob("2*/*/fix_*.yaml")]
+    return [row for found in records for row in found["fixes"]]
+
+
+def test_search_prints_pages_the_best_first(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["search", "scoreboard", "mismatch"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "patterns/scoreboard_fail.md  pattern, hit_count 1"
+    assert lines[2].startswith(f"bugs/{bug(place).name}  RTL_BUG, open, hit_count 1")
+    assert main(["search", "scoreboard", "--limit", "1", "--category", "bugs"]) == 0
+    assert capsys.readouterr().out.startswith(f"bugs/{bug(place).name}")
+
+
+def test_search_gives_json(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["search", "0x13", "--format", "json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["page_path"] == f"bugs/{bug(place).name}"
+    assert found["frontmatter"]["fingerprint"] == CAUSE
+    assert main(["search", "licence", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+
+
+def test_search_without_a_hit_says_so_aside(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["search", "licence"]) == 0
+    assert capsys.readouterr() == ("", "no page has a word of this query\n")
+
+
+def test_search_that_is_off_is_a_mistake(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    (place.agent / "project.yaml").write_text("wiki:\n  search_backend: none\n")
+    assert main(["search", "licence"]) == 2
+    assert "set it to bm25 or keyword" in capsys.readouterr().err
+    assert main(["search", "licence", "--limit", "0"]) == 2
+
+
+def test_the_projects_wiki_is_used(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    place.wiki.rename(place.root / "knowledge")
+    (place.agent / "project.yaml").write_text("wiki:\n  wiki_dir: knowledge\n")
+    assert main(["search", "scoreboard"]) == 0
+    assert "patterns/scoreboard_fail.md" in capsys.readouterr().out
+
+
+def test_a_persons_fix_stands_on_the_page(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fix", CAUSE, "--text", "reset the read\npointer"]) == 0
+    assert str(bug(place)) in capsys.readouterr().out
+    assert "| reset the read pointer |  | person | open, 0 later passes |" in bug(place).read_text()
+    assert fixes(place) == [
+        {"fingerprint": CAUSE, "text": "reset the read pointer", "by": "person", "commits": [], "result": "open"}
+    ]
+
+
+def test_a_fix_that_held_is_what_a_prompt_shows(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fix", bug(place).stem, "--text", "reset the pointer", "--result", "held"]) == 0
+    capsys.readouterr()
+    assert main(["context", "--test", TEST]) == 0
+    assert "Fix: reset the pointer (held)" in capsys.readouterr().out
+
+
+def test_a_fix_names_its_commits(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    git(place.root, "init", "-q")
+    for name in ("one", "two", "three"):
+        git(place.root, "commit", "-q", "--allow-empty", "-m", name)
+    one, two, three = reversed(git(place.root, "log", "--format=%H").stdout.split())
+    assert main(["fix", CAUSE, "--text", "a", "--commit", "HEAD"]) == 0
+    assert main(["fix", CAUSE, "--text", "b", "--commit", f"{one[:8]}..HEAD"]) == 0
+    assert main(["fix", CAUSE, "--text", "c", "--commit", one]) == 0
+    assert {str(row["text"]): row["commits"] for row in fixes(place)} == {
+        "a": [two, three],
+        "b": [one, three],
+        "c": [one, one],
+    }
+    assert main(["fix", CAUSE, "--text", "d", "--commit", "nowhere"]) == 2
+    assert "--commit nowhere: git knows no such commit" in capsys.readouterr().err
+    assert len(fixes(place)) == 3
+
+
+@pytest.mark.parametrize("arguments", [["0123456789ab", "--text", "x"], [CAUSE, "--text", " \n"]])
+def test_a_fix_of_nothing_is_a_mistake(place: Layout, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fix", *arguments]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert fixes(place) == []
+
+
+def test_context_fills_a_template(place: Layout, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    template = tmp_path / "prompt.md"
+    template.write_text("# Known\n{{KNOWN_ERROR_PATTERNS}}\n{{COVERAGE_HOLE_HISTORY}}\nEnd {{TASK}}\n")
+    assert main(["context", "--template", str(template)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("# Known\n**scoreboard_fail** (hit_count: 1, fix_rate: n/a) — ")
+    assert out.endswith("\nEnd {{TASK}}\n")
+    assert main(["context", "--template", str(template), "--budget", "80"]) == 0
+    assert len(capsys.readouterr().out) < len(out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--template", "absent.md"], "--template absent.md: cannot be read: No such file or directory"),
+        (["--template", "latin.md"], "--template latin.md: not UTF-8 (byte 0); save it as UTF-8"),
+        (["--template", "latin.md", "fifo"], "give it without query, test and category"),
+    ],
+)
+def test_a_template_that_cannot_be_used_is_a_mistake(
+    place: Layout, arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place.root / "latin.md").write_bytes(b"\xe4")
+    assert main(["context", *arguments]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_context_names_pages_that_it_passed_over(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    page = bug(place)
+    page.write_text(page.read_text().replace("status: open", "status: open\nstatus: closed"))
+    for arguments in ([], ["--test", TEST]):
+        assert main(["context", *arguments]) == 0
+        captured = capsys.readouterr()
+        assert "**scoreboard_fail**" in captured.out
+        assert "**RTL_" not in captured.out
+        assert captured.err.startswith(f"passed over: bugs/{page.name}: ")
+        assert captured.err.count("\n") == 1

@@ -1,0 +1,166 @@
+"""`dvwiki ingest` archives a run of each folder once, says what it found, and goes on where a file cannot be read."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from pytest_dvwiki.cli import main
+
+from ..capture.test_artefacts import UVM_BAD, UVM_GOOD, log, results, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    root = tmp_path / "project"
+    (root / ".agent").mkdir(parents=True)
+    monkeypatch.chdir(root)
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
+    return root
+
+
+def records(project: Path) -> list[dict[str, Any]]:
+    paths = sorted((project / ".agent" / "tasks").glob("[0-9]*/[0-9]*/*.yaml"))
+    return [yaml.safe_load(path.read_text(encoding="utf-8")) for path in paths]
+
+
+def everything(project: Path) -> dict[Path, bytes]:
+    files = (path for path in (project / ".agent").rglob("*") if path.is_file() and ".cache" not in path.parts)
+    return {path: path.read_bytes() for path in files}
+
+
+def test_a_results_file_and_its_log_become_one_record(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(project, {"results.xml": results(), "sim.log": log()})
+    assert main(["ingest", "results.xml"]) == 0
+    (record,) = records(project)
+    assert re.fullmatch(r"regression_20261001T100000Z_[0-9a-f]{6}", record["task_id"])
+    assert (record["started"], record["finished"]) == ("2026-10-01T10:00:00Z", "2026-10-01T10:00:00Z")
+    assert [source["path"] for source in record["sources"]] == ["results.xml", "sim.log"]
+    assert all(len(source["sha256"]) == 64 for source in record["sources"])
+    assert (record["totals"]["passed"], record["totals"]["failed"]) == (1, 1)
+    assert record["simulators"] == [{"name": "icarus", "version": "11.0"}]
+    (cause,) = record["occurrences"]
+    assert cause["tests"][0]["seed"] == "7"
+    output = capsys.readouterr().out.split("\n")
+    assert output[0] == "results.xml: 2 tests, 1 failed, 1 cause"
+    assert output[1] == "1 cause behind 1 failed test: 1 new"
+    assert any(line.startswith(f"archived as {record['task_id']} ") for line in output)
+    assert len(list((project / ".agent/wiki/bugs").glob("[A-Z]*.md"))) == 1
+
+
+def test_each_folder_is_a_run_and_a_task_makes_them_one(project: Path) -> None:
+    write(project, {"a/results.xml": results(1), "b/results.xml": results(2)})
+    assert main(["ingest", "a", "b"]) == 0
+    assert [record["totals"]["failed"] for record in records(project)] == [1, 1]
+    assert main(["ingest", "--task", "nightly", "a", "b"]) == 0
+    (nightly,) = (record for record in records(project) if record["task_id"].startswith("nightly_"))
+    assert nightly["totals"]["failed"] == 2
+    assert nightly["suite"] is not None
+    assert len(nightly["occurrences"]) == 1
+
+
+def test_the_same_contents_are_the_same_record_under_any_name_and_time(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(project, {"sim.log": UVM_BAD})
+    assert main(["ingest", "sim.log"]) == 0
+    before = everything(project)
+    shutil.copyfile("sim.log", "copy.log")
+    os.utime("copy.log", (2_000_000, 2_000_000))
+    for words in (["sim.log"], ["copy.log"], ["--task", "other", "copy.log"], ["--log", "sim.log"]):
+        capsys.readouterr()
+        assert main(["ingest", *words]) == 0
+        assert "already archived as regression_19700112T134640Z" in capsys.readouterr().out
+    assert everything(project) == before
+
+
+def test_a_compacted_month_is_known_too(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(project, {"results.xml": results()})
+    main(["ingest", "results.xml"])
+    (path,) = (project / ".agent/tasks/2026/10").glob("*.yaml")
+    path.rename(project / ".agent/tasks/2026/10.yaml")
+    capsys.readouterr()
+    assert main(["ingest", "results.xml"]) == 0
+    assert "nothing changed" in capsys.readouterr().out
+
+
+def test_a_run_that_passed_is_archived_too(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(project, {"good.log": UVM_GOOD})
+    assert main(["ingest", "good.log"]) == 0
+    assert records(project)[0]["totals"]["passed"] == 1
+    assert capsys.readouterr().out.startswith("good.log: 1 test, 0 failed\n")
+
+
+def test_a_failure_that_came_before_is_known_and_one_that_went_is_said_to_pass(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(project, {"sim.log": UVM_BAD})
+    main(["ingest", "sim.log"])
+    write(project, {"sim.log": UVM_BAD + "# later\n"})
+    main(["ingest", "sim.log"])
+    assert "\nKNOWN " in capsys.readouterr().out
+    write(project, {"sim.log": UVM_GOOD})
+    main(["ingest", "sim.log"])
+    assert "1 test passes again: sim.log" in re.sub(r"\s+", " ", capsys.readouterr().out)
+
+
+def test_a_bad_file_is_named_and_the_other_runs_go_on(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(project, {"a/results.xml": results()[:200], "a/good.log": UVM_GOOD, "b/results.xml": results()})
+    assert main(["ingest", "a", "nowhere", "b"]) == 1
+    said = capsys.readouterr()
+    assert "dvwiki ingest: nowhere: no such file\n" in said.err
+    assert "dvwiki ingest: a/results.xml: not well-formed XML" in said.err
+    assert "a: not archived" in said.out
+    # Half of a run would stand beside the whole one later.
+    assert [[source["path"] for source in record["sources"]] for record in records(project)] == [["b/results.xml"]]
+
+
+def test_a_call_without_anything_is_a_mistake(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ingest"]) == 2
+    assert "give files" in capsys.readouterr().err
+
+
+def test_a_wiki_that_cannot_be_written_is_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(project, {"sim.log": UVM_BAD})
+    (project / ".agent" / "tasks").write_text("in the way")
+    assert main(["ingest", "sim.log"]) == 1
+    assert "the wiki was not written" in capsys.readouterr().out
+
+
+def test_wiki_and_root_can_stand_elsewhere(project: Path) -> None:
+    write(project, {"sub/sim.log": UVM_BAD})
+    assert main(["ingest", "sub/sim.log", "--root", "sub", "--wiki-dir", "notes/wiki"]) == 0
+    assert (project / "sub/notes/wiki/index.md").is_file()
+    assert not (project / ".agent/wiki").exists()
+
+
+def test_what_a_file_calls_itself_cannot_leave_the_record_s_lines(project: Path) -> None:
+    """Names come from outside; a record with them still reads as it was meant."""
+    write(project, {"results.xml": results(test="bad&#10;totals: {passed: 99}")})
+    assert main(["ingest", "results.xml"]) == 0
+    assert records(project)[0]["totals"]["passed"] == 1
+
+
+def test_it_tells_its_progress_to_a_terminal_only(project: Path) -> None:
+    write(project, {"a/sim.log": UVM_BAD, "b/sim.log": UVM_GOOD})
+    command = [sys.executable, "-m", "pytest_dvwiki", "ingest", "a", "b"]
+    quiet = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert quiet.stderr == ""
+    ours, theirs = os.openpty()
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=theirs, check=True)
+    os.close(theirs)
+    shown = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    assert "1 of 2: a/sim.log" in shown
+    assert shown.endswith("\r\x1b[K")

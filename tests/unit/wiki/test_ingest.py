@@ -1,0 +1,312 @@
+"""What an agent system found out is archived: off the event loop, once, and as the specification's texts say it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from pytest_dvwiki.wiki import pages
+from pytest_dvwiki.wiki.build import archive, build
+from pytest_dvwiki.wiki.config import WikiConfig
+from pytest_dvwiki.wiki.ingest import WikiIngestService
+from pytest_dvwiki.wiki.lock import locked
+
+from ..samples import CAUSE, files, layout, occurrence, record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PADDED = """\
+## Failure Summary
+error_class      : uvm_error
+failure_subtype  : scoreboard_fail
+failing_test     : tests/test_fifo.py::test_fifo
+seed             : 42
+log              : /ws/project/sim/fifo_42.log:188
+context_lines:
+```
+UVM_ERROR sb.sv(210) @ 1250ns: reporter [SCBD] expected 0x12 got 0x13
+UVM_ERROR : 1
+```
+"""
+PLAIN = """\
+- **error_class**: uvm_error
+- **failure_subtype**: `scoreboard_fail`
+- **primary**: UVM_ERROR sb.sv(210) @ 990ns: reporter [SCBD] expected 0x7 got 0x8
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> WikiConfig:
+    return WikiConfig(enabled=True, wiki_dir=tmp_path / ".agent" / "wiki")
+
+
+@pytest.fixture
+def service(config: WikiConfig) -> WikiIngestService:
+    return WikiIngestService(config)
+
+
+def metadata(config: WikiConfig, path: str) -> dict[str, Any]:
+    return pages.read((config.wiki_dir / path).read_bytes()).metadata
+
+
+def records(config: WikiConfig) -> list[dict[str, Any]]:
+    return [yaml.safe_load(path.read_text()) for path in sorted(config.layout.tasks.glob("2*/*/*.yaml"))]
+
+
+def pattern(service: WikiIngestService, task: str = "cov_fix_001", **changes: Any) -> Any:
+    arguments: dict[str, Any] = {
+        "failure_subtype": "missing_timescale",
+        "error_class": "compile_error",
+        "context_lines": ["xmvlog: *E,NOTIME: `timescale not defined"],
+        "fix_applied": None,
+        "success": True,
+        "task_id": task,
+    }
+    return service.ingest_pattern(**(arguments | changes))
+
+
+class Called:
+    """An object of an agent system that holds a classification."""
+
+    def __init__(self, **values: object) -> None:
+        self.__dict__.update(values)
+
+
+async def session(service: WikiIngestService, **texts: str | None) -> Any:
+    arguments: dict[str, Any] = {"failure_summary": None, "classification": None, "coverage_summary": None}
+    return await service.ingest_session("report of the session", **(arguments | texts), task_id="debug_7")
+
+
+def test_a_pattern_gets_its_page_and_no_bug_page(config: WikiConfig, service: WikiIngestService) -> None:
+    asyncio.run(pattern(service))
+    assert metadata(config, "patterns/missing_timescale.md")["hit_count"] == 1
+    assert list((config.wiki_dir / "bugs").glob("[!_]*")) == []
+    (found,) = records(config)
+    assert found["caller_task"] == "cov_fix_001"
+
+
+def test_every_task_counts_and_the_same_call_counts_once(config: WikiConfig, service: WikiIngestService) -> None:
+    for task in ("a", "b", "a", "c", "a"):
+        asyncio.run(pattern(service, task))
+    assert metadata(config, "patterns/missing_timescale.md")["hit_count"] == 3
+    asyncio.run(pattern(service, "a", context_lines=["something else"]))
+    assert metadata(config, "patterns/missing_timescale.md")["hit_count"] == 4
+
+
+def test_the_same_call_later_changes_nothing(config: WikiConfig, service: WikiIngestService) -> None:
+    asyncio.run(pattern(service))
+    before = files(config.layout.agent)
+    time.sleep(1.1)
+    asyncio.run(pattern(WikiIngestService(config)))
+    assert files(config.layout.agent) == before
+
+
+def test_the_same_call_in_another_month_is_the_same_record(config: WikiConfig, service: WikiIngestService) -> None:
+    asyncio.run(pattern(service))
+    (path,) = config.layout.tasks.glob("2*/*/*.yaml")
+    earlier = config.layout.tasks / "2024" / "02" / path.name
+    earlier.parent.mkdir(parents=True)
+    finished = f'finished: "{records(config)[0]["finished"]}"'
+    earlier.write_text(path.read_text().replace(finished, 'finished: "2024-02-03T04:05:06Z"'))
+    path.unlink()
+    asyncio.run(pattern(service))
+    assert list(config.layout.tasks.glob("2*/*/*.yaml")) == [earlier]
+    assert metadata(config, "patterns/missing_timescale.md")["hit_count"] == 1
+
+
+def test_the_rate_counts_fixes_that_were_tried_and_no_others(config: WikiConfig, service: WikiIngestService) -> None:
+    asyncio.run(pattern(service, "a"))
+    assert metadata(config, "patterns/missing_timescale.md")["fix_success_rate"] is None
+    asyncio.run(pattern(service, "b", fix_applied="added `timescale"))
+    asyncio.run(pattern(service, "c", fix_applied="added a macro", success=False))
+    page = (config.wiki_dir / "patterns" / "missing_timescale.md").read_text()
+    assert metadata(config, "patterns/missing_timescale.md")["fix_success_rate"] == 0.5
+    assert "added \\`timescale" in page
+
+
+def test_calls_at_once_are_all_counted(config: WikiConfig) -> None:
+    async def many() -> None:
+        services = [WikiIngestService(config) for _ in range(4)]
+        await asyncio.gather(*(pattern(services[number % 4], f"task_{number}") for number in range(12)))
+
+    asyncio.run(many())
+    assert metadata(config, "patterns/missing_timescale.md")["hit_count"] == 12
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "BUG_TYPE: RTL_BUG\nConfidence: 0.92\nerror_class: uvm_error\nRationale:\n- stimulus is legal\n",
+        "bug_type      : RTL_BUG\nconfidence    : 92%\nerror_class : uvm_error\nreasoning: stimulus is legal",
+        '{"bug_type": "RTL_BUG",\n"confidence": 0.92, "error_class": "uvm_error", "reason": "stimulus is legal"}',
+        {"bug_type": "rtl_bug", "confidence": 0.92, "error_class": "uvm_error", "rationale": ["stimulus is legal"]},
+        Called(
+            bug_type=Called(value="RTL_BUG"), confidence=0.92, error_class="uvm_error", reasoning="stimulus is legal"
+        ),
+    ],
+)
+def test_a_bug_gets_its_page_however_the_classification_is_written(
+    config: WikiConfig, service: WikiIngestService, result: object
+) -> None:
+    path = asyncio.run(service.ingest_bug(result, ["BRESP is SLVERR"], "debug_42", "sim/axi_42.log:12"))
+    assert path.startswith("bugs/RTL_")
+    found = metadata(config, path)
+    assert (found["type"], found["confidence"], found["error_class"]) == ("RTL_BUG", 0.92, "uvm_error")
+    text = (config.wiki_dir / path).read_text()
+    assert "- stimulus is legal (source: tasks/debug_42_bug_" in text
+    assert "log: sim/axi_42.log:12)" in text
+
+
+def test_a_bug_seen_again_keeps_its_page(config: WikiConfig, service: WikiIngestService) -> None:
+    lines = ["BRESP is SLVERR at 1024ns", "BRESP is SLVERR at 2048ns"]
+    paths = {
+        asyncio.run(service.ingest_bug("bug_type: RTL_BUG", [line], f"task_{number}", "a.log"))
+        for number, line in enumerate(lines)
+    }
+    (path,) = paths
+    assert metadata(config, path)["hit_count"] == 2
+
+
+def test_a_classification_may_name_the_cause_that_it_speaks_of(config: WikiConfig, service: WikiIngestService) -> None:
+    known = archive(config.layout, record(1, occurrence())).page_of[CAUSE]
+    path = asyncio.run(service.ingest_bug(f"bug_type: RTL_BUG\nfingerprint: {CAUSE}", [], "t", ""))
+    assert path == known
+    assert metadata(config, known)["hit_count"] == 2
+
+
+def test_a_cause_that_was_called_unknown_gets_its_page_too(config: WikiConfig, service: WikiIngestService) -> None:
+    assert asyncio.run(service.ingest_bug("bug_type: UNCERTAIN", ["odd"], "t", "")).startswith("bugs/UNK_")
+
+
+@pytest.mark.parametrize("summary", [PADDED, PLAIN])
+def test_a_session_is_read_padded_or_not(config: WikiConfig, service: WikiIngestService, summary: str) -> None:
+    result = asyncio.run(session(service, failure_summary=summary, classification="BUG_TYPE: RTL_BUG\nCONFIDENCE: 0.8"))
+    (path,) = [page for page in result.pages_created if page.startswith("bugs/")]
+    found = metadata(config, path)
+    assert (found["error_class"], found["failure_subtype"]) == ("uvm_error", "scoreboard_fail")
+    assert "patterns/scoreboard_fail.md" in result.pages_created
+    (kept,) = records(config)
+    assert kept["occurrences"][0]["primary"].startswith("UVM_ERROR sb.sv(210)")
+    assert kept["evidence"][0] == "report of the session"
+    assert result.log_entry == (config.wiki_dir / "log.md").read_text().splitlines()[-1]
+    assert "| debug_7_session_" in result.log_entry
+    assert (result.task_id, result.index_updated, result.search_index_updated) == ("debug_7", True, True)
+
+
+def test_a_session_without_a_failure_makes_no_page(config: WikiConfig, service: WikiIngestService) -> None:
+    result = asyncio.run(session(service, failure_summary="All is well.\nUVM_ERROR : 0"))
+    assert result.pages_created == []
+    assert records(config)[0]["occurrences"] == []
+
+
+def test_the_test_and_the_seed_of_a_session_are_kept(config: WikiConfig, service: WikiIngestService) -> None:
+    asyncio.run(session(service, failure_summary=PADDED))
+    (cause,) = records(config)[0]["occurrences"]
+    assert (cause["tests"][0]["nodeid"], cause["tests"][0]["seed"]) == ("tests/test_fifo.py::test_fifo", "42")
+    assert (cause["log"]["path"], cause["log"]["line"]) == ("sim/fifo_42.log", 188)
+    assert cause["excerpt"].splitlines()[-1] == "UVM_ERROR : 1"
+
+
+def test_a_session_tells_of_coverage_holes(config: WikiConfig, service: WikiIngestService) -> None:
+    summary = (
+        "covergroup: axi_write_cov\nbin: back_pressure\naction_class: actionable\npriority: P1\n"
+        "scenario: hold BREADY low\nbin: wrap\nfilled: true\n"
+    )
+    asyncio.run(session(service, coverage_summary=summary))
+    hole = metadata(config, "coverage/axi_write_cov_back_pressure.md")
+    assert (hole["action_class"], hole["priority"], hole["filled"]) == ("actionable", 1, False)
+    assert metadata(config, "coverage/axi_write_cov_wrap.md")["filled"] is True
+
+
+def test_a_coverage_hole_is_filled_by_a_later_call(config: WikiConfig, service: WikiIngestService) -> None:
+    hole = ("axi_cov", "len[0:3]", "actionable")
+    asyncio.run(service.ingest_coverage_hole(*hole, "long bursts", False, "plan_1"))
+    (page,) = (config.wiki_dir / "coverage").glob("axi_cov_len*.md")
+    path = f"coverage/{page.name}"
+    assert metadata(config, path)["filled_by_task"] is None
+    page.write_text(page.read_text().replace("## Scenario", "## Scenario\n\nOur own words."))
+    asyncio.run(service.ingest_coverage_hole(*hole, "long bursts", True, "fill_2"))
+    found = metadata(config, path)
+    assert (found["bin"], found["filled"]) == ("len[0:3]", True)
+    assert found["filled_by_task"].startswith("fill_2_coverage_")
+    assert "Our own words." in page.read_text()
+    index = (config.wiki_dir / "coverage" / "_index.md").read_text()
+    assert "| filled |" in index
+
+
+def test_coverage_pages_follow_from_records(config: WikiConfig, service: WikiIngestService) -> None:
+    for covergroup, name in (("a", "b_c"), ("a_b", "c")):
+        asyncio.run(service.ingest_coverage_hole(covergroup, name, "actionable", "", False, "t"))
+    before = files(config.wiki_dir)
+    assert sum(path.startswith("coverage/a_b_c") for path in before) == 2
+    for page in (config.wiki_dir / "coverage").glob("a*.md"):
+        page.unlink()
+    build(config.layout)
+    assert list((config.wiki_dir / "coverage").glob("a*.md")) == []
+    build(config.layout, restore=True)
+    assert {path for path in files(config.wiki_dir) if path.startswith("coverage/")} == {
+        path for path in before if path.startswith("coverage/")
+    }
+    assert build(config.layout, check=True).changed == []
+
+
+def test_the_event_loop_is_not_blocked(config: WikiConfig, service: WikiIngestService) -> None:
+    async def main() -> None:
+        with locked(config.wiki_dir):
+            call = asyncio.create_task(pattern(service))
+            await asyncio.sleep(0.2)
+            assert not call.done()
+        await asyncio.wait_for(call, 20)
+
+    asyncio.run(main())
+    assert metadata(config, "patterns/missing_timescale.md")["hit_count"] == 1
+
+
+def test_a_call_that_nobody_waits_for_is_archived(config: WikiConfig, service: WikiIngestService) -> None:
+    async def main() -> None:
+        calls = [asyncio.create_task(pattern(service, name)) for name in ("a", "b")]
+        await asyncio.sleep(0)
+        for call in calls:
+            call.cancel()
+
+    with locked(config.wiki_dir):
+        asyncio.run(main())
+    service._threads.shutdown(wait=True)
+    assert metadata(config, "patterns/missing_timescale.md")["hit_count"] == 2
+
+
+def test_a_failure_is_logged_and_not_raised(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / ".agent").write_text("a file")
+    service = WikiIngestService(WikiConfig(wiki_dir=tmp_path / ".agent" / "wiki"))
+    with caplog.at_level(logging.ERROR):
+        asyncio.run(pattern(service))
+        assert asyncio.run(service.ingest_bug("bug_type: RTL_BUG", ["x"], "t", "")) == ""
+        result = asyncio.run(session(service, failure_summary=PADDED))
+    assert (result.pages_created, result.log_entry, result.index_updated) == ([], "", False)
+    assert len(caplog.records) == 3
+
+
+def test_secrets_do_not_reach_the_wiki(config: WikiConfig, service: WikiIngestService) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    asyncio.run(session(service, failure_summary=f"{PADDED}\nprimary: failed with {secret}", classification=secret))
+    asyncio.run(pattern(service, fix_applied=secret, context_lines=[secret]))
+    asyncio.run(service.ingest_coverage_hole("c", "b", "actionable", secret, False, "t"))
+    assert not [path for path, data in files(config.layout.agent).items() if secret.encode() in data]
+
+
+@dataclass(frozen=True, slots=True)
+class Slotted:
+    bug_type: str
+
+
+def test_a_classification_without_a_dictionary_is_read(config: WikiConfig, service: WikiIngestService) -> None:
+    path = asyncio.run(service.ingest_bug(Slotted("TB_BUG"), ["x"], "t", ""))
+    assert path.startswith("bugs/TB_")
+    assert layout(config.layout.root) == config.layout
