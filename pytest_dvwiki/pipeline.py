@@ -217,7 +217,7 @@ def _occurrence(members: Sequence[Member], root: Path) -> Occurrence:
         error_class=verdict.error_class,
         failure_subtype=verdict.failure_subtype,
         pattern=verdict.pattern,
-        origin=verdict.origin,
+        origin=replace(verdict.origin, reasons=tuple(shorten_paths(reason, root) for reason in verdict.origin.reasons)),
         primary=shorten_paths(verdict.primary, root),
         tests=tuple(_failed_test(member) for member, _ in sorted(members, key=lambda member: member[0].nodeid)),
         excerpt=shorten_paths(verdict.excerpt, root),
@@ -331,7 +331,9 @@ def vcs_of(root: Path) -> Vcs:
     if commit is None:
         return Vcs()
     # The plugin's own files change with every run and say nothing of the design.
-    changes = git(root, "status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude,top,glob)**/.agent/**")
+    changes = git(
+        root, "status", "--porcelain", "--untracked-files=no", "--", ":(top)", ":(exclude,top,glob)**/.agent/**"
+    )
     return Vcs(
         commit=commit,
         branch=git(root, "symbolic-ref", "--short", "--quiet", "HEAD"),

@@ -37,17 +37,17 @@ def reproduce_command(
     return " ".join([*words, "pytest", _quoted(nodeid)])
 
 
-def native_command(nodeid: str, *, runner: str, seed: object, options: Sequence[str]) -> str:
+def native_command(nodeid: str | None, *, runner: str, seed: object, options: Sequence[str]) -> str:
     """The command for a test of cocotb's own pytest plugin.
 
     Args:
-        nodeid: The test.
+        nodeid: The test; all of the runner's where None.
         runner: Node id of the item that runs its simulator.
         seed: The runner's seed; None where unknown.
         options: Words of the command line without which the plugin would not be there.
     """
     # A node id would select the runner and none of its tests: in the simulator the same words name other items.
-    keywords = f"{runner.rpartition('::')[2]} and {nodeid.rpartition('::')[2]}"
+    keywords = " and ".join(name.rpartition("::")[2] for name in (runner, nodeid) if name is not None)
     command = shlex.join(["pytest", *options, runner.partition("::")[0], "-k", keywords])
     return command if seed is None else f"COCOTB_RANDOM_SEED={shlex.quote(str(seed))} {command}"
 

@@ -21,6 +21,8 @@ _MOST_CAUSES = 20
 _MOST_SEEDS = 6
 _MOST_TESTS = 3
 _EXCERPT_LINES = 14
+_CLEAR = 0.5
+"""Below this confidence an origin is no verdict."""
 _RIGHT = 80
 """Column at which the origin ends, where the terminal is that wide."""
 _ORIGINS: dict[OriginType, str] = {
@@ -123,8 +125,8 @@ def _cause(cause: Cause, *, verbosity: int, width: int) -> Iterator[Line]:
 
 def _origin(cause: Cause) -> str:
     origin = cause.occurrence.origin
-    if origin.type == "UNKNOWN":
-        return _ORIGINS[origin.type]
+    if origin.type == "UNKNOWN" or origin.confidence < _CLEAR:
+        return _ORIGINS["UNKNOWN"]
     return f"{_ORIGINS[origin.type]}, {origin.confidence * 100:.0f} %"
 
 

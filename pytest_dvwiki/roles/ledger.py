@@ -123,6 +123,11 @@ class Ledger:
         else:
             failure = reports.failure_of(report, interest=self._interest(), evidence=evidence, options=self._options)
             failures = (failure,)
+        if evidence is not None and evidence.native_runner:
+            from pytest_dvwiki.capture.reproduce import native_command  # noqa: PLC0415
+
+            command = native_command(None, runner=report.nodeid, seed=failures[0].seed, options=self._options)
+            failures = tuple(replace(failure, reproduce=command) for failure in failures)
         test.worsen("error" if report.when in {"setup", "teardown"} else "failed")
         failures = tuple(replace(failure, attempts=test.attempts) for failure in failures)
         test.failures.extend(failures)
@@ -168,7 +173,9 @@ class Ledger:
         """The failures of a test; one that reported from inside a simulator learns its name from its runner."""
         runner = self._tests.get(test.runner) if test.runner is not None else None
         simulator = runner.simulator if runner is not None else None
-        for failure in test.failures:
+        # A module that could not be collected fails the runner that would have run its tests, too.
+        collected = [failure for failure in test.failures if failure.phase == "collect"]
+        for failure in collected or test.failures:
             if simulator is not None and failure.simulator is None:
                 yield replace(failure, simulator=simulator.name, simulator_version=simulator.version)
             else:

@@ -44,6 +44,8 @@ class Evidence:
     first_line: int | None = None
     """Line of the simulator's output at which such a test began."""
     noise_errors: int = 0
+    native_runner: bool = False
+    """Whether the item is a runner of cocotb's own plugin."""
     frame: Frame | None = None
     """The user's innermost frame of the report's exception."""
     text: str = ""

@@ -75,6 +75,7 @@ def evidence_of(
         results=() if seen.native else tuple(result for outcome in outcomes for result in outcome.results),
         simulator=next((outcome.simulator for outcome in outcomes if outcome.simulator), None),
         noise_errors=sum(outcome.noise_errors for outcome in outcomes),
+        native_runner=seen.native,
     )
 
 

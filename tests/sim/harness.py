@@ -250,7 +250,7 @@ class Project:
             assert time.monotonic() < limit, f"the simulation never hung:\n{text}"
             time.sleep(0.05)
         # The last lines of the simulator are on their way through pipes and threads.
-        time.sleep(0.5)
+        time.sleep(1.5)
 
 
 @dataclass(frozen=True, slots=True)
