@@ -144,6 +144,8 @@ class Verdict:
     """True where the failure only follows another of the same run and has no cause of its own."""
     decided_by: str | None = None
     """Name of the hook that gave the verdict, where one did."""
+    frame: Frame | None = None
+    """The user's innermost frame, where the failure was an exception."""
 
 
 @dataclass(frozen=True, kw_only=True)

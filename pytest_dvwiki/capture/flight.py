@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Excerpt, Failure
 
 _PROGRESS = re.compile(
-    r"^[.FEsxXRu]{1,9}(?=(?:ERROR|FATAL|WARNING|INFO): |%(?:Error|Warning)| +-?[\d.-]+[munpf]?s |UVM_)"
+    r"^[.FEsxXRu]{1,200}(?=(?:ERROR|FATAL|WARNING|INFO): |%(?:Error|Warning)| +-?[\d.-]+[munpf]?s |UVM_)"
 )
 _NO_RESULTS = "no results file was written"
 """What the capture says of a simulation that ended quietly before it was done."""

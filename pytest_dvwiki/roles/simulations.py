@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture import tools
 from pytest_dvwiki.capture.cocotb_tests import unique_name
+from pytest_dvwiki.capture.flight import without_progress
 from pytest_dvwiki.capture.logs import LogText
 from pytest_dvwiki.capture.simulation import Simulation, collect
 from pytest_dvwiki.roles.reports import Evidence
@@ -70,12 +71,27 @@ def evidence_of(
     # What ended the item ended its last simulation; those before it had come to an end of their own.
     told = [*(replace(sim, error="", longrepr="") for sim in told[:-1]), replace(told[-1], after_others=len(told) > 1)]
     outcomes = tuple(_with_distinct_names(map(collect, told)))
+    if seen.native:
+        outcomes = tuple(_without_progress(outcome) for outcome in outcomes)
     return Evidence(
         failures=tuple(failure for outcome in outcomes for failure in outcome.failures) if report.failed else (),
         results=() if seen.native else tuple(result for outcome in outcomes for result in outcome.results),
         simulator=next((outcome.simulator for outcome in outcomes if outcome.simulator), None),
         noise_errors=sum(outcome.noise_errors for outcome in outcomes),
         native_runner=seen.native,
+    )
+
+
+def _without_progress(outcome: SimulationOutcome) -> SimulationOutcome:
+    return replace(
+        outcome,
+        failures=tuple(
+            replace(
+                failure,
+                excerpts=tuple(replace(each, lines=without_progress(each.lines)) for each in failure.excerpts),
+            )
+            for failure in outcome.failures
+        ),
     )
 
 

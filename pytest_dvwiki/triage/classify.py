@@ -85,7 +85,7 @@ class Classifier:
             phase=failure.phase,
         )
         verdict = self._verdict(finding)
-        return replace(verdict, follower=not failure.started)
+        return replace(verdict, follower=not failure.started, frame=failure.frame)
 
     def classify_text(self, text: str) -> Verdict | None:
         """The verdict on a bare text, such as a log; None where nothing in it says that something failed.

@@ -11,6 +11,7 @@ from pytest_dvwiki.model import (
     Cause,
     FailedTest,
     Fix,
+    Frame,
     KnownCause,
     KnownSubtype,
     Occurrence,
@@ -173,3 +174,11 @@ def test_a_known_failure_that_is_gone_is_told() -> None:
         "  1 test passes again: test_x::a",
         "  page   .agent/wiki/bugs/RTL_20261121_480127.md",
     ]
+
+
+def test_a_failed_check_shows_where_it_stands() -> None:
+    frame = Frame(file="tb/test_fifo.py", line=31, function="check")
+    found = replace(NEW, verdict=replace(VERDICT, frame=frame))
+    assert "  at     tb/test_fifo.py:31 in check" in shown(found)
+    told = replace(found, occurrence=replace(OCCURRENCE, primary="SimTimeoutError in tb/test_fifo.py:check"))
+    assert not any("  at     " in line for line in shown(told))
