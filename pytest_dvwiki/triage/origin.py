@@ -84,7 +84,9 @@ def judge(
         )
     else:
         scale = _Scale()
-        _prior(scale, failure_subtype, pattern, subtypes)
+        # An assertion of a test without a simulator says nothing of a design, whatever its words are.
+        named = pattern if pattern is None or pattern.error_class in {error_class, None} else None
+        _prior(scale, failure_subtype, named if error_class == "python_error" else pattern, subtypes)
         _place(scale, error_class, file, frame)
         origin = scale.verdict()
     return with_history(origin, known)
@@ -154,13 +156,18 @@ _NAMES: dict[OriginType, str] = {
 }
 
 
+def _own_name(file: str) -> str:
+    """A file with its folder: what stands further up is mostly the whole project's name (`tests/designs/fifo.sv`)."""
+    return "/".join(re.split(r"[\\/]", file)[-2:])
+
+
 def _place(scale: _Scale, error_class: str, file: str | None, frame: Frame | None) -> None:
     """Evidence from where the message or the failing frame stands."""
     static = error_class in {"compile_error", "elaboration_error"}
     if file is not None and _HDL.search(file):
         if _LIBRARY.search(file):
             scale.put("TB_BUG", 0.1, f"{file} belongs to a library that the testbench calls")
-        elif _TESTBENCH.search(file):
+        elif _TESTBENCH.search(_own_name(file)):
             scale.put("TB_BUG", 0.25 if static else 0.05, f"the message stands in {file}, a testbench file by its name")
         elif static:
             scale.put("RTL_BUG", 0.45, f"the message stands in {file}, a design file by its name")

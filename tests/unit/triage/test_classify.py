@@ -173,7 +173,7 @@ def test_a_pyuvm_fatal_report_is_uvm_fatal(classifier: Classifier) -> None:
         ("simulation ended before test_dut.t was done, at 1250 ns", "sim_error/simulation_ended_early"),
         ("run was killed while running tests/test_dut.py::t at 3 ns", "tool_error/cut_short"),
         ("no results: simulator vvp ended with status 1 while running t", "tool_error/simulator_crash"),
-        ("no results file was written", "tool_error/simulator_crash"),
+        ("no results file was written", "sim_error/simulation_ended_early"),
     ],
 )
 def test_what_the_capture_saw_of_the_processes_is_a_cause(classifier: Classifier, text: str, wanted: str) -> None:

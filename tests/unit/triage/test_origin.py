@@ -62,3 +62,9 @@ def test_seeds_say_whether_a_fault_depends_on_the_stimulus() -> None:
     assert with_seeds(given, 1, 2).confidence > given.confidence
     assert "fails with 3 of 3 seeds" in with_seeds(given, 3, 0).reasons
     assert with_seeds(given, 1, 0) == given
+
+
+def test_a_folder_far_up_says_nothing_of_a_design_file() -> None:
+    near = origin("compile_error", "syntax_error", "rtl/fifo.sv")
+    far = origin("compile_error", "syntax_error", "tests/designs/sample/rtl/fifo.sv")
+    assert (far.type, far.confidence) == (near.type, near.confidence)
