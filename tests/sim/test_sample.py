@@ -100,9 +100,8 @@ class Sample:
 
     def run(self, item: str = "", *, faults: str = "") -> subprocess.CompletedProcess[str]:
         """Runs one pytest item, or all."""
-        environment = {
-            name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COCOTB_", "DVWIKI_"))
-        }
+        foreign = ("COVERAGE_", "PYTEST_", "COCOTB_", "DVWIKI_")
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
         return subprocess.run(
             [sys.executable, "-m", "pytest", *([f"tests/{item}"] if item else [])],
             cwd=self.folder,
@@ -186,7 +185,8 @@ def test_an_unknown_fault_is_refused_by_name(sample: Sample) -> None:
 def test_the_demo_ends_well(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, str(SAMPLE / "demo.py")],
-        env=os.environ | {"SIM": "icarus", "TMPDIR": str(tmp_path)},
+        env={name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
+        | {"SIM": "icarus", "TMPDIR": str(tmp_path)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
