@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ def imported(folder: Path, *arguments: str) -> set[str]:
     done = subprocess.run(
         [sys.executable, "-c", code, "-q", "-p", "no:cacheprovider", *arguments],
         cwd=folder,
+        env={name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")},
         capture_output=True,
         text=True,
         check=True,

@@ -6,6 +6,7 @@ Nothing here imports the package: records and pages are read as the files that t
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import json
 import os
@@ -327,6 +328,8 @@ def _start(command: Sequence[str], folder: Path, env: Mapping[str, str], stream:
         stdout=stream,
         stderr=subprocess.STDOUT,
         start_new_session=True,
+        # Whoever runs the suite in the background of a script has interrupts ignored, and children inherit that.
+        preexec_fn=functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  # no threads here
     )
 
 
