@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -111,43 +110,53 @@ class ItemRole:
         finally:
             children.listen(None)
             self._running = None
-            with self._guard("ending a test"):
-                if running.began:
-                    self.journal.end(item.nodeid)
-                if self._spool is not None:
-                    self._spool.clear()
+            if running.began or self._spool is not None:
+                with self._guard("ending a test"):
+                    self._end(running)
+
+    def _end(self, running: _Running) -> None:
+        if running.began:
+            self.journal.end(running.nodeid)
+        if self._spool is not None:
+            self._spool.clear()
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_setup(self) -> Generator[None]:
         """Innermost round a setup: the descriptors are given back before pytest's capture reads what it kept."""
         if self._running is not None and self._running.stdout is None:
             self._running.stdout = place_of(1)
-        with self._phase():
+        try:
+            self._begin_phase()
             return (yield)
+        finally:
+            self._end_phase()
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self) -> Generator[None]:
         """Innermost round a call."""
-        with self._phase():
+        try:
+            self._begin_phase()
             return (yield)
+        finally:
+            self._end_phase()
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_teardown(self) -> Generator[None]:
         """Innermost round a teardown."""
-        with self._phase():
-            return (yield)
-
-    @contextmanager
-    def _phase(self) -> Generator[None]:
-        running = self._running
-        if running is not None and running.children.children and self._spool is not None:
-            self._lead_to_spool(running)
         try:
-            yield
+            self._begin_phase()
+            return (yield)
         finally:
-            if self._spool is not None:
-                with self._guard("giving the output back"):
-                    self._spool.detach()
+            self._end_phase()
+
+    def _begin_phase(self) -> None:
+        if self._spool is not None and self._running is not None and self._running.children.children:
+            self._lead_to_spool(self._running)
+
+    def _end_phase(self) -> None:
+        if self._spool is not None:
+            with self._guard("giving the output back"):
+                self._spool.detach()
 
     def _begin(self, child: Child) -> None:
         """Called before each child of a test starts; of the later ones the simulations tell something new."""

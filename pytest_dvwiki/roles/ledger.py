@@ -145,6 +145,11 @@ class Ledger:
     # What counts
 
     @property
+    def has_failures(self) -> bool:
+        """Whether any report brought a failure."""
+        return any(test.failures for test in self._tests.values())
+
+    @property
     def simulators(self) -> tuple[Simulator, ...]:
         """Simulators that took part, by name; a build that failed names its simulator without a version."""
         versioned = {simulator.name for simulator in self._simulators if simulator.version is not None}

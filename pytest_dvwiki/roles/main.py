@@ -125,10 +125,16 @@ class MainRole:
 
     def _finish(self) -> None:
         self._take_over()
-        failures, results = self._ledger.settle()
         named = bool(self._settings.task) or bool(os.environ.get("CI"))
         # Where records stand, a test that passes may be the end of a known failure.
-        if failures or (results and (named or self._settings.layout.tasks.is_dir())):
+        if self._ledger.has_failures or named or self._settings.layout.tasks.is_dir():
+            self._archive(keep_suite=named)
+        kept = self._archived is not None and self._archived.problem is not None
+        self._items.close(remove=not kept)
+
+    def _archive(self, *, keep_suite: bool) -> None:
+        failures, results = self._ledger.settle()
+        if failures or results:
             run = Run(
                 task_id=self._task_id,
                 started=pipeline.utc(self._started),
@@ -136,14 +142,12 @@ class MainRole:
                 failures=self._of_kind(failures),
                 results=results,
                 simulators=self._ledger.simulators,
-                keep_suite=named,
-                always_record=named,
+                keep_suite=keep_suite,
+                always_record=keep_suite,
             )
             self._archived = pipeline.process(run, self._settings, self._tools.classifier, self._tools.history)
             if self._archived.problem is None and self._archived.record is not None:
                 self._config.hook.pytest_dvwiki_archived(record=self._archived.record)
-        kept = self._archived is not None and self._archived.problem is not None
-        self._items.close(remove=not kept)
 
     def _take_over(self) -> None:
         """Archives what killed runs left behind, under their own names, before this run is compared with the past."""
