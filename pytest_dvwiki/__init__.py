@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.config import WikiConfig
     from pytest_dvwiki.wiki.ingest import WikiIngestResult, WikiIngestService
     from pytest_dvwiki.wiki.search import SearchResult, WikiSearchIndex
+    from pytest_dvwiki.wiki.store import WikiStore
 
 __all__ = [
     "PromptLoader",
@@ -22,6 +23,7 @@ __all__ = [
     "WikiIngestService",
     "WikiQueryService",
     "WikiSearchIndex",
+    "WikiStore",
     "__version__",
 ]
 
@@ -35,6 +37,7 @@ _HOMES = {
     "WikiIngestService": "wiki.ingest",
     "WikiQueryService": "agent.query",
     "WikiSearchIndex": "wiki.search",
+    "WikiStore": "wiki.store",
 }
 
 

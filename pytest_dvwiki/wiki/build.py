@@ -169,6 +169,56 @@ def build(
             return result
 
 
+def change_page(
+    layout: Layout,
+    path: str,
+    decide: Callable[[bytes | None], bytes | None],
+    *,
+    told: str,
+    lock_timeout: float = TIMEOUT_S,
+) -> str | None:
+    """Writes what somebody made of a page, then the indexes and the log.
+
+    Args:
+        layout: Where the wiki stands.
+        path: The page, relative to the wiki.
+        decide: Makes the new bytes of the present ones, None for a page that is not there; None leaves it as it is.
+        told: What the log says.
+        lock_timeout: Seconds to wait for another process that writes.
+
+    Returns:
+        Why the page was left alone although it was to be changed; None where all is well.
+
+    Raises:
+        WikiError: The page, the index or the log could not be written, or the lock not be had.
+    """
+    with _sound_cache(layout), locked(layout.wiki, lock_timeout), _Room(layout) as room:
+        if not (layout.wiki / "index.md").exists():
+            scaffold(layout)
+        present = room.read(path)
+        data = decide(present)
+        if data is None or data == present:
+            return None
+        room.archive.refresh()
+        room.catalogue.refresh()
+        with room.catalogue.batch():
+            if not room.write(path, data):
+                return room.refused[-1][1]
+        room.write_indexes()
+        _log(layout, time.strftime("%Y-%m-%d", time.gmtime()), "commit", "-", told)
+        return None
+
+
+def note(layout: Layout, operation: str, text: str, *, lock_timeout: float = TIMEOUT_S) -> None:
+    """Adds a line to the log.
+
+    Raises:
+        WikiError: It could not be written, or the lock not be had.
+    """
+    with locked(layout.wiki, lock_timeout):
+        _log(layout, time.strftime("%Y-%m-%d", time.gmtime()), operation, "-", text)
+
+
 @contextlib.contextmanager
 def _sound_cache(layout: Layout) -> Iterator[None]:
     """Tells of a cache that broke while it was worked with.
@@ -364,7 +414,7 @@ class _Room:
                         (f"{category}/{path.name}", f"conflict in people's lines, to be settled by hand: line {lines}")
                     )
                 if settled.data != data:
-                    self._write(f"{category}/{path.name}", settled.data)
+                    self.write(f"{category}/{path.name}", settled.data)
 
     # Pages
 
@@ -461,7 +511,7 @@ class _Room:
         if isinstance(edited, Refused):
             self.refused.append((path, edited.reason))
             return
-        if self._write(path, edited):
+        if self.write(path, edited):
             self.created.append(path)
 
     def _edit(self, path: str, keys: dict[str, Any], regions: dict[str, str]) -> None:
@@ -469,10 +519,14 @@ class _Room:
         edited = pages.edit(data, keys, regions)
         if isinstance(edited, Refused):
             self.refused.append((path, edited.reason))
-        elif edited != data and self._write(path, edited):
+        elif edited != data and self.write(path, edited):
             self.updated.append(path)
 
-    def _write(self, path: str, data: bytes) -> bool:
+    def read(self, path: str) -> bytes | None:
+        """A file's bytes, None where it is not there."""
+        return self._read(path) if self._exists(path) else None
+
+    def write(self, path: str, data: bytes) -> bool:
         """Writes a file, and tells whether it was: a link that leads out of the wiki is left alone."""
         file = self.layout.wiki / path
         if not file.resolve().is_relative_to(self._home):
@@ -494,4 +548,4 @@ class _Room:
         """Writes the index files that are not as they should be."""
         for path, data in indexes(self.catalogue, self.archive.last_updated()).items():
             if not self._exists(path) or self._read(path) != data:
-                self._write(path, data)
+                self.write(path, data)

@@ -172,6 +172,15 @@ def skeleton(data: bytes, keys: Iterable[str]) -> str | Refused:
     return edited if isinstance(edited, Refused) else edited.decode()
 
 
+def regions(data: bytes) -> dict[str, str] | Refused:
+    """What stands in the regions of a page, by their names."""
+    text = data.decode("utf-8", "replace")
+    try:
+        return {name: text[start:end] for name, (start, end) in _places(text).items()}
+    except _UneditableError as error:
+        return Refused(str(error))
+
+
 def region_names(data: bytes) -> list[str]:
     """The regions that a page has a begin mark of."""
     found = (_BEGIN.fullmatch(line) for line in data.decode("utf-8", "replace").split("\n"))

@@ -52,7 +52,7 @@ A claim on a page ends in its source, the record of a run and where there is one
     (source: tasks/{task_id}.yaml | log: {file}:{line})
 """
 
-_SCHEMA_YAML = """\
+SCHEMA_YAML = """\
 # Who may write what. A section is a category, a page of one (`category/*`) or a part of a page (`page#Heading`).
 # mode: snapshot (the content is replaced) or log (it is only appended to).
 # writable_by: ingest, agent, reviewer, human. read_cap: reads of a section in one session of a store.
@@ -96,7 +96,7 @@ def scaffold(layout: Layout) -> list[str]:
     """
     files = {
         layout.wiki / "WIKI.md": _WIKI_MD,
-        layout.wiki / "schema.yaml": _SCHEMA_YAML,
+        layout.wiki / "schema.yaml": SCHEMA_YAML,
         layout.wiki / ".gitignore": _GITIGNORE,
         layout.wiki / ".gitattributes": _GITATTRIBUTES,
         layout.wiki / "log.md": f"{LOG_TITLE}\n\n",

@@ -1,0 +1,413 @@
+"""Pages for who reads and writes them one by one: agents, reviewers, scripts.
+
+A version is the hash of what was read, so that a write never overwrites what somebody else wrote meanwhile. Who may
+write what stands in `schema.yaml`. A refusal is an answer, not an exception: it says why, and what would be allowed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from pytest_dvwiki.redact import redact
+from pytest_dvwiki.wiki import bug, build, coverage, pages, parts, pattern
+from pytest_dvwiki.wiki.catalogue import Catalogue
+from pytest_dvwiki.wiki.index import CATEGORIES
+from pytest_dvwiki.wiki.lock import TIMEOUT_S
+from pytest_dvwiki.wiki.names import file_name
+from pytest_dvwiki.wiki.schema import LOG, ROLES, Address, Role, load_schema
+from pytest_dvwiki.yamlio import YamlError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from pytest_dvwiki.wiki.config import WikiConfig
+    from pytest_dvwiki.wiki.schema import Section
+
+_OWNED: Mapping[str, tuple[str, ...]] = {"bugs": bug.OWNED, "patterns": pattern.OWNED, "coverage": coverage.OWNED}
+_LARGEST = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A page as a list shows it: what it says of itself, without its text."""
+
+    address: str
+    category: str
+    title: str
+    metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """A page, or a part of one, as it was read."""
+
+    address: str
+    content: str
+    version: str
+    """To be given back with a write."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What came of a write."""
+
+    status: Literal["done", "conflict", "denied"]
+    address: str
+    version: str = ""
+    """Of what stands there now; empty where that was not looked at."""
+    content: str = ""
+    """What stands there now, where that is not what the writer had read."""
+    reason: str = ""
+    """Why it was not done, and what to do instead."""
+
+
+class WikiStore:
+    """One session of somebody who reads and writes pages.
+
+    An address is `category`, `category/page` or `category/page#Heading`, for example
+    `bugs/RTL_20261121_480127#Resolution`. Every call works on the disk and returns when the work is done; from an
+    event loop call it in a thread.
+
+    Args:
+        config: Which wiki.
+        role: `ingest`, `agent`, `reviewer` or `human`.
+        lock_timeout: Seconds to wait for another process that writes.
+
+    Raises:
+        ValueError: There is no such role.
+        SchemaError: The wiki's `schema.yaml` cannot be used.
+    """
+
+    def __init__(self, config: WikiConfig, role: Role, *, lock_timeout: float = TIMEOUT_S) -> None:
+        if role not in ROLES:
+            raise ValueError(f"no role is called {role!r}; there are {', '.join(ROLES)}")
+        self._layout = config.layout
+        self._role: Role = role
+        self._lock_timeout = lock_timeout
+        self._schema = load_schema(self._layout.wiki)
+        self._reads: Counter[str] = Counter()
+
+    # Reading
+
+    def list(self, category: str | None = None) -> list[Entry]:
+        """The pages of a category, or of all, by name; a page that cannot be read has no metadata."""
+        wanted = [category] if category in CATEGORIES else [] if category else CATEGORIES
+        cache = self._layout.wiki / ".cache" / "pages.sqlite"
+        with Catalogue(self._layout.wiki, cache if self._layout.wiki.is_dir() else None) as catalogue:
+            catalogue.refresh()
+            return [
+                Entry(
+                    address=page.path.removesuffix(".md"),
+                    category=name,
+                    title=page.title,
+                    metadata=page.metadata,
+                )
+                for name in wanted
+                for page in catalogue.all(name)
+            ]
+
+    def fetch(self, address: str) -> Fetched | Written:
+        """Reads a page or a part of one.
+
+        Returns:
+            What stands there; or a refusal where there is no such place, or the session has read its section often
+            enough.
+        """
+        place = self._place(address)
+        if isinstance(place, Written):
+            return place
+        section = self._schema.section_of(place)
+        if section is not None and self._reads[str(section.address)] >= section.read_cap:
+            return _denied(
+                place,
+                f"this session has read {section.address} {section.read_cap} times, which is its read_cap; choose from"
+                " the list what you need, or begin a new session",
+            )
+        text = self._text(place)
+        found = text if isinstance(text, Written) else _part(text, place)
+        if isinstance(found, Written):
+            return found
+        if section is not None:
+            self._reads[str(section.address)] += 1
+        return Fetched(address=str(place), content=found, version=version_of(found))
+
+    # Writing
+
+    def commit(self, address: str, content: str, expected_version: str) -> Written:
+        """Puts new content in the place of a page or a part of one.
+
+        Args:
+            address: Of a page or a part.
+            content: The whole new content.
+            expected_version: That of the content on which the new one is based.
+
+        Returns:
+            `done` with the new version; `conflict` with what stands there now; or `denied` with the reason.
+
+        Raises:
+            WikiError: The wiki cannot be written.
+        """
+        place = self._writable(address, "snapshot")
+        if isinstance(place, Written):
+            return place
+
+        def decide(text: str) -> str | Written:
+            present = _part(text, place)
+            if isinstance(present, Written):
+                return present
+            if version_of(present) != expected_version:
+                return Written(
+                    status="conflict",
+                    address=str(place),
+                    version=version_of(present),
+                    content=present,
+                    reason="somebody changed it since you read it; apply your change to the content given here",
+                )
+            return self._with_part(text, place, content)
+
+        return self._change(place, decide)
+
+    def append(self, address: str, text: str) -> Written:
+        """Adds a text at the end of a part whose mode is `log`, or a line to `log`.
+
+        Returns:
+            `done` with the part's new version, or `denied` with the reason.
+
+        Raises:
+            WikiError: The wiki cannot be written.
+        """
+        place = self._writable(address, "log")
+        if isinstance(place, Written):
+            return place
+        if place.category == LOG:
+            build.note(self._layout, "status", redact(" ".join(text.split())), lock_timeout=self._lock_timeout)
+            return Written(status="done", address=LOG)
+
+        def decide(page: str) -> str | Written:
+            present = _part(page, place)
+            if isinstance(present, Written):
+                return present
+            kept = present.strip("\n")
+            return self._with_part(page, place, f"{kept}\n\n{text.strip()}" if kept else text.strip())
+
+        return self._change(place, decide)
+
+    def create(self, category: str, name: str, content: str) -> Written:
+        """Makes a page.
+
+        Args:
+            category: One of the wiki's.
+            name: Of the page; what no file name can hold is replaced.
+            content: The page, frontmatter included.
+
+        Returns:
+            `done` with the page's address; `conflict` with the page that is there; or `denied` with the reason.
+
+        Raises:
+            WikiError: The wiki cannot be written.
+        """
+        if category not in CATEGORIES:
+            return _denied(category, f"there is no category {category!r}; there are {', '.join(CATEGORIES)}")
+        place = self._writable(f"{category}/{file_name(name.removesuffix('.md'))}", "snapshot")
+        if isinstance(place, Written):
+            return place
+        if category in _OWNED and self._role != "ingest":
+            return _denied(
+                place,
+                f"pages of {category} follow from records, and one without a record would be counted as nothing; call"
+                " WikiIngestService, or write to specs",
+            )
+        problem = _problem_of(content)
+        if problem:
+            return _denied(place, problem)
+
+        def decide(present: str | None) -> str | Written:
+            if present is None:
+                return _ended(redact(content))
+            return Written(
+                status="conflict",
+                address=str(place),
+                version=version_of(present),
+                content=present,
+                reason="there is a page of this name; read it, and commit a change to it",
+            )
+
+        return self._change(place, decide, may_create=True)
+
+    # The way of every write
+
+    def _change(self, place: Address, decide: Callable[[Any], str | Written], *, may_create: bool = False) -> Written:
+        """Reads a page, decides, and writes it, while nobody else writes."""
+        refusal: list[Written] = []
+
+        def replace(data: bytes | None) -> bytes | None:
+            if data is None and not may_create:
+                refusal.append(_denied(place, "there is no such page; the list names all there are"))
+                return None
+            text = None if data is None else _decoded(data)
+            if data is not None and text is None:
+                refusal.append(_denied(place, "the page is not UTF-8; a person has to mend it"))
+                return None
+            decided = decide(text)
+            if isinstance(decided, Written):
+                refusal.append(decided)
+                return None
+            return decided.encode()
+
+        told = f"{place} by {self._role}"
+        reason = build.change_page(self._layout, _path(place), replace, told=told, lock_timeout=self._lock_timeout)
+        if refusal:
+            return refusal[0]
+        if reason is not None:
+            return _denied(place, reason)
+        text = self._text(place)
+        found = text if isinstance(text, Written) else _part(text, place)
+        return (
+            found
+            if isinstance(found, Written)
+            else Written(status="done", address=str(place), version=version_of(found))
+        )
+
+    def _with_part(self, text: str, place: Address, content: str) -> str | Written:
+        """A page with another content at a place; refused where that would touch what is not the writer's."""
+        content = redact(content)
+        if len(content) > _LARGEST:
+            return _denied(place, f"it has {len(content)} characters; a page may have {_LARGEST}, link to the rest")
+        newline = "\r\n" if "\r\n" in text else "\n"
+        if place.heading is None:
+            changed = _ended(content)
+            return _touches_owned(text, changed, place, may_remove=self._role == "human") or changed
+        outside = parts.breaks_out(content, parts.level_of(text, place.heading))
+        if outside is not None:
+            return _denied(place, f"the line {outside!r} would end the part; use a lower heading, or a fenced block")
+        found = parts.part(text, place.heading)
+        assert found is not None  # noqa: S101 (the caller has read the part)
+        body = newline.join(content.strip("\r\n").replace("\r\n", "\n").split("\n"))
+        between = newline if body else ""
+        tail = newline if found[1] < len(text) else ""
+        return f"{text[: found[0]]}{newline}{body}{between}{tail}{text[found[1] :]}"
+
+    # Places
+
+    def _place(self, address: str) -> Address | Written:
+        place = Address.of(address)
+        if place is None or place.page == "*":
+            return _denied(
+                address, f"{address!r} is no place in the wiki; write `category/page` or `category/page#Heading`"
+            )
+        if place.page is not None and file_name(place.page) != place.page:
+            return _denied(address, f"no page can be called {place.page!r}; the list names all there are")
+        return place
+
+    def _writable(self, address: str, mode: Literal["snapshot", "log"]) -> Address | Written:
+        """The place, where the role may write there in this way."""
+        place = self._place(address)
+        if isinstance(place, Written):
+            return place
+        section = self._schema.section_of(place)
+        if section is None or self._role not in section.writable_by:
+            return _denied(place, self._may_write(section))
+        if section.mode != mode:
+            way = "append" if section.mode == "log" else "commit"
+            return _denied(place, f"{section.address} is a {section.mode}: write it with `{way}`")
+        if place.category != LOG and place.page is None:
+            return _denied(place, f"{place} is a category; name a page of it, or `create` one")
+        if mode == "log" and place.category != LOG and place.heading is None:
+            return _denied(place, f"{place} is a page; name the part to append to, as in `{place}#Resolution`")
+        return place
+
+    def _may_write(self, section: Section | None) -> str:
+        mine = ", ".join(self._schema.writable(self._role)) or "nothing"
+        theirs = f"{section.address} is for {', '.join(section.writable_by)}" if section else "no section covers it"
+        return f"{theirs}; the role {self._role} may write {mine} (schema.yaml)"
+
+    def _text(self, place: Address) -> str | Written:
+        """The page or log of a place as it stands on the disk."""
+        file = self._layout.wiki / _path(place)
+        if not _is_inside(file, self._layout.wiki):
+            return _denied(place, "it is a link that leads out of the wiki")
+        try:
+            text = _decoded(file.read_bytes())
+        except (FileNotFoundError, IsADirectoryError):
+            return _denied(place, "there is no such page; the list names all there are")
+        except OSError as error:
+            return _denied(place, f"it cannot be read: {error.strerror}")
+        return _denied(place, "the page is not UTF-8; a person has to mend it") if text is None else text
+
+
+def version_of(content: str) -> str:
+    """The version of a content: a hash of its bytes."""
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+def _denied(address: Address | str, reason: str) -> Written:
+    return Written(status="denied", address=str(address), reason=reason)
+
+
+def _path(place: Address) -> str:
+    if place.page is None:
+        return "log.md" if place.category == LOG else f"{place.category}/_index.md"
+    return f"{place.category}/{place.page}.md"
+
+
+def _part(text: str, place: Address) -> str | Written:
+    if place.heading is None:
+        return text
+    found = parts.part(text, place.heading)
+    if found is None:
+        return _denied(place, f"the page has no heading {place.heading!r}")
+    return text[found[0] : found[1]].strip("\r\n")
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith("\n") else f"{text}\n"
+
+
+def _decoded(data: bytes) -> str | None:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _is_inside(file: Path, wiki: Path) -> bool:
+    return file.resolve().is_relative_to(wiki.resolve())
+
+
+def _problem_of(content: str) -> str | None:
+    """Why a text can be no page."""
+    if len(content) > _LARGEST:
+        return f"it has {len(content)} characters; a page may have {_LARGEST}, link to the rest"
+    try:
+        page = pages.read(content.encode("utf-8", "surrogatepass"))
+    except YamlError as error:
+        return f"its frontmatter cannot be read: {error}"
+    return None if page.metadata else "it has no frontmatter; begin it with keys between two lines of three dashes"
+
+
+def _touches_owned(before: str, after: str, place: Address, *, may_remove: bool) -> Written | None:
+    """Refuses a page whose numbers or regions are not those that stand there: they are counted from records."""
+    problem = _problem_of(after)
+    if problem:
+        return _denied(place, problem)
+    old, new = before.encode(), after.encode()
+    then, now = pages.read(old).metadata, pages.read(new).metadata
+    keys = [key for key in _OWNED.get(place.category, ()) if repr(then.get(key)) != repr(now.get(key))]
+    if keys:
+        return _denied(place, f"{', '.join(keys)} {'are' if len(keys) > 1 else 'is'} the tool's, made from the records")
+    were, are = pages.regions(old), pages.regions(new)
+    if isinstance(are, pages.Refused):
+        return _denied(place, are.reason)
+    if isinstance(were, pages.Refused):
+        return None
+    changed = [name for name, text in were.items() if are.get(name, text if may_remove else None) != text]
+    if changed:
+        return _denied(
+            place,
+            f"between the marks of {', '.join(changed)} the tool writes, from the records; write above or below them",
+        )
+    return None

@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dvwiki import WikiConfig, WikiStore
+from pytest_dvwiki.wiki.build import archive, build
+from pytest_dvwiki.wiki.store import Fetched, Written, version_of
+
+from ..samples import layout, occurrence, record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SPEC = (
+    "---\ntype: spec\nfeature: burst\nclarification_type: wording\nstatus: open\n---\n\n# Bursts\n\n## Answer\n\nYes.\n"
+)
+
+
+@pytest.fixture
+def wiki(tmp_path: Path) -> Path:
+    """A wiki with one bug."""
+    (tmp_path / ".agent").mkdir()
+    archive(layout(tmp_path), record(1, occurrence()))
+    return tmp_path / ".agent" / "wiki"
+
+
+def store(wiki: Path, role: str = "agent") -> WikiStore:
+    return WikiStore(WikiConfig(wiki_dir=wiki), role)  # type: ignore[arg-type]  # a text, as callers have it
+
+
+def bug_page(wiki: Path) -> Path:
+    (page,) = (wiki / "bugs").glob("RTL_*.md")
+    return page
+
+
+def resolution(wiki: Path) -> str:
+    return f"bugs/{bug_page(wiki).stem}#Resolution"
+
+
+def fetched(found: Fetched | Written) -> Fetched:
+    assert isinstance(found, Fetched), found
+    return found
+
+
+def denied(found: Fetched | Written) -> str:
+    assert isinstance(found, Written), found
+    assert found.status == "denied"
+    return found.reason
+
+
+def test_a_list_names_each_page_with_what_it_says_of_itself(wiki: Path) -> None:
+    listed = store(wiki).list()
+    assert [entry.address for entry in listed] == [f"bugs/{bug_page(wiki).stem}", "patterns/scoreboard_fail"]
+    assert listed[0].metadata["fingerprint"] == occurrence().fingerprint
+    assert [entry.category for entry in store(wiki).list("patterns")] == ["patterns"]
+    assert store(wiki).list("nothing") == []
+
+
+def test_an_agent_appends_to_a_resolution_and_no_other_byte_changes(wiki: Path) -> None:
+    before = bug_page(wiki).read_text("utf-8")
+    kept = fetched(store(wiki).fetch(resolution(wiki))).content
+    done = store(wiki).append(resolution(wiki), "Ready was a cycle late.\n")
+    assert done.status == "done"
+    after = bug_page(wiki).read_text("utf-8")
+    now = fetched(store(wiki).fetch(resolution(wiki)))
+    assert now.content == f"{kept}\n\nReady was a cycle late.".lstrip("\n")
+    assert now.version == done.version
+    assert after.replace("\n\nReady was a cycle late.", "", 1) == before
+    assert f"commit | - | {resolution(wiki)} by agent" in (wiki / "log.md").read_text("utf-8")
+
+
+def test_what_an_agent_wrote_is_there_after_the_next_run_and_the_indexes_are_right(wiki: Path) -> None:
+    store(wiki).append(resolution(wiki), "Ready was a cycle late.")
+    archive(layout(wiki.parent.parent), record(2, occurrence()))
+    assert "Ready was a cycle late." in bug_page(wiki).read_text("utf-8")
+    assert build(layout(wiki.parent.parent), check=True).changed == []
+
+
+def test_a_write_based_on_an_older_content_is_a_conflict_with_the_present_one(wiki: Path) -> None:
+    address = f"bugs/{bug_page(wiki).stem}"
+    mine = fetched(store(wiki, "reviewer").fetch(address))
+    bug_page(wiki).write_text(mine.content.replace("status: open", "status: confirmed"), "utf-8")
+    found = store(wiki, "reviewer").commit(address, mine.content.replace("owner: null", "owner: me"), mine.version)
+    assert found.status == "conflict"
+    assert "status: confirmed" in found.content
+    assert found.version == version_of(found.content)
+    assert "status: confirmed" in bug_page(wiki).read_text("utf-8")
+
+
+def test_a_reviewer_sets_the_keys_that_are_people_s_and_the_index_shows_it(wiki: Path) -> None:
+    address = f"bugs/{bug_page(wiki).stem}"
+    mine = fetched(store(wiki, "reviewer").fetch(address))
+    done = store(wiki, "reviewer").commit(address, mine.content.replace("status: open", "status: closed"), mine.version)
+    assert done.status == "done"
+    assert "closed" in (wiki / "index.md").read_text("utf-8")
+
+
+def test_a_write_of_what_stands_there_writes_nothing(wiki: Path) -> None:
+    address = f"bugs/{bug_page(wiki).stem}"
+    mine = fetched(store(wiki, "reviewer").fetch(address))
+    state = {path: path.stat().st_mtime_ns for path in (*wiki.glob("*.md"), bug_page(wiki))}
+    assert store(wiki, "reviewer").commit(address, mine.content, mine.version).status == "done"
+    assert {path: path.stat().st_mtime_ns for path in state} == state
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("hit_count: 1", "hit_count: 7", "hit_count is the tool's, made from the records"),
+        ("expected 0x12", "expected 0x99", "between the marks of evidence"),
+        ("<!-- dvwiki:end evidence", "", "the begin mark of rationale stands where none may"),
+        ("---\ntype", "type", "it has no frontmatter"),
+        ("status: open", "status: [", "its frontmatter cannot be read"),
+    ],
+)
+def test_what_the_tool_counts_nobody_else_writes(wiki: Path, old: str, new: str, reason: str) -> None:
+    address = f"bugs/{bug_page(wiki).stem}"
+    mine = fetched(store(wiki, "reviewer").fetch(address))
+    assert old in mine.content
+    found = store(wiki, "reviewer").commit(address, mine.content.replace(old, new, 1), mine.version)
+    assert reason in denied(found)
+    assert bug_page(wiki).read_text("utf-8") == mine.content
+
+
+def test_a_role_is_told_what_it_may_write_where_it_may_not(wiki: Path) -> None:
+    found = denied(store(wiki).commit(f"bugs/{bug_page(wiki).stem}", "x", "x"))
+    assert found.startswith("bugs is for ingest, reviewer, human; the role agent may write ")
+    assert "bugs/*#Resolution" in found
+
+
+def test_a_project_s_own_schema_decides(wiki: Path) -> None:
+    (wiki / "schema.yaml").write_text('sections: {"bugs/*#Resolution": {mode: log, writable_by: [human]}}\n', "utf-8")
+    assert "the role agent may write nothing" in denied(store(wiki).append(resolution(wiki), "x"))
+    assert store(wiki, "human").append(resolution(wiki), "x").status == "done"
+
+
+def test_a_log_is_appended_to_and_a_snapshot_is_committed(wiki: Path) -> None:
+    assert "is a log: write it with `append`" in denied(store(wiki).commit(resolution(wiki), "x", "x"))
+    template = "patterns/scoreboard_fail#Fix Template"
+    assert "is a snapshot: write it with `commit`" in denied(store(wiki).append(template, "x"))
+
+
+@pytest.mark.parametrize("line", ["## Symptom", "# Title", "<!-- dvwiki:begin fixes"])
+def test_a_text_cannot_leave_the_part_into_which_it_is_put(wiki: Path, line: str) -> None:
+    assert "would end the part" in denied(store(wiki).append(resolution(wiki), f"text\n{line}\nmore"))
+    fenced = f"```\n {line}\n```\n### Why"
+    assert store(wiki).append(resolution(wiki), fenced).status == "done"
+
+
+def test_a_session_reads_a_section_no_more_often_than_its_read_cap(wiki: Path) -> None:
+    session = store(wiki)
+    for _ in range(4):
+        fetched(session.fetch(resolution(wiki)))
+    assert "has read bugs/*#Resolution 4 times" in denied(session.fetch(resolution(wiki)))
+    fetched(session.fetch("patterns/scoreboard_fail"))
+    fetched(store(wiki).fetch(resolution(wiki)))
+
+
+def test_an_agent_makes_a_spec_page_that_the_index_lists(wiki: Path) -> None:
+    done = store(wiki).create("specs", "burst length/[3:0]", SPEC)
+    assert done.status == "done"
+    assert fetched(store(wiki).fetch(done.address)).content == SPEC
+    assert (wiki / f"{done.address}.md").is_file()
+    assert "burst" in (wiki / "specs" / "_index.md").read_text("utf-8")
+    again = store(wiki).create("specs", "burst length/[3:0]", SPEC)
+    assert (again.status, again.content) == ("conflict", SPEC)
+
+
+def test_pages_that_follow_from_records_are_not_made_by_hand(wiki: Path) -> None:
+    assert "follow from records" in denied(store(wiki, "human").create("bugs", "RTL_20261121_000001", SPEC))
+    assert "it has no frontmatter" in denied(store(wiki).create("specs", "burst", "just text"))
+    assert "there is no category" in denied(store(wiki).create("../x", "burst", SPEC))
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "bugs/../../../etc/passwd", "/etc/passwd", "bugs/..", "bugs/a\0b", "bugs/con", "bugs/" + 300 * "x", "bugs/*"],
+)
+def test_a_place_outside_of_the_wiki_is_refused(wiki: Path, address: str) -> None:
+    assert denied(store(wiki, "human").fetch(address))
+    assert denied(store(wiki, "human").commit(address, "x", "x"))
+
+
+def test_a_link_that_leads_out_of_the_wiki_is_neither_read_nor_written(wiki: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside.md"
+    outside.write_text(SPEC, "utf-8")
+    (wiki / "specs" / "link.md").symlink_to(outside)
+    assert "leads out of the wiki" in denied(store(wiki).fetch("specs/link"))
+    assert "leads out of the wiki" in denied(store(wiki).commit("specs/link", f"{SPEC}\nmore\n", version_of(SPEC)))
+    assert outside.read_text("utf-8") == SPEC
+
+
+def test_secrets_do_not_reach_a_page(wiki: Path) -> None:
+    store(wiki).append(resolution(wiki), "see https://me:geheim@git.example.org/x")
+    assert "geheim" not in bug_page(wiki).read_text("utf-8")
+
+
+def test_a_page_keeps_its_line_ends(wiki: Path) -> None:
+    bug_page(wiki).write_bytes(bug_page(wiki).read_bytes().replace(b"\n", b"\r\n"))
+    assert store(wiki).append(resolution(wiki), "one\ntwo").status == "done"
+    assert b"\r\none\r\ntwo\r\n" in bug_page(wiki).read_bytes()
+    assert bug_page(wiki).read_bytes().count(b"\n") == bug_page(wiki).read_bytes().count(b"\r\n")
+
+
+def test_an_open_fence_of_a_person_does_not_open_the_tool_s_regions(wiki: Path) -> None:
+    text = bug_page(wiki).read_text("utf-8")
+    bug_page(wiki).write_text(text.replace("## Resolution\n", "## Resolution\n\n```\nopen\n", 1), "utf-8")
+    before = bug_page(wiki).read_text("utf-8").count("dvwiki:")
+    assert store(wiki).append(resolution(wiki), "more").status == "done"
+    assert bug_page(wiki).read_text("utf-8").count("dvwiki:") == before
+
+
+def test_a_role_that_there_is_not_is_named(wiki: Path) -> None:
+    with pytest.raises(ValueError, match="no role is called 'robot'; there are ingest, agent, reviewer, human"):
+        store(wiki, "robot")
+
+
+_INCREMENT = """
+import sys
+from pathlib import Path
+from pytest_dvwiki import WikiConfig, WikiStore
+wiki, count = Path(sys.argv[1]), int(sys.argv[2])
+for _ in range(count):
+    while True:
+        session = WikiStore(WikiConfig(wiki_dir=wiki), "agent")
+        found = session.fetch("specs/counter#Count")
+        done = session.commit("specs/counter#Count", str(int(found.content) + 1), found.version)
+        if done.status == "done":
+            break
+"""
+
+
+def test_of_many_writers_no_increment_is_lost(wiki: Path) -> None:
+    store(wiki).create("specs", "counter", SPEC.replace("## Answer\n\nYes.", "## Count\n\n0"))
+    writers = [subprocess.Popen([sys.executable, "-c", _INCREMENT, str(wiki), "5"]) for _ in range(4)]
+    assert [writer.wait(300) for writer in writers] == [0, 0, 0, 0]
+    assert fetched(store(wiki).fetch("specs/counter#Count")).content == "20"
