@@ -17,6 +17,13 @@ Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "flaky", "w
 OriginType = Literal["RTL_BUG", "TB_BUG", "TOOL", "UNKNOWN"]
 Tier = Literal["cause", "symptom", "rollup"]
 News = Literal["NEW", "REGRESSED", "KNOWN"]
+Change = Literal["commit", "uncommitted", "unrecorded", "seed", "nothing", "older", "branch"]
+"""What differs between the failure of a test and its pass.
+
+These make a fix: `commit` (other sources at another commit), `uncommitted` (other sources in the working tree),
+`unrecorded` (one of the two runs has no commit on record). These do not: `seed` (the seed alone), `nothing` (nothing
+that is known), `older` (the sources of before the failure), `branch` (a branch that never had the failing commit).
+"""
 Source = Literal["run", "results", "log", "stdout", "stderr", "report"]
 """Where a text comes from.
 
@@ -186,6 +193,8 @@ class Vcs:
     commit: str | None = None
     branch: str | None = None
     dirty: bool = False
+    changes: str | None = None
+    """12 hex that stand for the uncommitted changes: the same for the same ones; None where they could not be read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,11 +221,14 @@ class Totals:
 
 @dataclass(frozen=True, kw_only=True)
 class PassedAgain:
-    """A test that passed for the first time since it failed with a cause that is still open."""
+    """A test that passed after it failed with a cause, for the first time, or for the first time with such proof."""
 
     nodeid: str
     fingerprint: str
     seed: str | None = None
+    changed: Change = "unrecorded"
+    failed_seed: str | None = None
+    """The seed of the failure."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,6 +281,8 @@ class Run:
     """Whether the list of tests is kept (a task name was given, or in CI)."""
     always_record: bool = False
     """Whether a record is written even where nothing failed."""
+    vcs: Vcs | None = None
+    """The state of the repository during the run; None where it is that of now."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -280,6 +294,15 @@ class Fix:
     commits: tuple[str, str] | None = None
     by: Literal["person", "agent", "git"] = "git"
     date: str = ""
+    log: tuple[str, ...] = ()
+    """Commits between the last failure and the first pass, as `git log --oneline` shows them; not all of very many."""
+    log_count: int = 0
+    """How many there are."""
+    files: tuple[str, ...] = ()
+    """Files that differ; not all of very many."""
+    file_count: int = 0
+    held_in: str | None = None
+    """Task id of the run that made it hold."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -297,6 +320,8 @@ class KnownCause:
     type: OriginType | None = None
     """A person's verdict, or the tool's first one."""
     fix: Fix | None = None
+    """The one that held last, else the newest."""
+    newest_fix: Fix | None = None
     held: int = 0
     failed: int = 0
     label: str = ""
@@ -318,6 +343,24 @@ class KnownSubtype:
 
 
 @dataclass(frozen=True, kw_only=True)
+class StillFailing:
+    """A test that failed with a cause, and whose passes since then leave something to prove."""
+
+    nodeid: str
+    fingerprint: str
+    seed: str | None
+    """Of its last failure."""
+    vcs: Vcs
+    """The repository in the last run in which the cause occurred."""
+    proof: int = 0
+    """What the best pass since then proves, as `records.fixes.proof` counts it; 0 where there was none."""
+    gone_by_seed: bool = False
+    """Whether the cause has gone away with the seed alone before."""
+    evidence: str = ""
+    """First cause and excerpt of the cause's newest occurrence."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Cause:
     """One cause of the present run as it is shown: the occurrence, what is new about it, and what was known."""
 
@@ -330,7 +373,10 @@ class Cause:
     page: str | None = None
     """Path of the page to read, relative to the root."""
     fix: str | None = None
-    """The fix to show: of the fingerprint, else of the subtype, else the pattern's."""
+    """The fix to show: that held last for the subtype, else the pattern's, else its page's template.
+
+    None where one held for the cause itself; that stands in `known`.
+    """
 
 
 class Interest(Protocol):
@@ -360,6 +406,10 @@ class History(Protocol):
         """Whether a new occurrence of a cause is a regression: it was closed, or its newest fix had held."""
         ...
 
-    def still_failing(self, nodeids: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Of tests that pass now those that were last seen failing with a cause still open, with its fingerprints."""
+    def still_failing(self, nodeids: Iterable[str]) -> tuple[StillFailing, ...]:
+        """Of tests that pass now those of which a pass is news, by test and fingerprint."""
+        ...
+
+    def fix_template(self, failure_subtype: str) -> str:
+        """What the page of a subtype says of fixing it; empty where nobody wrote it."""
         ...

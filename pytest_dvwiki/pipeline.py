@@ -4,28 +4,40 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki import __version__
-from pytest_dvwiki.model import Cause, FailedTest, Occurrence, OtherTest, PassedAgain, RunRecord, Totals, Vcs
+from pytest_dvwiki.model import Cause, FailedTest, Occurrence, OtherTest, PassedAgain, RunRecord, Totals
 from pytest_dvwiki.redact import shorten_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from pytest_dvwiki.model import Failure, History, Interest, KnownCause, News, Result, Run, Verdict
+    from pytest_dvwiki.capture.repository import Difference, Repository
+    from pytest_dvwiki.model import (
+        Change,
+        Failure,
+        History,
+        Interest,
+        KnownCause,
+        KnownSubtype,
+        News,
+        Result,
+        Run,
+        StillFailing,
+        Vcs,
+        Verdict,
+    )
     from pytest_dvwiki.patterns.registry import Registry
     from pytest_dvwiki.settings import Layout, Settings
     from pytest_dvwiki.triage.classify import Classifier
 
-_GIT_TIMEOUT = 20.0
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 _NO_NAME = re.compile(r"[^A-Za-z0-9.-]+")
 
@@ -38,7 +50,9 @@ class Archived:
     record: RunRecord | None = None
     """None where the run left nothing worth a record."""
     known_again: Mapping[str, KnownCause] = field(default_factory=dict)
-    """By fingerprint what is known of each cause whose tests pass again."""
+    """By fingerprint what is known of each cause whose tests pass again, or whose fix holds now."""
+    held: tuple[str, ...] = ()
+    """Causes whose fix this run made hold."""
     written: bool = False
     pages: int = 0
     """Pages that were made or changed."""
@@ -143,17 +157,26 @@ def process(run: Run, settings: Settings, classifier: Classifier, history: Histo
     causes = tuple(
         _cause(occurrence, members[0][1], history) for occurrence, members in zip(occurrences, groups, strict=True)
     )
-    again = _passed_again(run.results, history)
+    passing = _passing(run.results)
+    failing = history.still_failing(passing)
+    if not (run.failures or failing or run.always_record):
+        return Archived(causes=causes, seconds=time.monotonic() - began)
+    from pytest_dvwiki.capture.repository import Repository  # noqa: PLC0415  # only a run with news asks git
+
+    repository = Repository(settings.layout)
+    vcs = run.vcs or repository.state()
+    again, fixes = _passed_again(failing, passing, {each.fingerprint for each in occurrences}, vcs, repository)
     if not (run.failures or again or run.always_record):
         return Archived(causes=causes, seconds=time.monotonic() - began)
     suite = [result.nodeid for result in run.results] if run.keep_suite else None
-    record = _record(run, settings.layout.root, occurrences, again, classifier.registry.hash)
-    known = {each.fingerprint: found for each in again if (found := history.cause(each.fingerprint)) is not None}
-    archived = Archived(causes=causes, record=record, known_again=known, seconds=time.monotonic() - began)
+    record = _record(run, occurrences, classifier.registry.hash, vcs=vcs, passed_again=again, fixes=fixes)
+    archived = Archived(causes=causes, record=record, seconds=time.monotonic() - began)
     if settings.auto_ingest:
         archived = _write(archived, record, suite, settings, began)
         history.refresh()
-    return archived
+    told = {*(each.fingerprint for each in again), *archived.held}
+    known = {each: found for each in sorted(told) if (found := history.cause(each)) is not None}
+    return replace(archived, known_again=known)
 
 
 def _write(
@@ -176,6 +199,7 @@ def _write(
         pages=len(result.pages_created) + len(result.pages_updated),
         seconds=time.monotonic() - began,
         refused=tuple(result.refused),
+        held=tuple(result.held),
     )
 
 
@@ -243,15 +267,26 @@ def _failed_test(failure: Failure) -> FailedTest:
 def _cause(occurrence: Occurrence, verdict: Verdict, history: History) -> Cause:
     known = history.cause(occurrence.fingerprint)
     subtype = history.subtype(occurrence.failure_subtype)
-    held = next((found.fix for found in (known, subtype) if found and found.fix and found.fix.result == "held"), None)
     return Cause(
         occurrence=occurrence,
         verdict=verdict,
         news=_news(known, history),
         known=known,
         subtype=subtype,
-        fix=held.text if held is not None else verdict.fix,
+        fix=_fix_to_show(known, subtype, verdict, history),
     )
+
+
+def _fix_to_show(
+    known: KnownCause | None, subtype: KnownSubtype | None, verdict: Verdict, history: History
+) -> str | None:
+    from pytest_dvwiki.records.fixes import in_short  # noqa: PLC0415  # only a run that failed pays for it
+
+    if known is not None and known.fix is not None and known.fix.result == "held":
+        return None
+    if subtype is not None and subtype.fix is not None and subtype.fix.result == "held":
+        return f"{in_short(subtype.fix)} (held for another {subtype.failure_subtype})"
+    return verdict.fix or history.fix_template(verdict.failure_subtype) or None
 
 
 def _news(known: KnownCause | None, history: History) -> News:
@@ -260,8 +295,8 @@ def _news(known: KnownCause | None, history: History) -> News:
     return "REGRESSED" if history.regressed(known.fingerprint) else "KNOWN"
 
 
-def _passed_again(results: Sequence[Result], history: History) -> tuple[PassedAgain, ...]:
-    """Tests that pass for the first time since they failed with a cause that is still open."""
+def _passing(results: Sequence[Result]) -> dict[str, str | None]:
+    """The tests that passed, each with its seed."""
     seeds = {result.nodeid: result.seed for result in results if result.outcome == "passed"}
     # A runner whose build failed was a test itself; now its cocotb tests stand for it.
     failed = {result.nodeid.rpartition("::")[0] for result in results if result.outcome in {"failed", "error"}}
@@ -269,19 +304,81 @@ def _passed_again(results: Sequence[Result], history: History) -> tuple[PassedAg
         runner = nodeid.rpartition("::")[0]
         if runner not in failed:
             seeds.setdefault(runner, seed)
-    return tuple(
-        PassedAgain(nodeid=nodeid, fingerprint=fingerprint, seed=seeds[nodeid])
-        for nodeid, fingerprints in sorted(history.still_failing(seeds).items())
-        for fingerprint in fingerprints
-    )
+    return seeds
+
+
+def _passed_again(
+    failing: Iterable[StillFailing],
+    seeds: Mapping[str, str | None],
+    present: set[str],
+    vcs: Vcs,
+    repository: Repository,
+) -> tuple[tuple[PassedAgain, ...], tuple[dict[str, Any], ...]]:
+    """What this run's passes prove of failures on record.
+
+    Args:
+        failing: Those of which a pass is news.
+        seeds: The tests that pass, each with its seed.
+        present: Fingerprints of this run's own causes; what still fails elsewhere is not fixed.
+        vcs: The repository during this run.
+        repository: Tells what lies between.
+
+    Returns:
+        The passes, and a row for each cause that they prove fixed.
+    """
+    from pytest_dvwiki.records.fixes import PROVES, proof  # noqa: PLC0415  # only where something passed again
+
+    again = []
+    fixes: dict[str, dict[str, Any]] = {}
+    for each in failing:
+        difference = repository.difference(each.vcs, vcs, f"{each.nodeid}\n{each.evidence}")
+        seed = seeds[each.nodeid]
+        changed = _changed(each, seed, difference)
+        if proof(changed, dirty=vcs.dirty) <= each.proof:
+            continue
+        again.append(
+            PassedAgain(
+                nodeid=each.nodeid, fingerprint=each.fingerprint, seed=seed, changed=changed, failed_seed=each.seed
+            )
+        )
+        if changed in PROVES and each.fingerprint not in present:
+            fixes.setdefault(each.fingerprint, _fix_row(each, vcs, difference))
+    return tuple(again), tuple(fixes[fingerprint] for fingerprint in sorted(fixes))
+
+
+def _changed(failing: StillFailing, seed: str | None, difference: Difference) -> Change:
+    """What differs, the seed taken into account.
+
+    Another seed is all that is known to differ where the sources are the same, or not on record; and where the cause
+    went away with the seed before, other sources explain nothing unless the seed is one that failed.
+    """
+    other_seed = None not in {seed, failing.seed} and seed != failing.seed
+    if other_seed and (
+        difference.change in {"nothing", "unrecorded"}
+        or (failing.gone_by_seed and difference.change in {"commit", "uncommitted"})
+    ):
+        return "seed"
+    return difference.change
+
+
+def _fix_row(failing: StillFailing, vcs: Vcs, difference: Difference) -> dict[str, Any]:
+    return {
+        "fingerprint": failing.fingerprint,
+        "text": difference.text,
+        "by": "git",
+        "commits": [failing.vcs.commit, vcs.commit] if failing.vcs.commit and vcs.commit else [],
+        "result": "open",
+        "log": list(difference.log),
+        "log_count": difference.log_count,
+        "files": list(difference.files),
+        "file_count": difference.file_count,
+    }
 
 
 # The record
 
 
-def _record(
-    run: Run, root: Path, occurrences: tuple[Occurrence, ...], again: tuple[PassedAgain, ...], registry: str
-) -> RunRecord:
+def _record(run: Run, occurrences: tuple[Occurrence, ...], registry: str, **parts: Any) -> RunRecord:
     from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION  # noqa: PLC0415  # masks cost 5 ms to compile
 
     return RunRecord(
@@ -292,17 +389,16 @@ def _record(
         started=run.started,
         finished=run.finished,
         duration_s=_duration(run),
-        vcs=vcs_of(root),
         simulators=run.simulators,
         sources=run.sources,
         totals=_totals(run.results),
         occurrences=occurrences,
-        passed_again=again,
         other=tuple(
             OtherTest(nodeid=result.nodeid, outcome=result.outcome)
             for result in sorted(run.results, key=lambda result: result.nodeid)
             if result.outcome not in {"passed", "failed", "error"}
         ),
+        **parts,
     )
 
 
@@ -323,36 +419,3 @@ def _totals(results: Sequence[Result]) -> Totals:
         waived=counts["waived"],
         noise_errors=sum(result.noise_errors for result in results),
     )
-
-
-def vcs_of(root: Path) -> Vcs:
-    """The state of the repository that a folder stands in; empty where there is none."""
-    commit = git(root, "rev-parse", "HEAD")
-    if commit is None:
-        return Vcs()
-    # The plugin's own files change with every run and say nothing of the design.
-    changes = git(
-        root, "status", "--porcelain", "--untracked-files=no", "--", ":(top)", ":(exclude,top,glob)**/.agent/**"
-    )
-    return Vcs(
-        commit=commit,
-        branch=git(root, "symbolic-ref", "--short", "--quiet", "HEAD"),
-        dirty=bool(changes),
-    )
-
-
-def git(root: Path, *arguments: str) -> str | None:
-    """What git says; None where it is absent, slow, or says no."""
-    try:
-        done = subprocess.run(
-            ["git", "--no-optional-locks", "-C", str(root), *arguments],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            timeout=_GIT_TIMEOUT,
-            check=False,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import logging
-import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from pytest_dvwiki.agent.budget import Block
 from pytest_dvwiki.records import aggregate
+from pytest_dvwiki.records.fixes import in_short
 from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.bug import RESOLUTION
 from pytest_dvwiki.wiki.index import percent
 from pytest_dvwiki.wiki.markdown import cite, fence, one_line
-from pytest_dvwiki.wiki.pattern import FIX_SECTION, UNWRITTEN
 from pytest_dvwiki.wiki.query import WikiHistory
-from pytest_dvwiki.wiki.search import WikiSearchIndex, without_marks
+from pytest_dvwiki.wiki.search import WikiSearchIndex
 from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
@@ -163,29 +162,27 @@ class Knowledge:
         return (f"Resolution: {text}",) if text else ()
 
     def _fix(self, page: Listed) -> str:
-        """The fix to show: that of the cause, else of its subtype, else the pattern's, else the page's template."""
+        """The fix to show: the one that held last for the cause, its subtype, the pattern's, the page's template."""
         known = self._history.cause(next(iter(page.fingerprints()), ""))
-        subtype = self._history.subtype(page.text("failure_subtype"))
-        for found in (known, subtype):
-            if found and found.fix and found.fix.result == "held":
-                return f"{_words(found.fix.text)} (held)"
+        if known and known.fix and known.fix.result == "held":
+            return f"{_words(in_short(known.fix))} (held)"
+        name = page.text("failure_subtype")
+        subtype = self._history.subtype(name)
+        if subtype and subtype.fix and subtype.fix.result == "held":
+            return f"{_words(in_short(subtype.fix))} (held for another {name})"
         cause = aggregate.cause(self._history.archive, page.fingerprints())
         pattern = self._registry.get(cause.newest.pattern) if cause else None
-        if pattern and pattern.fix:
-            return _words(pattern.fix)
-        kind = self._history.pattern_page(page.text("failure_subtype"))
-        return self._template(kind) if kind and not kind.problem else ""
+        return _words(pattern.fix if pattern and pattern.fix else self._history.fix_template(name))
 
     def _pattern(self, page: Listed) -> Block:
         rate = percent(page.metadata.get("fix_success_rate"))
         hits = _words(page.text("hit_count", "0"))
         header = f"**{_words(page.name)}** (hit_count: {hits}, fix_rate: {rate}) — {self._first_line(page)}"
-        fix = self._template(page)
-        return Block(header, (f"Fix: {fix}",) if fix else ())
-
-    def _template(self, page: Listed) -> str:
-        text = self._section(page, FIX_SECTION)
-        return "" if text == UNWRITTEN else _words(text)
+        known = self._history.subtype(page.text("failure_subtype", page.name))
+        held = known.fix if known and known.fix and known.fix.result == "held" else None
+        template = _words(self._history.fix_template(page.name))
+        told = [f"Fix: {_words(in_short(held))} (held)"] if held else []
+        return Block(header, (*told, *([f"{'In general' if held else 'Fix'}: {template}"] if template else [])))
 
     def _hole(self, page: Listed) -> Block:
         name = f"{_words(page.text('covergroup'))}.{_words(page.text('bin'))}"
@@ -199,9 +196,7 @@ class Knowledge:
 
     def _section(self, page: Listed, heading: str) -> str:
         """What people wrote under a heading."""
-        body = pages.read((self._layout.wiki / page.path).read_bytes()).body
-        found = re.search(rf"^## {re.escape(heading)}[ \t]*\r?\n(.*?)(?=^## |\Z)", body, re.DOTALL | re.MULTILINE)
-        return without_marks(found[1]).strip() if found else ""
+        return pages.section((self._layout.wiki / page.path).read_bytes(), heading)
 
 
 def _words(text: str) -> str:

@@ -11,14 +11,20 @@ from pytest_dvwiki.cli.place import add_place, layout_of, writing
 
 if TYPE_CHECKING:
     import argparse
-    from pathlib import Path
+    from collections.abc import Sequence
 
+    from pytest_dvwiki.capture.repository import Repository
     from pytest_dvwiki.settings import Layout
+    from pytest_dvwiki.wiki.query import WikiHistory
+
+_SHORTEST = 4
+"""Fewest digits that stand for a fingerprint."""
+_SUGGESTED = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    parser.add_argument("fingerprint", help="of the cause, as terminal and pages show it; or the name of its page")
+    parser.add_argument("fingerprint", help="of the cause, or its first digits; or the name or path of its page")
     parser.add_argument("--text", required=True, help="what was done, in one sentence")
     parser.add_argument("--commit", metavar="COMMIT", help="the commit that did it, or a range FIRST..LAST")
     parser.add_argument(
@@ -32,9 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Archives a record with the fix, and says on which page it stands."""
+    from pytest_dvwiki.capture.repository import Repository  # noqa: PLC0415
     from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION  # noqa: PLC0415
     from pytest_dvwiki.model import RunRecord  # noqa: PLC0415
-    from pytest_dvwiki.pipeline import new_task_id, utc, vcs_of  # noqa: PLC0415
+    from pytest_dvwiki.pipeline import new_task_id, utc  # noqa: PLC0415
     from pytest_dvwiki.redact import redact  # noqa: PLC0415
     from pytest_dvwiki.wiki.build import archive  # noqa: PLC0415
 
@@ -44,8 +51,9 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--text is empty; say what was done")
     fingerprint, page = _cause(layout, args.fingerprint)
     now = time.time()
+    repository = Repository(layout)
     row: dict[str, Any] = {"fingerprint": fingerprint, "text": text, "by": "person"}
-    row |= {"commits": _commits(layout.root, args.commit), "result": args.result}
+    row |= {"commits": [], "result": args.result} | _commits(repository, args.commit)
     record = RunRecord(
         task_id=new_task_id("fix", now),
         tool=f"pytest-dvwiki {__version__}",
@@ -54,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         started=utc(now),
         finished=utc(now),
         duration_s=0.0,
-        vcs=vcs_of(layout.root),
+        vcs=repository.state(),
         fixes=(row,),
     )
     with writing():
@@ -66,40 +74,75 @@ def run(args: argparse.Namespace) -> int:
 def _cause(layout: Layout, name: str) -> tuple[str, str | None]:
     """The fingerprint that a name stands for, and the page of its cause.
 
+    Args:
+        layout: Where the wiki stands.
+        name: A fingerprint, its first digits, or the page's name or path.
+
     Raises:
-        UsageError: No record has it.
+        UsageError: No record has it, or more than one.
     """
+    from pytest_dvwiki.records import aggregate  # noqa: PLC0415
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
 
     with WikiHistory(layout) as history:
-        page = history.catalogue.get(f"bugs/{name.removeprefix('bugs/').removesuffix('.md')}.md")
-        fingerprint = next(iter(page.fingerprints()), name) if page else name
-        known = history.cause(fingerprint)
-    if known is None:
-        raise UsageError(
-            f"{name!r:.80}: no record has this cause; its fingerprint stands on its page and in the terminal"
-        )
-    return fingerprint, known.page
+        page = history.catalogue.get(f"bugs/{name.rpartition('/')[2].removesuffix('.md')}.md")
+        known = aggregate.fingerprints(history.archive)
+        asked = next(iter(page.fingerprints()), name) if page else name.lower()
+        found = [each for each in known if each == asked]
+        if not found and len(asked) >= _SHORTEST:
+            found = [each for each in known if each.startswith(asked)]
+        if len(found) > 1:
+            raise UsageError(f"{name}: more than one cause begins so: {_listed(history, found)}; give more digits")
+        cause = history.cause(found[0] if found else asked)
+        if cause is None:
+            raise UsageError(_unknown(history, name, known))
+    return (found[0] if found else cause.fingerprint), cause.page
 
 
-def _commits(root: Path, given: str | None) -> list[str]:
-    """First and last commit of a fix; the first is the last that did not have it, as for a fix that git tells of.
+def _unknown(history: WikiHistory, name: str, known: Sequence[str]) -> str:
+    import difflib  # noqa: PLC0415  # only a mistake pays for it
+
+    pages = {page.name: next(iter(page.fingerprints()), "") for page in history.catalogue.all("bugs")}
+    near = difflib.get_close_matches(name, [*known, *pages], n=_SUGGESTED, cutoff=0.5)
+    causes = list(dict.fromkeys(pages.get(each, each) for each in near))
+    told = f"nearest: {_listed(history, causes)}" if causes else "pages and the terminal show the fingerprints"
+    return f"{name!r:.80}: no record has this cause; {told}"
+
+
+def _listed(history: WikiHistory, fingerprints: Sequence[str]) -> str:
+    """Fingerprints with what each of them is."""
+    shown = []
+    for fingerprint in fingerprints[:_SUGGESTED]:
+        cause = history.cause(fingerprint)
+        page = f", {cause.page}" if cause and cause.page else ""
+        shown.append(f"{fingerprint} ({cause.label}{page})" if cause else fingerprint)
+    rest = len(fingerprints) - len(shown)
+    return ", ".join(shown) + (f" and {rest} more" if rest else "")
+
+
+def _commits(repository: Repository, given: str | None) -> dict[str, Any]:
+    """What a row says of the commits of a fix; the first is the last that did not have it, as git tells of a fix.
 
     Raises:
         UsageError: git does not know one.
     """
-    from pytest_dvwiki.pipeline import git  # noqa: PLC0415
-
     if given is None:
-        return []
+        return {}
     first, dots, last = given.partition("..")
     if not dots:
         first, last = f"{given}^", given
-    found = [git(root, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}") for name in (first, last)]
+    found = [repository.commit(name) for name in (first, last)]
     if not dots and found[1] and not found[0]:
         # The first commit of all has none before it.
         found[0] = found[1]
     commits = [commit for commit in found if commit]
     if len(commits) < len(found):
-        raise UsageError(f"--commit {given}: git knows no such commit in {root}")
-    return commits
+        raise UsageError(f"--commit {given}: git knows no such commit in {repository.root}")
+    between = repository.between(*commits)
+    return {
+        "commits": commits,
+        "log": list(between.log),
+        "log_count": between.log_count,
+        "files": list(between.files),
+        "file_count": between.file_count,
+    }

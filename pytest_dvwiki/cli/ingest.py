@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.capture.artefacts import Artefact
     from pytest_dvwiki.capture.leftovers import Leftovers
-    from pytest_dvwiki.model import Run
+    from pytest_dvwiki.model import Run, Vcs
     from pytest_dvwiki.pipeline import Archived, Tools
     from pytest_dvwiki.settings import Settings
 
@@ -42,6 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--task", metavar="NAME", help="name of the regression; all files of the call are then one run, not each folder"
+    )
+    parser.add_argument(
+        "--commit",
+        metavar="COMMIT",
+        help="the commit that the files were made at (default: none is on record; they may be of any time)",
     )
     add_place(parser)
 
@@ -77,6 +82,7 @@ class _Ingest:
         self._settings = _settings(args)
         self._problems = 0
         self._tools: Tools = Tools(self._settings, note=self._complain)
+        self._vcs = _vcs(self._settings, args.commit)
 
     def run(self) -> int:
         from pytest_dvwiki.capture.artefacts import find_artefacts  # noqa: PLC0415
@@ -148,6 +154,7 @@ class _Ingest:
             sources=tuple({"path": file.shown, "sha256": file.sha256} for file in leftovers.sources),
             keep_suite=bool(self._settings.task) or bool(os.environ.get("CI")),
             always_record=True,
+            vcs=self._vcs,
         )
 
     def _archive(self, group: _Group, run: Run) -> None:
@@ -194,6 +201,23 @@ def _settings(args: argparse.Namespace) -> Settings:
         raise UsageError(str(error)) from error
     # Whoever calls this command wants an archive, whatever holds for sessions of pytest.
     return replace(settings, layout=layout, auto_ingest=True)
+
+
+def _vcs(settings: Settings, commit: str | None) -> Vcs:
+    """The repository when the files were made, which nothing but the caller knows.
+
+    Raises:
+        UsageError: git does not know the commit.
+    """
+    from pytest_dvwiki.capture.repository import Repository  # noqa: PLC0415
+    from pytest_dvwiki.model import Vcs  # noqa: PLC0415
+
+    if commit is None:
+        return Vcs()
+    found = Repository(settings.layout).commit(commit)
+    if found is None:
+        raise UsageError(f"--commit {commit}: git knows no such commit in {settings.layout.root}")
+    return Vcs(commit=found)
 
 
 def _groups(artefacts: Sequence[Artefact], task: str | None) -> Iterator[_Group]:

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pytest_dvwiki.model import StillFailing, Vcs
 from pytest_dvwiki.records import fixes, tables
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 NEWEST_TASKS = 20
 NEWEST_ROWS = 20
 SEEDS = 20
+NEWEST_UNPROVEN = 5
 _ROWS_FOR_SEEDS = 200
 _PARAMETERS = re.compile(r"\[.*?\](?=::|$)")
 
@@ -46,6 +48,19 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnprovenPass:
+    """A pass after a failure that nobody's change explains."""
+
+    task_id: str
+    finished: str
+    nodeid: str
+    changed: str
+    """A `model.Change`."""
+    seed: str | None
+    failed_seed: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
     """What the records say of one cause."""
 
@@ -65,6 +80,8 @@ class Cause:
     """The oldest occurrence."""
     newest: Occurrence
     fixes: tuple[fixes.FixState, ...]
+    unproven: tuple[UnprovenPass, ...]
+    """The newest passes that are no fix, newest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,6 +191,22 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> Cause | None:
         first=first,
         newest=found,
         fixes=tuple(archive.fix_states(fingerprints)),
+        unproven=_unproven(archive, fingerprints),
+    )
+
+
+def _unproven(archive: Archive, fingerprints: Sequence[str]) -> tuple[UnprovenPass, ...]:
+    rows = archive.db.execute(
+        "SELECT r.task_id, r.finished, p.nodeid, p.changed, p.seed, p.failed_seed FROM passed_again p"
+        " JOIN runs r ON r.id = p.run WHERE p.fingerprint IN (SELECT value FROM json_each(?)) AND p.proof = 1"
+        " ORDER BY p.moment DESC, p.nodeid LIMIT ?",
+        (tables.wanted(fingerprints), NEWEST_UNPROVEN),
+    )
+    return tuple(
+        UnprovenPass(
+            task_id=task_id, finished=finished, nodeid=nodeid, changed=changed, seed=seed, failed_seed=failed_seed
+        )
+        for task_id, finished, nodeid, changed, seed, failed_seed in rows
     )
 
 
@@ -254,18 +287,43 @@ def _stated(archive: Archive, name: str) -> list[tuple[Fix, str]]:
     return [(fixes.stated_fix(json.loads(text), finished), task_id) for text, finished, task_id in rows]
 
 
-def still_failing(archive: Archive, nodeids: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Of the tests given, those that last ended with a failure that no later pass followed, each with its causes."""
+def still_failing(archive: Archive, nodeids: Iterable[str]) -> list[StillFailing]:
+    """Of the tests given, those that failed and have not passed since in a way that settles it, each with its causes.
+
+    Returns:
+        By test and fingerprint.
+    """
     rows = archive.db.execute(
-        "SELECT f.nodeid, f.fingerprint FROM json_each(?) AS n JOIN failed AS f ON f.nodeid = n.value"
-        " GROUP BY f.nodeid, f.fingerprint HAVING MAX(f.moment) > COALESCE((SELECT MAX(p.moment) FROM passed_again p"
-        " WHERE p.nodeid = f.nodeid AND p.fingerprint = f.fingerprint), '') ORDER BY 1, 2",
-        (tables.wanted(nodeids),),
-    )
-    found: dict[str, list[str]] = {}
-    for nodeid, fingerprint in rows:
-        found.setdefault(nodeid, []).append(fingerprint)
-    return {nodeid: tuple(causes) for nodeid, causes in found.items()}
+        "WITH last AS (SELECT f.nodeid, f.fingerprint, f.seed, MAX(f.moment) AS moment FROM json_each(?) AS n"
+        " JOIN failed AS f ON f.nodeid = n.value GROUP BY f.nodeid, f.fingerprint)"
+        " SELECT nodeid, fingerprint, seed, COALESCE((SELECT MAX(p.proof) FROM passed_again p"
+        " WHERE p.nodeid = last.nodeid AND p.fingerprint = last.fingerprint AND p.moment > last.moment), 0) AS proof"
+        " FROM last WHERE proof < ? ORDER BY 1, 2",
+        (tables.wanted(nodeids), fixes.CERTAIN),
+    ).fetchall()
+    causes = {fingerprint: _last_run(archive, fingerprint) for _, fingerprint, _, _ in rows}
+    return [
+        StillFailing(nodeid=nodeid, fingerprint=fingerprint, seed=seed, proof=proof, **causes[fingerprint])
+        for nodeid, fingerprint, seed, proof in rows
+    ]
+
+
+def _last_run(archive: Archive, fingerprint: str) -> dict[str, Any]:
+    """What is the same for all tests that failed with a cause."""
+    commit, branch, dirty, changes = archive.db.execute(
+        "SELECT r.vcs_commit, r.branch, r.dirty, r.changes FROM occurrences o JOIN runs r ON r.id = o.run"
+        " WHERE o.fingerprint = ? ORDER BY o.moment DESC LIMIT 1",
+        (fingerprint,),
+    ).fetchone()
+    newest = archive.newest_occurrence((fingerprint,))
+    seeded = archive.db.execute(
+        "SELECT 1 FROM passed_again WHERE fingerprint = ? AND changed = 'seed' LIMIT 1", (fingerprint,)
+    ).fetchone()
+    return {
+        "vcs": Vcs(commit=commit, branch=branch, dirty=bool(dirty), changes=changes),
+        "gone_by_seed": seeded is not None,
+        "evidence": f"{newest.primary}\n{newest.excerpt}" if newest else "",
+    }
 
 
 def fingerprints(archive: Archive) -> list[str]:

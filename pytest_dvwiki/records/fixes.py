@@ -11,13 +11,13 @@ Both ends are final: a cause that returns after its fix had held has regressed, 
 brings its own verdict (`held`, `failed`) keeps it.
 
 A pass is known from the list of tests of a run (`suite`) or from its `passed_again`; a run without either proves
-nothing. Two kinds of passes are no fix: one in a run in which the cause still fails another test, and one at the very
-commit that failed, since nothing was changed there.
+nothing. Two kinds of passes are no fix: one in a run in which the cause still fails another test, and one that says
+itself (`PassedAgain.changed`) that nothing was changed that could have fixed it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_dvwiki.model import Fix
@@ -25,8 +25,14 @@ from pytest_dvwiki.model import Fix
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from pytest_dvwiki.model import Change
+
 PASSES_TO_HOLD = 3
 Result = Literal["open", "held", "failed"]
+PROVES: frozenset[Change] = frozenset({"commit", "uncommitted", "unrecorded"})
+"""Differences that make a pass a fix."""
+CERTAIN = 3
+"""The proof that no later pass adds to."""
 _RANK = {"git": 0, "agent": 1, "person": 2}
 
 
@@ -39,10 +45,7 @@ class Step:
     task_id: str
     date: str
     nodeid: str | None = None
-    commits: tuple[str, str] | None = None
-    text: str = ""
-    by: Literal["person", "agent", "git"] = "git"
-    result: Result = "open"
+    fix: Fix | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +67,7 @@ def judge(
     steps: Iterable[Step],
     returns: Callable[[str], tuple[str, str] | None],
     failed_before: Callable[[str], Sequence[str]],
-    count_passes: Callable[[Sequence[str], str, str | None], int],
+    passing_runs: Callable[[Sequence[str], str, str | None], Sequence[str]],
 ) -> list[FixState]:
     """Makes fixes of the steps of one cause.
 
@@ -72,7 +75,8 @@ def judge(
         steps: In order of their runs.
         returns: Moment and time of the first occurrence after a moment, None where the cause has not returned.
         failed_before: Tests that failed with the cause in the last occurrence before a moment.
-        count_passes: Runs between two moments in which one of the tests is known to have passed.
+        passing_runs: Runs between two moments in which one of the tests is known to have passed, by task id, the first
+            as many as a fix needs to hold.
 
     Returns:
         The fixes, oldest first.
@@ -85,14 +89,16 @@ def judge(
         first = group[0]
         tests = tuple(sorted({step.nodeid for step in group if step.nodeid}))
         tests = tests or tuple(failed_before(first.moment))
-        passes = count_passes(tests, first.moment, returned[0] if returned else None)
+        runs = passing_runs(tests, first.moment, returned[0] if returned else None)
+        result = _result(group, len(runs), returned is not None)
+        held_in = runs[-1] if result == "held" and len(runs) == PASSES_TO_HOLD else None
         states.append(
             FixState(
-                fix=_fix(group, _result(group, passes, returned is not None)),
+                fix=replace(_fix(group), result=result, held_in=held_in, date=first.date),
                 task_id=first.task_id,
                 moment=first.moment,
                 tests=tests,
-                passes=passes,
+                passes=len(runs),
                 returned=returned[1] if returned else None,
             )
         )
@@ -100,7 +106,7 @@ def judge(
 
 
 def _result(group: list[Step], passes: int, returned: bool) -> Result:  # noqa: FBT001 (named at its only call)
-    stated: list[Result] = [step.result for step in group if step.result != "open"]
+    stated: list[Result] = [step.fix.result for step in group if step.fix and step.fix.result != "open"]
     if stated:
         return stated[-1]
     if passes >= PASSES_TO_HOLD:
@@ -108,29 +114,44 @@ def _result(group: list[Step], passes: int, returned: bool) -> Result:  # noqa: 
     return "failed" if returned else "open"
 
 
-def _fix(group: list[Step], result: Result) -> Fix:
+def _fix(group: list[Step]) -> Fix:
     """Takes the words of whoever knows best: a person before an agent before git, and the newest of equals."""
-    told = max((step for step in group if step.text), key=lambda step: _RANK[step.by], default=None)
-    spans = [step.commits for step in group if step.commits]
-    words = [step for step in group if step.text and told and step.by == told.by]
-    step = words[-1] if words else group[0]
-    commits = step.commits or (spans[0] if spans else None)
-    return Fix(
-        text=step.text or _plain_words(commits),
-        result=result,
-        commits=commits,
-        by=step.by,
-        date=group[0].date,
+    told = [step.fix for step in group if step.fix]
+    if not told:
+        return Fix(text="passes again")
+    words = max(reversed(told), key=lambda fix: (bool(fix.text), _RANK[fix.by]))
+    # Whoever says what was done and names no commit means those that git tells of.
+    span = words if words.commits else next((fix for fix in reversed(told) if fix.commits), words)
+    return replace(
+        words,
+        text=words.text or "passes again",
+        commits=span.commits,
+        log=span.log,
+        log_count=span.log_count,
+        files=span.files,
+        file_count=span.file_count,
     )
 
 
-def _plain_words(commits: tuple[str, str] | None) -> str:
-    if commits is None:
-        return "passes again; the commits are not on record"
-    first, last = commits
-    if first == last:
-        return f"passes again with uncommitted changes on {first[:8]}"
-    return f"passes again at {last[:8]}, failed last at {first[:8]}"
+def proof(changed: Change, *, dirty: bool) -> int:
+    """What a pass proves: 1 nothing, 2 a fix in somebody's working tree, 3 a fix.
+
+    Args:
+        changed: What differs from the failure.
+        dirty: Whether the passing run had uncommitted changes: what fixed it may be among them.
+    """
+    if changed not in PROVES:
+        return 1
+    return 2 if dirty else CERTAIN
+
+
+def in_short(fix: Fix) -> str:
+    """A fix in one line: its commit, or first and last of several, then what was done."""
+    if not fix.commits or fix.commits[0] == fix.commits[1]:
+        return fix.text
+    # Of one commit git tells the name; the run that passed may have been at a later one that changed no sources.
+    names = [fix.log[0].partition(" ")[0]] if fix.log_count == 1 else fix.commits if fix.log_count else fix.commits[1:]
+    return f"{'..'.join(name[:7] for name in names)} {fix.text}"
 
 
 def newest(states: Sequence[FixState]) -> FixState | None:
@@ -158,25 +179,27 @@ def success_rate(held: int, failed: int) -> float | None:
 
 
 def stated_fix(row: dict[str, Any], date: str) -> Fix:
-    """The fix of a row about a subtype, which no single cause can judge."""
-    commits = row.get("commits") or []
+    """The fix of a row that says what was done."""
+    commits = [str(commit) for commit in _listed(row, "commits")]
+    log, files = (tuple(map(str, _listed(row, key))) for key in ("log", "files"))
     return Fix(
         text=str(row.get("text") or ""),
         result=row["result"] if row.get("result") in {"held", "failed"} else "open",
-        commits=(str(commits[0]), str(commits[-1])) if commits else None,
+        commits=(commits[0], commits[-1]) if commits else None,
         by=row["by"] if row.get("by") in _RANK else "git",
         date=date,
+        log=log,
+        log_count=_count(row, "log_count", log),
+        files=files,
+        file_count=_count(row, "file_count", files),
     )
 
 
-def stated_step(fix: Fix, moment: str, task_id: str) -> Step:
-    """The step of a row that says what was done."""
-    return Step(
-        moment=moment,
-        task_id=task_id,
-        date=fix.date,
-        commits=fix.commits,
-        text=fix.text,
-        by=fix.by,
-        result=fix.result,
-    )
+def _listed(row: dict[str, Any], key: str) -> list[Any]:
+    value = row.get(key)
+    return value if isinstance(value, list) else []
+
+
+def _count(row: dict[str, Any], key: str, shown: tuple[str, ...]) -> int:
+    value = row.get(key)
+    return max(value, len(shown)) if isinstance(value, int) else len(shown)

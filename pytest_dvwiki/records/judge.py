@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 _states = msgspec.json.Decoder(list[fixes.FixState])
 _PASSES = (
-    "SELECT p.moment, p.nodeid, r.task_id, r.finished, r.vcs_commit, r.dirty FROM passed_again p"
-    " JOIN runs r ON r.id = p.run WHERE p.fingerprint IN (SELECT value FROM json_each(?))"
+    "SELECT p.moment, p.nodeid, r.task_id, r.finished FROM passed_again p JOIN runs r ON r.id = p.run"
+    " WHERE p.fingerprint IN (SELECT value FROM json_each(?)) AND p.proof > 1"
 )
 _ROWS = (
     "SELECT f.moment, f.row, r.task_id, r.finished FROM fix_rows f JOIN runs r ON r.id = f.run"
@@ -116,14 +116,13 @@ class Judge:
             )
             return [nodeid for (nodeid,) in rows]
 
-        return fixes.judge(self._steps(fingerprints), returns, failed_before, self._count_passes)
+        return fixes.judge(self._steps(fingerprints), returns, failed_before, self._passing_runs)
 
-    def _previous(self, fingerprints: Sequence[str], moment: str) -> tuple[Any, ...] | None:
-        """Of the last occurrence up to a moment: run, commit, whether it was dirty, and its moment."""
-        row: tuple[Any, ...] | None = self._db.execute(
-            "SELECT r.id, r.vcs_commit, r.dirty, o.moment FROM occurrences o JOIN runs r ON r.id = o.run"
-            " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) AND o.moment <= ?"
-            " ORDER BY o.moment DESC LIMIT 1",
+    def _previous(self, fingerprints: Sequence[str], moment: str) -> tuple[int, str] | None:
+        """Run and moment of the last occurrence up to a moment."""
+        row: tuple[int, str] | None = self._db.execute(
+            "SELECT run, moment FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
+            " AND moment <= ? ORDER BY moment DESC LIMIT 1",
             (wanted(fingerprints), moment),
         ).fetchone()
         return row
@@ -131,43 +130,40 @@ class Judge:
     def _steps(self, fingerprints: Sequence[str]) -> list[fixes.Step]:
         asked = (wanted(fingerprints),)
         steps = []
-        for moment, nodeid, task_id, finished, commit, dirty in self._db.execute(_PASSES, asked).fetchall():
+        for moment, nodeid, task_id, finished in self._db.execute(_PASSES, asked).fetchall():
             previous = self._previous(fingerprints, moment)
-            if previous is None or previous[3] == moment:
-                continue
-            _, failed_at, was_dirty, _ = previous
-            if commit and commit == failed_at and not (dirty or was_dirty):
-                continue
-            commits = (failed_at, commit) if failed_at and commit else None
-            steps.append(fixes.Step(moment=moment, task_id=task_id, date=finished, nodeid=nodeid, commits=commits))
+            if previous is not None and previous[1] != moment:
+                steps.append(fixes.Step(moment=moment, task_id=task_id, date=finished, nodeid=nodeid))
         for moment, row, task_id, finished in self._db.execute(_ROWS, asked).fetchall():
             if self._previous(fingerprints, moment) is not None:
                 fix = fixes.stated_fix(json.loads(row), finished)
-                steps.append(fixes.stated_step(fix, moment, task_id))
+                steps.append(fixes.Step(moment=moment, task_id=task_id, date=finished, fix=fix))
         return sorted(steps, key=lambda step: (step.moment, step.nodeid or ""))
 
-    def _count_passes(self, tests: Sequence[str], after: str, before: str | None) -> int:
-        """Counts, up to what a fix needs, the runs between two moments that passed one of the tests."""
+    def _passing_runs(self, tests: Sequence[str], after: str, before: str | None) -> list[str]:
+        """The first runs between two moments, as many as a fix needs, that passed one of the tests."""
         runs = self._db.execute(
-            "SELECT id, suite, EXISTS (SELECT 1 FROM passed_again p WHERE p.run = runs.id"
+            "SELECT id, task_id, suite, EXISTS (SELECT 1 FROM passed_again p WHERE p.run = runs.id"
             " AND p.nodeid IN (SELECT value FROM json_each(?))) AS again FROM runs"
             " WHERE moment > ? AND moment < ? AND (suite IS NOT NULL OR again) ORDER BY moment",
             (wanted(tests), after, before or "~"),
         )
-        found = 0
-        for run, suite, again in runs:
-            found += bool(again or any(self._passed(run, suite, test) for test in tests))
-            if found == fixes.PASSES_TO_HOLD:
+        found = []
+        for run, task_id, suite, again in runs:
+            if again or any(self._passed(run, suite, test) for test in tests):
+                found.append(task_id)
+            if len(found) == fixes.PASSES_TO_HOLD:
                 break
         return found
 
     def _passed(self, run: int, suite: str, test: str) -> bool:
         if suite not in self._suites:
             self._suites[suite] = frozenset(store.read_suite(self._tasks, suite))
-        if test not in self._suites[suite]:
-            return False
+        ran = self._suites[suite]
+        # A runner that failed in its build is a test itself; later its cocotb tests stand for it.
+        names = [test] if test in ran else [name for name in ran if name.startswith(f"{test}::")]
         query = (
-            "SELECT 1 FROM failed WHERE run = ?1 AND nodeid = ?2"
-            " UNION SELECT 1 FROM other WHERE run = ?1 AND nodeid = ?2"
+            "SELECT 1 FROM failed WHERE run = ?1 AND nodeid IN (SELECT value FROM json_each(?2))"
+            " UNION SELECT 1 FROM other WHERE run = ?1 AND nodeid IN (SELECT value FROM json_each(?2))"
         )
-        return self._db.execute(query, (run, test)).fetchone() is None
+        return bool(names) and self._db.execute(query, (run, wanted(names))).fetchone() is None

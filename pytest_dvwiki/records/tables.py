@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from pytest_dvwiki.records.fixes import proof
+
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
     from pytest_dvwiki.model import Occurrence, RunRecord
 
-VERSION = 2
+VERSION = 3
 """Counts up with the tables, and with what is written to them."""
 
 SCHEMA = """
@@ -24,7 +26,7 @@ CREATE TABLE files (
   UNIQUE (folder, name));
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY, moment TEXT UNIQUE, task_id TEXT UNIQUE, finished TEXT, vcs_commit TEXT, branch TEXT,
-  dirty INTEGER, simulators TEXT, suite TEXT);
+  dirty INTEGER, changes TEXT, simulators TEXT, suite TEXT);
 CREATE TABLE places (run INTEGER, file INTEGER, PRIMARY KEY (run, file)) WITHOUT ROWID;
 CREATE INDEX places_by_file ON places (file);
 CREATE TABLE occurrences (
@@ -34,11 +36,13 @@ CREATE INDEX occurrences_by_subtype ON occurrences (subtype, moment, tests, erro
 CREATE INDEX occurrences_by_run ON occurrences (run);
 CREATE TABLE details (fingerprint TEXT PRIMARY KEY, moment TEXT, occurrence TEXT) WITHOUT ROWID;
 CREATE TABLE failed (
-  nodeid TEXT, fingerprint TEXT, moment TEXT, run INTEGER, PRIMARY KEY (nodeid, fingerprint, moment)) WITHOUT ROWID;
+  nodeid TEXT, fingerprint TEXT, moment TEXT, run INTEGER, seed TEXT, PRIMARY KEY (nodeid, fingerprint, moment))
+  WITHOUT ROWID;
 CREATE INDEX failed_by_run ON failed (run, nodeid);
 CREATE TABLE other (run INTEGER, nodeid TEXT, PRIMARY KEY (run, nodeid)) WITHOUT ROWID;
 CREATE TABLE passed_again (
-  fingerprint TEXT, moment TEXT, nodeid TEXT, run INTEGER, PRIMARY KEY (fingerprint, moment, nodeid)) WITHOUT ROWID;
+  fingerprint TEXT, moment TEXT, nodeid TEXT, run INTEGER, changed TEXT, proof INTEGER, seed TEXT, failed_seed TEXT,
+  PRIMARY KEY (fingerprint, moment, nodeid)) WITHOUT ROWID;
 CREATE INDEX passed_again_by_test ON passed_again (nodeid, fingerprint, moment);
 CREATE INDEX passed_again_by_run ON passed_again (run);
 CREATE TABLE fix_rows (
@@ -91,8 +95,8 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int) -> bool:
     moment = moment_of(record)
     simulators = [f"{item.name} {item.version}" if item.version else item.name for item in record.simulators]
     cursor = db.execute(
-        "INSERT INTO runs (moment, task_id, finished, vcs_commit, branch, dirty, simulators, suite)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO runs (moment, task_id, finished, vcs_commit, branch, dirty, changes, simulators, suite)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             moment,
             record.task_id,
@@ -100,6 +104,7 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int) -> bool:
             record.vcs.commit,
             record.vcs.branch,
             record.vcs.dirty,
+            record.vcs.changes,
             ", ".join(simulators),
             record.suite,
         ),
@@ -110,8 +115,20 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int) -> bool:
         _insert_occurrence(db, occurrence, moment, run)
     db.executemany("INSERT OR IGNORE INTO other VALUES (?, ?)", [(run, test.nodeid) for test in record.other])
     db.executemany(
-        "INSERT OR IGNORE INTO passed_again VALUES (?, ?, ?, ?)",
-        [(row.fingerprint, moment, row.nodeid, run) for row in record.passed_again],
+        "INSERT OR IGNORE INTO passed_again VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (
+                row.fingerprint,
+                moment,
+                row.nodeid,
+                run,
+                row.changed,
+                proof(row.changed, dirty=record.vcs.dirty),
+                row.seed,
+                row.failed_seed,
+            )
+            for row in record.passed_again
+        ],
     )
     db.executemany(
         "INSERT INTO fix_rows VALUES (?, ?, ?, ?, ?, ?)",
@@ -140,6 +157,7 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int) -> bool:
 def _insert_occurrence(db: sqlite3.Connection, occurrence: Occurrence, moment: str, run: int) -> None:
     tests = occurrence.tests
     seeds = list(dict.fromkeys(test.seed for test in tests if test.seed is not None))
+    seed_of = {test.nodeid: test.seed for test in reversed(tests)}
     names = list(dict.fromkeys(test.nodeid for test in tests))
     db.execute(
         "INSERT INTO occurrences VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -156,8 +174,8 @@ def _insert_occurrence(db: sqlite3.Connection, occurrence: Occurrence, moment: s
         ),
     )
     db.executemany(
-        "INSERT OR IGNORE INTO failed VALUES (?, ?, ?, ?)",
-        [(name, occurrence.fingerprint, moment, run) for name in names],
+        "INSERT OR IGNORE INTO failed VALUES (?, ?, ?, ?, ?)",
+        [(name, occurrence.fingerprint, moment, run, seed_of[name]) for name in names],
     )
     # All evidence is kept of the newest occurrence alone; that of the others stays in the records.
     db.execute(

@@ -8,18 +8,22 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import date
 from typing import TYPE_CHECKING
+
+from pytest_dvwiki.records.fixes import in_short, stated_fix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from pytest_dvwiki.model import Cause, FailedTest, OriginType, Result
+    from pytest_dvwiki.model import Cause, FailedTest, Fix, KnownCause, OriginType, PassedAgain, Result
     from pytest_dvwiki.pipeline import Archived
 
 _MOST_CAUSES = 20
 _MOST_SEEDS = 6
 _MOST_TESTS = 3
+_MOST_FILES = 3
 _EXCERPT_LINES = 14
 _CLEAR = 0.5
 """Below this confidence an origin is no verdict."""
@@ -35,6 +39,8 @@ _MARKUP = {
     "NEW": {"red": True, "bold": True},
     "REGRESSED": {"red": True, "bold": True},
     "KNOWN": {"yellow": True, "bold": True},
+    "FIXED": {"green": True, "bold": True},
+    "HELD": {"green": True, "bold": True},
     "PASSED": {"green": True, "bold": True},
 }
 
@@ -70,6 +76,7 @@ def render(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
     """
     width = max(40, width)
     causes = session.archived.causes
+    now = session.archived.record.finished if session.archived.record is not None else ""
     if verbosity < 0:
         if causes:
             yield Line(f"dvwiki: {_count(len(causes), 'cause')}, {_news(causes)}; {_shown(session, 'index.md')}")
@@ -77,7 +84,7 @@ def render(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
         yield Line(_headline(causes))
         for cause in causes[:_MOST_CAUSES]:
             yield Line("")
-            yield from _cause(cause, verbosity=verbosity, width=width)
+            yield from _cause(cause, verbosity=verbosity, width=width, now=now)
         if len(causes) > _MOST_CAUSES:
             yield Line("")
             yield Line(f"{len(causes) - _MOST_CAUSES} more causes: see {_shown(session, 'index.md')}")
@@ -98,7 +105,7 @@ def _news(causes: Sequence[Cause]) -> str:
     return ", ".join(f"{counts[news]} {news.lower()}" for news in ("NEW", "REGRESSED", "KNOWN") if counts[news])
 
 
-def _cause(cause: Cause, *, verbosity: int, width: int) -> Iterator[Line]:
+def _cause(cause: Cause, *, verbosity: int, width: int, now: str) -> Iterator[Line]:
     occurrence = cause.occurrence
     label = f"{cause.news:<10} {occurrence.error_class} / {occurrence.failure_subtype}"
     origin = _origin(cause)
@@ -108,7 +115,8 @@ def _cause(cause: Cause, *, verbosity: int, width: int) -> Iterator[Line]:
         yield Line(f"  {origin}")
     yield from _wrapped(_tests(occurrence.tests), width)
     if cause.news != "NEW":
-        yield from _wrapped(_past(cause), width)
+        for text in _past(cause, now):
+            yield from _wrapped(text, width)
     elif cause.subtype is not None:
         yield from _wrapped(_subtype_past(cause), width)
     yield from _wrapped(occurrence.primary, width, most=3)
@@ -149,21 +157,37 @@ def _short(nodeid: str) -> str:
     return nodeid.partition("::")[2] or nodeid
 
 
-def _past(cause: Cause) -> str:
+def _past(cause: Cause, now: str) -> Iterator[str]:
+    """What is known of a cause: since when, how often, and what was done about it."""
     known = cause.known
     if known is None:
-        return ""
-    fix = cause.known.fix if cause.known is not None else None
+        return
     said = [f"since {known.first_seen[:10]}", _count(known.runs, "run")]
     if known.status in {"closed", "wont_fix", "confirmed"}:
         said.append(known.status.replace("_", " "))
-    if fix is not None and fix.result == "held":
-        commit = f"{fix.commits[1][:7]} " if fix.commits else ""
-        said.append(f"last fixed by {commit}{fix.text} ({fix.date[:10]})")
     tried = known.held + known.failed
     if tried:
         said.append(f"fixed {known.held} of {tried} times")
-    return ", ".join(said)
+    yield ", ".join(said)
+    if known.fix is not None and known.fix.result == "held":
+        yield f"last fixed by {_fix(known.fix)}, {_held(known.fix, now)}"
+    newest = known.newest_fix
+    if newest is not None and newest.result == "open":
+        yield f"not fixed by {_fix(newest)}, {newest.date[:10]}"
+
+
+def _fix(fix: Fix) -> str:
+    """A fix with the files that it touched."""
+    more = f", +{fix.file_count - _MOST_FILES}" if fix.file_count > _MOST_FILES else ""
+    names = ", ".join(fix.files[:_MOST_FILES])
+    # Uncommitted changes name their files themselves.
+    return in_short(fix) + (f" ({names}{more})" if fix.log_count and names else "")
+
+
+def _held(fix: Fix, now: str) -> str:
+    """Since when a fix was there, and for how long it held."""
+    days = (date.fromisoformat(now[:10]) - date.fromisoformat(fix.date[:10])).days if now and fix.date else 0
+    return f"{fix.date[:10]}, held {_count(days, 'day')}" if days > 0 else fix.date[:10]
 
 
 def _subtype_past(cause: Cause) -> str:
@@ -196,22 +220,62 @@ def _detail(cause: Cause, width: int) -> Iterator[Line]:
 
 
 def _passed_again(session: Session, width: int) -> Iterator[Line]:
-    """Known failures that this run did not see any more."""
+    """Known failures that this run did not see any more, and what explains that."""
     archived = session.archived
     if archived.record is None:
         return
-    tests: dict[str, list[str]] = {}
-    for again in archived.record.passed_again:
-        tests.setdefault(again.fingerprint, []).append(_short(again.nodeid))
-    for fingerprint, names in tests.items():
+    passes: dict[str, list[PassedAgain]] = {}
+    for each in archived.record.passed_again:
+        passes.setdefault(each.fingerprint, []).append(each)
+    rows = {row["fingerprint"]: stated_fix(row, archived.record.finished) for row in archived.record.fixes}
+    for fingerprint, again in passes.items():
+        fix = rows.get(fingerprint)
+        yield from _heading("FIXED" if fix else "PASSED", archived.known_again.get(fingerprint), fingerprint)
+        names = [_short(test.nodeid) for test in again]
         more = f", +{len(names) - _MOST_TESTS}" if len(names) > _MOST_TESTS else ""
         verb = "passes" if len(names) == 1 else "pass"
-        known = archived.known_again.get(fingerprint)
-        yield Line("")
-        yield Line(f"{'PASSED':<10} {known.label if known is not None else fingerprint}", _MARKUP["PASSED"])
         yield from _wrapped(f"{_count(len(names), 'test')} {verb} again: {', '.join(names[:_MOST_TESTS])}{more}", width)
-        if known is not None and known.page is not None:
-            yield Line(f"  page   {_shown(session, known.page)}")
+        if fix:
+            yield from _wrapped(_fix(fix), width, label="by")
+        else:
+            yield from _wrapped(_no_fix(again[0], archived.causes, fingerprint), width)
+        yield from _page(session, fingerprint)
+    for fingerprint in archived.held:
+        known = archived.known_again.get(fingerprint)
+        yield from _heading("HELD", known, fingerprint)
+        yield from _wrapped("the fix holds: three later runs passed, and the cause did not return", width)
+        if known is not None and known.newest_fix is not None:
+            yield from _wrapped(_fix(known.newest_fix), width, label="by")
+        yield from _page(session, fingerprint)
+
+
+def _heading(word: str, known: KnownCause | None, fingerprint: str) -> Iterator[Line]:
+    yield Line("")
+    yield Line(f"{word:<10} {known.label if known is not None else fingerprint}", _MARKUP[word])
+
+
+def _page(session: Session, fingerprint: str) -> Iterator[Line]:
+    known = session.archived.known_again.get(fingerprint)
+    if known is not None and known.page is not None:
+        yield Line(f"  page   {_shown(session, known.page)}")
+
+
+def _no_fix(again: PassedAgain, causes: Sequence[Cause], fingerprint: str) -> str:
+    """Why a pass is no fix."""
+    if any(cause.occurrence.fingerprint == fingerprint for cause in causes):
+        return "no fix: the cause still fails other tests"
+    match again.changed:
+        case "seed":
+            return (
+                f"no fix: only the seed is known to differ ({again.seed}, it failed with {again.failed_seed});"
+                f" run it with seed {again.failed_seed} to know"
+            )
+        case "older":
+            return "no fix: this commit is older than the one that failed; the cause came in between"
+        case "branch":
+            return "no fix: this branch never had the commit that failed"
+        case _:
+            return "no fix: the sources are those that failed, so it comes and goes by itself"
 
 
 def _noise(noisy: Sequence[Result]) -> Iterator[Line]:
@@ -233,7 +297,7 @@ def _footer(session: Session, *, quiet: bool) -> Iterator[Line]:
         notes.append(f"the wiki was not written: {archived.problem}")
         if session.journal is not None:
             notes.append(f"the failures are kept in {session.journal}; the next run archives them")
-    said = archived.causes or (archived.record is not None and archived.record.passed_again)
+    said = archived.causes or archived.held or (archived.record is not None and archived.record.passed_again)
     if said and not quiet and (notes or archived.written):
         yield Line("")
     for note in notes:

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_dvwiki import pipeline
 from pytest_dvwiki.capture import journal
-from pytest_dvwiki.model import Run
+from pytest_dvwiki.model import Run, Vcs
 from pytest_dvwiki.roles.ledger import Ledger
 from pytest_dvwiki.roles.reports import options_of_cocotb
 
@@ -163,6 +163,8 @@ class MainRole:
                     failures=self._of_kind(remains.failures),
                     results=remains.results,
                     simulators=remains.simulators,
+                    # The killed run may have been at any commit.
+                    vcs=Vcs(),
                 )
                 archived = pipeline.process(run, self._settings, self._tools.classifier, self._tools.history)
                 if archived.written or not remains.failures:

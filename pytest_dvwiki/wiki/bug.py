@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pytest_dvwiki.records.fixes import PASSES_TO_HOLD, tally
 from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.markdown import cite, code, escape, fence, in_words, one_line, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_dvwiki.model import Occurrence
-    from pytest_dvwiki.records.aggregate import Cause, Row
+    from pytest_dvwiki.model import Fix, Occurrence
+    from pytest_dvwiki.records.aggregate import Cause, Row, UnprovenPass
     from pytest_dvwiki.records.fixes import FixState
     from pytest_dvwiki.wiki.catalogue import Listed
 
@@ -40,6 +41,10 @@ OWNED = (
     "stale_reason",
 )
 _KEY = 100
+_COMMIT = 8
+_SUBJECTS = 5
+_FILES = 4
+_NEWEST_FIXES = 20
 ORIGINS = {"RTL_BUG": "RTL bug", "TB_BUG": "Testbench bug", "UNKNOWN": "Failure of unknown origin"}
 _SECTIONS = (
     ("Evidence", "evidence"),
@@ -154,7 +159,7 @@ def regions(cause: Cause, kind: str) -> dict[str, str]:
         "related": _related(cause.newest),
         "reproduce": _reproduce(cause),
         "occurrences": _occurrences(cause),
-        "fixes": _fixes(cause.fixes),
+        "fixes": _fixes(cause),
         "citation": "\n".join(f"- {cite(task)}" for task in cause.task_ids),
     }
 
@@ -282,19 +287,68 @@ def _occurrences(cause: Cause) -> str:
     return text
 
 
-def _fixes(states: Sequence[FixState]) -> str:
-    if not states:
-        return "No fix is on record."
-    rows = []
-    for state in reversed(states[-20:]):
-        fix = state.fix
-        commits = "..".join(code(commit[:12]) for commit in fix.commits) if fix.commits else ""
-        became: str = fix.result
-        if fix.result == "open":
-            became += (
-                f", {_count(state.passes, 'later pass')}" if state.passes == 1 else f", {state.passes} later passes"
-            )
-        if state.returned:
-            became += f", returned {state.returned[:10]}"
-        rows.append((fix.date[:10], code(state.task_id, 120), escape(one_line(fix.text)), commits, fix.by, became))
-    return table(("Date", "Task", "Fix", "Commits", "By", "Result"), rows)
+def _fixes(cause: Cause) -> str:
+    states = cause.fixes
+    parts = []
+    if states:
+        held, failed = tally(states)
+        told = f", {held} of {held + failed} that came to an end held" if held + failed else ""
+        rows = [_fix_row(state) for state in reversed(states[-_NEWEST_FIXES:])]
+        header = ("Date", "Commits", "What was done", "Files", "By", "Result", "Task")
+        parts.append(f"Newest first{told}:\n\n" + table(header, rows))
+        if len(states) > len(rows):
+            parts.append(f"The newest {len(rows)} of {len(states)} fixes; the folder tasks holds all.")
+    else:
+        parts.append("No fix is on record.")
+    if cause.unproven:
+        passes = "\n".join(f"- {_unproven(each)} {cite(each.task_id)}" for each in cause.unproven)
+        parts.append(f"Passes that prove no fix, newest first:\n\n{passes}")
+    return "\n\n".join(parts)
+
+
+def _fix_row(state: FixState) -> tuple[str, ...]:
+    fix = state.fix
+    rest = fix.file_count - len(fix.files[:_FILES])
+    files = ", ".join(map(code, fix.files[:_FILES])) + (f" +{rest}" if rest > 0 else "")
+    return (
+        fix.date[:10],
+        "..".join(code(commit[:_COMMIT]) for commit in dict.fromkeys(fix.commits or ())),
+        _done(fix),
+        files,
+        fix.by,
+        _became(state),
+        code(state.task_id, 120),
+    )
+
+
+def _done(fix: Fix) -> str:
+    """The words of the fix; of several commits their subjects, each with its name."""
+    if fix.by == "git" and fix.log_count > 1:
+        names = [line.partition(" ") for line in fix.log[:_SUBJECTS]]
+        told = [f"{code(name[:_COMMIT])} {escape(one_line(subject, _KEY))}" for name, _, subject in names]
+        rest = fix.log_count - len(told)
+        return "; ".join(told) + (f"; and {rest} more" if rest else "")
+    return escape(one_line(fix.text))
+
+
+def _became(state: FixState) -> str:
+    became: str = state.fix.result
+    if state.fix.result == "open":
+        became += f", {state.passes} of {PASSES_TO_HOLD} later passes"
+    elif state.fix.held_in:
+        became += f" since {code(state.fix.held_in, 120)}"
+    return f"{became}, returned {state.returned[:10]}" if state.returned else became
+
+
+def _unproven(each: UnprovenPass) -> str:
+    why = {
+        "seed": "only the seed is known to differ",
+        "nothing": "nothing is known to differ",
+        "older": "at an older commit, so the cause came in after it",
+        "branch": "on a branch that never had the commit that failed",
+    }
+    seeds = ""
+    if each.seed is not None:
+        failed = f", failed with {code(each.failed_seed)}" if each.failed_seed not in {None, each.seed} else ""
+        seeds = f" with seed {code(each.seed)}{failed}"
+    return f"{each.finished[:10]}: {code(each.nodeid, 160)}{seeds}: {why.get(each.changed, 'no fix')}."

@@ -49,6 +49,8 @@ class ArchiveResult:
     seconds: float
     refused: list[tuple[str, str]]
     """Pages that were left alone, each with the reason."""
+    held: list[str]
+    """Causes whose fix this run made hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +130,7 @@ def archive(
             page_of=room.page_of(record.occurrences),
             seconds=time.monotonic() - began,
             refused=room.refused,
+            held=room.held_by(record.task_id, changes),
         )
 
 
@@ -318,13 +321,18 @@ class _Room:
             self._hole(covergroup, bin_name, may_create=True)
         return self._told(record, len(known), before)
 
+    def held_by(self, task_id: str, judged: set[str]) -> list[str]:
+        """Of causes that are judged otherwise than before those whose newest fix a run made hold."""
+        newest = {cause: self.archive.fix_states((cause,))[-1:] for cause in sorted(judged)}
+        return [cause for cause, states in newest.items() if any(state.fix.held_in == task_id for state in states)]
+
     def _told(self, record: RunRecord, known: int, before: dict[str, int]) -> str:
         count = len(record.occurrences)
         head = f"{count} cause{'' if count == 1 else 's'}, {count - known} new"
         if record.passed_again:
             head += f", {len({row.nodeid for row in record.passed_again})} passing again"
         if record.fixes:
-            head += f", {len(record.fixes)} fix{'' if len(record.fixes) == 1 else 'es'} stated"
+            head += f", {len(record.fixes)} fix{'' if len(record.fixes) == 1 else 'es'}"
         bins = _bins(record)
         if bins:
             head += f", {len(bins)} coverage bin{'' if len(bins) == 1 else 's'}"

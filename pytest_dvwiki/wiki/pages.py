@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _FENCE = re.compile(r"---[ \t]*\r?")
 _BEGIN = re.compile(r"<!-- dvwiki:begin ([a-z_]+)[ \t]*\r?")
 _END = re.compile(r"<!-- dvwiki:end ([a-z_]+)[ \t]*\r?")
+_MARKS = re.compile(r"<!-- dvwiki:(?:begin|end) [a-z_]+[^>]*-->", re.DOTALL)
 _COLON = re.compile(r"[ \t]*:(?=\s|$)")
 _CONFLICT = re.compile(r"(?:<{7}|>{7}|\|{7})(?: |\r?$)|={7}\r?$")
 _EXPLICIT = "stands behind a question mark"
@@ -164,6 +165,23 @@ def edit(data: bytes, keys: Mapping[str, Any], regions: Mapping[str, str]) -> by
     except (_UneditableError, yamlio.YamlError) as error:
         return Refused(str(error))
     return (bom + text[:start] + block + body).encode()
+
+
+def without_marks(body: str) -> str:
+    """A page's text without the comments round the tool's regions, which are the same on every page."""
+    return _MARKS.sub("", body)
+
+
+def section(data: bytes, heading: str) -> str:
+    """What stands under a heading of the second level, without the tool's marks; empty where there is no such one.
+
+    Raises:
+        YamlError: The page's frontmatter cannot be read.
+    """
+    found = re.search(
+        rf"^## {re.escape(heading)}[ \t]*\r?\n(.*?)(?=^## |\Z)", read(data).body, re.DOTALL | re.MULTILINE
+    )
+    return without_marks(found[1]).strip() if found else ""
 
 
 def skeleton(data: bytes, keys: Iterable[str]) -> str | Refused:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_dvwiki.records.fixes import success_rate
+from pytest_dvwiki.records.fixes import in_short, success_rate
 from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.markdown import cite, code, escape, one_line, table
 
@@ -128,7 +128,7 @@ def _history(subtype: Subtype, page_of: Callable[[str], str | None]) -> str:
                 fix.date[:10],
                 code(task, 120),
                 _link(page_of(fingerprint)) if fingerprint else "all",
-                escape(one_line(fix.text)),
+                escape(one_line(in_short(fix))),
                 fix.result,
             )
             for fingerprint, fix, task in subtype.fixes

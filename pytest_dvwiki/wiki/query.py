@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Self, cast
 from pytest_dvwiki.model import KnownCause, KnownSubtype
 from pytest_dvwiki.records import aggregate, fixes
 from pytest_dvwiki.records.archive import Archive
+from pytest_dvwiki.wiki import pages, pattern
 from pytest_dvwiki.wiki.catalogue import Catalogue
 from pytest_dvwiki.wiki.names import file_name
+from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pytest_dvwiki.model import OriginType
+    from pytest_dvwiki.model import OriginType, StillFailing
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.catalogue import Listed
 
-CLOSED = frozenset({"closed", "wont_fix"})
 _ORIGINS = frozenset({"RTL_BUG", "TB_BUG", "TOOL", "UNKNOWN"})
 
 
@@ -86,6 +87,7 @@ class WikiHistory:
             status=page.text("status") or None if page else None,
             type=cast("OriginType", kind) if kind in _ORIGINS else None,
             fix=fixes.best(found.fixes),
+            newest_fix=found.fixes[-1].fix if found.fixes else None,
             held=held,
             failed=failed,
             label=f"{found.newest.error_class} / {found.newest.failure_subtype}",
@@ -122,18 +124,26 @@ class WikiHistory:
         newest = fixes.newest(self.archive.fix_states(prints))
         return newest is not None and newest.fix.result == "held"
 
-    def still_failing(self, nodeids: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Of tests that pass now, those that were last seen failing with a cause that is still open.
+    def still_failing(self, nodeids: Iterable[str]) -> tuple[StillFailing, ...]:
+        """Of tests that pass now, those that were last seen failing, unless nobody wants their cause to be fixed.
 
-        Returns:
-            Each with the fingerprints, for the record's `passed_again`.
+        What was closed counts: its page learns which commits its tests have passed with.
         """
         found = aggregate.still_failing(self.archive, nodeids)
-        open_causes = {
-            nodeid: tuple(cause for cause in causes if self._is_open(cause)) for nodeid, causes in found.items()
-        }
-        return {nodeid: causes for nodeid, causes in open_causes.items() if causes}
+        wanted = {each.fingerprint: self._is_wanted(each.fingerprint) for each in found}
+        return tuple(each for each in found if wanted[each.fingerprint])
 
-    def _is_open(self, fingerprint: str) -> bool:
+    def _is_wanted(self, fingerprint: str) -> bool:
         listed = self.catalogue.of_cause(fingerprint)
-        return not listed or listed[0].text("status", "open") not in CLOSED
+        return not listed or listed[0].text("status") != "wont_fix"
+
+    def fix_template(self, failure_subtype: str) -> str:
+        """What the page of a subtype says of fixing it; empty where nobody wrote it."""
+        page = self.pattern_page(failure_subtype)
+        if page is None or page.problem:
+            return ""
+        try:
+            text = pages.section((self._layout.wiki / page.path).read_bytes(), pattern.FIX_SECTION)
+        except (OSError, YamlError):
+            return ""
+        return "" if text == pattern.UNWRITTEN else text

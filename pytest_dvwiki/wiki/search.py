@@ -39,7 +39,6 @@ _FORMAT = 1
 _WORDS = "words.json"
 _LIST = "pages.json"
 _FOLDER = re.compile(r"[0-9a-f]{8}")
-_MARKS = re.compile(r"<!-- dvwiki:(?:begin|end) [a-z_]+[^>]*-->", re.DOTALL)
 _logger = logging.getLogger(__name__)
 
 
@@ -180,7 +179,7 @@ class WikiSearchIndex(abc.ABC):
             return []
         labels = " ".join(str(value) for value in page.metadata.values() if isinstance(value, str))
         name = path.rsplit("/", 1)[-1].removesuffix(".md")
-        return [(title_of(page.body), _TITLE), (f"{labels} {name}", _LABEL), (without_marks(page.body), _TEXT)]
+        return [(title_of(page.body), _TITLE), (f"{labels} {name}", _LABEL), (pages.without_marks(page.body), _TEXT)]
 
 
 class _State(NamedTuple):
@@ -208,13 +207,8 @@ class _Given(NamedTuple):
         return cls(data, state, _State(status.st_size, status.st_mtime_ns))
 
 
-def without_marks(body: str) -> str:
-    """A page's text without the comments round the tool's regions, which are the same on every page."""
-    return _MARKS.sub("", body)
-
-
 def _excerpt(body: str) -> str:
-    return one_line(without_marks(body), EXCERPT)
+    return one_line(pages.without_marks(body), EXCERPT)
 
 
 class _NoIndex(WikiSearchIndex):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,13 @@ class Project:
     def pages(self) -> set[str]:
         """Names of the bug pages."""
         return {path.name for path in (self.wiki / "bugs").glob("[!_]*.md")}
+
+
+def git(root: Path, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    identity = ("-c", "user.name=someone", "-c", "user.email=someone@example.com", "-c", "commit.gpgsign=false")
+    return subprocess.run(
+        ["git", *identity, "-C", str(root), *arguments], capture_output=True, text=True, check=check, timeout=60
+    )
 
 
 @pytest.fixture

@@ -15,10 +15,13 @@ from pytest_dvwiki.model import (
     Simulator,
     Vcs,
 )
+from pytest_dvwiki.records.fixes import PROVES
 from pytest_dvwiki.settings import Layout
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pytest_dvwiki.model import Change
 
 PRIMARY = "UVM_ERROR sb.sv(210) @ 1250ns: reporter [SCBD] expected 0x12 got 0x13"
 TEST = "tests/test_fifo.py::test_fifo::overflow"
@@ -67,8 +70,29 @@ def record(number: int, *occurrences: Occurrence, commit: str | None = None, **c
     return RunRecord(**(fields | changes))
 
 
-def passing(number: int, fingerprint: str = CAUSE, nodeid: str = TEST, **changes: Any) -> RunRecord:
-    return record(number, passed_again=(PassedAgain(nodeid=nodeid, fingerprint=fingerprint, seed="42"),), **changes)
+def passing(
+    number: int, fingerprint: str = CAUSE, nodeid: str = TEST, changed: Change = "commit", **changes: Any
+) -> RunRecord:
+    """A run in which a test passes again, with what git tells of it."""
+    again = PassedAgain(nodeid=nodeid, fingerprint=fingerprint, seed="42", changed=changed, failed_seed="42")
+    fields = {"passed_again": (again,), "fixes": (fixed(number, fingerprint),) if changed in PROVES else ()}
+    return record(number, **(fields | changes))
+
+
+def fixed(number: int, fingerprint: str = CAUSE, **changes: Any) -> dict[str, Any]:
+    """What git tells of run number so-and-so, in which a cause is gone that the first run had."""
+    row: dict[str, Any] = {
+        "fingerprint": fingerprint,
+        "text": "fifo: reset the read pointer",
+        "by": "git",
+        "commits": [f"{1:040x}", f"{number:040x}"],
+        "result": "open",
+        "log": [f"{number:012x} fifo: reset the read pointer"],
+        "log_count": 1,
+        "files": ["rtl/fifo.sv"],
+        "file_count": 1,
+    }
+    return row | changes
 
 
 def files(folder: Path) -> dict[str, bytes]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 import yaml
@@ -76,7 +76,7 @@ def test_the_projects_wiki_is_used(place: Layout, capsys: pytest.CaptureFixture[
 def test_a_persons_fix_stands_on_the_page(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fix", CAUSE, "--text", "reset the read\npointer"]) == 0
     assert str(bug(place)) in capsys.readouterr().out
-    assert "| reset the read pointer |  | person | open, 0 later passes |" in bug(place).read_text()
+    assert "| reset the read pointer |  | person | open, 0 of 3 later passes |" in bug(place).read_text()
     assert fixes(place) == [
         {"fingerprint": CAUSE, "text": "reset the read pointer", "by": "person", "commits": [], "result": "open"}
     ]
@@ -105,6 +105,49 @@ def test_a_fix_names_its_commits(place: Layout, capsys: pytest.CaptureFixture[st
     assert main(["fix", CAUSE, "--text", "d", "--commit", "nowhere"]) == 2
     assert "--commit nowhere: git knows no such commit" in capsys.readouterr().err
     assert len(fixes(place)) == 3
+
+
+def test_a_fix_tells_what_its_commits_touched(place: Layout) -> None:
+    git(place.root, "init", "-q")
+    for number in range(7):
+        (place.root / f"fifo_{number}.sv").write_text("module fifo;")
+    git(place.root, "add", "--", ".", ":!.agent")
+    git(place.root, "commit", "-q", "-m", "fifo: | reset `the` pointer")
+    assert main(["fix", CAUSE, "--text", "reset", "--commit", "HEAD"]) == 0
+    (row,) = fixes(place)
+    assert [str(line).partition(" ")[2] for line in cast("list[str]", row["log"])] == []
+    (place.root / "fifo_0.sv").write_text("module fifo(input rst);")
+    git(place.root, "commit", "-qam", "fifo: | reset `the` pointer")
+    assert main(["fix", CAUSE, "--text", "reset again", "--commit", "HEAD"]) == 0
+    row = next(row for row in fixes(place) if row["text"] == "reset again")
+    assert [line.partition(" ")[2] for line in cast("list[str]", row["log"])] == ["fifo: | reset `the` pointer"]
+    assert (row["files"], row["file_count"]) == (["fifo_0.sv"], 1)
+    assert "| reset again | `fifo_0.sv` | person |" in bug(place).read_text()
+
+
+@pytest.mark.parametrize("name", [CAUSE[:4], CAUSE.upper(), "bugs/{page}", ".agent/wiki/bugs/{page}.md"])
+def test_a_cause_has_several_names(place: Layout, name: str) -> None:
+    assert main(["fix", name.format(page=bug(place).stem), "--text", "x"]) == 0
+    assert [row["fingerprint"] for row in fixes(place)] == [CAUSE]
+
+
+def test_first_digits_that_two_causes_share_are_a_mistake(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    archive(place, record(2, occurrence(f"{CAUSE[:6]}ffffff")))
+    assert main(["fix", CAUSE[:6], "--text", "x"]) == 2
+    err = capsys.readouterr().err
+    assert f"{CAUSE} (uvm_error / scoreboard_fail, bugs/RTL_" in err
+    assert f"{CAUSE[:6]}ffffff (" in err
+    assert main(["fix", CAUSE[:3], "--text", "x"]) == 2
+    assert fixes(place) == []
+
+
+@pytest.mark.parametrize("name", ["9b1f03c2a7d5", "RTL_20261121_000000"])
+def test_a_cause_that_is_not_known_is_told_with_the_nearest(
+    place: Layout, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fix", name, "--text", "x"]) == 2
+    err = capsys.readouterr().err
+    assert f"no record has this cause; nearest: {CAUSE} (uvm_error / scoreboard_fail, bugs/" in err
 
 
 @pytest.mark.parametrize("arguments", [["0123456789ab", "--text", "x"], [CAUSE, "--text", " \n"]])

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_dvwiki.model import Vcs
 from pytest_dvwiki.records import aggregate, store
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.codec import encode
 
-from ..samples import CAUSE, TEST, failed, occurrence, passing, record
+from ..samples import CAUSE, PRIMARY, TEST, failed, occurrence, passing, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -203,15 +204,33 @@ def test_the_numbers_of_a_subtype(archive: Archive, tasks: Path) -> None:
 
 
 def test_tests_that_still_fail(archive: Archive, tasks: Path) -> None:
+    def still_failing(*names: str) -> dict[str, tuple[str, int]]:
+        archive.refresh()
+        found = aggregate.still_failing(archive, names)
+        return {each.nodeid: (each.fingerprint, each.proof) for each in found}
+
     store.write_record(tasks, record(1, occurrence(), occurrence("b" * 12, tests=(failed("other"),))))
-    archive.refresh()
-    assert aggregate.still_failing(archive, [TEST, "never", "other"]) == {TEST: (CAUSE,), "other": ("b" * 12,)}
+    assert still_failing(TEST, "never", "other") == {TEST: (CAUSE, 0), "other": ("b" * 12, 0)}
     store.write_record(tasks, passing(2))
-    archive.refresh()
-    assert aggregate.still_failing(archive, [TEST, "other"]) == {"other": ("b" * 12,)}
+    assert still_failing(TEST, "other") == {"other": ("b" * 12, 0)}
     store.write_record(tasks, record(3, occurrence()))
+    assert still_failing(TEST) == {TEST: (CAUSE, 0)}
+
+
+def test_a_pass_that_proves_little_leaves_something_to_prove(archive: Archive, tasks: Path) -> None:
+    store.write_record(tasks, record(1, occurrence(tests=(failed(seed="7"),)), vcs=Vcs(commit="a", changes="f" * 12)))
+    store.write_record(tasks, passing(2, changed="seed"))
     archive.refresh()
-    assert aggregate.still_failing(archive, [TEST]) == {TEST: (CAUSE,)}
+    (found,) = aggregate.still_failing(archive, [TEST])
+    assert (found.proof, found.gone_by_seed, found.seed) == (1, True, "7")
+    assert found.vcs == Vcs(commit="a", changes="f" * 12)
+    assert PRIMARY in found.evidence
+    store.write_record(tasks, passing(3, vcs=Vcs(commit="b", dirty=True)))
+    archive.refresh()
+    assert [each.proof for each in aggregate.still_failing(archive, [TEST])] == [2]
+    store.write_record(tasks, passing(4))
+    archive.refresh()
+    assert aggregate.still_failing(archive, [TEST]) == []
 
 
 def test_a_query_does_not_survive_a_closed_archive(archive: Archive) -> None:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dvwiki.model import OtherTest, PassedAgain
+from pytest_dvwiki.model import Fix, OtherTest, PassedAgain
 from pytest_dvwiki.records import aggregate, fixes, store
 from pytest_dvwiki.records.archive import Archive
 
-from ..samples import CAUSE, TEST, failed, occurrence, passing, record
+from ..samples import CAUSE, TEST, failed, fixed, occurrence, passing, record
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_dvwiki.model import RunRecord
+    from pytest_dvwiki.model import Change, RunRecord
 
 
 def _judged(tasks: Path, *runs: RunRecord) -> list[fixes.FixState]:
@@ -92,9 +93,79 @@ def test_a_pass_beside_a_failure_of_the_same_cause_is_no_fix(tmp_path: Path) -> 
     assert _results(tmp_path, record(1, occurrence()), both) == []
 
 
-def test_a_pass_at_the_commit_that_failed_is_no_fix(tmp_path: Path) -> None:
-    same = "a" * 40
-    assert _results(tmp_path, record(1, occurrence(), commit=same), passing(2, commit=same)) == []
+@pytest.mark.parametrize("changed", ["seed", "nothing", "older", "branch"])
+def test_a_pass_that_no_change_explains_is_no_fix_and_is_told(tmp_path: Path, changed: Change) -> None:
+    assert _results(tmp_path, record(1, occurrence()), passing(2, changed=changed)) == []
+    with Archive(tmp_path, None) as archive:
+        archive.refresh()
+        found = aggregate.cause(archive, (CAUSE,))
+    assert found is not None
+    assert [(each.nodeid, each.changed, each.seed) for each in found.unproven] == [(TEST, changed, "42")]
+
+
+@pytest.mark.parametrize("changed", ["commit", "uncommitted", "unrecorded"])
+def test_any_other_pass_is_one(tmp_path: Path, changed: Change) -> None:
+    assert _results(tmp_path, record(1, occurrence()), passing(2, changed=changed)) == ["open"]
+
+
+def test_a_fix_tells_commits_files_and_the_run_that_made_it_hold(tmp_path: Path) -> None:
+    later = [_ran(tmp_path, number, TEST) for number in (3, 4, 5, 6)]
+    (state,) = _judged(tmp_path, record(1, occurrence()), passing(2), *later)
+    assert (state.fix.log, state.fix.log_count) == ((f"{2:012x} fifo: reset the read pointer",), 1)
+    assert (state.fix.files, state.fix.file_count) == (("rtl/fifo.sv",), 1)
+    assert state.fix.held_in == later[2].task_id
+    assert fixes.in_short(state.fix) == "0000000 fifo: reset the read pointer"
+
+
+def test_the_commit_follows_what_was_seen_in_the_working_tree_first(tmp_path: Path) -> None:
+    at_first = fixed(2, text="uncommitted changes in rtl/fifo.sv", commits=["a" * 40, "a" * 40], log=[], log_count=0)
+    runs = [record(1, occurrence()), passing(2, changed="uncommitted", fixes=(at_first,)), passing(3)]
+    (state,) = _judged(tmp_path, *runs)
+    assert (state.fix.text, state.fix.commits) == ("fifo: reset the read pointer", (f"{1:040x}", f"{3:040x}"))
+    assert state.fix.date == runs[1].finished
+
+
+def test_a_person_who_names_no_commit_means_those_of_git(tmp_path: Path) -> None:
+    told = record(3, fixes=({"fingerprint": CAUSE, "text": "the pointer had no reset", "by": "person"},))
+    (state,) = _judged(tmp_path, record(1, occurrence()), passing(2), told)
+    assert (state.fix.text, state.fix.by, state.fix.files) == ("the pointer had no reset", "person", ("rtl/fifo.sv",))
+    assert state.fix.commits == (f"{1:040x}", f"{2:040x}")
+
+
+def test_a_runner_whose_build_failed_passes_with_the_tests_inside_it(tmp_path: Path) -> None:
+    runner = "tests/test_buffer.py::test_buffer"
+    runs = [
+        record(1, occurrence(tests=(failed(runner),))),
+        passing(2, nodeid=runner),
+        *(_ran(tmp_path, number, f"{runner}::fills", f"{runner}::drains") for number in (3, 4)),
+        _ran(tmp_path, 5, f"{runner}::fills", occurrences=(occurrence("b" * 12, tests=(failed(f"{runner}::fills"),)),)),
+        _ran(tmp_path, 6, f"{runner}_wide::fills"),
+    ]
+    (state,) = _judged(tmp_path, *runs)
+    assert (state.fix.result, state.passes) == ("open", 2)
+
+
+@pytest.mark.parametrize(
+    "row", [{"log": "x", "files": None, "log_count": "many"}, {"commits": {}, "by": 3, "text": None}]
+)
+def test_a_row_of_another_shape_is_read_as_far_as_it_goes(tmp_path: Path, row: dict[str, Any]) -> None:
+    (state,) = _judged(tmp_path, record(1, occurrence()), passing(2, fixes=({"fingerprint": CAUSE, **row},)))
+    assert (state.fix.text, state.fix.result, state.fix.commits, state.fix.log) == ("passes again", "open", None, ())
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"log": ("1f0c2aabb0f1 regs: ack",), "log_count": 1}, "1f0c2aa regs: ack"),
+        ({"log": ("1f0c2aabb0f1 regs: ack",), "log_count": 40}, "aaaaaaa..bbbbbbb regs: ack"),
+        ({}, "bbbbbbb regs: ack"),
+        ({"commits": ("a" * 40, "a" * 40)}, "regs: ack"),
+        ({"commits": None}, "regs: ack"),
+    ],
+)
+def test_a_fix_in_short_begins_with_its_commit(changes: dict[str, Any], told: str) -> None:
+    fix = Fix(text="regs: ack", commits=("a" * 40, "b" * 40))
+    assert fixes.in_short(replace(fix, **changes)) == told
 
 
 def test_a_pass_without_a_failure_before_is_no_fix(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -24,6 +25,9 @@ from pytest_dvwiki.model import (
 )
 from pytest_dvwiki.pipeline import Archived
 from pytest_dvwiki.report.terminal import Session, render
+
+if TYPE_CHECKING:
+    from pytest_dvwiki.model import Change
 
 ROOT = Path("/work/project")
 WIKI = ROOT / ".agent" / "wiki"
@@ -62,7 +66,16 @@ VERDICT = Verdict(
     runners_up=(RunnerUp(pattern="python.assert", line=20, text="AssertionError"),),
 )
 NEW = Cause(occurrence=OCCURRENCE, verdict=VERDICT, news="NEW", page=".agent/wiki/bugs/RTL_20261121_480127.md")
-HELD = Fix(text="regs: ack in same cycle", result="held", commits=("aaaaaaaaaa", "1f0c2aabbb"), date="2026-11-02")
+HELD = Fix(
+    text="regs: ack in same cycle",
+    result="held",
+    commits=("aaaaaaaaaa", "ffffffffff"),
+    date="2026-11-02",
+    log=("1f0c2aabbb regs: ack in same cycle",),
+    log_count=1,
+    files=("rtl/regs.v", "rtl/axi.v", "rtl/a.v", "rtl/b.v"),
+    file_count=7,
+)
 KNOWN_CAUSE = KnownCause(
     fingerprint="9b1f03c2a7d4", first_seen="2026-04-20", last_seen="2026-11-01", runs=7, tests=30, held=3
 )
@@ -99,7 +112,16 @@ def test_a_known_cause_shows_since_when_how_often_and_its_fix() -> None:
 
 def test_a_regressed_cause_shows_what_fixed_it_last() -> None:
     text = " ".join(" ".join(shown(REGRESSED)).split())
-    assert "since 2026-04-20, 7 runs, closed, last fixed by 1f0c2aa regs: ack in same cycle (2026-11-02)" in text
+    assert "since 2026-04-20, 7 runs, closed, fixed 3 of 3 times" in text
+    assert "last fixed by 1f0c2aa regs: ack in same cycle (rtl/regs.v, rtl/axi.v, rtl/a.v, +4), 2026-11-02" in text
+    dated = shown(REGRESSED, archived=Archived(causes=(REGRESSED,), record=RECORD))
+    assert ", 2026-11-02, held 19 days" in " ".join(" ".join(dated).split())
+
+
+def test_a_known_cause_shows_the_fix_that_did_not_help() -> None:
+    opened = Fix(text="regs: wait", commits=("a" * 40, "b" * 40), date="2026-11-20T10:00:00Z")
+    known = replace(KNOWN, known=replace(KNOWN_CAUSE, newest_fix=opened))
+    assert "  not fixed by bbbbbbb regs: wait, 2026-11-20" in shown(known)
 
 
 def test_a_new_cause_of_a_known_kind_says_so() -> None:
@@ -163,16 +185,49 @@ def test_what_was_archived_is_said_last() -> None:
     assert lines[-1] == "archived as regression_x (14 pages, 0.3 s)"
 
 
-def test_a_known_failure_that_is_gone_is_told() -> None:
-    record = replace(RECORD, passed_again=(PassedAgain(nodeid="t.py::test_x::a", fingerprint="9b1f03c2a7d4"),))
-    known = replace(KNOWN_CAUSE, label="sim_error / timeout", page="bugs/RTL_20261121_480127.md")
-    archived = Archived(record=record, known_again={"9b1f03c2a7d4": known})
-    lines = [line.text for line in render(Session(archived=archived, root=ROOT, wiki=WIKI), verbosity=0, width=80)]
-    assert lines == [
+AGAIN = PassedAgain(nodeid="t.py::test_x::a", fingerprint="9b1f03c2a7d4", seed="43", changed="commit", failed_seed="42")
+GONE = replace(KNOWN_CAUSE, label="sim_error / timeout", page="bugs/RTL_20261121_480127.md", newest_fix=HELD)
+
+
+def test_a_known_failure_that_is_fixed_is_told_with_its_commit() -> None:
+    row = {"fingerprint": "9b1f03c2a7d4", "text": HELD.text, "commits": list(HELD.commits or ()), "log": list(HELD.log)}
+    record = replace(RECORD, passed_again=(AGAIN,), fixes=(row | {"files": ["rtl/regs.v"]},))
+    assert shown(archived=Archived(record=record, known_again={"9b1f03c2a7d4": GONE})) == [
         "",
-        "PASSED     sim_error / timeout",
+        "FIXED      sim_error / timeout",
         "  1 test passes again: test_x::a",
+        "  by     1f0c2aa regs: ack in same cycle (rtl/regs.v)",
         "  page   .agent/wiki/bugs/RTL_20261121_480127.md",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ("seed", "only the seed is known to differ (43, it failed with 42); run it with seed 42"),
+        ("nothing", "the sources are those that failed"),
+        ("older", "this commit is older than the one that failed"),
+        ("branch", "this branch never had the commit that failed"),
+    ],
+)
+def test_a_pass_that_is_no_fix_says_why(changed: Change, told: str) -> None:
+    record = replace(RECORD, passed_again=(replace(AGAIN, changed=changed),))
+    lines = shown(archived=Archived(record=record, known_again={"9b1f03c2a7d4": GONE}))
+    assert lines[1] == "PASSED     sim_error / timeout"
+    assert f"no fix: {told}" in " ".join(" ".join(lines).split())
+
+
+def test_a_pass_beside_a_failure_of_the_same_cause_says_so() -> None:
+    archived = Archived(causes=(KNOWN,), record=replace(RECORD, passed_again=(AGAIN,)))
+    assert "  no fix: the cause still fails other tests" in shown(archived=archived)
+
+
+def test_a_fix_that_holds_now_is_told() -> None:
+    archived = Archived(record=RECORD, known_again={"9b1f03c2a7d4": GONE}, held=("9b1f03c2a7d4",), written=True)
+    assert shown(archived=archived)[1:4] == [
+        "HELD       sim_error / timeout",
+        "  the fix holds: three later runs passed, and the cause did not return",
+        "  by     1f0c2aa regs: ack in same cycle (rtl/regs.v, rtl/axi.v, rtl/a.v, +4)",
     ]
 
 

@@ -199,7 +199,7 @@ def test_a_fix_that_comes_to_hold_reaches_the_pages_of_causes_that_did_not_occur
     archive(place, passing(2))
     for number in (3, 4, 5):
         archive(place, record(number, occurrence("b" * 12, tests=(failed("another"),))), suite_names=[TEST, "another"])
-    assert "| held |" in (place.wiki / page).read_text()
+    assert f"| held since `{record(5).task_id}` |" in (place.wiki / page).read_text()
     pattern = pages.read((place.wiki / "patterns" / "scoreboard_fail.md").read_bytes())
     assert pattern.metadata["fix_success_rate"] == 1.0
     assert "| 100% |" in (place.wiki / "index.md").read_text()

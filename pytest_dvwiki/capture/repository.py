@@ -1,0 +1,234 @@
+"""The git repository that a run works on: its state, and what happened between two states.
+
+Asked of the git command, and bounded: no call waits for input, fetches, or takes longer than a few seconds, and all
+questions about the past together have one time limit. What git says is text from outside, redacted before it is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.model import Vcs
+from pytest_dvwiki.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pytest_dvwiki.model import Change
+    from pytest_dvwiki.settings import Layout
+
+MOST_COMMITS = 10
+MOST_FILES = 20
+_LONGEST = 160
+_SHORT = 12
+_IN_TEXT = 3
+_STATE_TIMEOUT_S = 10.0
+_PAST_TIMEOUT_S = 10.0
+_CONFIG = ("core.fsmonitor=false", "log.showSignature=false", "protocol.allow=never")
+_DIFF = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames")
+_PATCH = (*_DIFF, "--full-index", "--unified=0", "--src-prefix=a/", "--dst-prefix=b/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """What differs between two states of a repository, as far as it is not the plugin's own."""
+
+    change: Change
+    log: tuple[str, ...] = ()
+    """Commits, as `git log --oneline` shows them: the newest, or of very many first those that touch named files."""
+    log_count: int = 0
+    files: tuple[str, ...] = ()
+    """Names relative to the repository's top."""
+    file_count: int = 0
+    note: str = ""
+    """What else is to be said of it."""
+
+    @property
+    def text(self) -> str:
+        """The difference in words."""
+        subjects = [line.partition(" ")[2] for line in self.log[:_IN_TEXT]]
+        more = self.log_count - len(subjects)
+        if subjects and more:
+            subjects.append(f"and {more} more commit{'s' if more > 1 else ''}")
+        said = "; ".join(subject for subject in subjects if subject)
+        if self.change == "uncommitted" and self.files:
+            rest = self.file_count - len(self.files[:_IN_TEXT])
+            said = f"uncommitted changes in {', '.join(self.files[:_IN_TEXT])}{f' and {rest} more' if rest else ''}"
+        return "; ".join(part for part in (said, self.note) if part)
+
+
+class Repository:
+    """The repository of a project.
+
+    Args:
+        layout: The project; what the plugin writes in it is no change of the design.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.root = layout.root
+        self._sources: tuple[str, ...] = ("--", ":(top)", ":(exclude,top,glob)**/.agent/**")
+        if layout.agent.name != ".agent" and layout.wiki.is_relative_to(layout.root):
+            own = (layout.wiki, layout.tasks, layout.journal)
+            self._sources += tuple(f":(exclude){path.relative_to(layout.root).as_posix()}" for path in own)
+        self._answers: dict[tuple[str, ...], str | None] = {}
+        self._time_left = _PAST_TIMEOUT_S
+
+    def state(self) -> Vcs:
+        """The present state; empty where there is no repository, no commit in it, or no git."""
+        commit = git(self.root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        if commit is None:
+            return Vcs()
+        changes = git(self.root, "diff", *_PATCH, "HEAD", *self._sources)
+        return Vcs(
+            commit=commit,
+            branch=git(self.root, "symbolic-ref", "--short", "--quiet", "HEAD"),
+            # Where git cannot tell in time nobody knows that the tree is clean.
+            dirty=changes != "",
+            changes=hashlib.sha256(changes.encode()).hexdigest()[:12] if changes else None,
+        )
+
+    def commit(self, name: str) -> str | None:
+        """The full name of a commit; None where git knows none of that name."""
+        return git(self.root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+
+    def difference(self, before: Vcs, now: Vcs, named: str = "") -> Difference:
+        """What differs between the run that failed and the one that passed.
+
+        Args:
+            before: The repository when a test failed.
+            now: When it passed: the present state.
+            named: A text; commits and files come first whose files it names.
+        """
+        if before.commit is None or now.commit is None:
+            which = "failed" if before.commit is None else "passes"
+            return Difference(change="unrecorded", note=f"no commit is on record of the run that {which}")
+        same_edits = before.changes == now.changes and before.dirty == now.dirty and now.dirty == bool(now.changes)
+        if before.commit == now.commit:
+            return Difference(change="nothing") if same_edits else self._uncommitted(before, now, named)
+        if self._ask("cat-file", "-e", f"{before.commit}^{{commit}}") is None:
+            return self._lost(before, now)
+        files = self._files(before.commit, now.commit)
+        if files == ():
+            return Difference(change="nothing") if same_edits else self._uncommitted(before, now, named)
+        if self._is_ancestor(now.commit, before.commit):
+            return Difference(change="older")
+        return self._commits(before, now, files or (), named)
+
+    def between(self, first: str, last: str) -> Difference:
+        """What came with the commits after the first up to the last, both full names."""
+        return self._commits(Vcs(commit=first), Vcs(commit=last), self._files(first, last) or (), "")
+
+    def _uncommitted(self, before: Vcs, now: Vcs, named: str) -> Difference:
+        names = self._names("diff", *_DIFF, "--name-only", "-z", "HEAD", *self._sources) or ()
+        note = "without the uncommitted changes with which it failed" if before.dirty and not now.dirty else ""
+        return Difference(
+            change="uncommitted",
+            files=_first(names, named),
+            file_count=len(names),
+            note=note or ("" if names else "with uncommitted changes"),
+        )
+
+    def _lost(self, before: Vcs, now: Vcs) -> Difference:
+        """The failing commit is not here: a shallow clone, or history was written anew."""
+        head = self._log("-1", str(now.commit), paths=())
+        note = f"the commits since {str(before.commit)[:_SHORT]}, where it failed last, are not in this clone"
+        return Difference(change="commit", note=f'at "{head[0].partition(" ")[2]}"; {note}' if head else note)
+
+    def _commits(self, before: Vcs, now: Vcs, files: Sequence[str], named: str) -> Difference:
+        first, last = str(before.commit), str(now.commit)
+        span = [f"{first}..{last}"]
+        if not self._is_ancestor(first, last):
+            if self._ask("merge-base", first, last) is None:
+                lost = self._lost(before, now)
+                return Difference(change="commit", note=lost.note, files=_first(files, named), file_count=len(files))
+            if before.branch and now.branch and before.branch != now.branch:
+                return Difference(change="branch")
+            # After a rebase the copies of commits that were there at the failure say nothing.
+            span = ["--cherry-pick", "--right-only", f"{first}...{last}"]
+        # A merge names no change of its own, unless it is all there is.
+        for merges in (["--no-merges"], []):
+            count = self._ask("rev-list", "--count", *span, *merges, *self._sources)
+            if count not in {None, "0"}:
+                log = self._newest([*span, *merges], files, named)
+                return Difference(
+                    change="commit",
+                    log=log,
+                    log_count=max(int(count or 0), len(log)),
+                    files=_first(files, named),
+                    file_count=len(files),
+                    note="and uncommitted changes" if now.dirty else "",
+                )
+        note = f"what came between {first[:_SHORT]} and {last[:_SHORT]}"
+        return Difference(change="commit", note=note, files=_first(files, named), file_count=len(files))
+
+    def _newest(self, span: Sequence[str], files: Sequence[str], named: str) -> tuple[str, ...]:
+        """The newest commits; where there are more than are kept, first those that touch a file that is named."""
+        limit = f"-{MOST_COMMITS}"
+        found = self._log(limit, *span, paths=self._sources)
+        suspects = _named(files, named)
+        if len(found) == MOST_COMMITS and suspects:
+            found = [*self._log(limit, *span, paths=("--", *(f":(top,literal){name}" for name in suspects))), *found]
+        return tuple(dict.fromkeys(found))[:MOST_COMMITS]
+
+    def _log(self, *arguments: str, paths: Sequence[str]) -> list[str]:
+        text = self._ask("log", "--no-color", "--encoding=UTF-8", "--format=%H %s", *arguments, *paths) or ""
+        lines = (line.partition(" ") for line in text.split("\n") if line)
+        return [f"{commit[:_SHORT]} {_clean(subject)}" for commit, _, subject in lines]
+
+    def _files(self, first: str, last: str) -> tuple[str, ...] | None:
+        return self._names("diff", *_DIFF, "--name-only", "-z", first, last, *self._sources)
+
+    def _names(self, *arguments: str) -> tuple[str, ...] | None:
+        text = self._ask(*arguments)
+        return None if text is None else tuple(name for name in text.split("\0") if name)
+
+    def _is_ancestor(self, commit: str, of: str) -> bool:
+        return self._ask("merge-base", "--is-ancestor", commit, of) is not None
+
+    def _ask(self, *arguments: str) -> str | None:
+        """What git says of the past, once for each question; None where it says no, or the time is up."""
+        if arguments not in self._answers and self._time_left:
+            began = time.monotonic()
+            self._answers[arguments] = git(self.root, *arguments, timeout=self._time_left)
+            self._time_left = max(0.0, self._time_left - (time.monotonic() - began))
+        return self._answers.get(arguments)
+
+
+def _named(files: Iterable[str], text: str) -> list[str]:
+    """The files whose base name stands in a text."""
+    return [name for name in files if PurePosixPath(name).name in text][:MOST_FILES]
+
+
+def _first(files: Sequence[str], named: str) -> tuple[str, ...]:
+    """As many names as are kept, those first that a text names."""
+    return tuple(map(_clean, dict.fromkeys([*_named(files, named), *files])))[:MOST_FILES]
+
+
+def _clean(text: str) -> str:
+    line = " ".join(redact(text).split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+
+
+def git(root: os.PathLike[str], *arguments: str, timeout: float = _STATE_TIMEOUT_S) -> str | None:
+    """What git says in a folder; None where it is absent, slow, or says no."""
+    settings = [word for setting in _CONFIG for word in ("-c", setting)]
+    try:
+        done = subprocess.run(
+            ["git", "--no-optional-locks", "--no-pager", *settings, "-C", os.fspath(root), *arguments],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            env=os.environ | {"GIT_TERMINAL_PROMPT": "0"},
+            timeout=timeout,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

@@ -1,0 +1,278 @@
+"""What a run says and writes when a test that failed passes again, in real git repositories."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .conftest import Project, git
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TESTS = """
+import pathlib
+
+def value():
+    return int(pathlib.Path(__file__).with_name("design.txt").read_text())
+
+def test_value():
+    assert value() == 1, "wrong value"
+
+def test_other():
+    assert value() in (1, 2, 3), "no value"
+"""
+OWN = ("test_it.py", "design.txt", ".gitignore", ".agent")
+NAMED = ("--dvwiki-task", "nightly")
+
+
+@pytest.fixture
+def design(project: Project) -> Project:
+    """A repository whose design is at fault, with the first failing run on record."""
+    (project.path / "test_it.py").write_text(TESTS)
+    (project.path / ".gitignore").write_text(".agent/journal/\n__pycache__/\n.agent/wiki/.cache/\n")
+    git(project.path, "init", "-q", "--initial-branch=main")
+    commit(project, "design: all", 2)
+    run(project)
+    return project
+
+
+def commit(project: Project, subject: str, value: int) -> str:
+    (project.path / "design.txt").write_text(str(value))
+    # pytester writes files of its own beside those of the project.
+    git(project.path, "add", "--", *(name for name in OWN if (project.path / name).exists()))
+    git(project.path, "commit", "-q", "--allow-empty", "-m", subject)
+    return head(project)
+
+
+def head(project: Project) -> str:
+    return git(project.path, "rev-parse", "HEAD").stdout.strip()
+
+
+def run(project: Project, *arguments: str) -> str:
+    """The plugin's section of a run."""
+    text = project.run(*arguments).stdout.str()
+    return text.partition("= dvwiki =")[2] and text
+
+
+def rows(project: Project) -> list[dict[str, Any]]:
+    return [row for record in project.records() for row in record["fixes"]]
+
+
+def passes(project: Project) -> list[str]:
+    return [row["changed"] for record in project.records() for row in record["passed_again"]]
+
+
+def page(project: Project) -> str:
+    (name,) = project.pages()
+    return (project.wiki / "bugs" / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("arguments", [(), ("-n", "2")])
+def test_a_pass_at_another_commit_is_a_fix_with_its_commit(design: Project, arguments: tuple[str, ...]) -> None:
+    failed_at = head(design)
+    commit(design, "design: *right* value", 1)
+    text = run(design, *arguments)
+    (row,) = rows(design)
+    assert row["commits"] == [failed_at, head(design)]
+    assert (row["text"], row["files"], row["by"], row["result"]) == (
+        "design: *right* value",
+        ["design.txt"],
+        "git",
+        "open",
+    )
+    assert passes(design) == ["commit"]
+    assert "FIXED      python_error / assertion_error" in text
+    assert f"  by     {head(design)[:7]} design: *right* value (design.txt)" in text
+    assert f"| `{failed_at[:8]}`..`{head(design)[:8]}` | design: \\*right\\* value | `design.txt` | git |" in page(
+        design
+    )
+    before = page(design)
+    run(design, *arguments)
+    assert page(design) == before, "a further pass says nothing new"
+    assert len(design.records()) == 2
+
+
+def test_commits_of_the_wiki_alone_are_no_fix(design: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    (design.path / "test_it.py").write_text("import os\ndef test_value(): assert 'LICENCE' in os.environ\n")
+    commit(design, "test: needs a licence", 2)
+    run(design)
+    commit(design, "wiki: nightly", 2)
+    monkeypatch.setenv("LICENCE", "1")
+    assert "no fix: the sources are those that failed" in " ".join(run(design).split())
+    assert passes(design)[-1] == "nothing"
+    told = "`test_it.py::test_value`: nothing is known to differ. (source: tasks/"
+    assert any(told in path.read_text(encoding="utf-8") for path in (design.wiki / "bugs").glob("[A-Z]*"))
+    assert run(design) == "", "the same once more is no news"
+
+
+def test_a_fix_in_the_working_tree_learns_its_commit_later(design: Project) -> None:
+    failed_at = head(design)
+    (design.path / "design.txt").write_text("1")
+    assert "  by     uncommitted changes in design.txt" in run(design)
+    assert run(design) == "", "a second pass with the same changes is no news"
+    git(design.path, "commit", "-qam", "design: right value")
+    assert "design: right value (design.txt)" in run(design)
+    assert [row["commits"] for row in rows(design)] == [[failed_at, failed_at], [failed_at, head(design)]]
+    assert passes(design) == ["uncommitted", "commit"]
+    assert page(design).count("| git | open, 1 of 3 later passes |") == 1
+    assert run(design) == ""
+
+
+def test_a_cause_that_returns_fails_the_fix(design: Project) -> None:
+    commit(design, "design: right value", 1)
+    run(design)
+    fix = head(design)
+    commit(design, "design: back", 2)
+    text = run(design)
+    assert "KNOWN      python_error / assertion_error" in text
+    assert f"not fixed by {fix[:7]} design: right value (design.txt)" in " ".join(text.split())
+    assert "| git | failed, returned 20" in page(design)
+
+
+def test_a_fix_that_held_makes_a_return_a_regression(design: Project) -> None:
+    commit(design, "design: right value", 1)
+    fix = head(design)
+    for number in range(4):
+        text = run(design, *NAMED)
+        assert ("HELD       python_error" in text) == (number == 3)
+    assert "| git | held since `nightly_" in page(design)
+    commit(design, "design: back", 2)
+    text = run(design)
+    assert "REGRESSED  python_error / assertion_error" in text
+    assert f"last fixed by {fix[:7]} design: right value (design.txt)" in " ".join(text.split())
+    prompt = design.pytester.run("dvwiki", "context", "--test", "test_it.py::test_value").stdout.str()
+    assert f"Fix: {fix[:7]} design: right value (held)" in prompt
+    checked = design.pytester.run("dvwiki", "build", "--check")
+    assert checked.ret == 0, checked.stdout.str()
+
+
+def test_a_pass_of_one_of_two_tests_of_a_cause_is_no_fix_yet(project: Project) -> None:
+    (project.path / "test_it.py").write_text(
+        "import pathlib\n"
+        "def check(name): assert name in pathlib.Path('design.txt').read_text(), 'wrong value'\n"
+        "def test_a(): check('a')\n"
+        "def test_b(): check('b')\n"
+    )
+    git(project.path, "init", "-q")
+    commit(project, "all", 0)
+    run(project)
+    shared = {cause["fingerprint"] for cause in project.records()[-1]["occurrences"]}
+    (project.path / "design.txt").write_text("a")
+    git(project.path, "commit", "-qam", "half of it")
+    text = run(project)
+    assert passes(project) == ["commit"]
+    if len(shared) == 1:
+        assert rows(project) == []
+        assert "no fix: the cause still fails other tests" in text
+
+
+def test_without_git_a_pass_is_a_fix_without_commits(project: Project) -> None:
+    (project.path / "test_it.py").write_text(TESTS)
+    (project.path / "design.txt").write_text("2")
+    run(project)
+    (project.path / "design.txt").write_text("1")
+    text = run(project)
+    (row,) = rows(project)
+    assert row["commits"] == []
+    assert "FIXED" in text
+    assert "  by     no commit is on record of the run that failed" in text
+    assert "no commit is on record of the run that failed" in page(project)
+
+
+def test_a_shallow_clone_says_that_it_cannot_look_back(design: Project, tmp_path: Path) -> None:
+    commit(design, "wiki and design", 2)
+    commit(design, "design: right value", 1)
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", "--depth=1", f"file://{design.path}", str(clone))
+    design.pytester.run("cp", "-r", f"{clone}/.", str(design.path / "shallow"))
+    shallow = design.path / "shallow"
+    (shallow / "conftest.py").write_text("")
+    text = design.run("--rootdir", str(shallow), str(shallow)).stdout.str()
+    assert 'at "design: right value"; the commits since' in " ".join(text.split())
+    assert "are not in this clone" in " ".join(text.split())
+
+
+def test_a_rebase_that_dropped_the_failing_commit(design: Project) -> None:
+    failed_at = head(design)
+    (design.path / "design.txt").write_text("1")
+    git(design.path, "commit", "-qa", "--amend", "-m", "design: right from the start")
+    git(design.path, "reflog", "expire", "--expire=now", "--all")
+    git(design.path, "gc", "-q", "--prune=now")
+    assert git(design.path, "cat-file", "-e", failed_at, check=False).returncode != 0
+    text = run(design)
+    assert 'at "design: right from the start"; the commits since' in " ".join(text.split())
+    assert rows(design)[0]["commits"] == [failed_at, head(design)]
+
+
+def test_the_pages_follow_from_the_records_alone(design: Project, tmp_path: Path) -> None:
+    commit(design, "design: right value", 1)
+    run(design)
+    elsewhere = tmp_path / "elsewhere"
+    shutil.copytree(design.path / ".agent" / "tasks", elsewhere / ".agent" / "tasks")
+    done = design.pytester.run("dvwiki", "build", "--restore", "--root", str(elsewhere))
+    assert done.ret == 0
+    for path in (design.wiki / "bugs").glob("*.md"):
+        assert (elsewhere / ".agent" / "wiki" / "bugs" / path.name).read_bytes() == path.read_bytes()
+
+
+# cocotb tests: seeds
+
+RESULTS = """<testsuites name="results"><testsuite name="all"><property name="random_seed" value="{seed}"/>
+<testcase name="overflow" classname="test_fifo" file="test_fifo.py" time="1" sim_time_ns="10">{inner}</testcase>
+</testsuite></testsuites>
+"""
+FAILURE = '<failure error_type="AssertionError" error_msg="wrong word"/>'
+
+
+def ingest(project: Project, seed: int, *arguments: str, fails: bool = False) -> str:
+    """What `dvwiki ingest` says of the results of a run with a seed; each run overwrites those of the one before."""
+    path = project.path / "sim" / "results.xml"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(RESULTS.format(seed=seed, inner=FAILURE if fails else ""))
+    # Records have times of whole seconds, of the files that they come from.
+    moment = 1_800_000_000 + 60 * len(project.records())
+    os.utime(path, (moment, moment))
+    return " ".join(project.pytester.run("dvwiki", "ingest", str(path), *arguments).stdout.str().split())
+
+
+@pytest.fixture
+def outside(project: Project) -> Project:
+    """A repository whose tests run outside pytest."""
+    (project.path / ".agent").mkdir()
+    git(project.path, "init", "-q")
+    commit(project, "design: all", 2)
+    return project
+
+
+def test_ingested_results_have_no_commit(outside: Project) -> None:
+    ingest(outside, 1, fails=True)
+    assert outside.records()[-1]["vcs"]["commit"] is None
+    assert "no fix: only the seed is known to differ (2, it failed with 1)" in ingest(outside, 2)
+    told = ingest(outside, 1)
+    assert "FIXED" in told
+    assert "by no commit is on record of the run that failed" in told
+
+
+def test_ingested_results_have_the_commit_that_is_named(outside: Project) -> None:
+    failed_at = head(outside)
+    ingest(outside, 1, "--commit", "HEAD", fails=True)
+    commit(outside, "design: right value", 1)
+    assert f"by {head(outside)[:7]} design: right value (design.txt)" in ingest(outside, 2, "--commit", "HEAD")
+    assert rows(outside)[-1]["commits"] == [failed_at, head(outside)]
+    refused = outside.pytester.run("dvwiki", "ingest", "sim", "--commit", "nowhere")
+    assert refused.ret == 2
+    assert "--commit nowhere: git knows no such commit" in refused.stderr.str()
+
+
+def test_a_cause_that_went_away_with_the_seed_needs_the_seed_that_failed(outside: Project) -> None:
+    ingest(outside, 1, "--commit", "HEAD", fails=True)
+    assert "no fix: only the seed is known to differ" in ingest(outside, 2, "--commit", "HEAD")
+    commit(outside, "design: something", 3)
+    assert "passes again" not in ingest(outside, 3, "--commit", "HEAD")
+    commit(outside, "design: right value", 1)
+    assert "FIXED" in ingest(outside, 1, "--commit", "HEAD")
+    assert passes(outside) == ["seed", "commit"]
