@@ -18,7 +18,7 @@ help: ## show these lines
 	@sed -n 's/^\([a-z]*\):[^#]*## /make \1\t/p' Makefile | expand -t 16
 
 .PHONY: demo
-demo: tools env ## three runs of a regression with faults: new, known, partly repaired
+demo: tools env ## a regression with faults as days go by: new, known, fixed, back again
 	@$(ACTIVATE); python sample_tb/demo.py
 
 .PHONY: test

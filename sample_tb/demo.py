@@ -1,12 +1,13 @@
-"""A regression with faults, three times: all causes new, all known, some of them repaired.
+"""A regression with faults as days go by: new, known, fixed, fixed for good, and one that returns.
 
-Works in a scratch git repository, a copy of this folder, and leaves it for a look. Ends with status 0 when the wiki
-did what it is for.
+Works in a scratch git repository, a copy of this folder, and leaves it for a look. Each scene tells what it promises;
+ends with status 0 when all promises were kept.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -31,28 +32,41 @@ FAULTS = (
 )
 NOT_ON_VERILATOR = {"regs_ctrl_no_reset", "counter_no_timescale"}
 NOTE = "Seen on the bench as well: the word is lost when a read empties the FIFO in the same cycle."
+PROMPT = """\
+Repair the FIFO: `pytest tests/test_fifo.py` must pass.
+
+What is known of bugs in the RTL:
+{{KNOWN_RTL_BUGS}}
+
+Which kinds of failure to expect:
+{{KNOWN_ERROR_PATTERNS}}
+"""
+REPAIRED = "fifo: full at the last word; agent: publish the sequencer"
+BROKEN_AGAIN = "fifo: relax full for timing"
+ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True)
-class Repair:
+class Edit:
     """One edit of a source file."""
 
     file: str
-    faulty: str
-    repaired: str
+    before: str
+    after: str
 
 
 REPAIRS = (
-    Repair("rtl/axil_regs.v", "s_axil_bvalid <= !(fault_no_bvalid && data_first);", "s_axil_bvalid <= 1;"),
-    Repair("rtl/axil_regs.v", "if (!fault_ctrl_no_reset) ctrl <= 0;", "ctrl          <= 0;"),
-    Repair(
-        "rtl/stream_buffer.v",
-        "`ifdef BUFFER_SYNTAX\n    assign in_ready  = ctrl[0] && !full\n`else\n"
-        "    assign in_ready  = ctrl[0] && !full;\n`endif\n",
-        "    assign in_ready  = ctrl[0] && !full;\n",
+    Edit("rtl/sync_fifo.v", "fault_late_full ? level > CAPACITY : level == CAPACITY;", "level == CAPACITY;"),
+    Edit(
+        "tb/fifo_env.py",
+        '        if "fifo_no_config" not in faults.active():\n            ConfigDB()',
+        "        ConfigDB()",
     ),
-    Repair("tb/regs_tb.py", 'dut.irq_out if "regs_renamed_irq" in faults.active() else dut.irq', "dut.irq"),
 )
+RELAPSE = (Edit("rtl/sync_fifo.v", "full    = level == CAPACITY;", "full    = level > CAPACITY;"),)
+REPAIRED_TESTS = ("tests/test_fifo.py", "-k", "fill or streaming")
+
+Promises = dict[str, bool]
 
 
 class Scratch:
@@ -67,25 +81,35 @@ class Scratch:
             if not name.startswith(("GIT_", "PYTEST_", "COCOTB_", "DVWIKI_", "SAMPLE_FAULTS"))
             or name == "DVWIKI_CACHE_DIR"
         }
-        self.environment |= {"COLUMNS": str(min(shutil.get_terminal_size().columns, 100)), "GIT_PAGER": "cat"}
+        color = "yes" if sys.stdout.isatty() else "no"
+        self.environment |= {
+            "COLUMNS": str(min(shutil.get_terminal_size().columns, 100)),
+            "GIT_PAGER": "cat",
+            "PYTHONUNBUFFERED": "1",
+            # The wiki's section is what this is about.
+            "PYTEST_ADDOPTS": f"--tb=no --no-header -rN --color={color}",
+        }
 
-    def run(self, *command: str) -> None:
-        """Show a command and what it prints."""
-        self._announce(command)
-        subprocess.run(command, cwd=self.root, env=self.environment, stdin=subprocess.DEVNULL, check=False)
-
-    def read(self, *command: str) -> str:
-        """Show a command and what it prints, and return that."""
-        self._announce(command)
-        text = subprocess.run(
-            command, cwd=self.root, env=self.environment, stdout=subprocess.PIPE, text=True, check=False
-        ).stdout
-        print(text, end="")
-        return text
-
-    @staticmethod
-    def _announce(command: tuple[str, ...]) -> None:
-        print(f"$ {shlex.join([Path(command[0]).name, *command[1:]])}", flush=True)
+    def run(self, *command: str) -> str:
+        """Show a command and what it prints, and return that without colours."""
+        print(f"$ {shlex.join(command)}", flush=True)
+        text = b""
+        found = Path(sys.executable).with_name(command[0])
+        program = str(found) if found.exists() else command[0]
+        with subprocess.Popen(
+            [program, *command[1:]],
+            cwd=self.root,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+        ) as process:
+            assert process.stdout is not None
+            while chunk := os.read(process.stdout.fileno(), 4096):
+                sys.stdout.buffer.write(chunk)
+                sys.stdout.flush()
+                text += chunk
+        print(flush=True)
+        return ESCAPES.sub("", text.decode("utf-8", "replace"))
 
     def git(self, *arguments: str) -> str:
         """Run git quietly and return what it printed."""
@@ -93,72 +117,137 @@ class Scratch:
             ["git", *arguments], cwd=self.root, env=self.environment, check=True, capture_output=True, text=True
         ).stdout
 
-    def commit(self, subject: str, *paths: str) -> None:
-        """Commit what changed below `paths`."""
+    def commit(self, subject: str, *paths: str) -> str:
+        """Commit what changed below `paths`, and return the commit's short name."""
         self.git("add", "--", *paths)
         self.git("commit", "--quiet", "--message", subject)
+        return self.git("rev-parse", "--short=7", "HEAD").strip()
+
+    def edit(self, edits: tuple[Edit, ...], subject: str) -> str:
+        """Commit edits of the sources, show them, and return the commit's short name."""
+        for edit in edits:
+            file = self.root / edit.file
+            text = file.read_text(encoding="utf-8")
+            if text.count(edit.before) != 1:
+                raise SystemExit(f"{edit.file}: {edit.before!r} is not in it once: bring the edits up to date")
+            file.write_text(text.replace(edit.before, edit.after), encoding="utf-8")
+        commit = self.commit(subject, "rtl", "tb")
+        self.run("git", "log", "-1", "--format=%h %s", "--patch", "--unified=0")
+        return commit
+
+    def archive(self) -> None:
+        """Commit the wiki, as a job of the CI does after each run."""
+        self.commit("wiki: the last run", ".agent")
 
     def bugs(self) -> dict[str, str]:
-        """Text of every bug page, by file name."""
+        """Text of every bug page, by its path."""
         folder = self.root / ".agent" / "wiki" / "bugs"
-        return {page.name: page.read_text(encoding="utf-8") for page in sorted(folder.glob("[A-Z]*.md"))}
+        pages = sorted(folder.glob("[A-Z]*.md"))
+        return {str(page.relative_to(self.root)): page.read_text(encoding="utf-8") for page in pages}
+
+    def bug(self, words: str) -> str:
+        """Path of the bug page that has these words."""
+        return next((path for path, text in self.bugs().items() if words in text), "no such page")
+
+
+# The scenes, in their order
+
+
+def prompt_before(scratch: Scratch) -> Promises:
+    """An agent starts without a memory."""
+    scene("An agent's prompt on the first day", "the wiki is empty, so the prompt is what a person wrote")
+    text = scratch.run("dvwiki", "context", "--template", "prompt.md")
+    return {"an empty wiki adds nothing to a prompt": "**" not in text}
+
+
+def first_nightly(scratch: Scratch) -> Promises:
+    """All causes are new."""
+    scene("The first nightly run", "each cause once, named and judged, with a command that runs it again")
+    scratch.run("pytest", "--dvwiki", "--dvwiki-task", "nightly")
+    scratch.archive()
+    return {"the first run makes a page for every fault": len(scratch.bugs()) == len(faults_shown())}
+
+
+def second_nightly(scratch: Scratch) -> Promises:
+    """All causes are known, and a person's edit stays."""
+    scene("A person edits a page; the next night", "all are known, counts go up, and the person's words stay")
+    page = scratch.bug("failure_subtype: scoreboard_fail")
+    path = scratch.root / page
+    if path.exists():
+        text = path.read_text(encoding="utf-8").replace("\nstatus: open\n", "\nstatus: confirmed\n")
+        path.write_text(text.replace("\n## Resolution\n", f"\n## Resolution\n\n{NOTE}\n"), encoding="utf-8")
+        scratch.commit("wiki: what is known of the lost word", ".agent")
+        scratch.run("git", "log", "-1", "--format=%h %s", "--patch", "--unified=0")
+    before = scratch.bugs().keys()
+    scratch.run("pytest", "-q", "--dvwiki", "--dvwiki-task", "nightly")
+    scratch.run("grep", "-E", f"^(status|hit_count|occurrence_count):|{NOTE[:20]}", page)
+    scratch.archive()
+    after = scratch.bugs()
+    return {
+        "the second run makes no page": after.keys() == before,
+        "the second run counts every cause again": all("\nhit_count: 2\n" in text for text in after.values()),
+        "what the person wrote is still in the page": NOTE in after.get(page, ""),
+    }
+
+
+def repair(scratch: Scratch) -> Promises:
+    """A commit repairs two faults, and the run finds out."""
+    scene("A commit repairs two faults", "FIXED at the end: the two that are gone, with the commit and its files")
+    commit = scratch.edit(REPAIRS, REPAIRED)
+    text = scratch.run("pytest", "--dvwiki", "--dvwiki-task", "nightly")
+    scratch.archive()
+    told = " ".join(text.split()).count(f"by {commit} {REPAIRED}")
+    return {"the third run names the commit that fixed two causes": told == 2}
+
+
+def hold(scratch: Scratch) -> Promises:
+    """Three more runs pass."""
+    scene("Three quick runs of the repaired tests", "HELD in the third: only now it counts as a fix")
+    texts = [scratch.run("pytest", "--dvwiki", "--dvwiki-task", "quick", *REPAIRED_TESTS) for _ in range(3)]
+    scratch.archive()
+    return {"both fixes hold after three more runs": [text.count("HELD ") for text in texts] == [0, 0, 2]}
+
+
+def regression(scratch: Scratch) -> Promises:
+    """One of the repaired faults returns."""
+    scene("Later, somebody touches the FIFO", "REGRESSED, with what fixed it last time: this one has been here before")
+    scratch.edit(RELAPSE, BROKEN_AGAIN)
+    text = scratch.run("pytest", "--dvwiki", "tests/test_fifo.py")
+    page = scratch.bug("FIFO overflow")
+    scratch.run("sed", "-n", "/^| Date | Commits/,/^$/p", page)
+    scratch.archive()
+    return {
+        "the cause that returns is a regression": "1 regressed" in text,
+        "its last fix is named": re.search(rf"last fixed by \w{{7}} {REPAIRED}", " ".join(text.split())) is not None,
+    }
+
+
+def prompt_after(scratch: Scratch) -> Promises:
+    """The agent's prompt holds what was learnt."""
+    scene("The same prompt now", "the bug, how often it was seen, and the fix that held")
+    text = scratch.run("dvwiki", "context", "--template", "prompt.md", "--budget", "1200")
+    page = Path(scratch.bug("FIFO overflow")).stem
+    return {
+        "the prompt names the bug that returned": page in text,
+        "the prompt names the fix that held": re.search(r"Fix: \w{7} fifo: full.* \(held\)", text) is not None,
+    }
+
+
+SCENES = (prompt_before, first_nightly, second_nightly, repair, hold, regression, prompt_after)
 
 
 def main() -> int:
     """Play the story; the status says whether the wiki kept its promises."""
     scratch = Scratch()
     prepare(scratch)
-
-    heading("1  A regression with faults: every cause is new")
-    scratch.run(*regression())
-    first = scratch.bugs()
-    if not first:
-        print(f"\nNO   the first run made a page for every fault\n\nThe repository is kept in {scratch.root}")
-        return 1
-    scratch.commit("wiki: first regression", ".agent")
-
-    heading("2  The same again with other seeds: every cause is known")
-    scratch.run(*regression())
-    second = scratch.bugs()
-    scratch.commit("wiki: second regression", ".agent")
-
-    heading("3  One engineer edits a page of the wiki, another repairs four faults")
-    page = annotate(scratch)
-    scratch.commit("wiki: what is known of the lost word", ".agent")
-    repair(scratch)
-    for path in (f".agent/wiki/bugs/{page}", "rtl", "tb"):
-        scratch.run("git", "log", "-1", "--format=%h %s", "--patch", "--unified=0", "--", path)
-        print()
-    scratch.run(*regression())
-    third = scratch.bugs()
-    print("\nThe edited page after the run: what the person wrote, what the wiki counts")
-    scratch.run("grep", "-nE", f"^(status|hit_count|occurrence_count):|{NOTE[:20]}", f".agent/wiki/bugs/{page}")
-
-    heading("4  What the next prompt of an agent contains")
-    prompt = scratch.read(tool("dvwiki"), "context", "fifo", "lost", "word", "--budget", "800")
-
+    promises: Promises = {}
+    for play in SCENES:
+        promises |= play(scratch)
     heading("The end")
-    promises = {
-        "the first run made a page for every fault": len(first) == len(faults_shown()),
-        "the second run made no page": second.keys() == first.keys(),
-        "the third run made no page": third.keys() == first.keys(),
-        "the note is still in its page": NOTE in third.get(page, ""),
-        "the prompt names that page": page.removesuffix(".md") in prompt,
-    }
     for promise, kept in promises.items():
         print(f"{'yes' if kept else 'NO '}  {promise}")
     print(f"\nThe repository is kept in {scratch.root}")
     return 0 if all(promises.values()) else 1
-
-
-def regression() -> list[str]:
-    """The command of every run; tracebacks are left out, the wiki's section is what this is about."""
-    return [tool("pytest"), "--dvwiki", "--tb=no", "--no-header", "-rN"]
-
-
-def tool(name: str) -> str:
-    """A command of the environment that runs this file."""
-    return str(Path(sys.executable).with_name(name))
 
 
 def prepare(scratch: Scratch) -> None:
@@ -169,6 +258,7 @@ def prepare(scratch: Scratch) -> None:
     for cache in scratch.root.rglob("__pycache__"):
         shutil.rmtree(cache)
     (scratch.root / "faults.txt").write_text("\n".join(faults_shown()) + "\n", encoding="utf-8")
+    (scratch.root / "prompt.md").write_text(PROMPT, encoding="utf-8")
     (scratch.root / ".gitignore").write_text("__pycache__/\n.pytest_cache/\nsim_build/\n", encoding="utf-8")
     scratch.git("init", "--quiet", "--initial-branch=main")
     for key, value in {
@@ -176,12 +266,13 @@ def prepare(scratch: Scratch) -> None:
         "user.email": "engineer@example.com",
         "commit.gpgsign": "false",
         "core.hooksPath": ".git/hooks",
+        "color.ui": "always" if sys.stdout.isatty() else "never",
     }.items():
         scratch.git("config", key, value)
     scratch.commit("FIFO, registers and their testbenches", ".")
     print(f"Scratch repository: {scratch.root}")
     print(f"Simulator: {simulator()}")
-    print(textwrap.fill(f"Faults in it: {', '.join(faults_shown())}", 80, subsequent_indent="    "))
+    print(textwrap.fill(f"Faults in it: {', '.join(faults_shown())}", 80, subsequent_indent="    "), end="\n\n")
 
 
 def simulator() -> str:
@@ -194,31 +285,16 @@ def faults_shown() -> list[str]:
     return [name for name in FAULTS if not (simulator() == "verilator" and name in NOT_ON_VERILATOR)]
 
 
-def annotate(scratch: Scratch) -> str:
-    """Write a note into the page of the lost word, and return the page's name."""
-    name, text = next(item for item in scratch.bugs().items() if "failure_subtype: scoreboard_fail" in item[1])
-    page = scratch.root / ".agent" / "wiki" / "bugs" / name
-    text = text.replace("\nstatus: open\n", "\nstatus: confirmed\n")
-    text = text.replace("\n## Resolution\n", f"\n## Resolution\n\n{NOTE}\n")
-    page.write_text(text, encoding="utf-8")
-    return name
-
-
-def repair(scratch: Scratch) -> None:
-    """Commit the repairs."""
-    for edit in REPAIRS:
-        file = scratch.root / edit.file
-        text = file.read_text(encoding="utf-8")
-        if text.count(edit.faulty) != 1:
-            raise SystemExit(f"{edit.file}: {edit.faulty!r} is not in it once: bring REPAIRS up to date")
-        file.write_text(text.replace(edit.faulty, edit.repaired), encoding="utf-8")
-    scratch.commit("regs: reset CTRL and answer late addresses; buffer: semicolon; tb: new name of irq", ".")
+def scene(title: str, look: str) -> None:
+    """Begin a scene with its title and what to look at."""
+    heading(title)
+    print(f"Look at: {look}\n", flush=True)
 
 
 def heading(text: str) -> None:
     """Print a heading that stands out."""
     line = "━" * 80
-    print(f"\n{line}\n{text}\n{line}", flush=True)
+    print(f"{line}\n{text}\n{line}", flush=True)
 
 
 if __name__ == "__main__":
