@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pytest_dvwiki.patterns.registry import Registry
+    from pytest_dvwiki.patterns.schema import Pattern
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.catalogue import Listed
 
@@ -172,7 +174,8 @@ class Knowledge:
             return f"{_words(in_short(subtype.fix))} (held for another {name})"
         cause = aggregate.cause(self._history.archive, page.fingerprints())
         pattern = self._registry.get(cause.newest.pattern) if cause else None
-        return _words(pattern.fix if pattern and pattern.fix else self._history.fix_template(name))
+        advice = pattern.advice(_groups(pattern, cause.newest.primary)) if pattern and cause else ""
+        return _words(advice or self._history.fix_template(name))
 
     def _pattern(self, page: Listed) -> Block:
         rate = percent(page.metadata.get("fix_success_rate"))
@@ -197,6 +200,12 @@ class Knowledge:
     def _section(self, page: Listed, heading: str) -> str:
         """What people wrote under a heading."""
         return pages.section((self._layout.wiki / page.path).read_bytes(), heading)
+
+
+def _groups(pattern: Pattern, message: str) -> dict[str, str]:
+    """What a message has for the names in a pattern."""
+    found = next((match for source in pattern.match if (match := re.search(source, message, re.ASCII))), None)
+    return {name: value for name, value in found.groupdict().items() if value} if found else {}
 
 
 def _words(text: str) -> str:

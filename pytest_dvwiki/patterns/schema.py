@@ -5,6 +5,7 @@ A mistake is a `PatternError` that names file, pattern and field.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -13,7 +14,7 @@ from pytest_dvwiki.model import OriginType, Tier
 from pytest_dvwiki.patterns import expression
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
 CLASSES = (
     "compile_error",
@@ -28,6 +29,7 @@ CLASSES = (
 """The classes of the taxonomy; the subtypes stand in `builtin/subtypes.yaml`."""
 
 UNKNOWN = "unknown"
+_NAME = re.compile(r"\{([a-z_]+)\}")
 
 PatternTier = Tier | Literal["benign"]
 """`benign` marks a message that looks like a failure and is none: it wins over every other pattern."""
@@ -64,6 +66,14 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """What to do; `{name}` stands for the group of that name."""
     examples: tuple[str, ...] = ()
     counterexamples: tuple[str, ...] = ()
+
+    def advice(self, groups: Mapping[str, str]) -> str:
+        """What to do about a message.
+
+        Args:
+            groups: What the message has for the names in `fix`; a sentence without one of them still reads.
+        """
+        return _NAME.sub(lambda found: groups.get(found[1]) or f"the {found[1]}", self.fix)
 
 
 class Entry(msgspec.Struct, frozen=True):

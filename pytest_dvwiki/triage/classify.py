@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -30,7 +29,6 @@ EXCERPT_LINES = 40
 LONGEST_PRIMARY = 1000
 _LONGEST_LINE = 1000
 _SEVERITIES = {"UVM_ERROR": "uvm_error", "ERROR": "uvm_error", "UVM_FATAL": "uvm_fatal", "CRITICAL": "uvm_fatal"}
-_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _NOTHING = "the failure left no text"
 """What stands for the first cause of a failure without any evidence."""
 
@@ -305,11 +303,7 @@ def _unrecognised(failure: Failure) -> str:
 def _fix(candidate: Candidate | None) -> str | None:
     if candidate is None or not candidate.pattern.fix:
         return None
-    text = candidate.pattern.fix
-    for name, value in candidate.groups.items():
-        text = text.replace(f"{{{name}}}", redact(value))
-    # A message that lacks the group still gets a sentence that reads.
-    return _PLACEHOLDER.sub(r"the \1", text)
+    return candidate.pattern.advice({name: redact(value) for name, value in candidate.groups.items()})
 
 
 def _runners_up(choice: Choice | None) -> tuple[RunnerUp, ...]:

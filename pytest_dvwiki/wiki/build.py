@@ -501,7 +501,7 @@ class _Room:
 
     def _fix_of(self, pattern_id: str) -> str | None:
         known = self._registry.get(pattern_id)
-        return known.fix if known else None
+        return known.advice({}) if known else None
 
     # Files
 

@@ -94,6 +94,28 @@ def test_the_fix_that_held_is_named(place: Layout) -> None:
     assert "Fix: reset the pointer (held)" in context(place, test=TEST)
 
 
+def test_a_fix_that_held_for_one_cause_is_told_of_others_of_its_kind(place: Layout) -> None:
+    archive(place, passing(3))
+    archive(place, record(4, occurrence("e" * 12, primary="another scoreboard", tests=(failed("other"),))))
+    for number in (5, 6, 7):
+        archive(place, record(number), suite_names=[TEST])
+    assert "Fix: 0000000 fifo: reset the read pointer (held)" in context(place, test=TEST, category="bugs")
+    told = "Fix: 0000000 fifo: reset the read pointer (held for another scoreboard_fail)"
+    assert told in context(place, test="other", category="bugs")
+    lines = context(place, query="scoreboard", category="patterns").split("\n")
+    assert lines[1] == "Fix: 0000000 fifo: reset the read pointer (held)"
+    assert lines[2].startswith("In general: Reproduce with the same seed")
+
+
+def test_the_advice_of_a_pattern_names_what_the_message_names(place: Layout) -> None:
+    missing = {"error_class": "compile_error", "failure_subtype": "missing_module", "pattern": "icarus.unknown_module"}
+    told = occurrence("f" * 12, primary="dut.sv:7: error: Unknown module type: missing_sub", **missing)
+    archive(place, record(5, told))
+    text = context(place, query="missing_sub", category="bugs")
+    assert "missing_sub" in re.search(r"^Fix: (.*)$", text, re.MULTILINE)[1]  # type: ignore[index]  # fails if absent
+    assert "{name}" not in (place.wiki / "patterns" / "missing_module.md").read_text()
+
+
 def test_the_teams_better_words_are_used(place: Layout) -> None:
     page = place.wiki / "patterns" / "timeout.md"
     text = page.read_text()

@@ -14,7 +14,7 @@ from pytest_dvwiki.records.store import record_path, suite_id
 from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.build import archive, build, init
 
-from ..samples import CAUSE, PRIMARY, TEST, failed, files, layout, occurrence, passing, record
+from ..samples import CAUSE, PRIMARY, TEST, failed, files, fixed, layout, occurrence, passing, record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -204,6 +204,37 @@ def test_a_fix_that_comes_to_hold_reaches_the_pages_of_causes_that_did_not_occur
     assert pattern.metadata["fix_success_rate"] == 1.0
     assert "| 100% |" in (place.wiki / "index.md").read_text()
     assert build(place, check=True).changed == []
+
+
+def test_a_run_tells_which_fixes_it_made_hold(place: Layout) -> None:
+    archive(place, record(1, occurrence()))
+    archive(place, passing(2))
+    held = [archive(place, record(number), suite_names=[TEST]).held for number in (3, 4, 5, 6)]
+    assert held == [[], [], [CAUSE], []]
+
+
+def test_the_table_of_fixes_holds_whatever_git_says(place: Layout) -> None:
+    archive(place, record(1, occurrence()))
+    nasty = "a | b `c` <b> [x](y) ## <!-- dvwiki:end fixes --> _d_"
+    log = [f"{number:012x} {nasty}" for number in range(10)]
+    files = [f"rtl/`{number}`|.v" for number in range(20)]
+    row = fixed(2, text=nasty, log=log, log_count=500, files=files, file_count=300)
+    archive(place, passing(2, fixes=(row,)))
+    text = _bug(place).read_text()
+    (line,) = (line for line in text.splitlines() if line.startswith("| 2026-11-21 | `00000000`..`00000000` |"))
+    assert len(re.findall(r"(?<!\\)\|", line)) == 8
+    assert "; and 495 more |" in line
+    assert "``rtl/`0`\\|.v``" in line
+    assert " +296 |" in line
+    assert text.count("<!-- dvwiki:end fixes") == 1
+    assert build(place, check=True).changed == []
+
+
+def test_passes_that_prove_nothing_are_told_with_their_reason(place: Layout) -> None:
+    page = archive(place, record(1, occurrence())).page_of[CAUSE]
+    archive(place, passing(2, changed="older"))
+    told = f"- 2026-11-21: `{TEST}` with seed `42`: at an older commit, so the cause came in after it."
+    assert f"{told} (source: tasks/{record(2).task_id}.yaml)" in (place.wiki / page).read_text()
 
 
 def test_archiving_leaves_what_a_build_would_make(place: Layout) -> None:
