@@ -78,8 +78,11 @@ def render(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
     causes = session.archived.causes
     now = session.archived.record.finished if session.archived.record is not None else ""
     if verbosity < 0:
-        if causes:
-            yield Line(f"dvwiki: {_count(len(causes), 'cause')}, {_news(causes)}; {_shown(session, 'index.md')}")
+        fixed = len(session.archived.record.fixes) if session.archived.record is not None else 0
+        said = [_count(len(causes), "cause"), _news(causes)] if causes else []
+        said += [f"{fixed} fixed"] if fixed else []
+        if said:
+            yield Line(f"dvwiki: {', '.join(said)}; {_shown(session, 'index.md')}")
     elif causes:
         yield Line(_headline(causes))
         for cause in causes[:_MOST_CAUSES]:

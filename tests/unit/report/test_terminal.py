@@ -134,6 +134,11 @@ def test_a_new_cause_of_a_known_kind_says_so() -> None:
 
 def test_quiet_is_one_line() -> None:
     assert shown(NEW, KNOWN, verbosity=-1) == ["dvwiki: 2 causes, 1 new, 1 known; .agent/wiki/index.md"]
+    fixed = replace(RECORD, fixes=({"fingerprint": "9b1f03c2a7d4"},))
+    line = "dvwiki: 1 cause, 1 known, 1 fixed; .agent/wiki/index.md"
+    assert shown(verbosity=-1, archived=Archived(causes=(KNOWN,), record=fixed)) == [line]
+    line = "dvwiki: 1 fixed; .agent/wiki/index.md"
+    assert shown(verbosity=-1, archived=Archived(record=fixed)) == [line]
 
 
 def test_verbose_adds_pattern_reasons_runners_up_excerpt_and_noise() -> None:
