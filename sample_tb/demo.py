@@ -120,7 +120,7 @@ class Scratch:
     def commit(self, subject: str, *paths: str) -> str:
         """Commit what changed below `paths`, and return the commit's short name."""
         self.git("add", "--", *paths)
-        self.git("commit", "--quiet", "--message", subject)
+        self.git("commit", "--quiet", "--allow-empty", "--message", subject)
         return self.git("rev-parse", "--short=7", "HEAD").strip()
 
     def edit(self, edits: tuple[Edit, ...], subject: str) -> str:
