@@ -134,38 +134,39 @@ class Repository:
             note=note or ("" if names else "with uncommitted changes"),
         )
 
-    def _lost(self, before: Vcs, now: Vcs) -> Difference:
-        """The failing commit is not here: a shallow clone, or history was written anew."""
+    def _lost(self, before: Vcs, now: Vcs, files: Sequence[str] = (), named: str = "") -> Difference:
+        """The failing commit is not here, or nothing that leads from it: a shallow clone, or history written anew."""
         head = self._log("-1", str(now.commit), paths=())
         note = f"the commits since {str(before.commit)[:_SHORT]}, where it failed last, are not in this clone"
-        return Difference(change="commit", note=f'at "{head[0].partition(" ")[2]}"; {note}' if head else note)
+        if head:
+            note = f'at "{head[0].partition(" ")[2]}"; {note}'
+        return Difference(change="commit", note=note, files=_first(files, named), file_count=len(files))
 
     def _commits(self, before: Vcs, now: Vcs, files: Sequence[str], named: str) -> Difference:
         first, last = str(before.commit), str(now.commit)
         span = [f"{first}..{last}"]
         if not self._is_ancestor(first, last):
             if self._ask("merge-base", first, last) is None:
-                lost = self._lost(before, now)
-                return Difference(change="commit", note=lost.note, files=_first(files, named), file_count=len(files))
+                return self._lost(before, now, files, named)
             if before.branch and now.branch and before.branch != now.branch:
                 return Difference(change="branch")
             # After a rebase the copies of commits that were there at the failure say nothing.
             span = ["--cherry-pick", "--right-only", f"{first}...{last}"]
         # A merge names no change of its own, unless it is all there is.
         for merges in (["--no-merges"], []):
-            count = self._ask("rev-list", "--count", *span, *merges, *self._sources)
-            if count not in {None, "0"}:
-                log = self._newest([*span, *merges], files, named)
-                return Difference(
-                    change="commit",
-                    log=log,
-                    log_count=max(int(count or 0), len(log)),
-                    files=_first(files, named),
-                    file_count=len(files),
-                    note="and uncommitted changes" if now.dirty else "",
-                )
-        note = f"what came between {first[:_SHORT]} and {last[:_SHORT]}"
-        return Difference(change="commit", note=note, files=_first(files, named), file_count=len(files))
+            count = int(self._ask("rev-list", "--count", *span, *merges, *self._sources) or 0)
+            if count:
+                break
+        log = self._newest([*span, *merges], files, named) if count else ()
+        note = "and uncommitted changes" if now.dirty else ""
+        return Difference(
+            change="commit",
+            log=log,
+            log_count=count if log else 0,
+            files=_first(files, named),
+            file_count=len(files),
+            note=note if log else f"what came between {first[:_SHORT]} and {last[:_SHORT]}",
+        )
 
     def _newest(self, span: Sequence[str], files: Sequence[str], named: str) -> tuple[str, ...]:
         """The newest commits; where there are more than are kept, first those that touch a file that is named."""
