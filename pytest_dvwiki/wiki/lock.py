@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from filelock import FileLock
+
 NAME = ".lock"
+TURNSTILE = ".lock.next"
 TIMEOUT_S = 30.0
+_POLL_S = 0.02
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP}
 
 
@@ -37,9 +41,9 @@ def locked(wiki: Path, timeout: float = TIMEOUT_S) -> Iterator[None]:
     path = wiki / NAME
     with explained(path):
         wiki.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path, timeout=timeout, thread_local=False, mode=0o666)
+    lock = FileLock(path, thread_local=False, mode=0o666)
     try:
-        lock.acquire()
+        _in_turn(lock, FileLock(wiki / TURNSTILE, thread_local=False, mode=0o666), timeout)
     except Timeout as error:
         raise WikiError(
             f"cannot write {wiki}: {_holder(path)} holds its lock for more than {timeout:g} s;"
@@ -57,6 +61,17 @@ def locked(wiki: Path, timeout: float = TIMEOUT_S) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def _in_turn(lock: FileLock, turnstile: FileLock, timeout: float) -> None:
+    """Takes the lock through a second one, which only who waits next holds.
+
+    A waiter looks again now and then; without the turnstile who has just given the lock back and wants it again, as an
+    ingest of many runs does, is faster each time, and the others starve.
+    """
+    deadline = time.monotonic() + timeout
+    with turnstile.acquire(timeout=timeout, poll_interval=_POLL_S):
+        lock.acquire(timeout=max(0.0, deadline - time.monotonic()), poll_interval=_POLL_S)
 
 
 def _sign(path: Path) -> None:

@@ -73,7 +73,7 @@ _GITIGNORE = """\
 # Made again whenever they are missing.
 .search_index/
 .cache/
-.lock
+.lock*
 .*.tmp
 """
 

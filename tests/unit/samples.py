@@ -100,7 +100,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and ".cache" not in path.parts and path.name != ".lock"
+        if path.is_file() and ".cache" not in path.parts and not path.name.startswith(".lock")
     }
 
 

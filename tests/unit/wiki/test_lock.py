@@ -48,7 +48,7 @@ def _python(code: str) -> subprocess.Popen[str]:
 @pytest.mark.slow
 def test_eight_processes_lose_nothing(tmp_path: Path) -> None:
     writers = [_python(_ARCHIVE_MANY.format(root=str(tmp_path), first=first * 25)) for first in range(8)]
-    assert [writer.wait(120) for writer in writers] == [0] * 8
+    assert [writer.wait(600) for writer in writers] == [0] * 8
     for writer in writers:
         writer.communicate()
     place = layout(tmp_path)
