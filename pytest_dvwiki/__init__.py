@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pytest_dvwiki.agent.loader import PromptLoader
     from pytest_dvwiki.agent.query import WikiQueryService
+    from pytest_dvwiki.upkeep.lint import LintReport, WikiLintService
     from pytest_dvwiki.wiki.config import WikiConfig
     from pytest_dvwiki.wiki.ingest import WikiIngestResult, WikiIngestService
     from pytest_dvwiki.wiki.search import SearchResult, WikiSearchIndex
     from pytest_dvwiki.wiki.store import WikiStore
 
 __all__ = [
+    "LintReport",
     "PromptLoader",
     "SearchResult",
     "WikiConfig",
     "WikiIngestResult",
     "WikiIngestService",
+    "WikiLintService",
     "WikiQueryService",
     "WikiSearchIndex",
     "WikiStore",
@@ -30,11 +33,13 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
+    "LintReport": "upkeep.lint",
     "PromptLoader": "agent.loader",
     "SearchResult": "wiki.search",
     "WikiConfig": "wiki.config",
     "WikiIngestResult": "wiki.ingest",
     "WikiIngestService": "wiki.ingest",
+    "WikiLintService": "upkeep.lint",
     "WikiQueryService": "agent.query",
     "WikiSearchIndex": "wiki.search",
     "WikiStore": "wiki.store",

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 COMMANDS = {
     "build": "make all derived content of the wiki again from records and pages",
     "classify": "name the failure in a log",
+    "compact": "roll old records up into one file per month",
     "context": "print what the wiki knows, for a prompt",
     "fix": "say how a cause was fixed",
     "ingest": "archive what earlier runs left behind: results files, logs, folders, archives",
     "init": "make the wiki's folders and files",
+    "lint": "check the wiki: pages, links, sources, history, derived content",
     "search": "find pages of the wiki by words",
 }
 EXIT_USAGE = 2

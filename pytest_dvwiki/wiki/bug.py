@@ -45,6 +45,7 @@ _COMMIT = 8
 _SUBJECTS = 5
 _FILES = 4
 _NEWEST_FIXES = 20
+_SAME_CAUSE = "same fingerprint"
 ORIGINS = {"RTL_BUG": "RTL bug", "TB_BUG": "Testbench bug", "UNKNOWN": "Failure of unknown origin"}
 _SECTIONS = (
     ("Evidence", "evidence"),
@@ -170,9 +171,12 @@ def pointer_keys(page: Listed) -> dict[str, Any]:
     kept = {"id": page.name, "fingerprint": metadata.get("fingerprint"), "first_seen": metadata.get("first_seen")}
     empty: dict[str, Any] = dict.fromkeys(OWNED)
     empty |= {"fingerprint_aliases": [], "aliases": [], "task_ids": [], "seeds": [], "stale": True}
-    return (
-        empty | kept | {"hit_count": 0, "occurrence_count": 0, "corroborations": 0, "stale_reason": "same fingerprint"}
-    )
+    return empty | kept | {"hit_count": 0, "occurrence_count": 0, "corroborations": 0, "stale_reason": _SAME_CAUSE}
+
+
+def is_pointer(page: Listed) -> bool:
+    """Whether a page only leads to the one that keeps its cause."""
+    return page.metadata.get("stale_reason") == _SAME_CAUSE
 
 
 def pointer_regions(keeper: Listed) -> dict[str, str]:

@@ -1,0 +1,48 @@
+"""`dvwiki compact`: rolls old records up."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.cli import UsageError
+from pytest_dvwiki.cli.place import add_place, layout_of, writing
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's arguments."""
+    add_place(parser)
+    parser.add_argument(
+        "--older-than",
+        type=int,
+        default=90,
+        metavar="DAYS",
+        help="days that a whole month has to lie back (default: 90); no number of the wiki changes",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Rolls up, and tells what.
+
+    Returns:
+        1 where a file had to stay as it is.
+
+    Raises:
+        UsageError: The age is negative, or a file cannot be written.
+    """
+    from pytest_dvwiki.upkeep.compact import compact  # noqa: PLC0415 (YAML loads with it)
+
+    if args.older_than < 0:
+        raise UsageError(f"--older-than {args.older_than}: a number of days cannot be negative")
+    with writing():
+        done = compact(layout_of(args), older_than_days=args.older_than)
+    for month, count in done.months.items():
+        print(f"tasks/{month}.yaml: {count} record{'' if count == 1 else 's'} rolled up")
+    for reason in done.left:
+        print(f"left as it is: {reason}", file=sys.stderr)
+    if not (done.months or done.left):
+        print(f"no month lies more than {args.older_than} days back")
+    return 1 if done.left else 0

@@ -1,0 +1,104 @@
+"""`dvwiki lint`: checks the wiki."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.cli.place import add_place, layout_of, writing
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+    from pytest_dvwiki.settings import Layout
+    from pytest_dvwiki.upkeep.findings import Finding
+
+_DEPTHS = ("quick", "full")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's arguments."""
+    add_place(parser)
+    parser.add_argument(
+        "--depth",
+        choices=_DEPTHS,
+        default="full",
+        help="quick: the index and what pages say of themselves; full: also all text, links, sources, cited code,"
+        " git's history and what is derived (default: full)",
+    )
+    parser.add_argument(
+        "--format",
+        choices=tuple(_FORMATS),
+        default="text",
+        help="text, json, or github: annotations of a workflow (default: text)",
+    )
+    parser.add_argument("--fix", action="store_true", help="first do what needs no person: `dvwiki build`")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Checks, and prints what was found.
+
+    Returns:
+        0 where nothing was found, 1 where something was; 2, as for a wrong call, where the check itself failed.
+    """
+    from pytest_dvwiki.upkeep.lint import lint  # noqa: PLC0415 (YAML and the caches load with it)
+    from pytest_dvwiki.wiki.build import build  # noqa: PLC0415
+
+    layout = layout_of(args)
+    with writing():
+        if args.fix and layout.wiki.is_dir():
+            build(layout)
+        found = lint(layout, args.depth)
+    for line in _FORMATS[args.format](found, layout):
+        print(line)
+    return 1 if found else 0
+
+
+def _text(found: Sequence[Finding], layout: Layout) -> list[str]:
+    lines = [f"{_place(finding, layout)}: {finding.kind}: {finding.text}; {finding.remedy}" for finding in found]
+    if found:
+        return [*lines, f"{len(found)} finding{'' if len(found) == 1 else 's'}"]
+    return ["the wiki is sound" if layout.wiki.is_dir() else f"there is no wiki in {layout.wiki}"]
+
+
+def _json(found: Sequence[Finding], _: Layout) -> list[str]:
+    from pytest_dvwiki.upkeep.lint import report  # noqa: PLC0415
+
+    values = asdict(report(list(found)))
+    values["findings"] = [{**asdict(finding), "remedy": finding.remedy} for finding in found]
+    return [json.dumps(values, indent=2)]
+
+
+def _github(found: Sequence[Finding], layout: Layout) -> list[str]:
+    return [
+        f"::warning file={_escaped(_file(finding, layout), ':,')}{f',line={finding.line}' if finding.line else ''}"
+        f",title=dvwiki {finding.kind}::{_escaped(f'{finding.text}; {finding.remedy}')}"
+        for finding in found
+    ]
+
+
+def _place(finding: Finding, layout: Layout) -> str:
+    return f"{_file(finding, layout)}:{finding.line}" if finding.line else _file(finding, layout)
+
+
+def _file(finding: Finding, layout: Layout) -> str:
+    file = Path(os.path.normpath(layout.wiki / finding.page))
+    return file.relative_to(layout.root).as_posix() if file.is_relative_to(layout.root) else str(file)
+
+
+def _escaped(text: str, more: str = "") -> str:
+    """A text as a workflow command takes it."""
+    for character in f"%\r\n{more}":
+        text = text.replace(character, f"%{ord(character):02X}")
+    return text
+
+
+_FORMATS: dict[str, Callable[[Sequence[Finding], Layout], list[str]]] = {
+    "text": _text,
+    "json": _json,
+    "github": _github,
+}

@@ -1,0 +1,1 @@
+"""What keeps a wiki sound: checks of its pages, its history and its derived content."""

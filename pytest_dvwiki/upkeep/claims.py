@@ -1,0 +1,83 @@
+"""What people claim on pages, and whether it says where it comes from."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.upkeep.findings import Finding
+from pytest_dvwiki.upkeep.page import Line, without_code
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pytest_dvwiki.records.archive import Archive
+    from pytest_dvwiki.upkeep.page import PageText
+
+_CLAIM = re.compile(
+    r"\b(?:always|never|must|cannot|requires?|causes?|caused|guarantees?|is|are|was|were|does not|do not|did not)\b",
+    re.IGNORECASE,
+)
+_CITED = re.compile(r"\(source: ")
+_SOURCE = re.compile(r"\(source: tasks/([^|)\s]+?)\.ya?ml(?=[ |)])")
+_NO_PROSE = re.compile(r"\s*(?:#{1,6} |\||<!--|-->|- \[[ xX]\] |\d+\. *$|[-*_]{3,}\s*$|>)")
+_QUESTION = re.compile(r"\?\s*$")
+_GUIDANCE = {
+    "bugs": frozenset({"Symptom"}),
+    "patterns": frozenset(
+        {"Description", "Detection Signature", "Fix Template", "Code Generator Self-Review Checklist Update"}
+    ),
+    "coverage": frozenset({"Scenario"}),
+    "specs": frozenset[str](),
+}
+"""Sections that tell what to look for or to do: nothing in them is claimed of a run."""
+
+
+def check_claims(text: PageText) -> Iterator[Finding]:
+    """Paragraphs of people that claim something and name no source."""
+    guidance = _GUIDANCE[text.listed.category]
+    for paragraph in _paragraphs(text):
+        if paragraph[0].section in guidance or any(_CITED.search(line.text) for line in paragraph):
+            continue
+        claim = next((line for line in paragraph if _claims(line.text)), None)
+        if claim is not None:
+            said = claim.text.strip()
+            yield Finding(text.listed.path, claim.number, "uncited", f"no source for {_short(said)!r}")
+
+
+def check_sources(text: PageText, archive: Archive, tasks: Path) -> Iterator[Finding]:
+    """Citations of runs that nobody has a record of."""
+    for line in text.people:
+        for task in _SOURCE.findall(line.text):
+            if archive.record(task) is None and not _is_somebody_else_s(tasks, task):
+                yield Finding(text.listed.path, line.number, "unknown_source", f"there is no run {task}")
+
+
+def _is_somebody_else_s(tasks: Path, name: str) -> bool:
+    """Whether a file of that name stands among the records: other tools' may be cited, too."""
+    return any((tasks / f"{name}{ending}").is_file() for ending in (".yaml", ".yml")) if ".." not in name else False
+
+
+def _paragraphs(text: PageText) -> Iterator[list[Line]]:
+    """Runs of prose; an item of a list is one of its own."""
+    found: list[Line] = []
+    for line in text.people:
+        prose = bool(line.text.strip()) and not _NO_PROSE.match(line.text)
+        starts_item = re.match(r"\s*(?:[-*+]|\d+[.)]) ", line.text) is not None
+        follows = bool(found) and line.number == found[-1].number + 1
+        if found and (not prose or starts_item or not follows):
+            yield found
+            found = []
+        if prose:
+            found.append(line)
+    if found:
+        yield found
+
+
+def _claims(text: str) -> bool:
+    return not _QUESTION.search(text) and _CLAIM.search(without_code(text)) is not None
+
+
+def _short(text: str, limit: int = 60) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"

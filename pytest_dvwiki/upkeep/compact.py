@@ -1,0 +1,128 @@
+"""Old records rolled up: one file per month with the same records in it, byte for byte, sorted by their ids.
+
+The month's file is on the disk before the first record's own file goes; whoever is killed in between leaves records
+twice, and a record counts once wherever it stands. What is no readable record stays where it is.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+import time
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.records import store
+from pytest_dvwiki.records.disk import append_line, explained, replace
+from pytest_dvwiki.wiki.lock import TIMEOUT_S, locked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pytest_dvwiki.settings import Layout
+
+DAYS = 90
+_SEPARATOR = b"---\n"
+_DOCUMENT = re.compile(rb"^---[ \t]*\n", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compacted:
+    """What was rolled up."""
+
+    months: dict[str, int]
+    """By month, `YYYY/MM`, how many records moved into its file."""
+    left: list[str]
+    """Files that stay as they are, each with the reason."""
+
+
+def compact(
+    layout: Layout, *, older_than_days: int = DAYS, today: date | None = None, lock_timeout: float = TIMEOUT_S
+) -> Compacted:
+    """Rolls up each month whose last day lies longer back; no number of the wiki changes.
+
+    Args:
+        layout: Where the wiki stands.
+        older_than_days: Days that a whole month has to lie back.
+        today: The day from which they count; the present one, in UTC, where None.
+        lock_timeout: Seconds to wait for another process that writes.
+
+    Raises:
+        WikiError: A file could not be written, or the lock not be had.
+    """
+    limit = (today or datetime.now(UTC).date()) - timedelta(days=older_than_days)
+    result = Compacted(months={}, left=[])
+    if not layout.tasks.is_dir():
+        return result
+    with locked(layout.wiki, lock_timeout):
+        for folder in _months_before(layout.tasks, limit):
+            _roll_up(folder, layout.tasks, result)
+        if result.months:
+            told = ", ".join(f"{count} records of {month}" for month, count in result.months.items())
+            day = time.strftime("%Y-%m-%d", time.gmtime())
+            append_line(layout.wiki / "log.md", f"## [{day}] build | - | rolled up {told}")
+    return result
+
+
+def _months_before(tasks: Path, limit: date) -> Iterator[Path]:
+    for folder in store.folders(tasks):
+        if folder.parent == tasks:
+            continue
+        try:
+            first = date(int(folder.parent.name), int(folder.name), 1)
+        except ValueError:  # no month is called so
+            continue
+        if first.replace(day=calendar.monthrange(first.year, first.month)[1]) < limit:
+            yield folder
+
+
+def _roll_up(folder: Path, tasks: Path, result: Compacted) -> None:
+    """Moves the records of a month's folder into its file."""
+    month = folder.parent / f"{folder.name}.yaml"
+    place = folder.relative_to(tasks).as_posix()
+    documents: dict[str, bytes] = {}
+    if month.exists():
+        kept = _documents(month, f"{place}.yaml", result)
+        if kept is None:
+            return
+        documents |= kept
+    moved: list[Path] = []
+    for path in sorted(folder.iterdir()):
+        if not store.is_record_file(folder, path.name):
+            continue
+        with explained(path):
+            data = path.read_bytes()
+        records, problems = store.read_records(path, data, f"{place}/{path.name}")
+        if problems or len(records) != 1 or documents.get(path.stem, data) != data:
+            reason = problems[0] if problems else f"{place}/{path.name}: it is not the one record of its name"
+            result.left.append(reason)
+            continue
+        documents[path.stem] = data
+        moved.append(path)
+    if not moved:
+        return
+    replace(month, _SEPARATOR.join(documents[name] for name in sorted(documents)))
+    for path in moved:
+        with explained(path):
+            path.unlink()
+    if not any(folder.iterdir()):
+        folder.rmdir()
+    result.months[place] = len(moved)
+
+
+def _documents(month: Path, place: str, result: Compacted) -> dict[str, bytes] | None:
+    """The records of a month's file by their ids; None where it holds something else, which must not get lost."""
+    with explained(month):
+        data = month.read_bytes()
+    found: dict[str, bytes] = {}
+    for part in _DOCUMENT.split(data):
+        if not part.strip():
+            continue
+        records, problems = store.read_records(month, part, place)
+        if problems or len(records) != 1:
+            result.left.append(problems[0] if problems else f"{place}: it holds something that is no record")
+            return None
+        found[records[0].task_id] = part
+    return found

@@ -1,0 +1,62 @@
+"""What is found wrong in a wiki."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+Kind = Literal[
+    "orphan",
+    "missing",
+    "broken_link",
+    "stale",
+    "unreviewed",
+    "uncited",
+    "unknown_source",
+    "schema",
+    "duplicate_cause",
+    "unreadable",
+    "conflict",
+    "drift",
+    "log_changed",
+    "record_changed",
+    "outdated",
+]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+REMEDIES: dict[Kind, str] = {
+    "orphan": "run `dvwiki build`",
+    "missing": "run `dvwiki build`",
+    "broken_link": "mend or remove the link",
+    "stale": "close it if it is fixed, confirm it if it is not",
+    "unreviewed": "set `status` and `type` to what you found",
+    "uncited": "end the claim with (source: tasks/{task_id}.yaml | log: {file}:{line})",
+    "unknown_source": "name a run that the archive holds",
+    "schema": "set the key to one of the values named",
+    "duplicate_cause": "run `dvwiki build`",
+    "unreadable": "mend the frontmatter",
+    "conflict": "settle it by hand, then run `dvwiki build`",
+    "drift": "name the place where it stands now, or remove the citation",
+    "log_changed": "put the line back: log.md is only appended to",
+    "record_changed": "put the record back as it was: `git checkout COMMIT^ -- FILE`",
+    "outdated": "run `dvwiki build`",
+}
+SETTLED_BY_BUILD: frozenset[Kind] = frozenset({"orphan", "missing", "duplicate_cause", "outdated"})
+"""What `dvwiki build` puts right without asking a person."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Finding:
+    """One thing that is wrong."""
+
+    page: str
+    """The file, relative to the wiki (`bugs/….md`, `../tasks/….yaml`)."""
+    line: int
+    """From 1; 0 where it is about the whole file."""
+    kind: Kind
+    text: str
+    """What is wrong, in one line."""
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return REMEDIES[self.kind]

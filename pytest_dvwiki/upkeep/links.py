@@ -1,0 +1,76 @@
+"""Links from page to page, and to the headings in them."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from pytest_dvwiki.upkeep.findings import Finding
+from pytest_dvwiki.upkeep.page import PageText, without_code
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pytest_dvwiki.wiki.catalogue import Catalogue
+
+_LINK = re.compile(r"\[[^\]\n]*\]\(<?([^)<>\s]+)>?(?:\s+\"[^\"]*\")?\)")
+_ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|/")
+_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*")
+
+
+def check_links(wiki: Path, text: PageText, catalogue: Catalogue) -> Iterator[Finding]:
+    """Links of a page whose target or heading is not there; links out of the wiki's parent folder are not followed."""
+
+    @cache
+    def anchors(path: str) -> frozenset[str]:
+        listed = catalogue.get(path)
+        target = text if listed is None else PageText.read(wiki, listed)
+        return frozenset(_anchors(target))
+
+    folder = PurePosixPath(text.listed.path).parent
+    for line in text.lines:
+        for target in _LINK.findall(without_code(line.text)):
+            if _ELSEWHERE.match(target):
+                continue
+            path, _, anchor = unquote(target).partition("#")
+            problem = _problem(wiki, folder, text.listed.path, path)
+            if problem is None and anchor and (not path or path.endswith(".md")):
+                place = _joined(folder, path) if path else text.listed.path
+                if catalogue.get(place) is not None and anchor.lower() not in anchors(place):
+                    problem = f"{place} has no heading for #{anchor}"
+            if problem:
+                yield Finding(text.listed.path, line.number, "broken_link", problem)
+
+
+def _problem(wiki: Path, folder: PurePosixPath, own: str, path: str) -> str | None:
+    if not path:
+        return None
+    place = wiki / _joined(folder, path)
+    if not place.resolve().is_relative_to(wiki.resolve().parent.parent):
+        return None
+    return None if place.exists() else f"{path} is not there, seen from {own}"
+
+
+def _joined(folder: PurePosixPath, path: str) -> str:
+    parts: list[str] = list(folder.parts)
+    for part in PurePosixPath(path).parts:
+        if part == ".." and parts and parts[-1] != "..":
+            parts.pop()
+        elif part != ".":
+            parts.append(part)
+    return "/".join(parts)
+
+
+def _anchors(text: PageText) -> Iterator[str]:
+    """The names by which the headings of a page can be linked to, as GitHub and GitLab make them."""
+    counts: dict[str, int] = {}
+    for line in text.lines:
+        heading = _HEADING.fullmatch(line.text)
+        if heading:
+            name = re.sub(r"[^\w\- ]", "", heading[1].lower()).strip().replace(" ", "-")
+            count = counts[name] = counts.get(name, -1) + 1
+            yield f"{name}-{count}" if count else name

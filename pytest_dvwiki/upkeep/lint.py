@@ -1,0 +1,142 @@
+"""All checks of a wiki, and the report of them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, Literal
+
+from pytest_dvwiki.records.archive import Archive
+from pytest_dvwiki.upkeep import claims, drift, links, past, staleness, structure
+from pytest_dvwiki.upkeep.findings import SETTLED_BY_BUILD, Finding
+from pytest_dvwiki.upkeep.page import PageText
+from pytest_dvwiki.wiki.build import build
+from pytest_dvwiki.wiki.catalogue import Catalogue
+from pytest_dvwiki.wiki.index import CATEGORIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_dvwiki.settings import Layout
+    from pytest_dvwiki.wiki.config import WikiConfig
+
+Depth = Literal["quick", "full"]
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintReport:
+    """What was found; paths are relative to the wiki."""
+
+    orphan_pages: list[str] = field(default_factory=list)
+    """Pages that `index.md` does not name."""
+    broken_links: list[tuple[str, str]] = field(default_factory=list)
+    """Page, and what is wrong with one of its links."""
+    stale_open_bugs: list[str] = field(default_factory=list)
+    """Bugs first seen more than 90 days ago and still open."""
+    missing_pages: list[str] = field(default_factory=list)
+    """Pages that `index.md` names and that are not there."""
+    uncited_claims: list[tuple[str, int]] = field(default_factory=list)
+    """Page and line."""
+    suggestions: list[str] = field(default_factory=list)
+    """What to do, one line each, each once."""
+    human_review_required: bool = False
+    """Whether anything was found that `dvwiki build` cannot put right."""
+    findings: list[Finding] = field(default_factory=list)
+    """All that was found, by file and line."""
+
+
+class WikiLintService:
+    """Checks a wiki.
+
+    Args:
+        wiki_config: Which wiki.
+    """
+
+    def __init__(self, wiki_config: WikiConfig) -> None:
+        self.config = wiki_config
+
+    async def run(self, depth: Depth = "quick") -> LintReport:
+        """Checks the wiki in a thread; a failure is logged, not raised, and asks for a person.
+
+        Args:
+            depth: `quick` looks at the index and at what pages say of themselves, `full` reads all of them, the
+                history in git, and what is derived.
+        """
+        try:
+            return report(await asyncio.to_thread(lint, self.config.layout, depth))
+        except Exception:
+            _logger.exception("the wiki in %s could not be checked", self.config.wiki_dir)
+            return LintReport(suggestions=["run `dvwiki lint` to see why the check failed"], human_review_required=True)
+
+
+def lint(layout: Layout, depth: Depth = "quick") -> list[Finding]:
+    """Runs the checks of a depth.
+
+    Returns:
+        What was found, by file and line; nothing for a wiki that there is not.
+
+    Raises:
+        WikiError: The caches or the pages could not be read.
+    """
+    if not layout.wiki.is_dir():
+        return []
+    cache = layout.wiki / ".cache"
+    with Catalogue(layout.wiki, cache / "pages.sqlite") as catalogue:
+        catalogue.refresh()
+        found = set(_quick(layout, catalogue))
+        if depth == "full":
+            found |= set(_full(layout, catalogue))
+    return sorted(found)
+
+
+def _quick(layout: Layout, catalogue: Catalogue) -> Iterator[Finding]:
+    yield from structure.check_index(layout.wiki, catalogue)
+    yield from structure.check_fields(catalogue)
+    yield from structure.check_causes(catalogue)
+    yield from structure.check_conflicts(layout.wiki)
+    yield from staleness.check_age(catalogue)
+
+
+def _full(layout: Layout, catalogue: Catalogue) -> Iterator[Finding]:
+    yield from structure.check_supersession(catalogue)
+    with Archive(layout.tasks, layout.wiki / ".cache" / "records.sqlite") as archive:
+        archive.refresh()
+        for page in chain.from_iterable(catalogue.all(category) for category in CATEGORIES):
+            text = PageText.read(layout.wiki, page)
+            yield from links.check_links(layout.wiki, text, catalogue)
+            yield from claims.check_claims(text)
+            yield from claims.check_sources(text, archive, layout.tasks)
+            yield from drift.check_drift(layout.root, text)
+        yield from past.check_log(layout)
+        yield from past.check_records(layout, archive)
+    yield from _derived(layout)
+
+
+def _derived(layout: Layout) -> Iterator[Finding]:
+    """What the records say otherwise than the pages."""
+    built = build(layout, check=True)
+    for path in built.changed:
+        yield Finding(path, 0, "outdated", "it is not as the records say")
+    for problem in built.problems:
+        yield Finding("../tasks", 0, "unreadable", problem)
+
+
+def report(findings: list[Finding]) -> LintReport:
+    """The findings in the specification's form."""
+
+    def of(kind: str) -> list[Finding]:
+        return [finding for finding in findings if finding.kind == kind]
+
+    return LintReport(
+        orphan_pages=[finding.page for finding in of("orphan")],
+        broken_links=[(finding.page, finding.text) for finding in of("broken_link")],
+        stale_open_bugs=[finding.page for finding in of("stale")],
+        missing_pages=[finding.page for finding in of("missing")],
+        uncited_claims=[(finding.page, finding.line) for finding in of("uncited")],
+        suggestions=list(dict.fromkeys(f"{finding.kind}: {finding.remedy}" for finding in findings)),
+        human_review_required=any(finding.kind not in SETTLED_BY_BUILD for finding in findings),
+        findings=findings,
+    )

@@ -1,0 +1,95 @@
+"""A page as the checks read it: its lines, and which of them people wrote as text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pytest_dvwiki.wiki.catalogue import Listed
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*")
+_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a page's text."""
+
+    number: int
+    """In the file, from 1."""
+    text: str
+    section: str
+    """Words of the heading above it."""
+
+
+@dataclass(frozen=True)
+class PageText:
+    """The text of one page, without its frontmatter."""
+
+    listed: Listed
+    raw: str
+
+    @classmethod
+    def read(cls, wiki: Path, listed: Listed) -> PageText:
+        """Reads a page of a wiki; one that is gone has no text."""
+        try:
+            raw = (wiki / listed.path).read_text("utf-8", "replace")
+        except OSError:
+            raw = ""
+        return cls(listed, raw.replace("\r\n", "\n").removeprefix("\ufeff"))
+
+    @cached_property
+    def lines(self) -> tuple[Line, ...]:
+        """The lines behind the frontmatter that stand in no fenced block."""
+        return tuple(self._outside_fences())
+
+    @cached_property
+    def people(self) -> tuple[Line, ...]:
+        """Of these the ones that stand outside of comments and of the regions, which the tool writes."""
+        found: list[Line] = []
+        in_region = in_comment = False
+        for line in self.lines:
+            if line.text.startswith("<!-- dvwiki:begin "):
+                in_region = True
+            elif line.text.startswith("<!-- dvwiki:end "):
+                in_region = False
+            if in_comment or line.text.lstrip().startswith("<!--"):
+                in_comment = "-->" not in line.text
+            elif not in_region:
+                found.append(line)
+        return tuple(found)
+
+    def _outside_fences(self) -> Iterator[Line]:
+        lines = self.raw.split("\n")
+        start = _end_of_frontmatter(lines)
+        fence = section = ""
+        for number, text in enumerate(lines[start:], start + 1):
+            opened = _FENCE.match(text)
+            if fence:
+                if opened and opened[1].startswith(fence) and not text.strip(" `~"):
+                    fence = ""
+                continue
+            if opened:
+                fence = opened[1]
+                continue
+            heading = _HEADING.fullmatch(text)
+            section = heading[1] if heading else section
+            yield Line(number, text, section)
+
+
+def without_code(text: str) -> str:
+    """A line with its code spans blanked, every other character at its place."""
+    return _CODE.sub(lambda span: " " * len(span[0]), text)
+
+
+def _end_of_frontmatter(lines: list[str]) -> int:
+    if not lines or lines[0].rstrip() != "---":
+        return 0
+    return next((number + 1 for number, line in enumerate(lines[1:], 1) if line.rstrip() == "---"), 0)

@@ -1,0 +1,47 @@
+"""Bugs that nobody has looked at for long."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.upkeep.findings import Finding
+from pytest_dvwiki.wiki.bug import is_pointer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_dvwiki.wiki.catalogue import Catalogue, Listed
+
+STALE_DAYS = 90
+REVIEW_DAYS = 30
+
+
+def check_age(catalogue: Catalogue, today: date | None = None) -> Iterator[Finding]:
+    """Bugs that were first seen long ago and are still open.
+
+    Args:
+        catalogue: The pages.
+        today: The day from which ages count; the present one, in UTC, where None.
+    """
+    today = today or datetime.now(UTC).date()
+    for page in catalogue.all("bugs"):
+        if page.problem or is_pointer(page) or page.text("status") != "open":
+            continue
+        first, last = _day(page, "first_seen"), _day(page, "last_updated")
+        if first is None:
+            continue
+        age = (today - first).days
+        unseen = (today - (last or first)).days
+        seen = f"last seen {unseen} days ago" if unseen else "last seen today"
+        if age > STALE_DAYS:
+            yield Finding(page.path, 0, "stale", f"open for {age} days, {seen}")
+        elif age > REVIEW_DAYS:
+            yield Finding(page.path, 0, "unreviewed", f"nobody has judged it for {age} days, {seen}")
+
+
+def _day(page: Listed, key: str) -> date | None:
+    try:
+        return date.fromisoformat(page.text(key)[:10])
+    except ValueError:
+        return None

@@ -1,0 +1,112 @@
+"""Whether the pages and the index fit together, and each page is what its category asks for."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from pytest_dvwiki.upkeep.findings import Finding
+from pytest_dvwiki.wiki.bug import is_pointer
+from pytest_dvwiki.wiki.coverage import ACTIONS
+from pytest_dvwiki.wiki.index import CATEGORIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from pytest_dvwiki.wiki.catalogue import Catalogue, Listed
+
+_INDEXED = re.compile(r"^\| \[[^\]]*\]\(([^)]+\.md)\)", re.MULTILINE)
+_CONFLICT = re.compile(rb"^(?:<{7} |>{7} |\|{7} )", re.MULTILINE)
+_BUG_TYPES = ("RTL_BUG", "TB_BUG", "UNKNOWN")
+_FIELDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "bugs": {"type": _BUG_TYPES, "status": ("open", "confirmed", "closed", "wont_fix")},
+    "patterns": {"type": ("pattern",)},
+    "coverage": {"type": ("coverage",), "action_class": ACTIONS},
+    "specs": {"type": ("spec",)},
+}
+_REQUIRED: Mapping[str, tuple[str, ...]] = {
+    "bugs": ("type", "status", "fingerprint"),
+    "patterns": ("type", "failure_subtype"),
+    "coverage": ("type", "covergroup", "bin", "action_class"),
+    "specs": ("type", "feature"),
+}
+
+
+def check_index(wiki: Path, catalogue: Catalogue) -> Iterator[Finding]:
+    """Pages that `index.md` does not name, and those that it names although they are not there."""
+    try:
+        text = (wiki / "index.md").read_text("utf-8", "replace")
+    except OSError:
+        yield Finding("index.md", 0, "missing", "there is no index")
+        return
+    named = set(_INDEXED.findall(text))
+    present = {page.path for category in CATEGORIES for page in catalogue.all(category)}
+    for path in present - named:
+        yield Finding(path, 0, "orphan", "index.md does not name it")
+    for path in named - present:
+        yield Finding(path, 0, "missing", "index.md names it, and it is not there")
+
+
+def check_fields(catalogue: Catalogue) -> Iterator[Finding]:
+    """Keys whose value none of the readers understands, and pages whose keys cannot be read."""
+    for category in CATEGORIES:
+        for page in catalogue.all(category):
+            place = page.path
+            if page.problem:
+                yield Finding(place, _line_of(page.problem), "unreadable", page.problem)
+                continue
+            for key, text in _wrong_fields(page):
+                yield Finding(place, 0, "schema", f"{key}: {text}")
+
+
+def _wrong_fields(page: Listed) -> Iterator[tuple[str, str]]:
+    for key in _REQUIRED[page.category]:
+        if not page.text(key):
+            yield key, "has no value"
+    for key, allowed in _FIELDS[page.category].items():
+        value: Any = page.metadata.get(key)
+        if page.text(key) and value not in allowed:
+            yield key, f"{value!r} is none of {', '.join(allowed)}"
+
+
+def check_supersession(catalogue: Catalogue) -> Iterator[Finding]:
+    """Links between bugs of which one replaces the other: both ways, with a reason."""
+    bugs = {page.name: page for page in catalogue.all("bugs")}
+    for page in bugs.values():
+        place = page.path
+        for key, back in (("superseded_by", "supersedes"), ("supersedes", "superseded_by")):
+            other = page.text(key).removesuffix(".md")
+            if not other:
+                continue
+            if other not in bugs:
+                yield Finding(place, 0, "schema", f"{key}: there is no page {other}")
+            elif bugs[other].text(back).removesuffix(".md") != page.name:
+                yield Finding(place, 0, "schema", f"{key}: {other} does not say `{back}: {page.name}`")
+        if page.text("superseded_by") and not page.text("superseded_reason"):
+            yield Finding(place, 0, "schema", "superseded_reason: has no value, although superseded_by has one")
+
+
+def check_causes(catalogue: Catalogue) -> Iterator[Finding]:
+    """Causes that two pages claim."""
+    for fingerprint in catalogue.shared_causes():
+        keeper, *rest = catalogue.of_cause(fingerprint)
+        for page in (page for page in rest if not is_pointer(page)):
+            yield Finding(page.path, 0, "duplicate_cause", f"{keeper.path} has its cause {fingerprint}, too")
+
+
+def check_conflicts(wiki: Path) -> Iterator[Finding]:
+    """What a merge left open."""
+    for path in sorted((*wiki.glob("*.md"), *(page for name in CATEGORIES for page in (wiki / name).glob("*.md")))):
+        try:
+            data = path.read_bytes()
+        except OSError:
+            continue
+        for found in _CONFLICT.finditer(data):
+            line = data.count(b"\n", 0, found.start()) + 1
+            yield Finding(path.relative_to(wiki).as_posix(), line, "conflict", "conflict marker of a merge")
+
+
+def _line_of(problem: str) -> int:
+    found = re.match(r"(\d+):", problem)
+    return int(found[1]) if found else 0

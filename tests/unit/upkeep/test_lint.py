@@ -1,0 +1,349 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+from datetime import date
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dvwiki import WikiConfig, WikiLintService
+from pytest_dvwiki.cli import main
+from pytest_dvwiki.settings import Settings
+from pytest_dvwiki.upkeep import staleness
+from pytest_dvwiki.upkeep.findings import KINDS, REMEDIES, Finding
+from pytest_dvwiki.upkeep.lint import lint, report
+from pytest_dvwiki.upkeep.routine import look
+from pytest_dvwiki.wiki.build import archive, build
+from pytest_dvwiki.wiki.catalogue import Catalogue
+
+from ..samples import git, layout, occurrence, record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OTHER = "aa0011223344"
+
+
+@pytest.fixture
+def wiki(tmp_path: Path) -> Path:
+    """A wiki with two bugs, committed."""
+    (tmp_path / ".agent").mkdir()
+    archive(layout(tmp_path), record(1, occurrence()))
+    archive(layout(tmp_path), record(2, occurrence(OTHER, failure_subtype="timeout", primary="SimTimeoutError")))
+    (tmp_path / "rtl").mkdir()
+    (tmp_path / "rtl" / "fifo.sv").write_text("module sync_fifo; // no old_fifo\nlogic full;\nendmodule\n", "utf-8")
+    (tmp_path / "tb.py").write_text("class Board:\n    def check(self):\n        self.seen = 1\n", "utf-8")
+    for command in (("init", "-q"), ("add", "."), ("commit", "-qm", "start")):
+        git(tmp_path, *command)
+    return tmp_path / ".agent" / "wiki"
+
+
+def bug_page(wiki: Path) -> Path:
+    return min((wiki / "bugs").glob("RTL_*.md"))
+
+
+def append(wiki: Path, text: str) -> int:
+    """Adds a text to the end of a bug's Resolution, and gives its line."""
+    page = bug_page(wiki)
+    head, mark, tail = page.read_text("utf-8").partition("\n## Citation\n")
+    page.write_text(f"{head}\n{text}\n{mark}{tail}", "utf-8")
+    return head.count("\n") + 2
+
+
+def found(wiki: Path, kind: str, depth: str = "full") -> list[Finding]:
+    return [each for each in lint(layout(wiki.parent.parent), depth) if each.kind == kind]  # type: ignore[arg-type]
+
+
+def set_key(page: Path, old: str, new: str) -> None:
+    text = page.read_text("utf-8")
+    assert old in text
+    page.write_text(text.replace(old, new, 1), "utf-8")
+
+
+def test_each_kind_has_a_remedy() -> None:
+    assert set(REMEDIES) == set(KINDS)
+
+
+def test_a_sound_wiki_has_no_findings_and_says_so(wiki: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert lint(layout(wiki.parent.parent), "full") == []
+    assert main(["lint", "--root", str(wiki.parent.parent)]) == 0
+    assert capsys.readouterr().out == "the wiki is sound\n"
+
+
+def test_no_wiki_is_no_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lint", "--root", str(tmp_path)]) == 0
+    assert "there is no wiki in" in capsys.readouterr().out
+    assert not (tmp_path / ".agent").exists()
+
+
+# Pages and index
+
+
+def test_a_page_that_the_index_does_not_name_is_an_orphan(wiki: Path) -> None:
+    set_key(wiki / "index.md", f"[{bug_page(wiki).stem}](bugs/{bug_page(wiki).stem}.md)", "gone")
+    assert [each.page for each in found(wiki, "orphan", "quick")] == [f"bugs/{bug_page(wiki).name}"]
+
+
+def test_a_page_that_only_the_index_names_is_missing(wiki: Path) -> None:
+    name = bug_page(wiki).name
+    bug_page(wiki).unlink()
+    assert [each.page for each in found(wiki, "missing", "quick")] == [f"bugs/{name}"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text"),
+    [
+        ("status: open", "status: done", "status: 'done' is none of open, confirmed, closed, wont_fix"),
+        ("type: RTL_BUG", "type: HW", "type: 'HW' is none of RTL_BUG, TB_BUG, UNKNOWN"),
+        ("status: open", "status:", "status: has no value"),
+        ("status: open", "status: [open]", "status: ['open'] is none of open, confirmed, closed, wont_fix"),
+        ("superseded_by: null", "superseded_by: RTL_1", "superseded_by: there is no page RTL_1"),
+    ],
+)
+def test_a_key_that_nobody_understands_is_named(wiki: Path, old: str, new: str, text: str) -> None:
+    set_key(bug_page(wiki), old, new)
+    assert text in [each.text for each in found(wiki, "schema")]
+
+
+def test_a_page_that_replaces_another_is_linked_both_ways_with_a_reason(wiki: Path) -> None:
+    one, two = sorted((wiki / "bugs").glob("RTL_*.md"))
+    set_key(one, "superseded_by: null", f"superseded_by: {two.stem}")
+    texts = [each.text for each in found(wiki, "schema")]
+    assert f"superseded_by: {two.stem} does not say `supersedes: {one.stem}`" in texts
+    assert any(text.startswith("superseded_reason: has no value") for text in texts)
+    set_key(two, "supersedes: null", f"supersedes: {one.stem}")
+    set_key(one, "superseded_reason: null", "superseded_reason: same cause, better evidence")
+    assert found(wiki, "schema") == []
+
+
+@pytest.mark.parametrize(("text", "line"), [("status: [open", 3), ("status: open\nstatus: closed", 4)])
+def test_keys_that_cannot_be_read_are_named_with_their_line(wiki: Path, text: str, line: int) -> None:
+    set_key(bug_page(wiki), "status: open", text)
+    (one,) = found(wiki, "unreadable", "quick")
+    assert one.page == f"bugs/{bug_page(wiki).name}"
+    assert one.line >= line
+
+
+def test_a_cause_with_two_pages_is_found_and_settled_by_fix(wiki: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = bug_page(wiki)
+    twin = one.with_name("RTL_20991231_000001.md")
+    twin.write_bytes(one.read_bytes())
+    assert [each.page for each in found(wiki, "duplicate_cause", "quick")] == [f"bugs/{twin.name}"]
+    assert main(["lint", "--root", str(wiki.parent.parent), "--fix"]) == 0
+    assert "the wiki is sound" in capsys.readouterr().out
+
+
+def test_a_conflict_marker_is_found_in_a_page_and_in_the_log(wiki: Path) -> None:
+    line = append(wiki, "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs")
+    places = [(each.page, each.line) for each in found(wiki, "conflict", "quick")]
+    assert places[0] == (f"bugs/{bug_page(wiki).name}", line)
+
+
+# Age
+
+
+@pytest.mark.parametrize(
+    ("today", "kinds"), [("2026-12-01", []), ("2026-12-28", ["unreviewed"]), ("2027-03-01", ["stale"])]
+)
+def test_an_open_bug_grows_old(wiki: Path, today: str, kinds: list[str]) -> None:
+    with Catalogue(wiki, None) as catalogue:
+        catalogue.refresh()
+        ages = list(staleness.check_age(catalogue, date.fromisoformat(today)))
+    assert [each.kind for each in ages] == kinds * 2
+    set_key(bug_page(wiki), "status: open", "status: confirmed")
+    with Catalogue(wiki, None) as catalogue:
+        catalogue.refresh()
+        assert len(list(staleness.check_age(catalogue, date.fromisoformat(today)))) == len(kinds)
+
+
+# Text
+
+
+@pytest.mark.parametrize(
+    ("link", "problem"),
+    [
+        ("[a](../patterns/scoreboard_fail.md)", None),
+        ("[a](../patterns/scoreboard_fail.md#fix-template)", None),
+        ("[a](#symptom)", None),
+        ("[a](https://example.org/x.md)", None),
+        ("[a](../../../rtl/fifo.sv)", None),
+        ("`[a](nothing.md)`", None),
+        ("[a](nothing.md)", "nothing.md is not there"),
+        ("[a](../patterns/scoreboard_fail.md#nothing)", "patterns/scoreboard_fail.md has no heading for #nothing"),
+        ("[a](#nothing)", "has no heading for #nothing"),
+    ],
+)
+def test_a_link_leads_to_what_is_there(wiki: Path, link: str, problem: str | None) -> None:
+    line = append(wiki, link)
+    links = found(wiki, "broken_link")
+    assert [each.line for each in links] == ([line] if problem else [])
+    assert all(problem is not None and problem in each.text for each in links)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_claim"),
+    [
+        ("The ready signal is a cycle late.", True),
+        ("- The arbiter must not starve port 2.", True),
+        ("The ready signal is a cycle late. (source: tasks/TASK.yaml)", False),
+        ("The ready signal is a cycle late.\n(source: tasks/TASK.yaml | log: a.log:3)", False),
+        ("Is the ready signal late?", False),
+        ("Asked the owner on Monday.", False),
+        ("```\nready is late\n```", False),
+        ("`ready is late`", False),
+        ("<!-- it is\nnever shown, and is long -->", False),
+    ],
+)
+def test_a_claim_names_its_source(wiki: Path, text: str, is_claim: bool) -> None:
+    line = append(wiki, text.replace("TASK", record(1).task_id))
+    assert [each.line for each in found(wiki, "uncited")] == ([line] if is_claim else [])
+
+
+def test_a_source_is_a_run_that_the_archive_holds_or_a_file_beside_it(wiki: Path) -> None:
+    (wiki.parent / "tasks" / "review_7.yaml").write_text("who: me\n", "utf-8")
+    append(wiki, "It is so (source: tasks/review_7.yaml).")
+    assert found(wiki, "unknown_source") == []
+    line = append(wiki, "It is so (source: tasks/nobody.yaml | log: x).")
+    assert [(each.line, each.text) for each in found(wiki, "unknown_source")] == [(line, "there is no run nobody")]
+
+
+@pytest.mark.parametrize(
+    ("citation", "problem"),
+    [
+        ("`rtl/fifo.sv:sync_fifo`", None),
+        ("`rtl/fifo.sv:full`", None),
+        ("`rtl/fifo.sv:2`", None),
+        ("`tb.py:Board.check`", None),
+        ("`tb.py:Board.seen`", None),
+        ("`rtl/fifo.sv:old_fifo`", "rtl/fifo.sv declares no old_fifo"),
+        ("`rtl/fifo.sv:200`", "rtl/fifo.sv has 4 lines, not 200"),
+        ("`rtl/gone.sv:fifo`", "rtl/gone.sv is not there"),
+        ("`tb.py:Board.score`", "tb.py declares no Board.score"),
+    ],
+)
+def test_cited_code_is_there(wiki: Path, citation: str, problem: str | None) -> None:
+    append(wiki, f"See {citation}.")
+    assert [each.text for each in found(wiki, "drift")] == ([problem] if problem else [])
+
+
+# The past
+
+
+def test_a_line_taken_out_of_the_log_is_found_before_and_after_the_commit(wiki: Path) -> None:
+    root, log = wiki.parent.parent, wiki / "log.md"
+    lines = log.read_text("utf-8").splitlines(keepends=True)
+    log.write_text("".join(lines[:-1]), "utf-8")
+    assert [each.text for each in found(wiki, "log_changed")] == ["1 of its committed lines are not there now"]
+    git(root, "commit", "-qam", "shorten")
+    (one,) = found(wiki, "log_changed")
+    assert one.text.startswith("commit ")
+    assert one.text.endswith(" removed 1 of its lines")
+
+
+@pytest.mark.parametrize("is_committed", [True, False])
+def test_a_record_that_was_changed_or_removed_is_found(wiki: Path, is_committed: bool) -> None:
+    root = wiki.parent.parent
+    one, two = sorted((wiki.parent / "tasks").glob("2026/11/*.yaml"))
+    one.write_text(one.read_text("utf-8").replace("duration_s: ", "duration_s: 1"), "utf-8")
+    two.unlink()
+    if is_committed:
+        git(root, "commit", "-qam", "tidy")
+    who = "commit " if is_committed else "an uncommitted change"
+    changed = found(wiki, "record_changed")
+    assert [each.page for each in changed] == [f"../tasks/2026/11/{each.name}" for each in (one, two)]
+    assert all(each.text.startswith(who) for each in changed)
+
+
+def test_a_project_without_git_has_no_past(wiki: Path) -> None:
+    subprocess.run(["rm", "-rf", str(wiki.parent.parent / ".git")], check=True)
+    (wiki / "log.md").write_text("# empty\n", "utf-8")
+    assert found(wiki, "log_changed") == []
+
+
+def test_what_is_not_as_the_records_say_is_outdated(wiki: Path) -> None:
+    set_key(wiki / "patterns" / "timeout.md", "hit_count: 1", "hit_count: 9")
+    assert [each.page for each in found(wiki, "outdated")] == ["patterns/timeout.md"]
+    build(layout(wiki.parent.parent))
+    assert found(wiki, "outdated") == []
+
+
+# The report
+
+
+class TestWikiLintService:
+    """The specification's names."""
+
+    @staticmethod
+    def run(wiki: Path, depth: str = "quick") -> object:
+        return asyncio.run(WikiLintService(WikiConfig(wiki_dir=wiki)).run(depth))  # type: ignore[arg-type]
+
+    def test_detects_orphan_pages(self, wiki: Path) -> None:
+        (wiki / "specs" / "burst.md").write_text("---\ntype: spec\nfeature: burst\n---\n\n# Burst\n", "utf-8")
+        assert getattr(self.run(wiki), "orphan_pages") == ["specs/burst.md"]  # noqa: B009
+
+    def test_detects_stale_open_bugs(self, wiki: Path) -> None:
+        set_key(bug_page(wiki), 'first_seen: "2026-11-21', 'first_seen: "2025-11-21')
+        done = self.run(wiki)
+        assert getattr(done, "stale_open_bugs") == [f"bugs/{bug_page(wiki).name}"]  # noqa: B009
+        assert getattr(done, "human_review_required") is True  # noqa: B009
+
+    def test_clean_wiki_passes_lint(self, wiki: Path) -> None:
+        assert getattr(self.run(wiki, "full"), "human_review_required") is False  # noqa: B009
+
+
+def test_the_report_sorts_findings_as_the_specification_names_them() -> None:
+    findings = [
+        Finding("bugs/a.md", 0, "orphan", "x"),
+        Finding("bugs/b.md", 0, "missing", "x"),
+        Finding("bugs/c.md", 4, "broken_link", "d.md is not there"),
+        Finding("bugs/c.md", 7, "uncited", "x"),
+    ]
+    done = report(findings)
+    assert done.orphan_pages == ["bugs/a.md"]
+    assert done.missing_pages == ["bugs/b.md"]
+    assert done.broken_links == [("bugs/c.md", "d.md is not there")]
+    assert done.uncited_claims == [("bugs/c.md", 7)]
+    assert done.human_review_required
+    assert not report(findings[:2]).human_review_required
+
+
+def test_findings_are_printed_for_people_machines_and_workflows(wiki: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = append(wiki, "It is late, 100%.")
+    root = str(wiki.parent.parent)
+    place = f".agent/wiki/bugs/{bug_page(wiki).name}"
+    assert main(["lint", "--root", root]) == 1
+    assert f"{place}:{line}: uncited: no source for 'It is late, 100%.'; end the claim" in capsys.readouterr().out
+    assert main(["lint", "--root", root, "--format", "json"]) == 1
+    assert json.loads(capsys.readouterr().out)["uncited_claims"] == [[f"bugs/{bug_page(wiki).name}", line]]
+    assert main(["lint", "--root", root, "--format", "github"]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith(f"::warning file={place},line={line},title=dvwiki uncited::no source for 'It is late, 100%25")
+
+
+# Of itself
+
+
+def settings(wiki: Path, **changes: object) -> Settings:
+    return Settings(layout=layout(wiki.parent.parent), **changes)  # type: ignore[arg-type]
+
+
+def test_a_session_looks_quickly_each_time_and_fully_now_and_then(wiki: Path) -> None:
+    append(wiki, "It is late.")  # only a full check reads text
+    every_third = settings(wiki, lint_interval_sessions=3)
+    said = [look(every_third) for _ in range(6)]
+    line = "the wiki has 1 finding (1 uncited): `dvwiki lint` names them"
+    assert said == [None, None, line, None, None, line]
+
+
+@pytest.mark.parametrize(("on_startup", "said"), [(True, True), (False, False)])
+def test_a_project_decides_whether_a_session_looks(wiki: Path, on_startup: bool, said: bool) -> None:
+    set_key(bug_page(wiki), "status: open", "status: done")
+    line = look(settings(wiki, lint_on_startup=on_startup, lint_interval_sessions=0))
+    assert (line is not None) is said
+
+
+def test_a_session_without_a_wiki_makes_none(tmp_path: Path) -> None:
+    assert look(Settings(layout=layout(tmp_path))) is None
+    assert not (tmp_path / ".agent").exists()
