@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.capture.commands import commands
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -96,7 +98,7 @@ class _Hook:
             if event == "open":
                 _note_open(listener, arguments)
             elif event == "os.system":
-                _note_child(listener, arguments[0], None, None)
+                _note_child(listener, ["sh", "-c", arguments[0]], None, None)
             else:
                 _note_child(listener, arguments[1], arguments[2], arguments[3])
         except Exception:  # noqa: BLE001, S110  # an exception here would keep the test's own process from starting
@@ -108,12 +110,17 @@ class _Hook:
 def _note_open(listener: Children, arguments: tuple[object, ...]) -> None:
     path, mode = arguments[0], arguments[1]
     if isinstance(path, (str, os.PathLike)) and isinstance(mode, str) and ("w" in mode or "a" in mode):
-        opened = Path(os.path.abspath(path))  # noqa: PTH100  # no resolve: the name the user chose is the one shown
-        if opened.suffix.lower() not in _NO_LOG:
-            listener.add_opened(opened)
+        _note_output(listener, path)
+
+
+def _note_output(listener: Children, path: str | os.PathLike[str]) -> None:
+    opened = Path(os.path.abspath(path))  # noqa: PTH100  # no resolve: the name the user chose is the one shown
+    if opened.suffix.lower() not in _NO_LOG:
+        listener.add_opened(opened)
 
 
 def _note_child(listener: Children, arguments: object, folder: object, environment: object) -> None:
+    """Notes what a child process runs: of a shell's script each command that may be a tool."""
     if isinstance(arguments, (str, bytes, os.PathLike)):
         words: tuple[str, ...] = (os.fsdecode(arguments),)
     elif isinstance(arguments, (list, tuple)):
@@ -122,14 +129,20 @@ def _note_child(listener: Children, arguments: object, folder: object, environme
         words = ()
     inherited: Mapping[object, object] = os.environ if environment is None else environment  # type: ignore[assignment]
     watched = {name: str(inherited[name]) for name in _WATCHED_ENVIRONMENT if name in inherited}
-    listener.add(
-        Child(
-            arguments=words,
-            folder=Path(os.path.abspath(os.fsdecode(folder) if folder else ".")),  # type: ignore[arg-type]  # noqa: PTH100
-            environment=watched,
-            started=time.time(),
+    started = time.time()
+    here = os.path.abspath(os.fsdecode(folder) if folder else ".")  # type: ignore[arg-type]  # noqa: PTH100
+    for command in commands(words, here):
+        for output in command.outputs:
+            _note_output(listener, output)
+        given = {name: value for name, value in command.variables.items() if name in _WATCHED_ENVIRONMENT}
+        listener.add(
+            Child(
+                arguments=command.words,
+                folder=Path(os.path.abspath(command.folder)),  # noqa: PTH100  # no resolve: the name the user chose
+                environment=watched | given,
+                started=started,
+            )
         )
-    )
 
 
 _hook = _Hook()

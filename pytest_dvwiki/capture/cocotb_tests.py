@@ -25,6 +25,9 @@ _SIMULATION_ENDED = "SimFailure"
 _STOPPED_BY_LIMIT = "RegressionTerminated"
 """What cocotb gives to the tests after the last one that COCOTB_MAX_FAILURES allows to fail."""
 _TRACEBACK = "Traceback (most recent call last):"
+_UNTOLD = "cocotb 1.x tells no error in its results file, and the log is missing"
+_FACTORY_NUMBER = re.compile(r"_\d{3}$")
+"""How a TestFactory tells the tests apart that it makes of one function."""
 _OLD_MESSAGE = re.compile(r"Test failed with (?:COCOTB_)?RANDOM_SEED=\d+$")
 """What cocotb 1.9 writes in place of the error."""
 
@@ -47,6 +50,11 @@ class CocotbTest:
     """False where the simulation ended before its turn."""
     in_flight: bool = False
     """Whether the simulation ended while it was running."""
+
+    @property
+    def function(self) -> str:
+        """Name of the function that it is, without its parameters."""
+        return _FACTORY_NUMBER.sub("", self.bare.partition("/")[0])
 
     @property
     def failed(self) -> bool:
@@ -127,13 +135,15 @@ def _test(case: Case | None, block: Block | None, *, several: bool, taken: set[s
         outcome=case.status if case is not None else _judged(block),
         case=case,
         block=block,
-        in_flight=block is not None and block.judgement is None and _is_silent(case),
+        in_flight=block is not None and block.judgement is None and is_silent(case),
     )
     if not test.failed:
         return test
     exception = (case.type if case is not None else None) or (trace.exception if trace is not None else None)
     note = block.note if block is not None else ""
-    return replace(test, exception=exception, message=told or (trace.message if trace is not None else "") or note)
+    untold = _UNTOLD if case is not None and block is None and is_silent(case) else ""
+    message = told or (trace.message if trace is not None else "") or note or untold
+    return replace(test, exception=exception, message=message)
 
 
 def _with_turns(tests: list[CocotbTest]) -> list[CocotbTest]:
@@ -145,7 +155,10 @@ def _with_turns(tests: list[CocotbTest]) -> list[CocotbTest]:
         or ended[:1]
     )
     running = {test.name for test in began[:1]}
+    running |= {test.name for test in tests if test.in_flight}
     marked = {test.name for test in ended} | {test.name for test in tests if test.exception == _STOPPED_BY_LIMIT}
+    # cocotb 1.9 tells no exception: a test that its log does not know had no turn once another was cut off.
+    marked |= {test.name for test in tests if test.failed and test.block is None and is_silent(test.case) and running}
     return [
         replace(test, started=test.name in running, in_flight=test.name in running) if test.name in marked else test
         for test in tests
@@ -163,8 +176,8 @@ def _logged_trace(text: str) -> str:
     return "\n".join(line[indent:] for line in kept).rstrip()
 
 
-def _is_silent(case: Case | None) -> bool:
-    """Whether the results file does not tell by what a test ended."""
+def is_silent(case: Case | None) -> bool:
+    """Whether the results file does not tell by what a test ended: there is none, or it is of cocotb 1.9."""
     return case is None or _OLD_MESSAGE.match(case.message) is not None
 
 

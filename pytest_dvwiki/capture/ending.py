@@ -5,12 +5,35 @@ from __future__ import annotations
 import re
 import signal
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _STATUS = re.compile(r"(?:return code: |terminated with error |returned non-zero exit status )(-?\d{1,10})")
-_TIMEOUT = re.compile(r"Timeout \(>[\d.]+s\) from pytest-timeout")
+_TIMEOUT = re.compile(
+    r"Timeout \(>[\d.]+s\) from pytest-timeout|TimeoutExpired: Command .{1,200} timed out after [\d.]+ seconds"
+)
+_LIMIT_PROGRAM = re.compile(r"Command '(?:\['|\S*/)?timeout\b.* returned non-zero exit status 124\b")
+"""The program `timeout` reached its limit."""
+_SAID_BY_MAKE = re.compile(
+    r"^make(?:\[\d+\])?: \*\*\* \[.{1,400}\] (?:Error (?P<status>\d{3})|(?P<words>[A-Z][a-z ]+?))(?: \(core dumped\))?$"
+)
+_SIGNALS = {
+    "Aborted": signal.SIGABRT,
+    "Bus error": signal.SIGBUS,
+    "Floating point exception": signal.SIGFPE,
+    "Hangup": signal.SIGHUP,
+    "Illegal instruction": signal.SIGILL,
+    "Interrupt": signal.SIGINT,
+    "Killed": signal.SIGKILL,
+    "Segmentation fault": signal.SIGSEGV,
+    "Terminated": signal.SIGTERM,
+}
 _BUILD_CALL = re.compile(r"^>.*\bbuild\(", re.MULTILINE)
 _TEST_CALL = re.compile(r"^>.*\b(?:test|run)\(", re.MULTILINE)
 _SHELL_SIGNALS = 128
+_LIMIT_STATUS = 124
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +44,7 @@ class Ending:
     """Exit status; None where unknown."""
     signal: int | None = None
     timeout: str | None = None
-    """The words of pytest-timeout."""
+    """The words of pytest-timeout, or of the `timeout=` of a subprocess."""
     cut_short: bool = False
     building: bool | None = None
     """Whether it was the build that failed; None where the report does not tell."""
@@ -41,6 +64,8 @@ def read_ending(*, status: int | None, error: str, longrepr: str, cut_short: boo
     """Reads the ending from an exit status and from the exception and report of the item."""
     if status is None and (found := _STATUS.search(error) or _STATUS.search(longrepr)):
         status = int(found[1])
+    if status == _LIMIT_STATUS and _LIMIT_PROGRAM.search(error):
+        status = -signal.SIGTERM
     timeout = _TIMEOUT.search(error) or _TIMEOUT.search(longrepr)
     return Ending(
         status=status,
@@ -49,6 +74,17 @@ def read_ending(*, status: int | None, error: str, longrepr: str, cut_short: boo
         cut_short=cut_short,
         building=_building(longrepr),
     )
+
+
+def status_in(lines: Iterable[str]) -> int | None:
+    """The status with which make says that a signal ended its command."""
+    for line in lines:
+        if found := _SAID_BY_MAKE.match(line):
+            if found["words"] in _SIGNALS:
+                return -_SIGNALS[found["words"]]
+            if found["status"] and _signal(int(found["status"])) is not None:
+                return int(found["status"])
+    return None
 
 
 def sentence(

@@ -40,6 +40,7 @@ _RUNNER_SUFFIX = ".result.xml"
 _OLD_MESSAGE = re.compile(r"Test failed with RANDOM_SEED=")
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 _ENTRY = Limits(chars=16 * 1024, head=40, tail=60)
+_SIMULATION_ENDED = "SimFailure"
 _ROLLUP = "SystemExit"
 """How a pytest item ends whose cocotb tests failed."""
 
@@ -173,8 +174,8 @@ class _Reader:
         if file is not None and not any(_is_cocotb(case) for case in file.cases):
             self._take_cases(file.cases)
             return
-        if file is not None and not logs and any(_OLD_MESSAGE.match(case.message) for case in file.cases):
-            run.notes.append(f"{artefact.shown}: cocotb 1.x writes no error there; give its log with --log")
+        if file is not None and not logs and (missing := _only_in_the_log(file.cases)):
+            run.notes.append(f"{artefact.shown}: {missing}; give its log with --log")
         outcome = collect(
             Simulation(
                 nodeid=name,
@@ -217,6 +218,9 @@ class _Reader:
 
     def _take_log(self, log: Artefact, told: set[str]) -> None:
         """Takes a log without a results file; one of tests that a results file has told is a copy."""
+        if not log.path.stat().st_size:
+            self._run.notes.append(f"{log.shown}: the log is empty, nothing is known of its run")
+            return
         try:
             parts = read_regressions(_text(log), self._interest)
         except OSError as error:
@@ -263,8 +267,10 @@ class _Reader:
         folder = artefact.path.parent
         if not artefact.lasting or variables == failure.reproduce or not _has_makefile(folder):
             return replace(failure, reproduce="")
-        place = f" -C {shlex.quote(artefact.folder)}" if artefact.folder else ""
-        return replace(failure, reproduce=f"{variables}make{place}")
+        command = f"{variables}make"
+        # Not `make -C`: many a Makefile takes its place from $(PWD), which only a shell sets.
+        there = f"(cd {shlex.quote(artefact.folder)} && {command})"
+        return replace(failure, reproduce=there if artefact.folder else command)
 
     def _drop_rollups(self) -> None:
         """Takes out the items of a pytest report that only stand for the cocotb tests of the same run."""
@@ -295,6 +301,15 @@ def _stem(artefact: Artefact) -> str:
 def _test(nodeid: str) -> str:
     """The cocotb test's own name, without its module."""
     return nodeid.rpartition("::")[2].rpartition(".")[2]
+
+
+def _only_in_the_log(cases: Sequence[Case]) -> str | None:
+    """What a results file leaves to its log: why something failed."""
+    if any(_OLD_MESSAGE.match(case.message) for case in cases):
+        return "cocotb 1.x writes no error there"
+    if any(case.type == _SIMULATION_ENDED for case in cases):
+        return "it does not tell what ended the simulation"
+    return None
 
 
 def _is_cocotb(case: Case) -> bool:

@@ -50,6 +50,8 @@ _NOISE = re.compile(
 _BY_MANAGER = re.compile(r"\s*[\d.-]+\w*\s+[A-Z]+\s+cocotb\.regression\s+(?:\S+:\d+\s+in \S+\s+)?(?P<message>.*)$")
 _RUNNING = re.compile(r"(?:^|\s)running (?P<name>\S.*) \((?P<index>\d+)/(?P<total>\d+)\)$")
 _SKIPPING = re.compile(r"^skipping (?P<name>.+?)(?: \(\d+/\d+\)|: .*)?$")
+_FOUND = re.compile(r"^Found test (?P<module>\S+)\.(?P<name>[^.\s]+)$")
+"""cocotb 1.9 names the module here alone."""
 _NOT_STARTED = re.compile(r"^Failed to initialize (?P<name>.+)! \(\d+/\d+\)$")
 _JUDGED = re.compile(r"^(?P<name>.+?) (?P<word>passed|failed|xfailed)(?P<note>: .*| \(result was .*)?$")
 _JUDGED_BY_NAME = re.compile(r"(?:^|\s)(?P<name>\S+) (?P<word>passed|failed|xfailed)(?P<note>: .*| \(result was .*)?$")
@@ -110,7 +112,7 @@ class Block:
     """What a log has of one test."""
 
     name: str
-    """As logged: with its module since cocotb 2, without it in 1.9."""
+    """With its module, where the log tells it."""
     lines: NumberedLines = ()
     """Bounded; empty for a test that passed."""
     line: int | None = None
@@ -242,6 +244,8 @@ class _Splitter:
         self._done: list[Regression] = []
         self._now = Regression()
         self._last_index = 0
+        self._modules: dict[str, str] = {}
+        """The module of each test, as cocotb 1.9 tells it beforehand."""
         self._closing = False
         self._named = False
         """Whether the manager's lines bear its name."""
@@ -275,10 +279,10 @@ class _Splitter:
     def _test_event(self, number: int, text: str, line: str, message: str | None) -> bool:
         if found := self._running(line, message):
             self._last_index = int(found["index"])
-            self._switch(found["name"], number)
+            self._switch(self._fullname(found["name"]), number)
             self._take(number, text)
         elif message and (found := _SKIPPING.match(message)):
-            self._switch(found["name"], number)
+            self._switch(self._fullname(found["name"]), number)
             self._open.judge("skipped", "", number)
         elif message and (found := _NOT_STARTED.match(message)):
             self._switch(found["name"], number)
@@ -308,7 +312,8 @@ class _Splitter:
         return found if found and found["name"] in self._names else None
 
     def _judge(self, found: re.Match[str], number: int, text: str) -> None:
-        name, word, note = found["name"], found["word"], (found["note"] or "").removeprefix(": ").strip()
+        name, word = self._fullname(found["name"]), found["word"]
+        note = (found["note"] or "").removeprefix(": ").strip()
         judgement: Judgement = "xfailed" if word == "xfailed" else "passed" if word == "passed" else "failed"
         hidden = self._open.name is None
         if not hidden and (self._open.name != name or self._open.judgement is not None):
@@ -337,6 +342,8 @@ class _Splitter:
             now = self._now
         if _LOADED in line or (message or "").startswith("Running tests"):
             now.started = True
+        if found := _FOUND.match(message or ""):
+            self._modules[found["name"]] = found["module"]
         if now.blocks or self._open.name is not None:
             return
         if found := _COCOTB.search(line):
@@ -368,6 +375,11 @@ class _Splitter:
         self._seen_time(text)
         self._open.time = self._now.time if self._open.judgement is None else self._open.time
         self._open.feed(number, text, mark=mark)
+
+    def _fullname(self, name: str) -> str:
+        """A test's name with its module, where only the list of tests has told it."""
+        module = self._modules.get(name)
+        return f"{module}.{name}" if module and "." not in name else name
 
     def _seen_time(self, text: str) -> None:
         end = len(text)
@@ -414,6 +426,7 @@ class _Splitter:
         self._done.append(self._now)
         self._now = Regression()
         self._last_index = 0
+        self._modules = {}
         self._named = False
 
 

@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.capture.cocotb_tests import CocotbTest, join_tests
-from pytest_dvwiki.capture.ending import read_ending, sentence
+from pytest_dvwiki.capture.cocotb_tests import CocotbTest, is_silent, join_tests
+from pytest_dvwiki.capture.ending import read_ending, sentence, status_in
 from pytest_dvwiki.capture.excerpts import ExcerptBuilder, Limits
 from pytest_dvwiki.capture.frames import is_library, last_trace, shown_path, user_frame
 from pytest_dvwiki.capture.regression import Regression, read_regressions, simulator_name
@@ -21,7 +21,7 @@ from pytest_dvwiki.model import Excerpt, Failure, Frame, LogReference, Result, S
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from pytest_dvwiki.capture.frames import Trace
@@ -37,6 +37,7 @@ _REPORT = Limits(chars=6 * 1024, head=20, tail=40)
 _SIDE_CHARS = 8 * 1024
 """For all streams together beside the one with the tests."""
 
+_TIMEOUT = "SimTimeoutError"
 _EXIT = re.compile(r"SystemExit(?:: -?\d+)?$|\w*ParseError\b")
 """How runner and cocotb-test end an item whose results are missing."""
 # A line by which the design itself, or its simulator, says why the simulation ended.
@@ -111,13 +112,16 @@ class _Collector:
 
     def __init__(self, sim: Simulation) -> None:
         self._sim = sim
-        self._ending = read_ending(status=sim.status, error=sim.error, longrepr=sim.longrepr, cut_short=sim.cut_short)
         self._cases, self._problem = _fresh_results(sim)
         self._main, self._sides = (sim.regression, ()) if sim.regression else _regressions(sim, self._cases)
+        status = status_in(_last_lines((self._main, *self._sides))) if sim.status is None else sim.status
+        self._ending = read_ending(status=status, error=sim.error, longrepr=sim.longrepr, cut_short=sim.cut_short)
         self._simulator = self._who()
         seeds = (one.seed for one in (self._main, *self._sides))
         self._seed = next(filter(None, seeds), sim.seed)
         self._tests = join_tests(self._cases, self._main.blocks, modules=sim.modules, root=sim.root)
+        old = any(is_silent(case) for case in self._cases or ())
+        self._cocotb = self._main.cocotb or ("1.9" if old else None)
 
     def outcome(self) -> SimulationOutcome:
         failures = [self._failure_of(test) for test in self._tests if test.failed]
@@ -184,7 +188,7 @@ class _Collector:
             line=block.line if block is not None else None,
             duration_s=test.case.duration_s if test.case is not None else 0.0,
             reproduce=reproduce_command(
-                sim.nodeid, test=test.bare, module=module, seed=self._seed_of(test), cocotb=self._main.cocotb
+                sim.nodeid, test=test.bare, module=module, seed=self._seed_of(test), cocotb=self._cocotb
             ),
         )
 
@@ -207,10 +211,18 @@ class _Collector:
         root, case = self._sim.root, test.case
         texts = (case.text if case is not None else "", test.block.traceback if test.block is not None else "")
         frame = next((found for text in texts if (found := user_frame(text, root))), None)
-        if frame is not None or case is None or case.file is None or is_library(case.file):
-            return frame
-        # A test that a limit ended has no traceback: the place where it stands, of no function in particular.
-        return Frame(file=redact(shown_path(case.file, root)), line=case.line or 0, function="")
+        return frame or self._place_of(test)
+
+    def _place_of(self, test: CocotbTest) -> Frame | None:
+        """The place of a test whose exception shows none of the user's lines."""
+        case, of_limit = test.case, test.exception == _TIMEOUT
+        # The test's own limit leaves no traceback, and no two tests in common: it was the whole test that waited.
+        function = redact(test.function) if of_limit else ""
+        if case is not None and case.file is not None and not is_library(case.file):
+            return Frame(file=redact(shown_path(case.file, self._sim.root)), line=case.line or 0, function=function)
+        if of_limit and test.module:
+            return Frame(file=redact(f"{test.module.rpartition('.')[2]}.py"), line=0, function=function)
+        return None
 
     # A failure of the item itself: a build, an import, a simulation that ended outside any test
 
@@ -292,7 +304,7 @@ class _Collector:
             seed=redact(seed) if seed else None,
             sim_time=self._main.time if self._main.blocks and in_simulator else None,
             duration_s=sim.duration_s,
-            reproduce=reproduce_command(sim.nodeid, seed=seed, cocotb=self._main.cocotb),
+            reproduce=reproduce_command(sim.nodeid, seed=seed, cocotb=self._cocotb),
         )
 
     # What all failures have in common
@@ -353,6 +365,9 @@ class _Collector:
         return [excerpt for found in excerpts for excerpt in found]
 
     def _log_excerpt(self, one: Regression, lines: NumberedLines) -> list[Excerpt]:
+        if self._ending.signal is not None:
+            # What make says of the signal, the sentence about the simulator tells better.
+            lines = tuple((number, line) for number, line in lines if status_in((line,)) is None)
         if not any(line.strip() for _, line in lines):
             return []
         reference = self._reference(one, None)
@@ -415,6 +430,12 @@ def _overlap(one: Regression, names: set[str]) -> int:
 def _weight(one: Regression, names: set[str]) -> tuple[int, int, bool, bool]:
     lasting = one.log is not None and one.log.path is not None and one.log.lasting
     return _overlap(one, names), len(one.blocks), one.started, lasting
+
+
+def _last_lines(logs: Iterable[Regression]) -> Iterator[str]:
+    """The lines of logs among which make says how its command ended."""
+    for one in logs:
+        yield from (line for _, line in (*one.rest, *(one.blocks[-1].lines if one.blocks else one.preamble)))
 
 
 def _excerpts(source: Source, text: str, interest: Interest | None, limits: Limits) -> list[Excerpt]:

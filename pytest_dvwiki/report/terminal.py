@@ -125,7 +125,8 @@ def _cause(cause: Cause, *, verbosity: int, width: int, now: str) -> Iterator[Li
     yield from _wrapped(occurrence.primary, width, most=3)
     frame = cause.verdict.frame
     if frame is not None and frame.file.rpartition("/")[2] not in occurrence.primary:
-        yield Line(f"  at     {frame.file}:{frame.line}{f' in {frame.function}' if frame.function else ''}")
+        line = f":{frame.line}" if frame.line else ""
+        yield Line(f"  at     {frame.file}{line}{f' in {frame.function}' if frame.function else ''}")
     if cause.fix:
         fix = cause.fix.replace("`` ", "").replace(" ``", "")  # back-ticks round a back-tick are for the pages
         yield from _wrapped(fix, width, label="fix", most=4 if verbosity < 1 else 12)

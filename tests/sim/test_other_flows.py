@@ -92,6 +92,27 @@ def test_a_make_that_a_test_runs_is_read_as_cocotb_s_own_flow(tmp_path: Path) ->
     assert times["missing_signal"] == "24.001 ns"
 
 
+@needs_make
+@pytest.mark.parametrize("mode", [(), ("-s",)], ids=["default", "s"])
+def test_a_make_behind_a_shell_or_a_limit_is_read_like_one_that_is_called(
+    tmp_path: Path, mode: tuple[str, ...]
+) -> None:
+    project = Project.copy("flows", tmp_path / "flows")
+    project.run(*mode, "test_wrapped.py")
+    record = project.archive.record
+    names = ("mismatch", "missing_signal", "never_ready")
+    items = ("test_wrapped[timeout]", "test_wrapped[env]", "test_shell[script]")
+    cut = ("tool_error/cut_short", "was killed by signal 15 (SIGTERM) while running in_flight")
+    assert_found(
+        record,
+        {f"{item}::{name}": COCOTB_TEST[f"test_checks::{name}"] for item in items for name in names}
+        | {"test_limit[limit]::in_flight": cut, "test_limit[limit]::not_started": cut},
+    )
+    assert len(record.causes) == len(names) + 1
+    seeds = {test.seed for cause in record.causes for test in cause.tests if "[env]" in test.nodeid}
+    assert seeds == {"5"}
+
+
 @needs_cocotb_test
 def test_runners_that_share_an_item_or_a_folder_keep_apart(tmp_path: Path) -> None:
     project = Project.copy("flows", tmp_path / "flows")

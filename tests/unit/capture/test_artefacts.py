@@ -272,6 +272,20 @@ def test_a_log_of_any_tool_is_a_test_that_passed_or_failed(tmp_path: Path) -> No
     assert outcomes(read(tmp_path, ".")) == {"bad.log": "failed", "good.log": "passed"}
 
 
+def test_an_empty_log_is_no_test_that_passed(tmp_path: Path) -> None:
+    write(tmp_path, {"empty.log": "", "good.log": UVM_GOOD})
+    run = read(tmp_path, ".")
+    assert outcomes(run) == {"good.log": "passed"}
+    assert run.notes == ["empty.log: the log is empty, nothing is known of its run"]
+
+
+def test_what_only_the_log_can_tell_is_asked_for(tmp_path: Path) -> None:
+    ended = results().replace('message="expected 4 got 3" type="AssertionError"', 'message="ended" type="SimFailure"')
+    write(tmp_path, {"results.xml": ended})
+    (note,) = read(tmp_path, "results.xml").notes
+    assert note == "results.xml: it does not tell what ended the simulation; give its log with --log"
+
+
 def test_each_simulation_in_a_log_counts(tmp_path: Path) -> None:
     write(tmp_path, {"all.log": log(1) + log(2)})
     assert outcomes(read(tmp_path, "all.log")) == {
@@ -331,5 +345,5 @@ def test_a_makefile_beside_the_results_runs_the_test_again(tmp_path: Path) -> No
     write(tmp_path, {"tb/results.xml": results(), "tb/sim.log": log()})
     assert read(tmp_path, "tb").failures[0].reproduce == ""
     write(tmp_path, {"tb/Makefile": "all:\n"})
-    again = r"COCOTB_RANDOM_SEED=7 COCOTB_TEST_FILTER='\.bad$' make -C tb"
+    again = r"(cd tb && COCOTB_RANDOM_SEED=7 COCOTB_TEST_FILTER='\.bad$' make)"
     assert read(tmp_path, "tb").failures[0].reproduce == again

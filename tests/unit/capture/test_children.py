@@ -40,14 +40,23 @@ def test_a_child_is_noticed_with_folder_and_what_cocotb_was_told(children: Child
 
 
 def test_children_of_a_shell_and_of_asyncio_are_noticed(children: Children) -> None:
-    os.system("true")  # noqa: S605
+    os.system("expr 1 > /dev/null")  # noqa: S605
 
     async def run() -> None:
         process = await asyncio.create_subprocess_exec("true")
         await process.wait()
 
     asyncio.run(run())
-    assert [child.program for child in children.children] == ["true", "true"]
+    assert [child.program for child in children.children] == ["expr", "true"]
+
+
+def test_a_shell_s_make_has_its_own_folder_variables_and_log(children: Children, tmp_path: Path) -> None:
+    (tmp_path / "fifo").mkdir()
+    script = "cd fifo && RANDOM_SEED=3 SECRET=x make --version > sim.log"
+    subprocess.run(script, shell=True, cwd=tmp_path, check=False)  # noqa: S602  # what the promise is about
+    (child,) = children.children
+    assert (child.program, child.folder, child.environment) == ("make", tmp_path / "fifo", {"RANDOM_SEED": "3"})
+    assert children.opened == [tmp_path / "fifo" / "sim.log"]
 
 
 def test_the_log_opened_for_a_child_is_noticed_and_its_sources_are_not(children: Children, tmp_path: Path) -> None:

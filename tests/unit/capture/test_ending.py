@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_dvwiki.capture.ending import Ending, read_ending, sentence
+from pytest_dvwiki.capture.ending import Ending, read_ending, sentence, status_in
 
 
 def read(error: str = "", *, status: int | None = None, longrepr: str = "") -> Ending:
@@ -55,6 +55,35 @@ def test_the_report_tells_a_build_from_a_run() -> None:
 )
 def test_the_sentence_names_cause_test_and_time(ending: Ending, said: str | None) -> None:
     assert sentence(ending, simulator="vvp", test="overflow", time="55 ns", finished=False) == said
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("make: *** [Makefile.icarus:68: results.xml] Terminated", -15),
+        ("make[2]: *** [sim.mk:12: sim] Killed", -9),
+        ("make: *** [sim.mk:12: sim] Segmentation fault (core dumped)", -11),
+        ("make: *** [sim.mk:12: sim] Error 139", 139),
+        ("make: *** [sim.mk:12: sim] Error 1", None),
+        ("make: *** [sim.mk:12: sim] Error 255", None),
+        ("make: *** Deleting file 'results.xml'", None),
+        ("echo make: *** [sim.mk:12: sim] Killed", None),
+    ],
+)
+def test_make_tells_the_signal_that_ended_its_command(line: str, status: int | None) -> None:
+    assert status_in(["rm -f results.xml", line]) == status
+
+
+def test_a_limit_of_the_program_timeout_is_its_signal() -> None:
+    said = "subprocess.CalledProcessError: Command '['timeout', '60', 'make']' returned non-zero exit status 124."
+    assert read(said).signal == 15
+    assert read(said.replace("timeout", "make")).signal is None
+
+
+def test_a_limit_of_a_subprocess_is_a_timeout() -> None:
+    said = "TimeoutExpired: Command '['make']' timed out after 60 seconds"
+    ending = read(f"subprocess.{said}")
+    assert (ending.timeout, ending.abnormal) == (said, True)
 
 
 def test_after_the_last_test_no_test_is_named() -> None:

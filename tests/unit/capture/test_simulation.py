@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 import pytest
@@ -288,11 +289,14 @@ def test_the_cause_stands_in_the_excerpts(kinds: Left, name: str, exception: str
     assert words in said(failure, "results") + said(failure, "log")
 
 
-@pytest.mark.parametrize(("name", "function"), [("waits", "waits"), ("background", "task"), ("limited", "")])
-def test_the_frame_is_the_user_s_and_has_no_function_where_there_is_no_traceback(
-    kinds: Left, name: str, function: str
+@pytest.mark.parametrize(("name", "function"), [("waits", "waits"), ("background", "task"), ("limited", "limited")])
+@pytest.mark.parametrize("left_out", ["nothing", "results", "logs"])
+def test_the_frame_is_the_user_s_and_that_of_a_test_which_its_limit_ended_is_the_test(
+    kinds: Left, name: str, function: str, left_out: str
 ) -> None:
-    frame = named(collect(kinds.simulation), name).frame
+    whole = kinds.simulation
+    left = {"nothing": whole, "results": replace(whole, results=None), "logs": replace(whole, logs=())}[left_out]
+    frame = named(collect(left), name).frame
     assert frame is not None
     assert (frame.file, frame.function) == ("kinds.py", function)
 
@@ -700,6 +704,40 @@ def test_cocotb_1_9_lets_the_design_speak_after_its_summary(tmp_path: Path) -> N
     assert "FATAL: /repo/dut.sv:16: FIFO overflow detected" in cut.excerpts[-1].text
     assert not [excerpt for excerpt in cut.excerpts if excerpt.source == "run"]
     assert not [excerpt for excerpt in never.excerpts if "FATAL" in excerpt.text]
+
+
+def test_of_cocotb_1_9_s_tests_those_unknown_to_a_log_that_broke_off_had_no_turn(tmp_path: Path) -> None:
+    log = OLD_LOG[: OLD_LOG.index("    75.00ns INFO     cocotb.regression                  cut failed")]
+    bad, cut, never = collect(cocotb_1_9(tmp_path, log)).failures
+    assert [failure.started for failure in (bad, cut, never)] == [True, True, False]
+
+
+def test_cocotb_1_9_without_its_log_says_that_the_log_is_missing(tmp_path: Path) -> None:
+    bad, *_ = collect(replace(cocotb_1_9(tmp_path), logs=())).failures
+    assert "the log is missing" in bad.message
+    assert bad.reproduce.startswith("RANDOM_SEED=7 TESTCASE='bad'")
+
+
+def test_cocotb_1_9_names_modules_in_its_list_of_tests(tmp_path: Path) -> None:
+    found = "".join(f"     0.00ns INFO     cocotb.regression      Found test t.{name}\n" for name in ("ok", "bad"))
+    timeout = OLD_LOG.replace("AssertionError: expected 4 got 3", "cocotb.result.SimTimeoutError").replace(
+        "/repo/t.py", "/v/lib/python3.11/site-packages/cocotb/triggers.py"
+    )
+    for simulation in (
+        cocotb_1_9(tmp_path, found + timeout),
+        replace(cocotb_1_9(tmp_path, found + timeout), results=None),
+    ):
+        frame = named(collect(simulation), "bad").frame
+        assert frame is not None
+        assert (PurePosixPath(frame.file).name, frame.function) == ("t.py", "bad")
+
+
+def test_what_make_says_of_a_signal_goes_for_the_simulator(tmp_path: Path) -> None:
+    log = OLD_LOG[: OLD_LOG.index("    75.00ns INFO     cocotb.regression                  cut failed")]
+    log += "make: *** Deleting file 'results.xml'\nmake: *** [Makefile.icarus:68: results.xml] Killed\n"
+    text = (LogText(source="log", text=log),)
+    cut = collect(Simulation(nodeid="sim.log", root=tmp_path, logs=text, failed=True)).failures[-1]
+    assert said(cut) == "simulator icarus was killed by signal 9 (SIGKILL) while running cut at 70 ns"
 
 
 def test_cocotb_1_9_is_run_again_by_its_own_variables(tmp_path: Path) -> None:

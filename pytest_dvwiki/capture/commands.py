@@ -1,0 +1,180 @@
+"""Takes a command line apart into the commands that it runs: through a shell, `env`, `timeout` and their like.
+
+What tests start is often `sh -c "cd fifo && make > sim.log"` or `timeout 600 make`: the folder, the variables and the
+log are those of the make inside.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_SHELLS = frozenset({"sh", "bash", "dash", "ksh", "zsh"})
+_WRAPPERS = {
+    "env": ("uC", 0),
+    "ionice": ("cn", 0),
+    "nice": ("n", 0),
+    "nohup": ("", 0),
+    "setsid": ("", 0),
+    "stdbuf": ("ioe", 0),
+    "time": ("fo", 0),
+    "timeout": ("ks", 1),
+}
+"""Programs that run another: their options that take a word, and the number of words of their own."""
+_KEYWORDS = frozenset({"!", "{", "}", "command", "do", "done", "else", "exec", "fi", "if", "then", "until", "while"})
+_UTILITIES = frozenset(
+    {
+        ".", ":", "[", "cat", "chmod", "cp", "date", "echo", "exit", "false", "find", "grep", "ln", "ls", "mkdir",
+        "mv", "printf", "pwd", "rm", "sed", "set", "sleep", "source", "tail", "tee", "test", "touch", "trap", "true",
+        "ulimit", "unset", "wait",
+    }
+)  # fmt: skip
+"""What stands in scripts beside that which they are for."""
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_PUNCTUATION = frozenset("();<>|&")
+_LIMIT = 32
+"""Commands taken from one script."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One command that a command line runs."""
+
+    words: tuple[str, ...]
+    folder: str
+    variables: dict[str, str] = field(default_factory=dict)
+    """What is assigned for it on the command line."""
+    outputs: tuple[str, ...] = ()
+    """Files that a shell writes its output to."""
+
+
+def commands(words: Sequence[str], folder: str) -> list[Command]:
+    """The commands that a command line runs, in order; the line itself where none can be told.
+
+    Args:
+        words: The command line.
+        folder: Absolute path of the folder that it starts in.
+    """
+    given = Command(words=tuple(words), folder=folder)
+    return list(_unwrapped(given))[:_LIMIT] or [given]
+
+
+def _unwrapped(command: Command) -> Iterator[Command]:
+    program = os.path.basename(command.words[0]) if command.words else ""  # noqa: PTH119  # may be no path at all
+    if program in _WRAPPERS:
+        inner = _wrapped(command, *_WRAPPERS[program])
+        if inner is not None:
+            yield from _unwrapped(inner)
+            return
+    script = _script(command.words) if program in _SHELLS else None
+    if script is None:
+        yield command
+        return
+    for part in _Script(script, command).parts():
+        yield from _unwrapped(part)
+
+
+def _wrapped(command: Command, with_word: str, own_words: int) -> Command | None:
+    """The command behind a program that runs another."""
+    variables, folder = dict(command.variables), command.folder
+    words = list(command.words[1:])
+    while words:
+        word = words[0]
+        if found := _ASSIGNMENT.fullmatch(word):
+            variables[found[1]] = found[2]
+        elif word.startswith("-"):
+            takes_next = len(word) == len("-n") and word[1] in with_word
+            if takes_next and len(words) > 1:
+                folder = os.path.join(folder, words[1]) if word == "-C" else folder  # noqa: PTH118  # joined as text
+                words.pop(0)
+        elif own_words:
+            own_words -= 1
+        else:
+            return Command(words=tuple(words), folder=folder, variables=variables, outputs=command.outputs)
+        words.pop(0)
+    return None
+
+
+def _script(words: Sequence[str]) -> str | None:
+    """The script of `sh -c SCRIPT`."""
+    for number, word in enumerate(words[1:-1], start=1):
+        if not word.startswith("-"):
+            return None
+        if not word.startswith("--") and "c" in word:
+            return words[number + 1]
+    return None
+
+
+class _Script:
+    """Reads a shell's script as far as commands, folders, assignments and redirections go; nothing is expanded."""
+
+    def __init__(self, script: str, outer: Command) -> None:
+        self._script = script
+        self._folders = [outer.folder]
+        self._exported = dict(outer.variables)
+        self._given = outer.outputs
+        self._words: list[str] = []
+        self._outputs: list[str] = []
+
+    def parts(self) -> Iterator[Command]:
+        """The commands, without utilities such as `mkdir`; none where the script cannot be read."""
+        tokens = self._tokens()
+        for token in tokens:
+            if not _PUNCTUATION.issuperset(token):
+                self._words.append(token)
+            elif "<" in token or ">" in token:
+                self._redirect(token, next(tokens, ""))
+            else:
+                yield from self._end()
+                self._nest(token)
+        yield from self._end()
+
+    def _tokens(self) -> Iterator[str]:
+        # The ends of lines end commands as well.
+        text = self._script.replace("\\\n", " ").replace("\n", " ; ")
+        lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        lexer.commenters = ""
+        try:
+            return iter(list(lexer))
+        except ValueError:
+            return iter(())
+
+    def _redirect(self, token: str, target: str) -> None:
+        if self._words and self._words[-1].isdigit():
+            self._words.pop()  # the descriptor in front
+        to_descriptor = token.endswith(">&") and (target.isdigit() or target == "-")
+        if ">" in token and not to_descriptor:
+            self._outputs.append(os.path.join(self._folders[-1], target))  # noqa: PTH118  # joined as text
+
+    def _nest(self, token: str) -> None:
+        for char in token:
+            if char == "(":
+                self._folders.append(self._folders[-1])
+            elif char == ")" and len(self._folders) > 1:
+                self._folders.pop()
+
+    def _end(self) -> Iterator[Command]:
+        """Ends a command."""
+        words, outputs = self._words, (*self._outputs, *self._given)
+        self._words, self._outputs = [], []
+        while words and words[0] in _KEYWORDS:
+            words.pop(0)
+        variables = dict(self._exported)
+        while words and (found := _ASSIGNMENT.fullmatch(words[0])):
+            variables[found[1]] = found[2]
+            words.pop(0)
+        if not words:
+            self._exported = variables
+        elif words[0] == "cd":
+            self._folders[-1] = os.path.join(self._folders[-1], *words[1:2])  # noqa: PTH118  # joined as text
+        elif words[0] == "export":
+            self._exported |= {found[1]: found[2] for word in words[1:] if (found := _ASSIGNMENT.fullmatch(word))}
+        elif os.path.basename(words[0]) not in _UTILITIES:  # noqa: PTH119  # may be no path at all
+            yield Command(words=tuple(words), folder=self._folders[-1], variables=variables, outputs=outputs)
