@@ -10,6 +10,7 @@ import time
 import zipfile
 import zlib
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, cast
 
@@ -28,6 +29,14 @@ _UNUSABLE = (*_BROKEN, RuntimeError, NotImplementedError)
 """A zip that needs a password, and a compression that Python does not know, raise the latter two."""
 
 
+@dataclass(slots=True)
+class Budget:
+    """What an archive, and all archives inside it, may still unfold to."""
+
+    bytes: int = _BYTES_LIMIT
+    files: int = _FILES_LIMIT
+
+
 class ArchiveError(Exception):
     """An archive that cannot be used; its text is the reason."""
 
@@ -38,7 +47,9 @@ def is_archive(path: Path) -> bool:
     return name.endswith((*_TARS, ".zip", ".gz"))
 
 
-def unpack(archive: Path, wanted: Callable[[str], bool], target: Path) -> Iterator[tuple[str, Path]]:
+def unpack(
+    archive: Path, wanted: Callable[[str], bool], target: Path, budget: Budget | None = None
+) -> Iterator[tuple[str, Path]]:
     """Writes the files of an archive that are wanted into a folder.
 
     Links and names that lead out of the folder are passed over.
@@ -47,6 +58,7 @@ def unpack(archive: Path, wanted: Callable[[str], bool], target: Path) -> Iterat
         archive: The archive, or one compressed file.
         wanted: Tells by the name inside the archive which files to take.
         target: An empty folder.
+        budget: What is left of the limits of the archive that this one was in.
 
     Yields:
         The name inside the archive, and the file.
@@ -54,12 +66,13 @@ def unpack(archive: Path, wanted: Callable[[str], bool], target: Path) -> Iterat
     Raises:
         ArchiveError: It is broken, needs a password, or holds more than is sensible.
     """
-    left = _BYTES_LIMIT
+    budget = budget or Budget()
     try:
         with _members(archive) as members:
-            for number, (name, modified, opened) in enumerate(members, start=1):
-                if number > _FILES_LIMIT:
-                    raise ArchiveError(f"more than {_FILES_LIMIT} files")
+            for name, modified, opened in members:
+                budget.files -= 1
+                if budget.files < 0:
+                    raise ArchiveError(f"more than {_FILES_LIMIT} files in it")
                 inside = _inside(name)
                 if inside is None or not wanted(inside):
                     continue
@@ -68,7 +81,7 @@ def unpack(archive: Path, wanted: Callable[[str], bool], target: Path) -> Iterat
                     continue
                 file = target / inside
                 with stream:
-                    left -= _copy(stream, file, left)
+                    budget.bytes -= _copy(stream, file, budget.bytes)
                 os.utime(file, (modified, modified))
                 yield inside, file
     except _UNUSABLE as error:

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
-from pytest_dvwiki.capture.archives import ArchiveError, is_archive, unpack
+from pytest_dvwiki.capture.archives import ArchiveError, Budget, is_archive, unpack
 from pytest_dvwiki.capture.frames import shown_path
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ _LOG_NAMES = frozenset({"transcript"})
 """Where Questa and ModelSim write without being told."""
 _HEAD = 4096
 _CHUNK = 1 << 20
+_ARCHIVE_DEPTH = 4
+"""Archives in archives that are looked into."""
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -158,22 +160,39 @@ class _Search:
             self._problem(shown, "neither a results file nor a log: it holds binary data")
 
     def _take_archive(self, path: Path, shown: str) -> None:
-        self._archives += 1
-        target = self._scratch / str(self._archives)
-        single = path.suffix.lower() == ".gz" and not path.stem.lower().endswith(".tar")
-        taken = 0
         try:
-            for inside, file in unpack(path, lambda name: single or _may_be_one(name), target):
-                kind = _kind(file, named=single)
-                if kind is not None:
-                    taken += 1
-                    name = shown.removesuffix(".gz") if single else f"{shown}/{inside}"
-                    self._add(file, name, kind, lasting=False)
+            taken = self._unpack(path, shown, Budget())
         except ArchiveError as error:
             self._problem(shown, str(error))
             return
         if not taken:
             self._problem(shown, "no results file and no log in this archive")
+
+    def _unpack(self, path: Path, shown: str, budget: Budget, depth: int = 1) -> int:
+        """Takes what an archive holds, in archives inside it as well.
+
+        Returns:
+            The number of files taken.
+
+        Raises:
+            ArchiveError: It cannot be used.
+        """
+        self._archives += 1
+        target = self._scratch / str(self._archives)
+        single = path.suffix.lower() == ".gz" and not path.stem.lower().endswith(".tar")
+        inner = depth < _ARCHIVE_DEPTH and not single
+        taken = 0
+        for inside, file in unpack(
+            path, lambda name: single or _may_be_one(name) or (inner and is_archive(Path(name))), target, budget
+        ):
+            name = shown.removesuffix(".gz") if single else f"{shown}/{inside}"
+            if inner and is_archive(file):
+                taken += self._unpack(file, name, budget, depth + 1)
+                file.unlink()
+            elif (kind := _kind(file, named=single)) is not None:
+                taken += 1
+                self._add(file, name, kind, lasting=False)
+        return taken
 
     def _add(self, path: Path, shown: str, kind: Kind, *, lasting: bool = True) -> None:
         modified = path.stat().st_mtime

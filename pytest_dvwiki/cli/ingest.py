@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Run, Vcs
     from pytest_dvwiki.pipeline import Archived, Tools
     from pytest_dvwiki.settings import Settings
+
+
+_ENDS = ("archived", "archived before", "not archived")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,6 +85,12 @@ class _Ingest:
         self._scratch = scratch
         self._settings = _settings(args)
         self._problems = 0
+        self._several = False
+        """Whether the call reads several runs: a cause that they share is then shown once."""
+        self._shown: set[str] = set()
+        """Fingerprints of the causes that were shown."""
+        self._ends: Counter[str] = Counter()
+        """How many runs were archived, were so before, or could not be."""
         self._tools: Tools = Tools(self._settings, note=self._complain)
         self._vcs = _vcs(self._settings, args.commit)
 
@@ -99,9 +109,13 @@ class _Ingest:
             artefacts += given.values()
             given.clear()
         groups = list(_groups(artefacts, self._args.task))
+        self._several = len(groups) > 1
         for number, group in enumerate(groups, start=1):
             _progress(f"{number} of {len(groups)}: {group.name}")
             self._take(group, tuple(given.values()))
+        if self._several:
+            told = ", ".join(f"{self._ends[end]} {end}" for end in _ENDS if self._ends[end])
+            _say(f"{len(groups)} runs: {told}; {_count(len(self._shown), 'cause')}")
         _progress("")
         return 1 if self._problems else 0
 
@@ -127,11 +141,13 @@ class _Ingest:
         for note in leftovers.notes:
             print(f"dvwiki ingest: {note}", file=sys.stderr)
         if leftovers.problems:
+            self._ends["not archived"] += 1
             _say(f"{group.name}: not archived, since not all of it can be read")
             return
         digest = _digest(leftovers.sources)
         before = self._archived_as(digest, leftovers.sources)
         if before is not None:
+            self._ends["archived before"] += 1
             _say(f"{group.name}: already archived as {before}; nothing changed")
             return
         self._archive(group, self._run_of(leftovers, digest))
@@ -161,9 +177,15 @@ class _Ingest:
         from pytest_dvwiki import pipeline  # noqa: PLC0415
 
         archived = pipeline.process(run, self._settings, self._tools.classifier, self._tools.history)
-        self._problems += archived.problem is not None
-        _say(f"{group.name}: {_summary(run, archived)}")
-        self._show(archived)
+        failed = archived.problem is not None
+        self._problems += failed
+        self._ends["not archived" if failed else "archived"] += 1
+        causes = {cause.occurrence.fingerprint for cause in archived.causes}
+        repeated = self._several and causes <= self._shown and not (failed or archived.known_again)
+        self._shown |= causes
+        _say(f"{group.name}: {_summary(run, archived)}{', shown above' if causes and repeated else ''}")
+        if not repeated:
+            self._show(archived)
 
     def _show(self, archived: Archived) -> None:
         from pytest_dvwiki.report import terminal  # noqa: PLC0415
@@ -240,11 +262,13 @@ def _digest(files: Sequence[Artefact]) -> str:
 
 
 def _summary(run: Run, archived: Archived) -> str:
-    tests = len(run.results)
     failed = sum(result.outcome in {"failed", "error"} for result in run.results)
-    causes = len(archived.causes)
-    told = f"{tests} test{'' if tests == 1 else 's'}, {failed} failed"
-    return f"{told}, {causes} cause{'' if causes == 1 else 's'}" if failed else told
+    told = f"{_count(len(run.results), 'test')}, {failed} failed"
+    return f"{told}, {_count(len(archived.causes), 'cause')}" if failed else told
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _say(text: str) -> None:

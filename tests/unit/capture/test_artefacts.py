@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.capture.archives import unpack
+from pytest_dvwiki.capture.archives import ArchiveError, Budget, unpack
 from pytest_dvwiki.capture.artefacts import Found, find_artefacts
 from pytest_dvwiki.capture.leftovers import Leftovers, read_leftovers
 from pytest_dvwiki.patterns.matcher import Matcher
@@ -147,6 +147,32 @@ def test_an_archive_is_read_like_a_folder(tmp_path: Path, name: str) -> None:
     assert outcomes(run) == {f"{name}/run::bad": "failed", f"{name}/run::good": "passed"}
     assert run.failures[0].log is None  # nothing may point into an archive
     assert [excerpt.source for excerpt in run.failures[0].excerpts] == ["results", "log"]
+
+
+def test_archives_in_archives_are_read_too(tmp_path: Path) -> None:
+    packed(tmp_path, "inner.tar.gz")
+    with zipfile.ZipFile(tmp_path / "outer.zip", "w") as outer:
+        outer.write(tmp_path / "inner.tar.gz", "ci/inner.tar.gz")
+        outer.writestr("ci/uvm.log.gz", gzip.compress(UVM_BAD.encode()))
+    inner = "outer.zip/ci/inner.tar.gz/run"
+    assert names(find(tmp_path, "outer.zip")) == [f"{inner}/results.xml", f"{inner}/sim.log", "outer.zip/ci/uvm.log"]
+
+
+def test_an_archive_and_those_inside_it_share_one_limit(tmp_path: Path) -> None:
+    packed(tmp_path, "inner.zip")
+    with zipfile.ZipFile(tmp_path / "outer.zip", "w") as outer:
+        outer.write(tmp_path / "inner.zip", "inner.zip")
+    budget = Budget(files=2)
+    (_, inner), *_ = unpack(tmp_path / "outer.zip", lambda name: True, tmp_path / "a", budget)
+    with pytest.raises(ArchiveError, match="files"):
+        list(unpack(inner, lambda name: True, tmp_path / "b", budget))
+
+
+def test_a_broken_archive_inside_another_is_told_of_the_outer_one(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "outer.zip", "w") as outer:
+        outer.writestr("cut.tar.gz", b"\x1f\x8b\x08")
+    (problem,) = find(tmp_path, "outer.zip").problems
+    assert problem.startswith("outer.zip: cannot be unpacked")
 
 
 def test_a_compressed_log_is_called_by_its_own_name(tmp_path: Path) -> None:

@@ -70,6 +70,20 @@ def test_each_folder_is_a_run_and_a_task_makes_them_one(project: Path) -> None:
     assert len(nightly["occurrences"]) == 1
 
 
+def test_a_cause_that_several_runs_share_is_shown_once_and_all_are_counted(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {f"{name}/results.xml": results(seed) for seed, name in enumerate("abc")}
+    write(project, files | {"d/good.log": UVM_GOOD, "e/results.xml": results()[:200]})
+    assert main(["ingest", "a"]) == 0
+    capsys.readouterr()
+    assert main(["ingest", "a", "b", "c", "d", "e"]) == 1
+    lines = capsys.readouterr().out.split("\n")
+    assert sum(line.startswith("KNOWN ") for line in lines) == 1
+    assert "c: 2 tests, 1 failed, 1 cause, shown above" in [line.replace("/results.xml", "") for line in lines]
+    assert lines[-2] == "5 runs: 3 archived, 1 archived before, 1 not archived; 1 cause"
+
+
 def test_the_same_contents_are_the_same_record_under_any_name_and_time(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
