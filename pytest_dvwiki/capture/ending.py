@@ -66,14 +66,19 @@ def read_ending(*, status: int | None, error: str, longrepr: str, cut_short: boo
         status = int(found[1])
     if status == _LIMIT_STATUS and _LIMIT_PROGRAM.search(error):
         status = -signal.SIGTERM
-    timeout = _TIMEOUT.search(error) or _TIMEOUT.search(longrepr)
     return Ending(
         status=status,
         signal=_signal(status),
-        timeout=timeout[0] if timeout else None,
+        timeout=timeout_in(error) or timeout_in(longrepr),
         cut_short=cut_short,
         building=_building(longrepr),
     )
+
+
+def timeout_in(text: str) -> str | None:
+    """The words of pytest-timeout, or of the `timeout=` of a subprocess, in a text."""
+    found = _TIMEOUT.search(text)
+    return found[0] if found else None
 
 
 def status_in(lines: Iterable[str]) -> int | None:

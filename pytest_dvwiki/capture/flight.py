@@ -9,10 +9,13 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.capture.ending import timeout_in
+from pytest_dvwiki.model import Excerpt
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_dvwiki.model import Excerpt, Failure
+    from pytest_dvwiki.model import Failure
 
 _PROGRESS = re.compile(
     r"^[.FEsxXRu]{1,200}(?=(?:ERROR|FATAL|WARNING|INFO): |%(?:Error|Warning)| +-?[\d.-]+[munpf]?s |UVM_)"
@@ -48,11 +51,15 @@ def cut_off(failure: Failure, flight: Flight) -> Failure:
         failure: What was seen of the whole simulation.
         flight: The test that was running.
     """
-    excerpts = (_of_flight(excerpt, flight) for excerpt in failure.excerpts)
+    excerpts = tuple(one for excerpt in failure.excerpts if (one := _of_flight(excerpt, flight)).lines)
+    if timeout := timeout_in(failure.message):
+        # pytest-timeout speaks of the runner; what hung is the test.
+        said = Excerpt(source="run", lines=((1, _with_test(timeout, flight)),))
+        excerpts = (said, *(excerpt for excerpt in excerpts if excerpt.source not in {"report", "run"}))
     return replace(
         failure,
         nodeid=flight.nodeid,
-        excerpts=tuple(excerpt for excerpt in excerpts if excerpt.lines),
+        excerpts=excerpts,
         in_simulator=True,
         started=True,
         seed=flight.seed or failure.seed,

@@ -170,7 +170,8 @@ class _Reader:
         run = self._run
         self._claimed.update({log.path: log for log in logs})
         run.times.append(_time(file, artefact))
-        name = unique_name(_simulation_name(artefact), self._names)
+        runner = _native_runner(file.cases) if file is not None else None
+        name = unique_name(runner or _simulation_name(artefact), self._names)
         if file is not None and not any(_is_cocotb(case) for case in file.cases):
             self._take_cases(file.cases)
             return
@@ -292,6 +293,19 @@ def _simulation_name(artefact: Artefact) -> str:
     if _ANY_RUN.match(PurePosixPath(shown).name):
         return artefact.folder or PurePosixPath(shown).name
     return shown.removesuffix(_RUNNER_SUFFIX)
+
+
+def _native_runner(cases: Sequence[Case]) -> str | None:
+    """What cocotb's own pytest plugin puts in front of its tests: the runner, and their module where it is another."""
+    runners = {case.runner for case in cases}
+    runner = runners.pop() if len(runners) == 1 else None
+    if runner is None:
+        return None
+    modules = {case.classname for case in cases}
+    folder, _, file = runner.partition("::")[0].rpartition("/")
+    inside = f"{folder.replace('/', '.')}." if folder else ""
+    module = modules.pop().removeprefix(inside) if len(modules) == 1 else ""
+    return redact(runner if module in {"", file.removesuffix(".py")} else f"{runner}::{module}")
 
 
 def _stem(artefact: Artefact) -> str:

@@ -7,7 +7,9 @@ import shlex
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
+
+_MOST_EXCLUDED = 20
 
 
 def reproduce_command(
@@ -37,7 +39,9 @@ def reproduce_command(
     return " ".join([*words, "pytest", _quoted(nodeid)])
 
 
-def native_command(nodeid: str | None, *, runner: str, seed: object, options: Sequence[str]) -> str:
+def native_command(
+    nodeid: str | None, *, runner: str, seed: object, options: Sequence[str], others: Collection[str] = ()
+) -> str:
     """The command for a test of cocotb's own pytest plugin.
 
     Args:
@@ -45,11 +49,36 @@ def native_command(nodeid: str | None, *, runner: str, seed: object, options: Se
         runner: Node id of the item that runs its simulator.
         seed: The runner's seed; None where unknown.
         options: Words of the command line without which the plugin would not be there.
+        others: Names of the session's other runners and tests, from which this one is to be told apart.
     """
     # A node id would select the runner and none of its tests: in the simulator the same words name other items.
-    keywords = " and ".join(name.rpartition("::")[2] for name in (runner, nodeid) if name is not None)
-    command = shlex.join(["pytest", *options, runner.partition("::")[0], "-k", keywords])
+    names = [name.rpartition("::")[2] for name in (runner, nodeid) if name is not None]
+    if any(_contains(other, name) for name in names for other in others):
+        command = _exact_command(nodeid, runner, options, others)
+    else:
+        command = shlex.join(["pytest", *options, runner.partition("::")[0], "-k", " and ".join(names)])
     return command if seed is None else f"COCOTB_RANDOM_SEED={shlex.quote(str(seed))} {command}"
+
+
+def _exact_command(nodeid: str | None, runner: str, options: Sequence[str], others: Collection[str]) -> str:
+    """A command for names that are parts of others: `-k` takes any part, so the others are named as well.
+
+    The runner goes by its node id; the pytest in the simulator has arguments of its own, since excluding a test there
+    would exclude its runner here.
+    """
+    words = ["pytest", *options, runner]
+    if nodeid is not None:
+        name = nodeid.rpartition("::")[2]
+        # A runner's name is a keyword of all its tests.
+        excluded = sorted(other for other in others if _contains(other, name) and not _contains(f"{runner} ", other))
+        chosen = " and ".join([name, *(f"not {other}" for other in excluded[:_MOST_EXCLUDED])])
+        words.append(f"--cocotb-pytest-args={shlex.join([*options, '-k', chosen])}")
+    return shlex.join(words)
+
+
+def _contains(text: str, part: str) -> bool:
+    """Whether a part chooses a text for pytest's `-k`, and is not all of it."""
+    return part.lower() in text.lower() and part != text
 
 
 def _filter(test: str, module: str | None) -> str:

@@ -73,6 +73,8 @@ class Case:
     line: int | None = None
     duration_s: float = 0.0
     attachments: tuple[str, ...] = ()
+    runner: str | None = None
+    """Node id of the item that ran the simulator; cocotb's own pytest plugin alone tells it."""
 
     @property
     def fullname(self) -> str:
@@ -276,6 +278,7 @@ class _Reader:
             line=_line_number(attributes, properties),
             duration_s=_seconds(attributes.get("time")),
             attachments=tuple(case.attachments),
+            runner=self._shared(properties.get("runner_nodeid", "")) or None,
         )
 
     def _shared(self, name: str) -> str:

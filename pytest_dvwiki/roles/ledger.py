@@ -14,7 +14,7 @@ from pytest_dvwiki.model import Failure, Result, Simulator
 from pytest_dvwiki.roles import reports
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import pytest
 
@@ -167,12 +167,31 @@ class Ledger:
         results: list[Result] = []
         for nodeid, test in self._tests.items():
             if nodeid in runners:
-                failures += self._runner_failures(test, runners[nodeid])
+                failures += self._told_apart(nodeid, self._runner_failures(test, runners[nodeid]))
                 results += self._runner_results(nodeid, test, runners[nodeid])
             elif test.flight is None:
-                failures += self._with_simulator(test)
+                failures += self._told_apart(test.runner, self._with_simulator(test))
                 results += self._results(nodeid, test)
         return tuple(failures), tuple(results)
+
+    def _told_apart(self, runner: str | None, failures: Iterable[Failure]) -> Iterator[Failure]:
+        """Failures of tests of a runner of cocotb's own plugin with a command that runs none of the other tests."""
+        from pytest_dvwiki.capture.reproduce import native_command  # noqa: PLC0415
+
+        for failure in failures:
+            if runner is None or not failure.nodeid.startswith(f"{runner}::"):
+                yield failure
+                continue
+            command = native_command(
+                failure.nodeid, runner=runner, seed=failure.seed, options=self._options, others=self._native_names
+            )
+            yield replace(failure, reproduce=command)
+
+    @property
+    def _native_names(self) -> frozenset[str]:
+        """Names of the runners of cocotb's own plugin and of the tests in them."""
+        named = (name for nodeid, test in self._tests.items() if test.runner for name in (nodeid, test.runner))
+        return frozenset(name.rpartition("::")[2] for name in named)
 
     def _with_simulator(self, test: _Test) -> Iterator[Failure]:
         """The failures of a test; one that reported from inside a simulator learns its name from its runner."""

@@ -27,6 +27,7 @@ _LINE_LIMIT = 4096
 _LINES_LIMIT = 400
 _CAUSE = "\nThe above exception was the direct cause of the following exception:\n"
 _CONTEXT = "\nDuring handling of the above exception, another exception occurred:\n"
+_TIMEOUT = "SimTimeoutError"
 _HOSTS = ("/_pytest/", "/pluggy/")
 """pytest itself, where it is not installed as a package."""
 
@@ -110,7 +111,7 @@ def failure_of(
         outcome="failed" if phase == "call" else "error",
         exception=_exception_name(message),
         message=message,
-        frame=evidence.frame,
+        frame=evidence.frame or (_place_of_limit(report, message) if in_simulator else None),
         excerpts=(
             *_kept("report", evidence.text or redact(report.longreprtext), interest),
             *evidence.excerpts,
@@ -122,6 +123,16 @@ def failure_of(
         duration_s=round(float(getattr(report, "duration", 0.0)), 3),
         reproduce=_reproduce(report, seed, options),
     )
+
+
+def _place_of_limit(report: pytest.TestReport | pytest.CollectReport, message: str) -> Frame | None:
+    """The place of a test inside a simulator that its own limit ended: no line of its was raised from."""
+    location = report.location
+    if _exception_name(message) != _TIMEOUT or location is None:
+        return None
+    file, line, name = location
+    function = name.partition("[")[0].rpartition(".")[2]
+    return Frame(file=redact(file), line=(line or 0) + 1, function=redact(function))
 
 
 def text_of(excinfo: pytest.ExceptionInfo[BaseException], frame: Frame | None) -> str:

@@ -7,7 +7,7 @@ import shlex
 
 import pytest
 
-from pytest_dvwiki.capture.reproduce import reproduce_command
+from pytest_dvwiki.capture.reproduce import native_command, reproduce_command
 
 NODEID = "tests/test_fifo.py::test_fifo"
 
@@ -53,3 +53,27 @@ def test_cocotb_1_9_has_variables_of_its_own() -> None:
     assert reproduce_command(NODEID, test="bad", seed="7", cocotb="1.9.2") == (
         "RANDOM_SEED=7 TESTCASE='bad' pytest 'tests/test_fifo.py::test_fifo'"
     )
+
+
+def native(nodeid: str | None, *others: str) -> list[str]:
+    command = native_command(nodeid, runner="tb/test_fifo.py::test_run", seed=7, options=["-p", "tool"], others=others)
+    return shlex.split(command)
+
+
+WRAP = "tb/test_fifo.py::test_run::bench::wrap"
+
+
+def test_a_native_test_is_chosen_by_the_names_of_runner_and_test() -> None:
+    expected = ["COCOTB_RANDOM_SEED=7", "pytest", "-p", "tool", "tb/test_fifo.py", "-k", "test_run and wrap"]
+    assert native(WRAP, "overflow", "wrap", "test_run") == expected
+
+
+def test_a_native_test_is_told_apart_from_those_that_its_name_is_a_part_of() -> None:
+    *outer, inner = native(WRAP, "wrap", "wrap_around", "no_Wrap", "test_run")
+    assert outer == ["COCOTB_RANDOM_SEED=7", "pytest", "-p", "tool", "tb/test_fifo.py::test_run"]
+    assert inner == "--cocotb-pytest-args=-p tool -k 'wrap and not no_Wrap and not wrap_around'"
+
+
+def test_a_native_runner_is_told_apart_from_those_that_its_name_is_a_part_of() -> None:
+    assert native(None, "test_run", "test_run_wide")[-1] == "tb/test_fifo.py::test_run"
+    assert native(WRAP, "wrap", "test_run", "test_run_wide")[-1] == "--cocotb-pytest-args=-p tool -k wrap"
