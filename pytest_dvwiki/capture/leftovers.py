@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -27,7 +28,7 @@ from pytest_dvwiki.model import Excerpt, Failure, Result
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pytest_dvwiki.capture.artefacts import Artefact
     from pytest_dvwiki.capture.results import Case
@@ -108,7 +109,7 @@ class _Reader:
         self._claimed.update({log.path: log for found in own.values() for log in found})
         for artefact, file in parsed:
             self._take_results(artefact, file, own[artefact.path] or self._shared_logs(artefact, file))
-        told = {_test(result.nodeid) for result in run.results}
+        told = _by_name(case for _, file in parsed if file is not None for case in file.cases)
         for log in self._logs:
             if log.path not in self._claimed and not log.only_beside:
                 self._take_log(log, told)
@@ -217,8 +218,8 @@ class _Reader:
 
     # Logs that stand for themselves
 
-    def _take_log(self, log: Artefact, told: set[str]) -> None:
-        """Takes a log without a results file; one of tests that a results file has told is a copy."""
+    def _take_log(self, log: Artefact, told: Mapping[str, Sequence[Case]]) -> None:
+        """Takes a log without a results file; of a run that a results file has told it is a copy."""
         if not log.path.stat().st_size:
             self._run.notes.append(f"{log.shown}: the log is empty, nothing is known of its run")
             return
@@ -228,7 +229,8 @@ class _Reader:
             self._run.problems.append(f"{log.shown}: cannot be read: {error.strerror}")
             return
         for part in parts:
-            if {block.name.rpartition(".")[2] for block in part.blocks} & told:
+            pairs = ((block.name, case) for block in part.blocks for case in told.get(_test(block.name), ()))
+            if any(_is_same(name, part.seed, case) for name, case in pairs):
                 continue
             name = unique_name(log.shown, self._names)
             outcome = collect(
@@ -312,9 +314,25 @@ def _stem(artefact: Artefact) -> str:
     return PurePosixPath(artefact.shown).name.partition(".")[0]
 
 
-def _test(nodeid: str) -> str:
+def _test(name: str) -> str:
     """The cocotb test's own name, without its module."""
-    return nodeid.rpartition("::")[2].rpartition(".")[2]
+    return name.rpartition(".")[2]
+
+
+def _by_name(cases: Iterable[Case]) -> Mapping[str, Sequence[Case]]:
+    """The cases of results files by their tests' own names."""
+    found: defaultdict[str, list[Case]] = defaultdict(list)
+    for case in cases:
+        found[_test(case.name)].append(case)
+    return found
+
+
+def _is_same(name: str, seed: str | None, case: Case) -> bool:
+    """Whether a test in a log is that of a results file; in another module, or with another seed, it is not."""
+    if case.seed is not None and seed is not None and case.seed != seed:
+        return False
+    module = name.rpartition(".")[0].rpartition(".")[2]
+    return not module or not _is_cocotb(case) or module == case.classname.rpartition(".")[2]
 
 
 def _only_in_the_log(cases: Sequence[Case]) -> str | None:

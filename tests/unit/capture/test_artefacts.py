@@ -328,6 +328,18 @@ def test_a_second_copy_of_the_log_beside_a_results_file_counts_nothing(tmp_path:
     assert (len(run.failures), len(run.results)) == (1, 2)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"), [("bench.", "other."), ("with 7\n", "with 8\n")], ids=["another_module", "another_seed"]
+)
+def test_a_killed_run_counts_beside_results_of_tests_with_its_names(tmp_path: Path, old: str, new: str) -> None:
+    killed = "".join(log().splitlines(keepends=True)[:4])
+    assert old in killed
+    write(tmp_path, {"one/results.xml": results(), "one/sim.log": log(), "two/sim.log": killed.replace(old, new)})
+    run = read(tmp_path, ".")
+    assert outcomes(run)["two/sim.log::bad"] == "failed"
+    assert len(run.failures) == 2
+
+
 def test_a_log_that_ends_in_the_middle_of_a_test_names_it(tmp_path: Path) -> None:
     write(tmp_path, {"cut.log": "".join(log().splitlines(keepends=True)[:4])})
     (failure,) = read(tmp_path, "cut.log").failures
