@@ -21,8 +21,8 @@ _LINE_LIMIT = 1 << 16
 _LINE_END_KEPT = 4096
 _KEY_LINES = 200
 
-# cocotb-test passes the simulator's lines through a logger of its own.
-_COCOTB_TEST = re.compile(r"^(?:INFO|ERROR) +cocotb:simulator\.py:\d+ ", re.MULTILINE)
+# cocotb-test passes the simulator's lines through a logger of its own, which under `-p no:logging` prints them.
+_COCOTB_TEST = re.compile(r"^(?:INFO|ERROR) (?: *cocotb:simulator\.py:\d+|cocotb:) ", re.MULTILINE)
 _UNBOUNDED_ESCAPE = re.compile(r"\x1b[\]PX^_]")
 _KEY_BEGIN = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 _KEY_END = "-----END "
@@ -102,7 +102,7 @@ class LogStream:
             text = re.sub(r"\r+\n", "\n", text).replace("\r", " ")
         if "\x1b" in text or "\x9b" in text:
             text = _without_escapes(text)
-        if "cocotb:simulator.py:" in text:
+        if " cocotb:" in text:
             text = _COCOTB_TEST.sub("", text)
         if self._key_lines or "PRIVATE KEY-----" in text:
             text = "\n".join(self._without_keys(text.split("\n")))

@@ -27,7 +27,7 @@ _PREFIX = re.compile(
     r"|#\d+[ ]\d+\.\d+[ ]"  # BuildKit
     r"|\#\#\[error\]|::error[^:]{0,200}::"  # GitHub, Azure
     r"|\[gw\d+\](?:[ ]\[[ \d]+%\])?[ ]"  # xdist
-    r"|(?:INFO|ERROR)[ ]+cocotb:simulator\.py:\d+[ ]"  # cocotb-test
+    r"|(?:INFO|ERROR)[ ](?:[ ]*cocotb:simulator\.py:\d+|cocotb:)[ ]"  # cocotb-test
     r"|\#(?:[ ]|$)"  # Questa, Riviera
     r"|(?:>[ ]?)+(?=\S|[ ]*$)"  # quotes in mails and forums
     r"|[ ]*\|[ ](?=[ ]*\S)(?![ ]*[~^])"  # exception groups, boxes

@@ -30,6 +30,7 @@ def lines(data: bytes, tmp_path: Path) -> list[str]:
         ("größe\n".encode("latin-1"), "größe"),
         (b"\x1b[31mred\x1b[39m text\n", "red text"),
         (b"INFO     cocotb:simulator.py:270    55.00ns WARNING  x\n", "   55.00ns WARNING  x"),
+        (b"INFO cocotb:    55.00ns WARNING  x\n", "   55.00ns WARNING  x"),
         (b"10%\r20%\r\n", "10% 20%"),
         (b"no line feed", "no line feed"),
     ],

@@ -36,6 +36,7 @@ def ids(text: str) -> list[str]:
         "\x1b[31m",
         "#12 3.456 ",
         "ERROR    cocotb:simulator.py:270 ",
+        "ERROR cocotb: ",
         "[gw1] ",
         "2026-11-21T20:27:30Z > # ",
     ],
