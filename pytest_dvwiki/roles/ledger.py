@@ -32,6 +32,8 @@ class _Test:
     duration_s: float = 0.0
     seed: str | None = None
     attempts: int = 1
+    failed_before: frozenset[str] = frozenset()
+    """Tests inside a simulator, or else this one, that failed in an earlier attempt."""
     noise_errors: int = 0
     failures: list[Failure] = field(default_factory=list)
     inner: tuple[Result, ...] = ()
@@ -73,7 +75,10 @@ class Ledger:
             self._simulators[evidence.simulator] = None
         outcome: str = report.outcome
         if outcome == "rerun":  # pytest-rerunfailures adds this one
-            self._tests[report.nodeid] = _Test(attempts=test.attempts + 1)
+            failed = {failure.nodeid for failure in evidence.failures} if evidence is not None else set()
+            self._tests[report.nodeid] = _Test(
+                attempts=test.attempts + 1, failed_before=test.failed_before | (failed or {report.nodeid})
+            )
             return ()
         test.duration_s += report.duration
         runner = getattr(report, "runner_nodeid", None)
@@ -207,10 +212,13 @@ class Ledger:
 
     @staticmethod
     def _results(nodeid: str, test: _Test) -> Iterator[Result]:
-        yield from test.inner
+        for result in test.inner:
+            flaky = result.outcome == "passed" and result.nodeid in test.failed_before
+            yield replace(result, outcome="flaky") if flaky else result
+        # A build that failed, or a failure of the item's own, is no test inside a simulator.
         named = {result.nodeid for result in test.inner}
-        stands_for_itself = not test.inner or any(failure.nodeid not in named for failure in test.failures)
-        if stands_for_itself and test.outcome is not None:
+        failed = {failure.nodeid for failure in test.failures} | test.failed_before
+        if (not test.inner or failed - named) and test.outcome is not None:
             flaky = test.attempts > 1 and test.outcome == "passed"
             yield Result(
                 nodeid=nodeid,
