@@ -1,0 +1,57 @@
+"""An agent that leads the others, and looks at the wiki's health as a session begins.
+
+python agent/orchestrator.py nightly_18 "error_class: sim_error" "failure_subtype: timeout" "primary: no bvalid"
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+
+from classifier import BugClassifier
+from model import Model, show
+from reporter import Reporter
+
+from pytest_dvwiki import WikiConfig
+
+log = logging.getLogger("orchestrator")
+
+
+class Orchestrator:
+    """Leads a session: classify, report, archive. The check of the wiki runs meanwhile and only ever warns."""
+
+    def __init__(self, ask: Model, wiki: WikiConfig) -> None:
+        self._wiki = wiki
+        self._classifier = BugClassifier(ask, wiki)
+        self._reporter = Reporter(ask, wiki)
+
+    async def run(self, task_id: str, failure_summary: str) -> str:
+        """Returns the report of the session."""
+        check = asyncio.create_task(self._check())
+        classification = await self._classifier.run(failure_summary)
+        await check  # long done, and before this session writes into what it looks at
+        report = await self._reporter.run(task_id, failure_summary, classification)
+        await self._reporter.archived()
+        return report
+
+    async def _check(self) -> None:
+        """Whether index, tables and counts still agree with records and pages."""
+        place = self._wiki.layout
+        if not (self._wiki.enabled and place.wiki.is_dir()):
+            return
+        command = ("-m", "pytest_dvwiki", "build", "--check", "--root", place.root, "--wiki-dir", place.wiki)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+            )
+            told, _ = await process.communicate()
+        except OSError as error:
+            log.warning("the wiki was not checked: %s", error)
+            return
+        if process.returncode:
+            log.warning("the wiki wants a look, `dvwiki build` may settle it:\n%s", told.decode(errors="replace"))
+
+
+if __name__ == "__main__":
+    asyncio.run(Orchestrator(show, WikiConfig.from_project()).run(sys.argv[1], "\n".join(sys.argv[2:])))
