@@ -108,7 +108,7 @@ class _Reader:
         own = {artefact.path: self._own_logs(artefact, file) for artefact, file in parsed}
         self._claimed.update({log.path: log for found in own.values() for log in found})
         for artefact, file in parsed:
-            self._take_results(artefact, file, own[artefact.path] or self._shared_logs(artefact, file))
+            self._take_results(artefact, file, own[artefact.path])
         told = _by_name(case for _, file in parsed if file is not None for case in file.cases)
         for log in self._logs:
             if log.path not in self._claimed and not log.only_beside:
@@ -167,15 +167,17 @@ class _Reader:
     def _beside(self, artefact: Artefact) -> list[Artefact]:
         return [log for log in self._logs if log.folder == artefact.folder]
 
-    def _take_results(self, artefact: Artefact, file: ResultsFile | None, logs: Sequence[Artefact]) -> None:
+    def _take_results(self, artefact: Artefact, file: ResultsFile | None, own: Sequence[Artefact]) -> None:
         run = self._run
-        self._claimed.update({log.path: log for log in logs})
         run.times.append(_time(file, artefact))
         runner = _native_runner(file.cases) if file is not None else None
         name = unique_name(runner or _simulation_name(artefact), self._names)
         if file is not None and not any(_is_cocotb(case) for case in file.cases):
+            # It says all that it knows; a log that only stands beside it is another tool's.
             self._take_cases(file.cases)
             return
+        logs = own or self._shared_logs(artefact, file)
+        self._claimed.update({log.path: log for log in logs})
         if file is not None and not logs and (missing := _only_in_the_log(file.cases)):
             run.notes.append(f"{artefact.shown}: {missing}; give its log with --log")
         outcome = collect(

@@ -356,6 +356,11 @@ JUNIT = """<testsuites><testsuite name="any" timestamp="2026-10-01T10:00:00">
 </testcase></testsuite></testsuites>"""
 
 
+def test_a_log_beside_the_results_of_another_tool_tells_of_its_own_run(tmp_path: Path) -> None:
+    write(tmp_path, {"junit.xml": JUNIT, "sim.log": UVM_BAD})
+    assert outcomes(read(tmp_path, "."))["sim.log"] == "failed"
+
+
 def test_the_results_of_any_tool_are_read(tmp_path: Path) -> None:
     write(tmp_path, {"junit.xml": JUNIT})
     run = read(tmp_path, "junit.xml")
