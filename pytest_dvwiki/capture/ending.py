@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _STATUS = re.compile(r"(?:return code: |terminated with error |returned non-zero exit status )(-?\d{1,10})")
+_HANDLED = re.compile(r"Exiting pid: \d+ with signum: (\d{1,3})\b")
+"""What cocotb-test's own handler of Ctrl-C and SIGTERM says."""
 _TIMEOUT = re.compile(
     r"Timeout \(>[\d.]+s\) from pytest-timeout|TimeoutExpired: Command .{1,200} timed out after [\d.]+ seconds"
 )
@@ -66,9 +68,10 @@ def read_ending(*, status: int | None, error: str, longrepr: str, cut_short: boo
         status = int(found[1])
     if status == _LIMIT_STATUS and _LIMIT_PROGRAM.search(error):
         status = -signal.SIGTERM
+    handled = _HANDLED.search(error)
     return Ending(
         status=status,
-        signal=_signal(status),
+        signal=int(handled[1]) if handled else _signal(status),
         timeout=timeout_in(error) or timeout_in(longrepr),
         cut_short=cut_short,
         building=_building(longrepr),

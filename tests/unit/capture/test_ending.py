@@ -32,6 +32,10 @@ def test_a_status_that_the_caller_knows_comes_first() -> None:
     assert read("RuntimeError: Command failed with return code: 1", status=-9).signal == 9
 
 
+def test_the_handler_of_cocotb_test_tells_its_signal() -> None:
+    assert read(error="AssertionError: Exiting pid: 4711 with signum: 15").signal == 15
+
+
 def test_the_report_tells_a_build_from_a_run() -> None:
     assert read(longrepr=">       r.build(sources=[s])\nE       RuntimeError").building is True
     assert read(longrepr=">       r.test(test_module=m)\nE       SystemExit: 1").building is False
