@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -35,9 +35,9 @@ class _Running:
     """The test that runs now."""
 
     nodeid: str
-    started: float
+    started: float = 0.0
     """Seconds since the epoch."""
-    children: children.Children
+    children: children.Children = field(default_factory=children.Children)
     spooled: bool = False
     began: bool = False
     stdout: Place | None = None
@@ -100,11 +100,10 @@ class ItemRole:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Listens to the children of each test."""
-        running = _Running(nodeid=item.nodeid, started=time.time(), children=children.Children())
-        running.children.on_start = self._begin
+        running = _Running(nodeid=item.nodeid)
         running.spooled = self._settings.tee and _CAPTURING.isdisjoint(getattr(item, "fixturenames", ()))
         self._running = running
-        children.listen(running.children)
+        self._listen(running)
         try:
             return (yield)
         finally:
@@ -120,11 +119,22 @@ class ItemRole:
         if self._spool is not None:
             self._spool.clear()
 
+    def _listen(self, running: _Running) -> None:
+        """From now on, to the children of an attempt."""
+        running.started = time.time()
+        running.children = children.Children()
+        running.children.on_start = self._begin
+        children.listen(running.children)
+
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_setup(self) -> Generator[None]:
         """Innermost round a setup: the descriptors are given back before pytest's capture reads what it kept."""
-        if self._running is not None and self._running.stdout is None:
-            self._running.stdout = place_of(1)
+        running = self._running
+        if running is not None:
+            if running.stdout is None:
+                running.stdout = place_of(1)
+            else:  # pytest-rerunfailures tries again: what the attempt before left behind is not this one's
+                self._listen(running)
         try:
             self._begin_phase()
             return (yield)

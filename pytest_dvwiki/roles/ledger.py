@@ -48,6 +48,10 @@ class _Test:
         if self.outcome is None or _RANK[outcome] > _RANK[self.outcome]:
             self.outcome = outcome
 
+    def again(self, failed: Iterable[str]) -> _Test:
+        """The test before another attempt, of which only is known what failed so far."""
+        return _Test(attempts=self.attempts + 1, failed_before=self.failed_before.union(failed))
+
 
 class Ledger:
     """Takes a session's reports.
@@ -75,13 +79,13 @@ class Ledger:
             self._simulators[evidence.simulator] = None
         outcome: str = report.outcome
         if outcome == "rerun":  # pytest-rerunfailures adds this one
-            failed = {failure.nodeid for failure in evidence.failures} if evidence is not None else set()
-            self._tests[report.nodeid] = _Test(
-                attempts=test.attempts + 1, failed_before=test.failed_before | (failed or {report.nodeid})
-            )
+            failed = [failure.nodeid for failure in evidence.failures] if evidence is not None else []
+            self._tests[report.nodeid] = test.again(failed or [report.nodeid])
             return ()
-        test.duration_s += report.duration
         runner = getattr(report, "runner_nodeid", None)
+        if runner is not None and report.when == "setup" and test.outcome is not None:  # its runner runs again
+            test = self._tests[report.nodeid] = test.again(failure.nodeid for failure in test.failures)
+        test.duration_s += report.duration
         if runner is not None:
             test.runner = str(runner)
             test.seed = str(getattr(report, "random_seed", "")) or None
@@ -219,7 +223,7 @@ class Ledger:
         named = {result.nodeid for result in test.inner}
         failed = {failure.nodeid for failure in test.failures} | test.failed_before
         if (not test.inner or failed - named) and test.outcome is not None:
-            flaky = test.attempts > 1 and test.outcome == "passed"
+            flaky = test.outcome == "passed" and bool(test.failed_before)
             yield Result(
                 nodeid=nodeid,
                 outcome="flaky" if flaky else test.outcome,
