@@ -1,24 +1,159 @@
-"""Writes what is generated into the documentation: the settings reference of the README.
+"""Writes what is generated into the documentation: the settings of the README, the outcomes, and included files.
 
 python docs/generate.py
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from pytest_dvwiki.settings import reference
 
-README = Path(__file__).parents[1] / "README.md"
-BEGIN = "<!-- settings: made by `make docs` -->\n"
-END = "<!-- settings end -->"
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+AGENTS = ROOT / "docs" / "agents.md"
+OUTCOMES = ROOT / "docs" / "outcomes.md"
+TABLE = ROOT / "tests" / "sim" / "outcomes.yaml"
+
+_SETTINGS = re.compile(r"(<!-- settings: made by `make docs` -->\n).*?(<!-- settings end -->)", re.DOTALL)
+_INCLUDE = re.compile(r"(<!-- include: (\S+) -->\n).*?(<!-- include end -->)", re.DOTALL)
+_PLACES = {
+    "R": "runner",
+    "N": "native",
+    "C": "cocotb-test",
+    "M": "make",
+    "P": "plain",
+    "verilator": "Verilator",
+    "ghdl": "GHDL",
+}
+"""Columns of the table: the flows, all of them on Icarus, and the other simulators."""
+_OUTCOMES = """\
+# What each kind of failure comes out as
+
+Made by `make docs` from `tests/sim/outcomes.yaml`, which the suite runs with `pytest tests/sim/test_outcomes.py`.
+
+A cell is one kind of failure in one flow, on one simulator, in one capture mode. **{run} cells are run**, each checked
+for its label, its first cause, the tests that it names, and that nothing is counted twice. **{not_shown} places cannot
+show their kind**, each with its reason below.
+
+| flow | |
+| --- | --- |
+| runner | `cocotb_tools.runner` in a pytest function, on Icarus |
+| native | cocotb's own pytest plugin, on Icarus |
+| cocotb-test | `cocotb_test.simulator.run` in a pytest function, on Icarus |
+| make | a Makefile regression outside pytest, read by `dvwiki ingest`, on Icarus |
+| plain | pytest tests without a simulator |
+| Verilator, GHDL | the runner flow; what these two say is the same in every flow |
+
+Capture modes: {modes}.
+
+## Kinds
+
+A number says in how many capture modes, and calls of pytest, the kind is run there; a dash that it cannot be shown.
+
+{kinds}
+
+## What cannot be shown
+
+{reasons}
+
+Capture modes that a flow does not have:
+
+{no_modes}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A kind of failure: how many cells of it are run where, and why not elsewhere."""
+
+    kind: str
+    label: str
+    run: Counter[str]
+    reasons: dict[str, str]
 
 
 def main() -> None:
-    """Rewrites the generated part of the README."""
-    head, begin, rest = README.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, tail = rest.partition(END)
-    README.write_text(f"{head}{begin}{reference()}{end}{tail}", encoding="utf-8")
+    """Writes every file that has a generated part."""
+    for path, text in generated().items():
+        path.write_text(text, encoding="utf-8")
+
+
+def generated() -> dict[Path, str]:
+    """The files with generated parts, as they should be."""
+    return {
+        README: _SETTINGS.sub(lambda found: found[1] + reference() + found[2], README.read_text(encoding="utf-8")),
+        AGENTS: _INCLUDE.sub(_included, AGENTS.read_text(encoding="utf-8")),
+        OUTCOMES: _outcomes(yaml.safe_load(TABLE.read_text(encoding="utf-8"))),
+    }
+
+
+def _included(found: re.Match[str]) -> str:
+    code = (ROOT / found[2]).read_text(encoding="utf-8")
+    return f"{found[1]}```python\n{code}```\n{found[3]}"
+
+
+def _outcomes(table: dict[str, Any]) -> str:
+    rows = [_row(values, table["sessions"]) for values in table["rows"]]
+    return _OUTCOMES.format(
+        run=sum(row.run.total() for row in rows),
+        not_shown=sum(len(row.reasons) for row in rows),
+        modes=", ".join(f"`{' '.join(_words(mode))}`" if mode else "pytest's own" for mode in table["modes"].values()),
+        kinds=_table(
+            ["kind", "label", *_PLACES.values()],
+            [[row.kind, row.label, *(_cell(row, place) for place in _PLACES)] for row in rows],
+        ),
+        reasons=_table(
+            ["kind", "where", "why"],
+            [[row.kind, where, why] for row in rows for why, where in _by_reason(row).items()],
+        ),
+        no_modes=_table(
+            ["flow", "mode", "why"],
+            [
+                [_PLACES[flow], f"`{' '.join(_words(table['modes'][mode]))}`", why]
+                for flow, modes in table["no_modes"].items()
+                for mode, why in modes.items()
+            ],
+        ),
+    )
+
+
+def _row(values: dict[str, Any], sessions: dict[str, Any]) -> _Row:
+    run: Counter[str] = Counter()
+    for name in values["shown"]:
+        session = sessions[name]
+        simulator = session.get("simulator")
+        run[simulator if simulator in _PLACES else session["flow"]] += len(session["modes"])
+    labels = values.get("label", "none")
+    label = " or ".join(f"`{label}`" for label in labels) if isinstance(labels, list) else f"`{labels}`"
+    return _Row(values["kind"], label if values.get("label") else "no failure", run, values.get("cannot", {}))
+
+
+def _cell(row: _Row, place: str) -> str:
+    return str(row.run[place]) if row.run[place] else "-" if place in row.reasons else ""
+
+
+def _by_reason(row: _Row) -> dict[str, str]:
+    found: dict[str, list[str]] = {}
+    for place, why in row.reasons.items():
+        found.setdefault(why, []).append(_PLACES[place])
+    return {why: ", ".join(where) for why, where in found.items()}
+
+
+def _words(mode: dict[str, Any]) -> list[str]:
+    """What a mode adds to the call: arguments, or for log files what the tests then do."""
+    return mode.get("args", ["log_file="] if mode else [])
+
+
+def _table(columns: list[str], rows: list[list[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
 
 
 if __name__ == "__main__":

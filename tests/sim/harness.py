@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 PROJECTS = HERE / "projects"
 CALL_LIMIT_S = 300
-HANG_LIMIT_S = 60
+HANG_LIMIT_S = 120
 # Coverage would trace the simulator's own Python as well: minutes, for lines that the other tests run too.
 _FOREIGN = re.compile(r"^(COVERAGE_|PYTEST_|COCOTB_|DVWIKI_|GITHUB_|CI$|BUILD_NUMBER$|SIM$|LOG_FILES$|TOPLEVEL)")
 """Variables of the outer run that would change an inner one."""
@@ -233,20 +233,22 @@ class Project:
         return _ended(self.folder, status, log, started)
 
     @contextlib.contextmanager
-    def hanging(self, *args: str, env: Mapping[str, str] | None = None) -> Iterator[Hanging]:
+    def hanging(self, *args: str, simulator: str = "icarus", env: Mapping[str, str] | None = None) -> Iterator[Hanging]:
         """Calls pytest and gives it out once the simulation hangs; ends it, with its simulator, afterwards."""
         log = self.folder.with_name(f"{self.folder.name}.hanging.txt")
         with log.open("wb") as stream:
-            process = _start(_command(args), self.folder, environment("icarus", env), stream)
+            process = _start(_command(args), self.folder, environment(simulator, env), stream)
             try:
-                self._await_hang(process, log)
-                yield Hanging(process, log)
+                # Beside another worker the simulation may hang before the test that has its failure reported has.
+                self._await(("hanging", "reported") if "-n" in args else ("hanging",), process, log)
+                yield Hanging(process, self.folder, log, time.monotonic())
             finally:
                 _end_group(process)
 
-    def _await_hang(self, process: subprocess.Popen[bytes], log: Path) -> None:
+    def _await(self, signs: Sequence[str], process: subprocess.Popen[bytes], log: Path) -> None:
+        """Waits for files by which tests and benches say how far they are."""
         limit = time.monotonic() + HANG_LIMIT_S
-        while not any(self.folder.rglob("hanging")):
+        while not all(any(self.folder.rglob(sign)) for sign in signs):
             text = log.read_text(encoding="utf-8", errors="replace")
             assert process.poll() is None, f"pytest ended before it hung:\n{text}"
             assert time.monotonic() < limit, f"the simulation never hung:\n{text}"
@@ -260,7 +262,9 @@ class Hanging:
     """A run whose simulation goes on for ever."""
 
     process: subprocess.Popen[bytes]
+    folder: Path
     log: Path
+    since: float
 
     def kill(self, who: str) -> None:
         """Sends SIGKILL to `pytest` alone, whose simulator then lives on, or to the whole `group`."""
@@ -274,6 +278,10 @@ class Hanging:
         """Presses Ctrl-C, and returns pytest's exit status."""
         os.killpg(self.process.pid, signal.SIGINT)
         return self.process.wait(timeout=HANG_LIMIT_S)
+
+    def interrupted(self) -> Call:
+        """Presses Ctrl-C, and returns the call when it has ended."""
+        return _ended(self.folder, self.interrupt(), self.log, self.since)
 
     @property
     def output(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from filelock import FileLock
 
-from .harness import HERE, Call, Project
+from .harness import HERE, Call, Project, environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One call of pytest that shows many rows at once."""
+    """One call of pytest, or one regression outside it, that shows many rows at once."""
 
     name: str
     flow: str
@@ -31,21 +32,38 @@ class Session:
     modes: tuple[str, ...]
     passed: int | None
     noise: int
+    flaky: int
     without_each: bool
     then: tuple[str, ...]
     kill: str | None
+    status: int | None
+
+    @property
+    def is_pytest(self) -> bool:
+        """Whether pytest runs it."""
+        return self.flow != "M"
 
     def run(self, project: Project, mode: str, *, plugin: bool = True) -> Call:
         """Runs it in a fresh copy of the project; with `then`, returns the second call."""
+        if not self.is_pytest:
+            return self._regress(project)
         settings = table()["modes"][mode]
         args = [*settings.get("args", ()), *self.args, *([self.file] if self.file else ())]
         env = settings.get("env", {})
         if self.kill:
-            with project.hanging(*args, env=env) as run:
+            with project.hanging(*args, simulator=self.simulator or "icarus", env=env) as run:
+                if self.kill == "interrupt":
+                    return run.interrupted()
                 run.kill(self.kill)
                 return project.run(*self.then, env=env)
         call = project.run(*args, simulator=self.simulator or "icarus", env=env, plugin=plugin)
         return project.run(*self.then, env=env) if self.then else call
+
+    def _regress(self, project: Project) -> Call:
+        """Runs `make` for each item, and archives what that left behind."""
+        variables = environment(self.simulator or "icarus")
+        project.call([sys.executable, "regress.py", *self.args], variables)
+        return project.call([sys.executable, "-m", "pytest_dvwiki", "ingest", "made", "--task", "made"], variables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +150,11 @@ def sessions() -> dict[str, Session]:
             modes=tuple(values["modes"]),
             passed=values.get("passed"),
             noise=values.get("noise", 0),
+            flaky=values.get("flaky", 0),
             without_each=values.get("without") == "each",
             then=tuple(values.get("next", ())),
             kill=values.get("kill"),
+            status=values.get("status"),
         )
         for name, values in table()["sessions"].items()
     }
@@ -171,7 +191,9 @@ def _many(value: Any) -> tuple[Any, ...]:
 
 
 def _nodeid(item: str, session: Session) -> str:
-    return item if "::" in item or item.endswith(".py") else f"{session.file}::{item}"
+    if "::" in item or "/" in item or item.endswith(".py"):
+        return item
+    return f"{session.file}::{item}" if session.is_pytest else f"made/{item}"
 
 
 def run_once(shared: Path, session: Session, mode: str, *, plugin: bool = True) -> Call:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from test_runner import Bench, bench, dut  # noqa: F401
+from test_runner import Bench, bench, dut, simulate  # noqa: F401
 
 
 def test_passes() -> None: ...
@@ -16,5 +16,5 @@ def test_plain_crash() -> None:
 
 
 def test_runner_crash(bench: Bench, dut: Path) -> None:  # noqa: F811
-    bench.test("passing_bench", dut)
+    simulate(bench, "passing_bench", dut)
     os._exit(3)

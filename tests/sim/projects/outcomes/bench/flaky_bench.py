@@ -1,0 +1,19 @@
+"""Fails where the caller says so, as a race would now and then."""
+
+from __future__ import annotations
+
+import os
+
+import cocotb
+from driver import settle
+
+
+@cocotb.test()
+async def now_and_then(dut):
+    await settle(dut)
+    assert os.environ["FLAKY"] == "0", "grant came a cycle late"
+
+
+@cocotb.test()
+async def steady(dut):
+    await settle(dut)

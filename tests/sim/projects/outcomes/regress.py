@@ -1,0 +1,56 @@
+"""Flow M: a regression outside pytest, `make` once for each item in a folder of its own, its output in `make.log`.
+
+python regress.py [ITEM ...]: those named, or all but what only shows alone.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+SIM = os.getenv("SIM", "icarus")
+TOP = "dff" if SIM == "ghdl" else "dut"
+
+ITEMS = {
+    "test_checks": {"COCOTB_TEST_MODULES": "checks_bench"},
+    "test_uvm": {"COCOTB_TEST_MODULES": "uvm_bench"},
+    "test_uvm_reports": {"COCOTB_TEST_MODULES": "uvm_report_bench"},
+    "test_fatal": {"COCOTB_TEST_MODULES": "fatal_bench"},
+    "test_finish": {"COCOTB_TEST_MODULES": "finish_bench"},
+    "test_kill": {"COCOTB_TEST_MODULES": "kill_bench"},
+    "test_segfault": {"COCOTB_TEST_MODULES": "segfault_bench"},
+    "test_terminate": {"COCOTB_TEST_MODULES": "terminate_bench"},
+    "test_bad_import": {"COCOTB_TEST_MODULES": "import_bench"},
+    "test_bad_syntax": {"COCOTB_TEST_MODULES": "syntax_bench"},
+    "test_absent_module": {"COCOTB_TEST_MODULES": "no_such_bench"},
+    "test_needs_broken": {"COCOTB_TEST_MODULES": "passing_bench", "TOP": "syntax_error"},
+    "test_missing_module": {"COCOTB_TEST_MODULES": "passing_bench", "TOP": "missing_module"},
+    "test_port_mismatch": {"COCOTB_TEST_MODULES": "passing_bench", "TOP": "port_mismatch"},
+    "test_wrong_top": {"COCOTB_TEST_MODULES": "passing_bench", "TOP": "no_top", "SOURCE": TOP},
+}
+ALONE = {"test_terminate"}
+
+
+def make(item: str) -> None:
+    """Runs one item; what fails there is read afterwards."""
+    place = HERE / "made" / item
+    place.mkdir(parents=True)
+    variables = {"ROOT": str(HERE), "TOP": TOP} | ITEMS[item]
+    with (place / "make.log").open("wb") as log:
+        subprocess.run(
+            ["make", "-f", HERE / "Makefile"],
+            cwd=place,
+            env=os.environ | variables,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or [name for name in ITEMS if name not in ALONE]:
+        make(name)
