@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -35,6 +36,39 @@ assert not heavy, heavy
 def test_every_public_name_is_there(name: str) -> None:
     assert getattr(pytest_dvwiki, name) is not None
     assert name in dir(pytest_dvwiki)
+
+
+SIGNATURES = {
+    "WikiIngestService": "wiki_config llm",
+    "WikiIngestService.ingest_session": ("self session_report failure_summary classification coverage_summary task_id"),
+    "WikiIngestService.ingest_pattern": ("self failure_subtype error_class context_lines fix_applied success task_id"),
+    "WikiIngestService.ingest_bug": "self classification_result evidence task_id log_path",
+    "WikiIngestService.ingest_coverage_hole": "self covergroup bin_name action_class scenario filled task_id",
+    "WikiIngestResult": "task_id pages_created pages_updated log_entry index_updated search_index_updated",
+    "WikiQueryService": "wiki_config",
+    "WikiQueryService.get_known_error_patterns": "self error_class failure_subtype top_k",
+    "WikiQueryService.get_known_rtl_bugs": "self ip_type status top_k",
+    "WikiQueryService.get_coverage_history": "self covergroup top_k",
+    "WikiQueryService.get_pattern_summary": "self",
+    "WikiQueryService.get_pattern_page": "self failure_subtype",
+    "WikiQueryService.search": "self query category top_k",
+    "WikiSearchIndex.create": "backend wiki_dir",
+    "WikiSearchIndex.build": "self wiki_dir",
+    "WikiSearchIndex.update": "self page_path content",
+    "SearchResult": "page_path score excerpt frontmatter",
+    "WikiConfig": (
+        "enabled wiki_dir max_context_tokens auto_ingest search_backend lint_on_startup lint_interval_sessions "
+        "pattern_context_tokens bug_context_tokens coverage_context_tokens summary_context_tokens"
+    ),
+}
+"""What agent systems call by these names; parameters beyond them have to come behind and be optional."""
+
+
+@pytest.mark.parametrize("path", SIGNATURES)
+def test_the_parameters_are_those_that_agent_systems_give(path: str) -> None:
+    name, _, method = path.partition(".")
+    value = getattr(pytest_dvwiki, name)
+    assert list(inspect.signature(getattr(value, method) if method else value).parameters) == SIGNATURES[path].split()
 
 
 def test_another_name_is_an_error() -> None:
