@@ -37,8 +37,8 @@ bench: env ## what the plugin costs
 	@$(ACTIVATE); python tests/bench/overhead.py
 
 .PHONY: docs
-docs: env ## write what is generated into the documentation
-	@$(ACTIVATE); python docs/generate.py
+docs: env ## write what is generated into the documentation, and what its examples print
+	@$(ACTIVATE); python docs/generate.py; python -m tests.sim.pages
 
 .PHONY: clean
 clean: ## remove all that was made here, .venv included

@@ -1,0 +1,121 @@
+"""The pages of the flows as projects: their files, their commands, and what they show of the output.
+
+python -m tests.sim.pages    writes what the commands print now, where a page shows something else
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+
+from .harness import Project, environment, missing
+
+FLOWS = Path(__file__).parents[2] / "docs" / "flows"
+ANYTHING = "..."
+"""A line of a page that stands for any lines."""
+VOLATILE = (
+    (re.compile(r"\b(?:RTL|TB|UNK)_\d{8}_"), "<page>_"),
+    (re.compile(r"\b(\w+)_\d{8}T\d{6}Z_[0-9a-f]{6}\b"), r"\1_<time>"),
+    (re.compile(r"\d{4}-\d\d-\d\d"), "<date>"),
+    (re.compile(r"(RANDOM_SEED=|seeds? )\d+"), r"\1<seed>"),
+    (re.compile(r"\b\d+(?:\.\d+)? ?s\b"), "<seconds>"),
+    (re.compile(r"\S*/(?=\w+\.py\(\d+\))"), ""),  # cocotb cuts the paths of pyuvm's lines
+    (re.compile(r"={3,}|-{3,}"), "==="),
+)
+"""What differs from run to run, and what it is compared as."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of a page and what the page shows of its output."""
+
+    line: str
+    shown: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The files and commands of a page, in its order."""
+
+    files: dict[str, str]
+    commands: tuple[Command, ...]
+
+    @classmethod
+    def read(cls, path: Path) -> Page:
+        """A fence's second word names a file; fences of `console` hold commands behind `$`, each with its output."""
+        fences = [token for token in MarkdownIt().parse(path.read_text(encoding="utf-8")) if token.type == "fence"]
+        files = {token.info.split()[1]: token.content for token in fences if len(token.info.split()) > 1}
+        consoles = "".join(token.content for token in fences if token.info == "console")
+        found = re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", consoles, re.MULTILINE)
+        return cls(files, tuple(Command(line, shown) for line, shown in found))
+
+    @property
+    def missing(self) -> str | None:
+        """Why it cannot be run here; None where it can."""
+        words = "\n".join([*self.files.values(), *(command.line for command in self.commands)])
+        return missing("icarus") if "icarus" in words else None
+
+    def write(self, folder: Path) -> None:
+        """Writes its files into a folder."""
+        for path, text in self.files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text, encoding="utf-8")
+
+
+def run(folder: Path, line: str) -> str:
+    """What a command prints in a terminal of 80 columns."""
+    env = environment("icarus", {"COLUMNS": "80"})
+    env["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{env['PATH']}"
+    return Project(folder).call(["sh", "-c", line], env).output
+
+
+def masked(text: str) -> str:
+    """A text without what is volatile in it."""
+    lines = "\n".join(line.rstrip() for line in text.splitlines()).strip("\n")
+    for volatile, instead in VOLATILE:
+        lines = volatile.sub(instead, lines)
+    return lines
+
+
+def is_shown(printed: str, shown: str) -> bool:
+    """Whether a page shows what was printed, but for what is volatile or left out."""
+    parts = re.split(rf"^{re.escape(ANYTHING)}$", masked(shown), flags=re.MULTILINE)
+    return re.fullmatch(r"[\s\S]*".join(map(re.escape, parts)), masked(printed)) is not None
+
+
+def shorten(printed: str, shown: str) -> str:
+    """What is to be shown of an output: where a page begins with lines left out, from the same line on."""
+    lines = [line.rstrip() for line in printed.strip("\n").splitlines()]
+    before = shown.splitlines()
+    if before[:1] == [ANYTHING]:
+        place = next((n for n, line in enumerate(lines) if masked(line) == masked(before[1])), 0)
+        lines = [ANYTHING, *lines[place:]]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def refresh(path: Path, folder: Path) -> None:
+    """Runs a page in a folder, and writes what it should show where that is something else."""
+    page = Page.read(path)
+    if page.missing:
+        sys.stderr.write(f"{path.name}: left as it is, {page.missing}\n")
+        return
+    page.write(folder)
+    done, text = "", path.read_text(encoding="utf-8")
+    for command in page.commands:
+        printed = run(folder, command.line)
+        shown = command.shown if is_shown(printed, command.shown) else shorten(printed, command.shown)
+        head, _, text = text.partition(f"$ {command.line}\n{command.shown}")
+        done += f"{head}$ {command.line}\n{shown}"
+    path.write_text(done + text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory(prefix="dvwiki-pages-") as scratch:
+        for each in sorted(FLOWS.glob("*.md")):
+            refresh(each, Path(scratch) / each.stem / "project")
