@@ -9,10 +9,7 @@ from test_cocotb_test import folder, simulate  # noqa: F401
 
 
 def test_reported(folder: Path) -> None:  # noqa: F811
-    try:
-        simulate("finish_bench", folder)
-    finally:
-        Path("reported").touch()
+    simulate("finish_bench", folder)
 
 
 @pytest.mark.timeout(12)
