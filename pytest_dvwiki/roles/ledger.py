@@ -6,6 +6,7 @@ when the session is over, since a runner of cocotb's own plugin reports after, a
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import Interest, Outcome
 
+_SUBTESTS = re.compile(r"contains \d+ failed subtests?")
 _RANK: dict[Outcome, int] = {"passed": 0, "skipped": 1, "xfailed": 2, "failed": 3, "error": 4}
 """Of several phases the worst outcome counts."""
 
@@ -127,6 +129,10 @@ class Ledger:
         return ()
 
     def _failed(self, report: pytest.TestReport, test: _Test, evidence: reports.Evidence | None) -> tuple[Failure, ...]:
+        # pytest fails a test for its subtests while it shows the report, in xdist's workers before it is sent.
+        if test.failures and isinstance(report.longrepr, str) and _SUBTESTS.fullmatch(report.longrepr):
+            test.worsen("failed")
+            return ()
         if evidence is not None and evidence.failures:
             failures = evidence.failures
         else:

@@ -103,7 +103,8 @@ def test_a_test_that_passes_at_last_is_flaky_and_no_failure(project: Project) ->
     } in (record["other"])
 
 
-def test_each_failed_subtest_counts_with_its_test(project: Project) -> None:
+@pytest.mark.parametrize("arguments", [(), ("-n", "2")])
+def test_each_failed_subtest_counts_with_its_test(project: Project, arguments: tuple[str, ...]) -> None:
     project.pytester.makepyfile(
         """
         def test_parts(subtests):
@@ -112,7 +113,7 @@ def test_each_failed_subtest_counts_with_its_test(project: Project) -> None:
                     assert part != 1
         """
     )
-    project.run()
+    project.run(*arguments)
     (record,) = project.records()
     (cause,) = record["occurrences"]
     assert cause["primary"] == "AssertionError: assert 1 != 1"
