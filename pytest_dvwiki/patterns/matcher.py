@@ -30,7 +30,7 @@ SHARED = (
     "dumped", "corrupt", "connection", "stale", "network", "multiple ", ": ***", "stopped", "quit count", "critical",
     "simulat", "non-0/1", "invalid", "contains no ", "read", "illegal", "out of range", "root handle", "no tests",
     "received trans", "axiresp", "coroutine", "%warning", "delta", "malformed", "no declaration", "top level",
-    "not in", "yield", "watchdog ", "has no key",
+    "not in", "yield", "watchdog ", "has no key", "*se,", "(vlog-", "(vcom-", "(vopt-", "(vsim-", "[vrfc 10-",
 )  # fmt: skip
 """Parts that many literals have in common: one scan for each of them serves all those patterns."""
 CHUNK = 1 << 18

@@ -6,6 +6,7 @@ cocotb-test's logger) and joins what a tool spread over several lines.
 
 from __future__ import annotations
 
+import html
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,6 +20,8 @@ LONGEST = 4096
 """Characters of a line that are looked at: half of them from its head, half from its tail."""
 MOST_JOINED = 12
 """Lines that one message may have."""
+_WORDS_BELOW = 3
+"""Lines below a message without words that may hold them."""
 
 _PREFIX = re.compile(
     r"(?:"
@@ -30,6 +33,9 @@ _PREFIX = re.compile(
     r"|(?:INFO|ERROR)[ ](?:[ ]*cocotb:simulator\.py:\d+|cocotb:)[ ]"  # cocotb-test
     r"|\#(?:[ ]|$)"  # Questa, Riviera
     r"|(?:>[ ]?)+(?=\S|[ ]*$)"  # quotes in mails and forums
+    # comments, lists and line numbers, where the mark of a tool follows
+    r"|(?:[ ]*(?://+|/\*|--|[-*])[ ]*|[ ]*\d{1,6}[:.|)]?[ ]+)"
+    r"(?=\#[ ]|\*\*[ ](?:Error|Fatal|Failure|Warning|Note)|(?:Error|Warning)-\[|UVM_[A-Z]+|(?:xm|nc)\w+:[ ]\*)"
     r"|[ ]*\|[ ](?=[ ]*\S)(?![ ]*[~^])"  # exception groups, boxes
     r")"
 )
@@ -47,6 +53,16 @@ _UVM_HEAD = re.compile(r"(?:KERNEL: )?UVM_(?:ERROR|FATAL|WARNING|INFO)\b.*(?:@|\
 _VCS_HEAD = re.compile(r"(?:Error|Warning|Lint|Info|Note|Fatal)-\[[\w-]+\]")
 _QUESTA_HEAD = re.compile(r"\*\* (?:at |Error|Warning|Fatal|Failure|Note|Info)|(?:Error|Fatal|Failure): ")
 _HDL_HEAD = re.compile(r"(?:FATAL|ERROR|WARNING|INFO): \S")
+_QUESTA_OPEN = re.compile(rf"(?:{_QUESTA_HEAD.pattern}|{_HDL_HEAD.pattern}).*:$")
+"""A message whose text begins in the next line."""
+_QUESTA_INCLUDED = re.compile(r".{0,200}\*\* while parsing (?:file included|macro)")
+_QUESTA_PLACE = re.compile(r"[ ]*\*\* (?:while parsing|at )")
+_CADENCE_WORDLESS = re.compile(
+    r"(?:.{0,400} )?\w+: \*S?[EF],\w+:?(?: ?\([^()]{1,300}\))?:?(?: ?\(time [^()]{1,40}\))?\.?$", re.ASCII
+)
+"""A message of Xcelium or Incisive that consists of code and place: its words stand in the lines below."""
+_CADENCE_HEAD = re.compile(r"\w+: \*\S*,\w+|TOOL:|(?:xcelium|ncsim)> |Simulation |\S{1,300}:\d+\s|\s*\|\s*$", re.ASCII)
+_ENTITY = re.compile(r"&(?:gt|lt|amp|quot|apos|nbsp|#\d{1,4}|#x[0-9a-fA-F]{1,4});")
 _TIME = re.compile(r"[ ]*Time: ")
 
 
@@ -68,6 +84,8 @@ def strip_line(line: str) -> str:
     if len(line) > LONGEST:
         line = f"{line[: LONGEST // 2]} … {line[-LONGEST // 2 :]}"
     line = clean(line).rstrip()
+    if "&" in line and _ENTITY.search(line):
+        line = html.unescape(line)
     # Transports nest (a CI's time before a forum's quote before Questa's `# `), though not deeply.
     for _ in range(4):
         found = _PREFIX.match(line)
@@ -114,12 +132,9 @@ def _joined(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]
     text = line.strip()
     if _PYTEST.match(line):
         return _pytest_error(lines, at)
-    if _VCS_HEAD.match(text):
-        return _while(lines, at, lambda later: bool(later.strip()) and not _VCS_HEAD.match(later.strip()))
-    if _UVM_HEAD.match(text):
-        return _while(lines, at, _is_wrapped)
-    if _HDL_HEAD.match(text) or _QUESTA_HEAD.match(text):
-        return _while(lines, at, _is_detail)
+    for head, belongs, most in _SPREAD:
+        if head.match(text):
+            return _while(lines[: at + most], at, belongs)
     if _EXCEPTION.match(text):
         return _exception(lines, at, in_block=in_block)
     return at, text
@@ -133,11 +148,41 @@ def _while(lines: Sequence[str], at: int, belongs: Callable[[str], bool]) -> tup
 
 
 def _is_wrapped(line: str) -> bool:
-    return line[:2] == "  " and bool(line.strip()) and not _COCOTB_HEAD.match(line)
+    return (
+        line[:2] == "  " and bool(line.strip()) and not _COCOTB_HEAD.match(line) and not _UVM_HEAD.match(line.strip())
+    )
+
+
+def _is_vcs_text(line: str) -> bool:
+    return bool(line.strip()) and not _VCS_HEAD.match(line.strip())
+
+
+def _is_cadence_text(line: str) -> bool:
+    return bool(line.strip()) and not _CADENCE_HEAD.match(line) and not _UVM_HEAD.match(line.strip())
+
+
+def _is_place(line: str) -> bool:
+    return _QUESTA_PLACE.match(line) is not None
 
 
 def _is_detail(line: str) -> bool:
-    return bool(_TIME.match(line))
+    return _TIME.match(line) is not None
+
+
+def _is_wrapped_detail(line: str) -> bool:
+    return _is_detail(line) or (line[:2] == "  " and bool(line.strip()))
+
+
+_SPREAD: tuple[tuple[re.Pattern[str], Callable[[str], bool], int], ...] = (
+    (_VCS_HEAD, _is_vcs_text, MOST_JOINED),
+    (_UVM_HEAD, _is_wrapped, MOST_JOINED),
+    (_CADENCE_WORDLESS, _is_cadence_text, 1 + _WORDS_BELOW),
+    (_QUESTA_INCLUDED, _is_place, MOST_JOINED),
+    (_QUESTA_OPEN, _is_wrapped_detail, MOST_JOINED),
+    (_QUESTA_HEAD, _is_detail, MOST_JOINED),
+    (_HDL_HEAD, _is_detail, MOST_JOINED),
+)
+"""Messages that a tool spreads over lines: how one begins, which lines belong to it, and how many there may be."""
 
 
 def _pytest_error(lines: Sequence[str], at: int) -> tuple[int, str]:

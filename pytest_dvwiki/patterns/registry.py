@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 BUILTIN = (
     "dvwiki",
     "benign",
+    "questa_codes",
+    "vcs_codes",
+    "xcelium_codes",
+    "xsim_codes",
     "environment",
     "uvm",
     "pyuvm",
@@ -50,7 +54,7 @@ BUILTIN = (
     "hdl",
     "generic",
 )
-"""The built-in files in order: what is said in the clearest words stands first, catch-alls stand last."""
+"""The built-in files in order: a message's code decides before any words do, catch-alls stand last."""
 
 FORMAT = 2
 """Of the cached JSON; a change of `Pattern` or of how literals are chosen counts it up."""
