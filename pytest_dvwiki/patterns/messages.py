@@ -35,7 +35,8 @@ _PREFIX = re.compile(
     r"|(?:>[ ]?)+(?=\S|[ ]*$)"  # quotes in mails and forums
     # comments, lists and line numbers, where the mark of a tool follows
     r"|(?:[ ]*(?://+|/\*|--|[-*])[ ]*|[ ]*\d{1,6}[:.|)]?[ ]+)"
-    r"(?=\#[ ]|\*\*[ ](?:Error|Fatal|Failure|Warning|Note)|(?:Error|Warning)-\[|UVM_[A-Z]+|(?:xm|nc)\w+:[ ]\*)"
+    r"(?=\#[ ]|\*\*[ ](?:Error|Fatal|Failure|Warning|Note|at|while)|(?:Error|Warning)-\[|UVM_[A-Z]+|(?:xm|nc)\w+:[ ]\*)"
+    r"|[ ]*[`_*]{1,3}(?=UVM_(?:ERROR|FATAL)\b)"  # emphasis of Markdown
     r"|[ ]*\|[ ](?=[ ]*\S)(?![ ]*[~^])"  # exception groups, boxes
     r")"
 )

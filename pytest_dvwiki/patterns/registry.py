@@ -52,6 +52,7 @@ BUILTIN = (
     "pytest",
     "python",
     "hdl",
+    "fallback",
     "generic",
 )
 """The built-in files in order: a message's code decides before any words do, catch-alls stand last."""
