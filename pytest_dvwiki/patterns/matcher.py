@@ -31,6 +31,8 @@ SHARED = (
     "simulat", "non-0/1", "invalid", "contains no ", "read", "illegal", "out of range", "root handle", "no tests",
     "received trans", "axiresp", "coroutine", "%warning", "delta", "malformed", "no declaration", "top level",
     "not in", "yield", "watchdog ", "has no key", "*se,", "(vlog-", "(vcom-", "(vopt-", "(vsim-", "[vrfc 10-",
+    "fehler", "erreur", "nicht gefunden", "aucun ", "moire", "speicher", "commande", "verweis auf",
+    "=e:[", "=f:[",
 )  # fmt: skip
 """Parts that many literals have in common: one scan for each of them serves all those patterns."""
 CHUNK = 1 << 18
