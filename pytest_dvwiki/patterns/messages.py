@@ -25,10 +25,11 @@ _WORDS_BELOW = 3
 
 _PREFIX = re.compile(
     r"(?:"
-    r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[ ]?[+-]\d\d:?\d\d)?\]?[ \t]"  # CI, ISO time
+    r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[ ]?[+-]\d\d:?\d\d)?\]?[ \t](?:\d\d[OE][ +])?"  # CI, ISO time
     r"|\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?[ \t]+"  # Jenkins, GitLab
     r"|#\d+[ ]\d+\.\d+[ ]"  # BuildKit
     r"|\#\#\[error\]|::error[^:]{0,200}::"  # GitHub, Azure
+    r"|[a-z][\w.]{0,30}[-_]\d{1,3}[ ]+\|[ ]"  # docker compose
     r"|\[gw\d+\](?:[ ]\[[ \d]+%\])?[ ]"  # xdist
     r"|(?:INFO|ERROR)[ ](?:[ ]*cocotb:simulator\.py:\d+|cocotb:)[ ]"  # cocotb-test
     r"|\#(?:[ ]|$)"  # Questa, Riviera
@@ -51,6 +52,7 @@ _TRACEBACK = re.compile(
 _EXPLANATION = re.compile(r"[ ]*\+ +(?:where|and) ")
 _PYTEST = re.compile(r"E {1,}(?=\S)")
 _UVM_HEAD = re.compile(r"(?:KERNEL: )?UVM_(?:ERROR|FATAL|WARNING|INFO)\b.*(?:@|\[)")
+_UVM_WITHOUT_ID = re.compile(r"UVM_(?:ERROR|FATAL)\b[^\[]*$")
 _VCS_HEAD = re.compile(r"(?:Error|Warning|Lint|Info|Note|Fatal)-\[[\w-]+\]")
 _QUESTA_HEAD = re.compile(r"\*\* (?:at |Error|Warning|Fatal|Failure|Note|Info)|(?:Error|Fatal|Failure): ")
 _HDL_HEAD = re.compile(r"(?:FATAL|ERROR|WARNING|INFO): \S")
@@ -65,6 +67,7 @@ _CADENCE_WORDLESS = re.compile(
 _CADENCE_HEAD = re.compile(r"\w+: \*\S*,\w+|TOOL:|(?:xcelium|ncsim)> |Simulation |\S{1,300}:\d+\s|\s*\|\s*$", re.ASCII)
 _ENTITY = re.compile(r"&(?:gt|lt|amp|quot|apos|nbsp|#\d{1,4}|#x[0-9a-fA-F]{1,4});")
 _TIME = re.compile(r"[ ]*Time: ")
+_VUNIT_COMPILE = re.compile(r"Compiling into \S{1,80}: +\S+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +157,10 @@ def _is_wrapped(line: str) -> bool:
     )
 
 
+def _is_uvm_id(line: str) -> bool:
+    return line.lstrip().startswith("[") and not _UVM_HEAD.match(line.strip())
+
+
 def _is_vcs_text(line: str) -> bool:
     return bool(line.strip()) and not _VCS_HEAD.match(line.strip())
 
@@ -170,18 +177,24 @@ def _is_detail(line: str) -> bool:
     return _TIME.match(line) is not None
 
 
+def _is_verdict(line: str) -> bool:
+    return line.strip() in {"failed", "passed"}
+
+
 def _is_wrapped_detail(line: str) -> bool:
     return _is_detail(line) or (line[:2] == "  " and bool(line.strip()))
 
 
 _SPREAD: tuple[tuple[re.Pattern[str], Callable[[str], bool], int], ...] = (
     (_VCS_HEAD, _is_vcs_text, MOST_JOINED),
+    (_UVM_WITHOUT_ID, _is_uvm_id, 2),
     (_UVM_HEAD, _is_wrapped, MOST_JOINED),
     (_CADENCE_WORDLESS, _is_cadence_text, 1 + _WORDS_BELOW),
     (_QUESTA_INCLUDED, _is_place, MOST_JOINED),
     (_QUESTA_OPEN, _is_wrapped_detail, MOST_JOINED),
     (_QUESTA_HEAD, _is_detail, MOST_JOINED),
     (_HDL_HEAD, _is_detail, MOST_JOINED),
+    (_VUNIT_COMPILE, _is_verdict, 2),
 )
 """Messages that a tool spreads over lines: how one begins, which lines belong to it, and how many there may be."""
 
