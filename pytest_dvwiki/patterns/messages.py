@@ -25,7 +25,8 @@ _WORDS_BELOW = 3
 
 _PREFIX = re.compile(
     r"(?:"
-    r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[ ]?[+-]\d\d:?\d\d)?\]?[ \t](?:\d\d[OE][ +])?"  # CI, ISO time
+    r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[ ]?[+-]\d\d:?\d\d)?\]?[ \t]"  # CI, ISO time
+    r"(?:\d\d[OE][ +])?"  # GitLab's stream
     r"|\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?[ \t]+"  # Jenkins, GitLab
     r"|#\d+[ ]\d+\.\d+[ ]"  # BuildKit
     r"|\#\#\[error\]|::error[^:]{0,200}::"  # GitHub, Azure
