@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 @pytest.hookspec
 def pytest_dvwiki_patterns(settings: Settings) -> Sequence[Path] | None:
-    """Names YAML files with further patterns.
+    """Names YAML files, or folders of them, with further patterns.
 
     Called once, before the first failure is named. A pattern with the id of a built-in one replaces it; the project's
-    own `.agent/patterns/*.yaml` win over both.
+    own `.agent/patterns/*.yaml` win over both. A pattern that is wrong is named at the end of the run and left out.
+    The command line (`dvwiki patterns`) asks packages of the entry-point group `dvwiki` only, no conftest.py.
 
     Example:
         def pytest_dvwiki_patterns(settings):

@@ -88,16 +88,20 @@ class Tools:
 
     @cached_property
     def registry(self) -> Registry:
-        """The built-in patterns and the project's; a project file with a mistake is named and left out."""
+        """The built-in patterns with the project's in front; what is wrong with one is told, and it is left out."""
         from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415
-        from pytest_dvwiki.patterns.schema import PatternError  # noqa: PLC0415
 
-        extra = [*sorted(self._layout.patterns.glob("*.yaml")), *self._extra_patterns()]
+        own = [self._layout.patterns] if self._layout.patterns.is_dir() else []
+        return load_registry(
+            [*own, *self._further_patterns()], problem=lambda error: self._note(f"a pattern was left out: {error}")
+        )
+
+    def _further_patterns(self) -> Sequence[Path]:
         try:
-            return load_registry(extra)
-        except PatternError as error:
-            self._note(f"the project's own patterns were not used: {error}")
-            return load_registry()
+            return self._extra_patterns()
+        except Exception as error:  # noqa: BLE001  # a hook of somebody else's
+            self._note(f"further patterns were left out: {type(error).__name__}: {error}")
+            return ()
 
     @cached_property
     def interest(self) -> Interest:

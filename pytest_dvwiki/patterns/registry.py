@@ -1,9 +1,4 @@
-"""The patterns in force, in their order of precedence.
-
-Of several patterns that match one message the first in this order wins: benign ones, then the project's own in the
-order given, then the built-in ones in the order of `BUILTIN`, in each file from top to bottom. A pattern of a project
-replaces the built-in one of the same id.
-"""
+"""The patterns in force, in their order of precedence; `PRECEDENCE` states it."""
 
 from __future__ import annotations
 
@@ -11,6 +6,8 @@ import functools
 import hashlib
 from importlib import resources
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pytest_dvwiki.patterns import cache
 from pytest_dvwiki.patterns.schema import (
@@ -26,7 +23,7 @@ from pytest_dvwiki.patterns.schema import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 BUILTIN = (
@@ -60,18 +57,37 @@ BUILTIN = (
 )
 """The built-in files in order: a message's code decides before any words do, catch-alls stand last."""
 
-FORMAT = 2
+PRECEDENCE = (
+    "benign patterns, wherever they stand: such a message is no failure",
+    "the project's own patterns: the files of .agent/patterns by name, each from top to bottom",
+    "patterns of hooks (pytest_dvwiki_patterns) and of the entry-point group dvwiki, in the order given",
+    f"the built-in patterns, each file from top to bottom: {', '.join(BUILTIN)}",
+)
+"""Of several patterns that match one message the first in this order wins."""
+REPLACEMENT = "A pattern replaces all patterns of the same id that stand behind it in this order."
+"""What `PRECEDENCE` means for two patterns of one id."""
+BUILTIN_FOLDER = "builtin/"
+"""With what the source of a built-in pattern begins."""
+
+FORMAT = 3
 """Of the cached JSON; a change of `Pattern` or of how literals are chosen counts it up."""
 
 
 class Registry:
-    """An ordered, checked set of patterns."""
+    """An ordered, checked set of patterns.
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    Args:
+        entries: The patterns, the first with the highest precedence.
+        replaced: By id the source of the pattern that stood behind another one of that id.
+    """
+
+    def __init__(self, entries: Sequence[Entry], replaced: Mapping[str, str] | None = None) -> None:
         self.entries = tuple(sorted(entries, key=lambda entry: entry.pattern.tier != "benign"))
-        self._by_id = {entry.pattern.id: entry.pattern for entry in self.entries}
-        self.hash = hashlib.sha256(as_json(self.entries)).hexdigest()[:16]
-        """Names the registry in records: the same patterns give the same hash."""
+        self.replaced = dict(replaced or {})
+        """By id the file whose pattern it replaces."""
+        self._by_id = {entry.pattern.id: entry for entry in self.entries}
+        self.hash = hashlib.sha256(msgspec.json.encode(self.patterns)).hexdigest()[:16]
+        """Names the registry in records: the same patterns give the same hash, wherever they stand."""
 
     @property
     def patterns(self) -> tuple[Pattern, ...]:
@@ -80,7 +96,12 @@ class Registry:
 
     def get(self, pattern_id: str | None) -> Pattern | None:
         """The pattern of that id."""
-        return self._by_id.get(pattern_id) if pattern_id is not None else None
+        entry = self._by_id.get(pattern_id) if pattern_id is not None else None
+        return entry.pattern if entry is not None else None
+
+    def source(self, pattern_id: str) -> str:
+        """The file that the pattern of that id stands in."""
+        return self._by_id[pattern_id].source
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -89,18 +110,36 @@ class Registry:
         return iter(self.patterns)
 
 
-def load_registry(extra: Sequence[Path | Pattern] = ()) -> Registry:
+def _raise(error: PatternError) -> None:
+    raise error
+
+
+def load_registry(
+    extra: Sequence[Path | Pattern] = (), *, problem: Callable[[PatternError], None] = _raise
+) -> Registry:
     """The built-in patterns with a project's own in front.
 
     Args:
-        extra: Files, folders (their `*.yaml` by name) and patterns, the first with the highest precedence.
+        extra: Files, folders (their `*.yaml` by name) and patterns, the first with the highest precedence. In one of
+            them an id may stand once.
+        problem: Told of each file that cannot be read and of each pattern that is wrong; where it returns, the
+            registry does without that one.
 
     Raises:
-        PatternError: A file cannot be read or a pattern is wrong, with its place.
+        PatternError: What is wrong, with its place, unless `problem` takes it.
     """
-    own = _own(extra)
-    replaced = {entry.pattern.id for entry in own}
-    return Registry([*own, *(entry for entry in _builtin() if entry.pattern.id not in replaced)])
+    builtin, damaged = _builtin()
+    entries: dict[str, Entry] = {}
+    replaced: dict[str, str] = {}
+    for found in (*(_each_once(_entries_of(source, problem), problem) for source in extra), builtin):
+        for entry in found:
+            if entry.pattern.id in entries:
+                replaced.setdefault(entry.pattern.id, entry.source)
+            else:
+                entries[entry.pattern.id] = entry
+    for error in damaged:
+        problem(error)
+    return Registry(tuple(entries.values()), replaced)
 
 
 @functools.cache
@@ -122,39 +161,45 @@ def read_patterns(text: str, *, name: str) -> tuple[Entry, ...]:
     Raises:
         PatternError: The text is no YAML, or a pattern is wrong.
     """
-    subtypes = load_subtypes()
-    return tuple(
-        check_pattern(raw, name=name, position=position, subtypes=subtypes)
-        for position, raw in enumerate(raw_entries(_parse(text, name), name=name), start=1)
-    )
+    return tuple(_read_each(text, name, _raise))
 
 
-def _own(extra: Sequence[Path | Pattern]) -> list[Entry]:
-    entries: list[Entry] = []
+def _read_each(text: str, name: str, problem: Callable[[PatternError], None]) -> Iterator[Entry]:
+    try:
+        raws = raw_entries(_parse(text, name), name=name)
+    except PatternError as error:
+        problem(error)
+        return
+    for position, raw in enumerate(raws, start=1):
+        try:
+            yield check_pattern(raw, name=name, position=position, subtypes=load_subtypes())
+        except PatternError as error:
+            problem(error)
+
+
+def _entries_of(source: Path | Pattern, problem: Callable[[PatternError], None]) -> Iterator[Entry]:
+    if isinstance(source, Pattern):
+        raw = {name: getattr(source, name) for name in Pattern.__struct_fields__}
+        yield check_pattern(raw, name="given patterns", position=1, subtypes=load_subtypes())
+        return
+    for path in sorted(source.glob("*.yaml")) if source.is_dir() else [source]:
+        try:
+            text = _read(path)
+        except PatternError as error:
+            problem(error)
+        else:
+            yield from _read_each(text, str(path), problem)
+
+
+def _each_once(entries: Iterator[Entry], problem: Callable[[PatternError], None]) -> Iterator[Entry]:
     seen: dict[str, str] = {}
-    for name, found in _sources(extra):
-        for entry in found:
-            if entry.pattern.id in seen:
-                raise PatternError(
-                    f"{name}: pattern {entry.pattern.id}: field id: also in {seen[entry.pattern.id]}; "
-                    "rename one of them"
-                )
-            seen[entry.pattern.id] = name
-            entries.append(entry)
-    return entries
-
-
-def _sources(extra: Sequence[Path | Pattern]) -> Iterator[tuple[str, tuple[Entry, ...]]]:
-    for position, source in enumerate(extra, start=1):
-        if isinstance(source, Pattern):
-            raw = {name: getattr(source, name) for name in Pattern.__struct_fields__}
-            yield (
-                "given patterns",
-                (check_pattern(raw, name="given patterns", position=position, subtypes=load_subtypes()),),
-            )
-            continue
-        for path in sorted(source.glob("*.yaml")) if source.is_dir() else [source]:
-            yield str(path), read_patterns(_read(path), name=str(path))
+    for entry in entries:
+        name = entry.pattern.id
+        if name in seen:
+            problem(PatternError(f"{entry.source}: pattern {name}: field id: also in {seen[name]}; rename one of them"))
+        else:
+            seen[name] = entry.source
+            yield entry
 
 
 def _read(path: Path) -> str:
@@ -182,7 +227,8 @@ def _builtin_text(name: str) -> str:
 
 
 @functools.cache
-def _builtin() -> tuple[Entry, ...]:
+def _builtin() -> tuple[tuple[Entry, ...], tuple[PatternError, ...]]:
+    """The built-in patterns, and what is wrong with their files: the installation is damaged then."""
     texts = {name: _builtin_text(name) for name in (*BUILTIN, "subtypes")}
     digest = hashlib.sha256(f"format {FORMAT}".encode())
     for name, text in texts.items():
@@ -191,16 +237,16 @@ def _builtin() -> tuple[Entry, ...]:
     cached = cache.read(key)
     if cached is not None:
         try:
-            return from_json(cached)
+            return from_json(cached), ()
         except ValueError:  # a damaged cache is made again
             pass
-    entries: list[Entry] = []
-    seen: set[str] = set()
-    for name in BUILTIN:
-        for entry in read_patterns(texts[name], name=f"builtin/{name}.yaml"):
-            if entry.pattern.id in seen:
-                raise PatternError(f"builtin/{name}.yaml: pattern {entry.pattern.id}: field id: is there twice")
-            seen.add(entry.pattern.id)
-            entries.append(entry)
-    cache.write(key, as_json(entries))
-    return tuple(entries)
+    damaged: list[PatternError] = []
+
+    def problem(error: PatternError) -> None:
+        damaged.append(PatternError(f"{error}; this file belongs to pytest-dvwiki: install the package again"))
+
+    read = (entry for name in BUILTIN for entry in _read_each(texts[name], f"{BUILTIN_FOLDER}{name}.yaml", problem))
+    entries = tuple(_each_once(read, problem))
+    if not damaged:
+        cache.write(key, as_json(entries))
+    return entries, tuple(damaged)

@@ -82,6 +82,8 @@ class Entry(msgspec.Struct, frozen=True):
     pattern: Pattern
     literals: tuple[expression.Needs, ...]
     """For each expression, as `expression.check` gives them."""
+    source: str = ""
+    """The file that it stands in, as errors name it."""
 
 
 class Subtype(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -124,7 +126,7 @@ def check_pattern(raw: object, *, name: str, position: int, subtypes: Collection
     for field in ("unless", "together_with"):
         for source in getattr(pattern, field):
             _checked(source, where=f"{where}: field {field}", needs_literal=False)
-    return Entry(pattern=pattern, literals=literals)
+    return Entry(pattern=pattern, literals=literals, source=name)
 
 
 def check_subtype(raw: object, *, name: str) -> Subtype:
@@ -171,7 +173,7 @@ def _checked(source: str, *, where: str, needs_literal: bool) -> expression.Need
 
 
 def as_json(entries: Iterable[Entry]) -> bytes:
-    """Entries as JSON, for the cache and for the registry's hash."""
+    """Entries as JSON, for the cache."""
     return msgspec.json.encode(list(entries))
 
 

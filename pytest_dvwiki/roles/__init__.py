@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki import pipeline
+from pytest_dvwiki import extensions, pipeline
 from pytest_dvwiki.capture import journal
 from pytest_dvwiki.roles.guard import Guard
 from pytest_dvwiki.roles.items import ItemRole
@@ -32,9 +32,7 @@ def register(config: pytest.Config, settings: Settings, *, in_simulator: bool) -
     guard = Guard()
     tools = pipeline.Tools(
         settings,
-        extra_patterns=lambda: [
-            path for given in config.hook.pytest_dvwiki_patterns(settings=settings) for path in given or ()
-        ],
+        extra_patterns=lambda: _further_patterns(config, settings, guard),
         classify=(_classify_hook(config),),
         note=guard.note,
     )
@@ -80,6 +78,15 @@ class _WorkerEnd:
         with self._guard("closing the journal"):
             self._items.close(remove=False)
         self._config.workeroutput["dvwiki_notes"] = self._guard.notes  # type: ignore[attr-defined]  # added by xdist
+
+
+def _further_patterns(config: pytest.Config, settings: Settings, guard: Guard) -> Sequence[Path]:
+    """Files that plugins give; with the first question those of the entry-point group become plugins."""
+    for name, plugin in extensions.extensions(guard.note):
+        if not config.pluginmanager.is_registered(plugin):
+            config.pluginmanager.register(plugin, f"dvwiki_extension_{name}")
+    answers = config.hook.pytest_dvwiki_patterns(settings=settings)
+    return [path for given in answers for path in extensions.files_of(given)]
 
 
 def _classify_hook(config: pytest.Config) -> Callable[[Failure], Verdict | None]:

@@ -116,3 +116,62 @@ def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch:
     monkeypatch.setenv("DVWIKI_CACHE_DIR", str(tmp_path / "file" / "cache"))
     module._builtin.cache_clear()
     assert len(load_registry()) > 100
+
+
+def test_a_mistake_costs_the_run_that_one_pattern_only(tmp_path: Path) -> None:
+    write(tmp_path, OWN.format(id="own.good", match="good text") + OWN.format(id="own.bad", match="a(?=b)ccc"))
+    write(tmp_path, "- {", name="torn.yaml")
+    told: list[str] = []
+    registry = load_registry([tmp_path, tmp_path / "absent.yaml"], problem=lambda error: told.append(str(error)))
+    assert len(registry) == len(load_registry()) + 1
+    assert registry.get("own.good") is not None
+    assert [line.removeprefix(str(tmp_path)).partition(":")[0] for line in told] == [
+        "/own.yaml",
+        "/torn.yaml",
+        "/absent.yaml",
+    ]
+    assert "pattern own.bad: field match" in told[0]
+
+
+def test_a_damaged_built_in_file_is_told_as_such_and_costs_its_own_patterns_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = len(load_registry())
+    monkeypatch.setenv("DVWIKI_CACHE_DIR", str(tmp_path / "cache"))
+    read = module._builtin_text
+    monkeypatch.setattr(module, "_builtin_text", lambda name: "- {" if name == "icarus" else read(name))
+    module._builtin.cache_clear()
+    try:
+        with pytest.raises(PatternError, match=r"^builtin/icarus\.yaml: is no YAML.*: install the package again"):
+            load_registry()
+        told: list[PatternError] = []
+        registry = load_registry(problem=told.append)
+        assert len(told) == 1
+        assert 100 < len(registry) < whole
+        assert registry.get("icarus.fatal") is None
+        assert not (tmp_path / "cache").exists()  # what is damaged is not remembered
+    finally:
+        module._builtin.cache_clear()
+
+
+def test_of_two_layers_the_first_replaces_and_the_registry_knows_what(tmp_path: Path) -> None:
+    project, hook = tmp_path / "project", tmp_path / "hook"
+    for folder in (project, hook):
+        folder.mkdir()
+    write(project, OWN.format(id="own.odd", match="from the project") + OWN.format(id="icarus.fatal", match="ours"))
+    write(hook, OWN.format(id="own.odd", match="from a hook") + OWN.format(id="hook.odd", match="of a hook"))
+    registry = load_registry([project, hook])
+    own = registry.get("own.odd")
+    assert own is not None
+    assert own.match == ("from the project",)
+    assert registry.replaced == {"own.odd": str(hook / "own.yaml"), "icarus.fatal": "builtin/icarus.yaml"}
+    assert registry.source("hook.odd") == str(hook / "own.yaml")
+    assert registry.source("icarus.fatal") == str(project / "own.yaml")
+    assert registry.source("ghdl.bound") == "builtin/ghdl.yaml"
+
+
+def test_a_registry_is_the_same_wherever_its_files_stand(tmp_path: Path) -> None:
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, OWN.format(id="own.odd", match="odd text"))
+    assert load_registry([tmp_path / "here"]).hash == load_registry([tmp_path / "there"]).hash
