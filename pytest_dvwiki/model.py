@@ -386,6 +386,10 @@ class Interest(Protocol):
         """Yields offsets of lines' starts in ascending order, each with the tier of the pattern that asks for it."""
         ...
 
+    def is_benign(self, message: str) -> bool:
+        """Whether a message, as one line, looks like a failure and is none."""
+        ...
+
 
 class History(Protocol):
     """What the archive knows; implemented by the wiki."""

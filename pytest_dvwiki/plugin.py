@@ -31,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         parser.addini(option.ini, option.help, type=option.kind, default=None)
         if option.flag is None:
             continue
-        if option.name == "enabled":
+        if option.is_switch:
             group.addoption(option.flag, dest=option.ini, action="store_true", default=None, help=option.help)
         else:
             group.addoption(option.flag, dest=option.ini, default=None, metavar=option.metavar, help=option.help)

@@ -81,8 +81,14 @@ class Option:
     default: object
     help: str
     flag: str | None = None
+    """On the command line; one of kind bool without a metavar is a switch."""
     metavar: str | None = None
     choices: tuple[str, ...] = ()
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether its flag takes no value."""
+        return self.kind == "bool" and self.metavar is None
 
     @property
     def ini(self) -> str:
@@ -184,6 +190,14 @@ OPTIONS: tuple[Option, ...] = (
         "and after a kill; a child then sees no terminal.",
     ),
     Option(
+        "strict_logs",
+        "bool",
+        default=False,
+        flag="--dvwiki-strict-logs",
+        help="A test that passes with an error line in its log (UVM_ERROR, UVM_FATAL, $error, a logger's ERROR) fails; "
+        "a pattern of tier benign takes such a line for good. Needs --dvwiki.",
+    ),
+    Option(
         "ip_type",
         "string",
         default="",
@@ -268,6 +282,7 @@ class Settings:
     wiki_dir: str = DEFAULT_WIKI_DIR
     task: str = ""
     tee: bool = True
+    strict_logs: bool = False
     ip_type: str = ""
     auto_ingest: bool = True
     lock_timeout: float = 30.0

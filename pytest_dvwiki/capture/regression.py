@@ -12,11 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from pytest_dvwiki.capture.excerpts import ExcerptBuilder, Limits
-from pytest_dvwiki.capture.logs import LogStream, LogText
+from pytest_dvwiki.capture.logs import LogStream, LogText, lines_with
+from pytest_dvwiki.capture.noise import NO_ERRORS, ROOM, ErrorCounter, ErrorLines
 from pytest_dvwiki.model import Simulator
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection
 
     from pytest_dvwiki.capture.logs import Chunk
     from pytest_dvwiki.model import Interest
@@ -38,15 +39,6 @@ _BY_WORDS = (
     "cocotb v",
 )
 """What such a line may hold with another prefix (COCOTB_LOG_PREFIX), and what comes before the first of them."""
-_NOISE_LITERALS = ("ERROR", "CRITICAL", "FATAL", "%Error", "error)")
-_NOISE = re.compile(
-    r"\s*[\d.-]+\s*(?:[fpnum]?s|sec|step)\s+(?:ERROR|CRITICAL)\b"  # cocotb, pyuvm
-    r"|(?:ERROR|FATAL): "  # Icarus
-    r"|UVM_(?:ERROR|FATAL)\b(?! *:)"
-    r"|%Error|\[\d+\] %Error"  # Verilator
-    r"|\S+:@\w+:\((?:assertion|report) error\)"  # GHDL
-)
-
 _BY_MANAGER = re.compile(r"\s*[\d.-]+\w*\s+[A-Z]+\s+cocotb\.regression\s+(?:\S+:\d+\s+in \S+\s+)?(?P<message>.*)$")
 _RUNNING = re.compile(r"(?:^|\s)running (?P<name>\S.*) \((?P<index>\d+)/(?P<total>\d+)\)$")
 _SKIPPING = re.compile(r"^skipping (?P<name>.+?)(?: \(\d+/\d+\)|: .*)?$")
@@ -102,7 +94,7 @@ _SMALL = Limits(chars=4096, head=4, tail=16, candidates=3, after_mark=20)
 _TINY = Limits(chars=1024, head=2, tail=4, candidates=1, after_mark=6)
 _FULL_BLOCKS = 100
 _SMALL_BLOCKS = 1000
-_NOISE_LIMIT = 10_000
+_TINY_ROOM = 200
 _TESTS_LIMIT = 200_000
 _LINES_BACK = 400
 
@@ -122,12 +114,17 @@ class Block:
     judgement: Judgement | None = None
     """None for a test that was still running at the end."""
     note: str = ""
-    """What the verdict adds: 'passed but we expected a failure'."""
+    """What the verdict adds: 'passed but we expected a failure', 'errored as expected'."""
     began: bool = True
     """Whether the log says that the test was started."""
     time: str | None = None
     """Simulation time at its end."""
-    noise_errors: int = 0
+    errors: ErrorLines = NO_ERRORS
+
+    @property
+    def expected_to_fail(self) -> bool:
+        """Whether it passed since it failed, as it was to."""
+        return self.judgement == "xfailed" or "as expected" in self.note
 
     @property
     def traceback(self) -> str:
@@ -145,6 +142,8 @@ class Regression:
     """What stands before the first test: build, elaboration, import of the test modules."""
     rest: NumberedLines = ()
     """What stands after the last test."""
+    errors: ErrorLines = NO_ERRORS
+    """Of all that stands in no test."""
     simulator: Simulator | None = None
     cocotb: str | None = None
     """Version of cocotb."""
@@ -198,7 +197,7 @@ def simulator_name(text: str) -> str:
 class _Open:
     """A test, or the text between tests, that is being read."""
 
-    def __init__(self, name: str | None, builder: ExcerptBuilder | None, first: int) -> None:
+    def __init__(self, name: str | None, builder: ExcerptBuilder | None, errors: ErrorCounter, first: int) -> None:
         self.name = name
         self.builder = builder
         self.first = first
@@ -207,11 +206,10 @@ class _Open:
         self.verdict: int | None = None
         self.note = ""
         self.time: str | None = None
-        self.noise = 0
+        self.errors = errors
 
     def feed(self, number: int, text: str, *, mark: bool = False) -> None:
-        if self.noise < _NOISE_LIMIT:
-            self.noise += _noise_errors(text)
+        self.errors.feed(number, text)
         if self.builder is not None:
             self.builder.feed(number, text, mark=mark)
 
@@ -221,6 +219,7 @@ class _Open:
     def finish(self) -> Block:
         kept = self.builder if self.judgement not in {"passed", "skipped", "xfailed"} else None
         cause = kept.first_cause if kept is not None else None
+        errors = self.errors.result()
         return Block(
             name=self.name or "",
             lines=kept.lines() if kept is not None else (),
@@ -230,7 +229,7 @@ class _Open:
             note=self.note,
             began=self.began,
             time=self.time,
-            noise_errors=self.noise,
+            errors=errors if self.judgement == "passed" else ErrorLines(errors.count),
         )
 
 
@@ -251,11 +250,13 @@ class _Splitter:
         """Whether the manager's lines bear its name."""
         self._kept = 0
         """Number of blocks whose lines are held: the more, the less of each."""
+        self._noisy = 0
+        """Number of blocks whose error lines are held."""
         self._open = self._between(1)
 
     def feed(self, chunk: Chunk) -> None:
         number, counted = chunk.first, 0
-        for start, end in _lines_with(chunk.text, _BY_NAME if self._named else _BY_WORDS):
+        for start, end in lines_with(chunk.text, _BY_NAME if self._named else _BY_WORDS):
             self._take(number, chunk.text[counted:start])
             number += chunk.text.count("\n", counted, start)
             self._line(number, chunk.text[start:end])
@@ -400,10 +401,13 @@ class _Splitter:
         else:
             self._names.add(name)
             wanted = self._failing is None or name in self._failing
-            self._open = _Open(name, self._builder() if wanted else None, number)
+            self._open = _Open(name, self._builder() if wanted else None, self._error_counter(), number)
 
     def _between(self, number: int) -> _Open:
-        return _Open(None, self._builder(), number)
+        return _Open(None, self._builder(), self._error_counter(), number)
+
+    def _error_counter(self) -> ErrorCounter:
+        return ErrorCounter(self._interest, ROOM if self._noisy < _SMALL_BLOCKS else _TINY_ROOM)
 
     def _builder(self) -> ExcerptBuilder:
         limits = _LIMITS if self._kept < _FULL_BLOCKS else _SMALL if self._kept < _SMALL_BLOCKS else _TINY
@@ -415,7 +419,9 @@ class _Splitter:
             if len(self._now.blocks) < _TESTS_LIMIT:
                 self._now.blocks.append(block := opened.finish())
                 self._kept += bool(block.lines)
+                self._noisy += bool(block.errors.lines)
         elif opened.builder is not None:
+            self._now.errors += opened.errors.result()
             if self._now.blocks:
                 self._now.rest = opened.builder.lines()
             else:
@@ -428,25 +434,6 @@ class _Splitter:
         self._last_index = 0
         self._modules = {}
         self._named = False
-
-
-def _lines_with(text: str, literals: Iterable[str]) -> Iterator[tuple[int, int]]:
-    """Start and end of each line that holds one of the literals, in order.
-
-    A search for each literal is several times faster than one expression for all.
-    """
-    starts: set[int] = set()
-    for literal in literals:
-        at = text.find(literal)
-        while at >= 0:
-            starts.add(text.rfind("\n", 0, at) + 1)
-            at = text.find(literal, text.find("\n", at))
-    for start in sorted(starts):
-        yield start, text.find("\n", start) + 1
-
-
-def _noise_errors(text: str) -> int:
-    return sum(1 for start, _ in _lines_with(text, _NOISE_LITERALS) if _NOISE.match(text, start))
 
 
 def _continuation_end(text: str) -> int:

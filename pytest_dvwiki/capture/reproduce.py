@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 _MOST_EXCLUDED = 20
 
+STRICT = "--dvwiki --dvwiki-strict-logs"
+"""Without these a test that failed only by the error lines of its log passes."""
+
 
 def reproduce_command(
     nodeid: str,

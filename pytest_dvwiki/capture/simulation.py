@@ -14,18 +14,20 @@ from pytest_dvwiki.capture.cocotb_tests import CocotbTest, is_silent, join_tests
 from pytest_dvwiki.capture.ending import read_ending, sentence, status_in
 from pytest_dvwiki.capture.excerpts import ExcerptBuilder, Limits
 from pytest_dvwiki.capture.frames import is_library, last_trace, shown_path, user_frame
+from pytest_dvwiki.capture.noise import NO_ERRORS
 from pytest_dvwiki.capture.regression import Regression, read_regressions, simulator_name
-from pytest_dvwiki.capture.reproduce import reproduce_command
+from pytest_dvwiki.capture.reproduce import STRICT, reproduce_command
 from pytest_dvwiki.capture.results import Case, ResultsError, read_results
 from pytest_dvwiki.model import Excerpt, Failure, Frame, LogReference, Result, Simulator
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pytest_dvwiki.capture.frames import Trace
     from pytest_dvwiki.capture.logs import LogText
+    from pytest_dvwiki.capture.noise import ErrorLines
     from pytest_dvwiki.capture.regression import NumberedLines
     from pytest_dvwiki.model import Interest, Phase, Source
 
@@ -73,6 +75,8 @@ class Simulation:
     """pytest's own text of the item's failure."""
     cut_short: bool = False
     """Whether the process that ran the item was killed before the item ended."""
+    strict_logs: bool = False
+    """Whether a test with error lines in its log is to fail although it passed."""
     failed: bool = False
     """Whether it failed for all that the caller knows, though it saw neither exit status nor exception."""
     simulator: str | None = None
@@ -95,7 +99,9 @@ class SimulationOutcome:
     build_failed: bool = False
     """Whether the simulation never began: compiler, elaborator or missing tool."""
     noise_errors: int = 0
-    """Error lines of tests that passed, over all tests."""
+    """Error lines of tests that passed, over all tests; where there are none, of the item."""
+    refused: tuple[Failure, ...] = ()
+    """With strict logs the tests that passed with error lines; not in `failures`."""
 
 
 def collect(sim: Simulation) -> SimulationOutcome:
@@ -130,13 +136,15 @@ class _Collector:
             failures.append(self._build_failure())
         elif self._unexplained():
             failures.append(self._item_failure())
-        results = tuple(self._result_of(test) for test in self._tests)
+        errors = {} if failures and not self._tests else self._errors()
+        refused = self._refused(errors) if self._sim.strict_logs else {}
         return SimulationOutcome(
             failures=tuple(failures),
-            results=results,
+            results=tuple(self._result_of(test, errors, refused) for test in self._tests),
             simulator=self._simulator,
             build_failed=building,
-            noise_errors=sum(result.noise_errors for result in results),
+            noise_errors=sum(each.count for each in errors.values()),
+            refused=tuple(refused.values()),
         )
 
     def _who(self) -> Simulator | None:
@@ -145,14 +153,73 @@ class _Collector:
             return next((one for one in known if one.version is not None), known[0])
         return Simulator(name=simulator_name(self._sim.simulator)) if self._sim.simulator else None
 
-    def _result_of(self, test: CocotbTest) -> Result:
-        quiet = test.failed or test.block is None
+    def _result_of(self, test: CocotbTest, errors: Mapping[str, ErrorLines], refused: Mapping[str, Failure]) -> Result:
+        strictly = test.name in refused
         return Result(
             nodeid=self._nodeid(test),
-            outcome=test.outcome,
+            outcome="failed" if strictly else test.outcome,
             duration_s=test.case.duration_s if test.case is not None else 0.0,
             seed=self._seed_of(test),
-            noise_errors=0 if quiet or test.block is None else test.block.noise_errors,
+            noise_errors=errors[test.name].count if test.name in errors and not strictly else 0,
+        )
+
+    # Error lines of tests that passed
+
+    def _errors(self) -> dict[str, ErrorLines]:
+        """Error lines by the test that passed with them, under an empty name those of an item without tests.
+
+        What stands in no test, such as a severity at time 0 or in a final block, counts with the last test that passed.
+        """
+        outside = next((one.errors for one in (self._main, *self._sides) if one.errors.count), NO_ERRORS)
+        passed = [test for test in self._tests if test.outcome == "passed"]
+        errors = {test.name: test.block.errors if test.block is not None else NO_ERRORS for test in passed}
+        last = passed[-1].name if passed else ""
+        if passed or not self._tests:
+            errors[last] = errors.get(last, NO_ERRORS) + outside
+        return {name: found for name, found in errors.items() if found.count}
+
+    def _refused(self, errors: Mapping[str, ErrorLines]) -> dict[str, Failure]:
+        tests = {test.name: test for test in self._tests if test.block is None or not test.block.expected_to_fail}
+        if not self._tests:
+            return {name: self._refused_item(found) for name, found in errors.items()}
+        return {name: self._refused_test(tests[name], found) for name, found in errors.items() if name in tests}
+
+    def _refused_test(self, test: CocotbTest, errors: ErrorLines) -> Failure:
+        module = test.module if test.name != test.bare else None
+        seed = self._seed_of(test)
+        command = reproduce_command(
+            self._sim.nodeid, test=test.bare, module=module, seed=seed, cocotb=self._main.cocotb
+        )
+        return self._failure(
+            nodeid=self._nodeid(test),
+            phase="call",
+            outcome="failed",
+            exception=None,
+            message=errors.text,
+            frame=None,
+            excerpts=self._log_excerpt(self._main, errors.lines),
+            seed=seed,
+            sim_time=test.time,
+            line=errors.lines[0][0] if errors.lines else None,
+            duration_s=test.case.duration_s if test.case is not None else 0.0,
+            reproduce=f"{command} {STRICT}",
+        )
+
+    def _refused_item(self, errors: ErrorLines) -> Failure:
+        one = next((one for one in (self._main, *self._sides) if one.errors.count), self._main)
+        return self._failure(
+            nodeid=self._sim.nodeid,
+            phase="call",
+            outcome="failed",
+            exception=None,
+            message=errors.text,
+            frame=None,
+            excerpts=self._log_excerpt(one, errors.lines),
+            seed=self._seed,
+            sim_time=None,
+            line=errors.lines[0][0] if errors.lines else None,
+            duration_s=self._sim.duration_s,
+            reproduce=f"{reproduce_command(self._sim.nodeid, seed=self._seed, cocotb=self._main.cocotb)} {STRICT}",
         )
 
     def _nodeid(self, test: CocotbTest) -> str:

@@ -156,6 +156,11 @@ class Matcher:
         """The pattern that wins for one message, benign ones included."""
         return next(self.matches(message), None)
 
+    def is_benign(self, message: str) -> bool:
+        """Whether a benign pattern knows the message."""
+        lowered = _lowered(message)
+        return any(rule.decide(message, lowered) is not None for rule in self._benign)
+
     def matches(self, message: str) -> Iterator[Hit]:
         """All patterns that match one message, the winner first."""
         lowered = _lowered(message)
@@ -176,7 +181,7 @@ class Matcher:
                 if span[0] <= decided or group.keys().isdisjoint(span):
                     continue
                 decided = span[0]
-                if message.head and benign_heads.setdefault(message.head, self._is_benign(message.head)):
+                if message.head and benign_heads.setdefault(message.head, self.is_benign(message.head)):
                     continue
                 hit, certain = self._decide(message, text, company)
                 # What a line comes to under a head, or joined to others, says nothing about the line.
@@ -241,14 +246,10 @@ class Matcher:
                 company[name] = rule.company(text)
             if company[name]:
                 # A benign pattern goes before all others, yet only what another one found needs it.
-                benign = self._is_benign(message.text)
+                benign = self.is_benign(message.text)
                 return None if benign else Hit(rule.pattern, 0, message.text, groups, message.head), certain
             certain = False
         return None, certain
-
-    def _is_benign(self, message: str) -> bool:
-        lowered = _lowered(message)
-        return any(rule.decide(message, lowered) is not None for rule in self._benign)
 
 
 def _triggers(registry: Registry) -> dict[str, list[int]]:

@@ -40,7 +40,8 @@ def register(config: pytest.Config, settings: Settings, *, in_simulator: bool) -
         from pytest_dvwiki.roles.simulator import SimulatorRole  # noqa: PLC0415
 
         config.pluginmanager.register(
-            SimulatorRole(settings.layout.root, lambda: tools.interest, guard), "dvwiki_simulator"
+            SimulatorRole(settings.layout.root, lambda: tools.interest, guard, strict_logs=settings.strict_logs),
+            "dvwiki_simulator",
         )
         return
     workerinput: dict[str, dict[str, str]] | None = getattr(config, "workerinput", None)

@@ -12,7 +12,7 @@ from pytest_dvwiki.capture import children, tools
 from pytest_dvwiki.capture.journal import Begin, open_journal
 from pytest_dvwiki.capture.spool import Place, Spool, place_of
 from pytest_dvwiki.redact import redact
-from pytest_dvwiki.roles import reports
+from pytest_dvwiki.roles import reports, strict
 from pytest_dvwiki.roles.fixtures import BrokenFixtures
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ class ItemRole:
         """Attaches to each report what its simulation left behind."""
         report = yield
         running = self._running
-        if running is not None and (report.failed or running.children.children):
+        if running is not None and (report.failed or running.children.children or report.sections):
             with self._guard("reading the evidence of a test"):
                 self._attach(item, call, report, running)
         return report
@@ -240,12 +240,15 @@ class ItemRole:
                 native=simulations.is_native_runner(item),
                 error="" if call.excinfo is None else redact(call.excinfo.exconly(tryshort=True)),
                 longrepr=text,
+                strict_logs=self._settings.strict_logs and strict.applies_to(report),
             )
             evidence = simulations.evidence_of(observed, report, root=root, interest=self._interest()) or evidence
+        if evidence == reports.Evidence() and report.passed and strict.applies_to(report):
+            evidence = self._errors(report)
         if report.failed and report.when == "setup":
             failures = self._broken_fixtures.failures_of(item, call.excinfo, evidence.failures)
             evidence = replace(evidence, failures=failures)
-        if report.failed:
+        if report.failed and not evidence.refused:
             given = item.ihook.pytest_dvwiki_evidence(report=report, settings=self._settings)
             evidence = reports.with_excerpts(evidence, [excerpt for some in given for excerpt in some or ()])
             if self._live and not evidence.failures:  # else pytest's own sections hold it
@@ -254,6 +257,17 @@ class ItemRole:
             evidence = replace(evidence, frame=frame, text=text)
         if evidence != reports.Evidence():
             reports.attach(report, evidence)
+
+    def _errors(self, report: pytest.TestReport) -> reports.Evidence:
+        """The error lines in the output of a test that ran no simulator, or none that is known."""
+        from pytest_dvwiki.capture.noise import NO_ERRORS, error_lines  # noqa: PLC0415
+
+        errors = NO_ERRORS
+        for text in self._streams(report):
+            errors += error_lines(text, self._interest)
+        if errors.count and self._settings.strict_logs:
+            return strict.refuse_lines(report, errors, reports.Evidence())
+        return reports.Evidence(noise_errors=errors.count)
 
     @staticmethod
     def _is_turn(report: pytest.TestReport, running: _Running) -> bool:

@@ -185,7 +185,9 @@ class MainRole:
 
     def _show(self, terminalreporter: pytest.TerminalReporter) -> None:
         notes = self._guard.notes
-        if not notes and (self._archived is None or self._archived.record is None):
+        verbosity = self._config.get_verbosity()
+        noise = self._ledger.noisy() if verbosity > 0 else ()
+        if not (notes or noise) and (self._archived is None or self._archived.record is None):
             return
         from pytest_dvwiki.report import terminal  # noqa: PLC0415  # only where there is something to show
 
@@ -195,9 +197,8 @@ class MainRole:
             journal=self._items.journal.folder if self._items.has_journal else None,
             root=self._settings.layout.root,
             wiki=self._settings.layout.wiki,
-            noise=self._ledger.noisy(),
+            noise=noise,
         )
-        verbosity = self._config.get_verbosity()
         width = terminalreporter._tw.fullwidth  # noqa: SLF001  # no public way tells the width that pytest itself uses
         if verbosity >= 0:
             terminalreporter.write_sep("=", "dvwiki")

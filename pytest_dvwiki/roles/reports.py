@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_dvwiki.capture.reproduce import STRICT
 from pytest_dvwiki.model import Excerpt, Failure, Frame, Result, Simulator
 from pytest_dvwiki.redact import redact
 
@@ -51,6 +52,8 @@ class Evidence:
     """The user's innermost frame of the report's exception."""
     text: str = ""
     """What `text_of` says of that exception."""
+    refused: str = ""
+    """The first error line, where strict logs alone made the report a failure; it stands for the exception."""
 
 
 def attach(report: pytest.TestReport | pytest.CollectReport, evidence: Evidence) -> None:
@@ -101,6 +104,8 @@ def failure_of(
         options: Words of the command line that a test of cocotb's own plugin needs to run again.
     """
     evidence = evidence or Evidence()
+    if evidence.refused:
+        return _refused(report, evidence, options)
     phase: Phase = "collect" if isinstance(report, pytest.CollectReport) else _phase(report)
     message = _message(report)
     in_simulator = bool(getattr(report, "cocotb", False))
@@ -133,6 +138,21 @@ def _place_of_limit(report: pytest.TestReport | pytest.CollectReport, message: s
     file, line, name = location
     function = name.partition("[")[0].rpartition(".")[2]
     return Frame(file=redact(file), line=(line or 0) + 1, function=redact(function))
+
+
+def _refused(report: pytest.TestReport | pytest.CollectReport, evidence: Evidence, options: Sequence[str]) -> Failure:
+    """The failure of a test that passed with error lines in its log."""
+    seed = getattr(report, "random_seed", None)
+    return Failure(
+        nodeid=report.nodeid,
+        message=evidence.refused,
+        excerpts=evidence.excerpts,
+        in_simulator=bool(getattr(report, "cocotb", False)),
+        seed=None if seed is None else str(seed),
+        sim_time=sim_time_of(report),
+        duration_s=round(float(getattr(report, "duration", 0.0)), 3),
+        reproduce=f"{_reproduce(report, seed, options)} {STRICT}",
+    )
 
 
 def text_of(excinfo: pytest.ExceptionInfo[BaseException], frame: Frame | None) -> str:

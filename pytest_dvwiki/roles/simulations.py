@@ -10,6 +10,7 @@ from pytest_dvwiki.capture.cocotb_tests import unique_name
 from pytest_dvwiki.capture.flight import without_progress
 from pytest_dvwiki.capture.logs import LogText
 from pytest_dvwiki.capture.simulation import Simulation, collect
+from pytest_dvwiki.roles import strict
 from pytest_dvwiki.roles.reports import Evidence
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class Observed:
     """The exception that ended it."""
     longrepr: str = ""
     """The text of its failure."""
+    strict_logs: bool = False
+    """Whether its tests are to fail by error lines in their log."""
 
 
 def is_native_runner(item: pytest.Item) -> bool:
@@ -73,8 +76,12 @@ def evidence_of(
     outcomes = tuple(_with_distinct_names(map(collect, told)))
     if seen.native:
         outcomes = tuple(_without_progress(outcome) for outcome in outcomes)
+    failures = tuple(failure for outcome in outcomes for failure in outcome.failures) if report.failed else ()
+    refused = tuple(failure for outcome in outcomes for failure in outcome.refused)
+    if refused:
+        strict.refuse(report, refused)
     return Evidence(
-        failures=tuple(failure for outcome in outcomes for failure in outcome.failures) if report.failed else (),
+        failures=(*failures, *refused),
         results=() if seen.native else tuple(result for outcome in outcomes for result in outcome.results),
         simulator=next((outcome.simulator for outcome in outcomes if outcome.simulator), None),
         noise_errors=sum(outcome.noise_errors for outcome in outcomes),
@@ -108,11 +115,13 @@ def _with_distinct_names(outcomes: Iterable[SimulationOutcome]) -> Iterator[Simu
     """The outcomes of an item's simulations, the tests numbered that ran in several of them."""
     taken: set[str] = set()
     for outcome in outcomes:
-        told = (*(result.nodeid for result in outcome.results), *(failure.nodeid for failure in outcome.failures))
+        failures = (*outcome.failures, *outcome.refused)
+        told = (*(result.nodeid for result in outcome.results), *(failure.nodeid for failure in failures))
         names = {nodeid: unique_name(nodeid, taken) for nodeid in dict.fromkeys(told)}
         yield replace(
             outcome,
             failures=tuple(replace(failure, nodeid=names[failure.nodeid]) for failure in outcome.failures),
+            refused=tuple(replace(failure, nodeid=names[failure.nodeid]) for failure in outcome.refused),
             results=tuple(replace(result, nodeid=names[result.nodeid]) for result in outcome.results),
         )
 
@@ -139,6 +148,7 @@ def _simulation(
         modules=tools.modules(child.environment),
         seed=tools.seed(child.environment),
         duration_s=round(report.duration, 3),
+        strict_logs=seen.strict_logs and not seen.native,
         interest=interest,
     )
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import re
 import stat
 import sys
 from contextlib import suppress
@@ -21,16 +20,16 @@ import pytest
 
 from pytest_dvwiki.capture.flight import without_progress
 from pytest_dvwiki.model import Excerpt
-from pytest_dvwiki.roles import reports
+from pytest_dvwiki.roles import reports, strict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from pytest_dvwiki.capture.logs import LogText
+    from pytest_dvwiki.capture.noise import ErrorLines
     from pytest_dvwiki.model import Interest
     from pytest_dvwiki.roles.guard import Guard
 
-_ERROR = re.compile(rb"(?m)^ERROR: |^[ \d.-]{8,}\w\w (?:ERROR|CRITICAL) |\bUVM_(?:ERROR|FATAL)\b (?!:)")
 _CHUNK = 1 << 20
 
 
@@ -66,18 +65,6 @@ class _Output:
             return None
         return LogText(source="log", path=self._path, start=self._offset, end=end, lasting=False)
 
-    def count_errors(self) -> int:
-        """Error lines since the last skip."""
-        end = self._size()
-        found = 0
-        with suppress(OSError), self._path.open("rb") as file:
-            file.seek(self._offset)
-            left = end - self._offset
-            while left > 0 and (chunk := file.read(min(_CHUNK, left))):
-                left -= len(chunk)
-                found += len(_ERROR.findall(chunk))
-        return found
-
     def _size(self) -> int:
         status = os.fstat(self._descriptor)
         return status.st_size if stat.S_ISREG(status.st_mode) else 0
@@ -90,12 +77,14 @@ class SimulatorRole:
         root: Folder that paths are shown relative to.
         interest: Gives, at first use, which lines of a long text to keep.
         guard: Keeps errors of this role away from the simulation.
+        strict_logs: Whether a test fails by error lines in its log.
     """
 
-    def __init__(self, root: Path, interest: Callable[[], Interest], guard: Guard) -> None:
+    def __init__(self, root: Path, interest: Callable[[], Interest], guard: Guard, *, strict_logs: bool) -> None:
         self._root = root
         self._guard = guard
         self._interest = interest
+        self._strict_logs = strict_logs
         self._output = _Output(1)
         self._c_library = ctypes.CDLL(None)
 
@@ -119,8 +108,18 @@ class SimulatorRole:
                 frame = reports.frame_of(call.excinfo, self._root)
                 evidence = replace(evidence, frame=frame, text=reports.text_of(call.excinfo, frame))
             reports.attach(report, evidence)
-        elif report.passed and report.when == "call" and (errors := self._output.count_errors()):
-            reports.attach(report, reports.Evidence(noise_errors=errors))
+        elif strict.applies_to(report) and (errors := self._errors()).count:
+            evidence = reports.Evidence(noise_errors=errors.count)
+            if self._strict_logs:
+                evidence = strict.refuse_lines(report, errors, reports.Evidence())
+            reports.attach(report, evidence)
+
+    def _errors(self) -> ErrorLines:
+        from pytest_dvwiki.capture.noise import NO_ERRORS, error_lines  # noqa: PLC0415  # only a test that printed
+
+        text = self._output.rest()
+        errors = NO_ERRORS if text is None else error_lines(text, self._interest)
+        return replace(errors, lines=without_progress(errors.lines))
 
     def _excerpts(self) -> tuple[Excerpt, ...]:
         text = self._output.rest()

@@ -120,7 +120,7 @@ def test_the_verdict_and_its_traceback_stay_in_a_long_test() -> None:
 
 def test_error_lines_are_counted_for_the_test_they_stand_in() -> None:
     one = split(START + TESTS)
-    assert [block.noise_errors for block in one.blocks] == [1, 0, 0, 1]
+    assert [block.errors.count for block in one.blocks] == [1, 0, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_error_lines_are_counted_for_the_test_they_stand_in() -> None:
 )
 def test_an_error_line_is_one_by_its_severity(line: str, count: int) -> None:
     text = START + f"     0.00ns INFO     cocotb.regression   running t.a (1/1)\n{line}\n"
-    assert split(text).blocks[0].noise_errors == count
+    assert split(text).blocks[0].errors.count == count
 
 
 def test_a_passing_test_keeps_no_lines() -> None:

@@ -426,6 +426,9 @@ class Errors:
         for found in re.finditer(r"^(?:FATAL|ERROR)", text, re.MULTILINE):
             yield found.start(), "cause"
 
+    def is_benign(self, message: str) -> bool:
+        return False
+
 
 def essence(outcome: SimulationOutcome) -> list[tuple[object, ...]]:
     """What must not depend on how the texts came."""

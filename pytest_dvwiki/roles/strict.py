@@ -1,0 +1,67 @@
+"""Strict logs: a test that passed although its log has error lines fails after all.
+
+The report is changed where it is made, before anything else of pytest sees it: tallies, exit status, `--maxfail`, JUnit
+and xdist then take the test for what it has become.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.model import Excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pytest
+
+    from pytest_dvwiki.capture.noise import ErrorLines
+    from pytest_dvwiki.model import Failure
+    from pytest_dvwiki.roles.reports import Evidence
+
+_SECTION = "dvwiki strict logs"
+_ADVICE = """\
+--dvwiki-strict-logs lets no test pass with an error line in its log. Mend what the line complains about; or, if it is
+meant to be there, say so by a pattern of tier benign in .agent/patterns (`dvwiki patterns list --tier benign` shows
+how they look), or by a waiver for this test in .agent/waivers.yaml."""
+
+
+def applies_to(report: pytest.TestReport) -> bool:
+    """Whether a report is of a test that ran and was not expected to fail."""
+    return report.when == "call" and not report.skipped and not hasattr(report, "wasxfail")
+
+
+def refuse(report: pytest.TestReport, failures: Sequence[Failure]) -> None:
+    """Makes a report say which tests passed with error lines, and fail if it had passed."""
+    said = [_said(failure, report.nodeid) for failure in failures]
+    _fail(report, "\n".join([*said, "", _ADVICE]))
+
+
+def refuse_lines(report: pytest.TestReport, errors: ErrorLines, evidence: Evidence) -> Evidence:
+    """Makes a passing report a failed one by the error lines of its own text.
+
+    Returns:
+        The evidence with the lines.
+    """
+    number, _ = errors.lines[0]
+    more = f", and {errors.count - 1} more" if errors.count > 1 else ""
+    said = f"The test passed, but its log has an error at line {number} of its output{more}: {errors.text}"
+    _fail(report, f"{said}\n\n{_ADVICE}")
+    excerpt = Excerpt(source="log", lines=errors.lines)
+    return replace(evidence, refused=errors.text, excerpts=(*evidence.excerpts, excerpt))
+
+
+def _said(failure: Failure, nodeid: str) -> str:
+    name = failure.nodeid.removeprefix(nodeid).removeprefix("::") or "The test"
+    line = failure.excerpts[0].lines[0][0] if failure.excerpts else "?"
+    where = f"in {failure.log.path}:{line}" if failure.log is not None else f"at line {line} of its output"
+    return f"{name} passed, but its log has an error {where}: {failure.message}"
+
+
+def _fail(report: pytest.TestReport, text: str) -> None:
+    if report.passed:
+        report.outcome = "failed"
+        report.longrepr = text
+    else:
+        report.sections.append((_SECTION, text))

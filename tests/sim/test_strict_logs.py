@@ -1,0 +1,85 @@
+"""`--dvwiki-strict-logs` with a real simulator: a cocotb test that passes with an error in its log fails after all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .harness import Project, missing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = [
+    pytest.mark.sim,
+    pytest.mark.skipif(missing("icarus") is not None, reason=str(missing("icarus"))),
+]
+
+STRICT = "--dvwiki-strict-logs"
+RUNNER = ("test_runner.py::test_checks",)
+FILTER = {"COCOTB_TEST_FILTER": r"\.(passes|expected_to_fail|logs_errors_and_passes|hdl_complains_and_passes)$"}
+NATIVE = (
+    *("-p", "cocotb_tools._pytest.plugin", "--cocotb-simulator=icarus", "test_native.py"),
+    *("-k", "test_checks and (expected_to_fail or errors_and_passes or complains_and_passes)"),
+)
+NOISY = {"logs_errors_and_passes", "hdl_complains_and_passes"}
+BENIGN = """
+- id: own.soft
+  tier: benign
+  match: ["q reached \\\\d+", "expected 0x55 got 0xAA", "and says it again"]
+  description: The bench provokes these.
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project.copy("outcomes", tmp_path / "project")
+
+
+def failed(project: Project) -> dict[str, str]:
+    return {
+        test.nodeid.rpartition("::")[2]: cause.label for cause in project.archive.record.causes for test in cause.tests
+    }
+
+
+@pytest.mark.parametrize("more", [(), ("-n", "2"), ("-s",)])
+def test_a_runner_s_tests(project: Project, more: tuple[str, ...]) -> None:
+    call = project.run(*RUNNER, *more, STRICT, env=FILTER)
+    assert (call.status, call.tally) == (1, "1 failed")
+    assert failed(project).keys() == NOISY
+    assert failed(project)["hdl_complains_and_passes"] == "sim_error/assertion_fail"
+    totals = project.archive.record.totals
+    assert (totals["passed"], totals["failed"], totals["noise_errors"]) == (2, 2, 0)
+    assert "hdl_complains_and_passes passed, but its log has an error at line" in call.output
+    assert ": ERROR: " in call.output
+    assert "tier benign in .agent/patterns" in call.output
+    (cause,) = [cause for cause in project.archive.record.causes if "q reached" in cause.primary]
+    assert cause.reproduce.endswith("'test_runner.py::test_checks' --dvwiki --dvwiki-strict-logs")
+    assert "ERROR: " in cause.excerpt
+
+
+@pytest.mark.parametrize("more", [(), ("-n", "2")])
+def test_tests_of_cocotb_s_own_plugin(project: Project, more: tuple[str, ...]) -> None:
+    call = project.run(*NATIVE, *more, STRICT)
+    assert call.status == 1, call.output
+    # The last one was to fail and did not; the one that failed as it was to stays as it is.
+    assert failed(project).keys() == NOISY | {"expected_to_fail_but_passes"}
+    totals = project.archive.record.totals
+    assert (totals["failed"], totals["xfailed"]) == (3, 1)
+    assert "The test passed, but its log has an error at line" in call.output
+
+
+def test_without_the_flag_they_pass_and_are_counted(project: Project) -> None:
+    call = project.run(*RUNNER, "-v", env=FILTER)
+    assert call.status == 0
+    assert "3 error lines in 2 tests that passed all the same:" in call.output
+
+
+def test_benign_patterns_accept_the_lines(project: Project) -> None:
+    folder = project.folder / ".agent" / "patterns"
+    folder.mkdir(parents=True)
+    (folder / "own.yaml").write_text(BENIGN, encoding="utf-8")
+    call = project.run(*RUNNER, "-v", STRICT, env=FILTER)
+    assert call.status == 0, call.output
+    assert "error line" not in call.output
