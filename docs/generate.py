@@ -1,4 +1,5 @@
-"""Writes what is generated into the documentation: the settings of the README, the outcomes, and included files.
+"""Writes what is generated into the documentation: the settings of the README, the outcomes, the
+built-in patterns, and included files.
 
 python docs/generate.py
 """
@@ -13,12 +14,14 @@ from typing import Any
 
 import yaml
 
+from pytest_dvwiki.patterns import reference as patterns
 from pytest_dvwiki.settings import reference
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 AGENTS = ROOT / "docs" / "agents.md"
 OUTCOMES = ROOT / "docs" / "outcomes.md"
+PATTERNS = ROOT / "docs" / "patterns.md"
 TABLE = ROOT / "tests" / "sim" / "outcomes.yaml"
 
 _SETTINGS = re.compile(r"(<!-- settings: made by `make docs` -->\n).*?(<!-- settings end -->)", re.DOTALL)
@@ -90,6 +93,7 @@ def generated() -> dict[Path, str]:
     return {
         README: _SETTINGS.sub(lambda found: found[1] + reference() + found[2], README.read_text(encoding="utf-8")),
         AGENTS: _INCLUDE.sub(_included, AGENTS.read_text(encoding="utf-8")),
+        PATTERNS: patterns.reference(),
         OUTCOMES: _outcomes(yaml.safe_load(TABLE.read_text(encoding="utf-8"))),
     }
 

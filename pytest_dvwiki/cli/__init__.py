@@ -26,6 +26,7 @@ COMMANDS = {
     "ingest": "archive what earlier runs left behind: results files, logs, folders, archives",
     "init": "make the wiki's folders and files",
     "lint": "check the wiki: pages, links, sources, history, derived content",
+    "patterns": "list, explain, check and propose the patterns by which failures are named",
     "search": "find pages of the wiki by words",
 }
 EXIT_USAGE = 2

@@ -55,6 +55,14 @@ _SECTIONS = (
     ("Occurrences", "occurrences"),
     ("Fixes", "fixes"),
 )
+_UNKNOWN = """\
+No pattern knows any line that this failure left behind: the project's own, those of installed packages and the built-in
+ones were tried on each of them. So it has no name, and there is no pattern page. To give it one:
+
+- `dvwiki patterns why LOG` shows what each line of its log comes to.
+- `dvwiki patterns propose` prints a pattern for it once it was seen in 2 runs (`--min-runs 1`: at once); reviewed and
+  saved in `.agent/patterns/`, it names the failure from the next run on.
+- `dvwiki patterns test` checks it against all other patterns."""
 RESOLUTION = (
     "- [ ] Cause confirmed by a person (`status: confirmed`)\n"
     "- [ ] Fixed, with the commit or ticket (`status: closed`)\n"
@@ -259,7 +267,7 @@ def _rationale(cause: Cause, kind: str) -> str:
 def _related(occurrence: Occurrence) -> str:
     subtype = occurrence.failure_subtype
     if subtype == "unknown":
-        return "No pattern recognised this failure, so there is no pattern page."
+        return _UNKNOWN
     from pytest_dvwiki.wiki.names import file_name  # noqa: PLC0415
 
     stem = file_name(subtype)

@@ -1,0 +1,78 @@
+"""`dvwiki patterns test`: every promise of every pattern, and the logs that the project keeps as samples.
+
+A sample stands in `.agent/patterns/samples/PATTERN/`, the pattern that is to name it, or in `samples/passes/`, where
+nothing may be found.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.cli.patterns.force import add_sources, registry_of, shown
+from pytest_dvwiki.cli.patterns.texts import read_text
+from pytest_dvwiki.cli.place import layout_of
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from pytest_dvwiki.patterns.registry import Registry
+
+PASSES = "passes"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the action's arguments."""
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="patterns to check as if they stood in .agent/patterns: files, folders"
+    )
+    add_sources(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Checks, and prints what is wrong.
+
+    Returns:
+        1 where something is.
+    """
+    from pytest_dvwiki.patterns.check import Checker  # noqa: PLC0415  # the registry loads with it
+
+    problems: list[str] = []
+    registry = registry_of(args, first=[Path(file) for file in args.files], problem=problems.append)
+    layout = layout_of(args)
+    problems += (shown(str(problem), layout.root) for problem in Checker(registry).problems())
+    samples = _samples(layout.patterns / "samples")
+    problems += (shown(problem, layout.root) for problem in _sample_problems(samples, registry))
+    for problem in problems:
+        print(problem)
+    examples = sum(len(pattern.examples) for pattern in registry)
+    counterexamples = sum(len(pattern.counterexamples) for pattern in registry)
+    result = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}" if problems else "all as they should be"
+    checked = (
+        f"{len(registry)} patterns, {examples} examples, {counterexamples} counterexamples, {len(samples)} samples"
+    )
+    print(f"{checked}: {result}")
+    return 1 if problems else 0
+
+
+def _samples(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("*/*") if path.is_file() and not path.name.startswith("."))
+
+
+def _sample_problems(samples: list[Path], registry: Registry) -> Iterator[str]:
+    from pytest_dvwiki.triage.classify import Classifier  # noqa: PLC0415
+
+    classifier = Classifier(registry)
+    for path in samples:
+        wanted = path.parent.name
+        pattern = registry.get(wanted)
+        if pattern is None and wanted != PASSES:
+            yield f"{path}: no pattern has the id {wanted}; the folder of a sample is named by one, or {PASSES}"
+            continue
+        verdict = classifier.classify_text(read_text(str(path)))
+        if verdict is None and pattern is not None:
+            yield f"{path}: pattern {wanted}: field match: finds nothing in this sample"
+        elif verdict is not None and verdict.pattern != wanted:
+            taken = f"takes line {verdict.line}, {verdict.primary!r}"
+            yield f"{path}: pattern {verdict.pattern}: field match: {taken}; `dvwiki patterns why {path}` tells more"

@@ -1,0 +1,112 @@
+"""Whether patterns hold what they promise: all examples and counterexamples against all patterns."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.patterns.matcher import Matcher
+from pytest_dvwiki.patterns.registry import BUILTIN_FOLDER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_dvwiki.patterns.registry import Registry
+    from pytest_dvwiki.patterns.schema import Pattern
+
+_SHOWN = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A promise that is not held."""
+
+    source: str
+    """The file, or the sample, where it has to be mended."""
+    pattern: str
+    field: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.source}: pattern {self.pattern}: field {self.field}: {self.text}"
+
+
+class Checker:
+    """Checks the patterns of a registry, each against all others."""
+
+    def __init__(self, registry: Registry) -> None:
+        self.registry = registry
+        self._matcher = Matcher(registry)
+
+    def problems(self) -> Iterator[Problem]:
+        """Everything that is wrong."""
+        for pattern in self.registry:
+            yield from self.problems_of(pattern)
+
+    def problems_of(self, pattern: Pattern) -> Iterator[Problem]:
+        """What is wrong with the examples of one pattern, whichever pattern is to blame."""
+        if not pattern.examples:
+            yield self._problem(pattern, "examples", "has none; give a line of a log that it is to find")
+        for example in pattern.examples:
+            yield from self._benign(pattern, example) if pattern.tier == "benign" else self._failure(pattern, example)
+        for example in pattern.counterexamples:
+            if self._matches(pattern, example.strip()):
+                yield self._problem(pattern, "counterexamples", f"the pattern matches {_shown(example)}")
+
+    def _failure(self, pattern: Pattern, example: str) -> Iterator[Problem]:
+        hits = self._matcher.hits(f"{example}\n{self._company(pattern)}\n")
+        if not hits:
+            winner = self._matcher.match(example.strip())
+            if winner is not None and winner.pattern.tier == "benign":
+                yield self._taken(winner.pattern, pattern, example)
+            else:
+                yield self._problem(pattern, "examples", f"the pattern does not find {_shown(example)}")
+            return
+        first = hits[0]
+        if _label(first.pattern) != _label(pattern):
+            yield self._taken(first.pattern, pattern, example)
+        elif not self._matches(pattern, first.text):
+            yield self._problem(pattern, "examples", f"the pattern does not find {_shown(example)}")
+
+    def _benign(self, pattern: Pattern, example: str) -> Iterator[Problem]:
+        if not self._matches(pattern, example.strip()):
+            yield self._problem(pattern, "examples", f"the pattern does not find {_shown(example)}")
+        for hit in self._matcher.hits(f"{example}\n")[:1]:
+            yield self._problem(pattern, "examples", f"{hit.pattern.id} still calls {_shown(example)} a failure")
+
+    def _taken(self, winner: Pattern, loser: Pattern, example: str) -> Problem:
+        own, other = self.registry.source(loser.id), self.registry.source(winner.id)
+        if other.startswith(BUILTIN_FOLDER) and not own.startswith(BUILTIN_FOLDER):
+            return self._problem(loser, "examples", f"{winner.id} ({other}, {_named(winner)}) takes {_shown(example)}")
+        return self._problem(
+            winner,
+            "match",
+            f"takes the example {_shown(example)} of {loser.id} ({own}, {_named(loser)}); "
+            "narrow it by unless or a longer match, or give it that id to replace the pattern",
+        )
+
+    def _company(self, pattern: Pattern) -> str:
+        """A line that a pattern needs beside its own, taken from the examples of the others."""
+        wanted = [re.compile(source, re.ASCII) for source in pattern.together_with]
+        examples = (example for other in self.registry for example in other.examples) if wanted else ()
+        return next((example for example in examples if any(each.search(example) for each in wanted)), "")
+
+    def _matches(self, pattern: Pattern, message: str) -> bool:
+        return any(hit.pattern.id == pattern.id for hit in self._matcher.matches(message))
+
+    def _problem(self, pattern: Pattern, field: str, text: str) -> Problem:
+        return Problem(self.registry.source(pattern.id), pattern.id, field, text)
+
+
+def _label(pattern: Pattern) -> tuple[str, str]:
+    return pattern.error_class, pattern.failure_subtype
+
+
+def _named(pattern: Pattern) -> str:
+    return "benign" if pattern.tier == "benign" else " / ".join(_label(pattern))
+
+
+def _shown(text: str) -> str:
+    line = " ".join(text.split())
+    return repr(line if len(line) <= _SHOWN else f"{line[:_SHOWN]} …")

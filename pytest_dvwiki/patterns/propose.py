@@ -1,0 +1,145 @@
+"""Makes a pattern of the texts that one unknown cause left behind: for a person to review, never for use as it is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.fingerprint import mask
+from pytest_dvwiki.patterns import expression
+from pytest_dvwiki.patterns.messages import assemble, strip_line
+from pytest_dvwiki.patterns.schema import UNKNOWN, Pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+MOST_WORDS = 20
+"""Words of a message that an expression spells out."""
+EXAMPLES = 3
+COUNTEREXAMPLES = 3
+_NAME_WORDS = 5
+_SHOWN = 100
+_SPECIAL = re.compile(r"([\\.^$*+?{}\[\]()|])")
+_EXCEPTION = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*: ")
+_ANY = r"\S+"
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """What the records hold of one cause without a pattern."""
+
+    occurrences: tuple[tuple[str, str], ...]
+    """First cause and excerpt of each occurrence, the newest first."""
+    in_simulator: bool = False
+    fix: str | None = None
+    """How it was fixed, where that is on record."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoPattern:
+    """Why there is no proposal."""
+
+    reason: str
+
+
+def propose(cluster: Cluster, others: Sequence[str], taken: Iterable[str]) -> Pattern | NoPattern:
+    """A pattern that matches all texts of a cluster and none of the others.
+
+    Args:
+        cluster: The cause.
+        others: Messages that it may not match: first causes of other failures, examples of other patterns.
+        taken: Ids that are in use.
+    """
+    examples = tuple(dict.fromkeys(message_of(primary, excerpt) for primary, excerpt in cluster.occurrences))
+    clash = ""
+    for source in _expressions(examples):
+        compiled = re.compile(source, re.ASCII)
+        if not all(compiled.search(example) for example in examples):
+            continue
+        clash = next((other for other in others if compiled.search(other)), "")
+        if not clash:
+            return Pattern(
+                id=_name(examples[0], set(taken)),
+                error_class=_class(examples[0], in_simulator=cluster.in_simulator),
+                failure_subtype=UNKNOWN,
+                tier="cause",
+                match=(source,),
+                description=f"To be written: what it means that {_plain(examples[0])!r}.",
+                fix=cluster.fix or "To be written: what to do about it.",
+                examples=examples[:EXAMPLES],
+                counterexamples=_nearest(examples[0], others),
+            )
+    if clash:
+        return NoPattern(f"no expression tells it from {_plain(clash)!r}, which is another failure")
+    return NoPattern("its text holds no words that stay the same from run to run")
+
+
+def message_of(primary: str, excerpt: str) -> str:
+    """The message as a log has it: a first cause has its blanks joined, and may have its place behind it."""
+    told = " ".join(primary.split())
+    messages = (message.text for message in assemble([strip_line(line) for line in excerpt.split("\n")]))
+    # An exception's class may stand before it, its place behind it; the message itself is as the log has it.
+    found = [text for text in messages if len(_joined(text)) >= len(told) // 3 and _joined(text) in told]
+    return max(found, key=len, default=told)
+
+
+def _joined(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _expressions(examples: Sequence[str]) -> Iterator[str]:
+    """Expressions within the contract, from the one with most freedom to the one with least."""
+    for keep_values in (False, True):
+        words = _common(examples, keep_values=keep_values)
+        for blank in (" ", r"\s+"):
+            source = blank.join(words)
+            try:
+                expression.check(source)
+            except expression.ExpressionError:
+                continue
+            yield source
+
+
+def _common(examples: Sequence[str], *, keep_values: bool) -> list[str]:
+    """The words of the messages, those that change or look like a value left open."""
+    rows = [example.split() for example in examples]
+    shortest = min(map(len, rows))
+    words: list[str] = []
+    for at, word in enumerate(rows[0][:shortest]):
+        same = all(row[at] == word for row in rows)
+        open_word = not same or (not keep_values and mask(word) != word)
+        words.append(_ANY if open_word else _SPECIAL.sub(r"\\\1", word))
+    while words and words[0] == _ANY:
+        del words[0]
+    del words[MOST_WORDS:]
+    while words and words[-1] == _ANY:
+        words.pop()
+    return words
+
+
+def _class(example: str, *, in_simulator: bool) -> str:
+    if in_simulator:
+        return "sim_error"
+    return "python_error" if _EXCEPTION.match(example) else UNKNOWN
+
+
+def _name(example: str, taken: set[str]) -> str:
+    words = [word for word in re.findall(r"[a-z]{2,}", example.lower()) if word not in {"error", "the", "at", "of"}]
+    base = name = f"own.{'_'.join(words[:_NAME_WORDS]) or 'failure'}"
+    number = 2
+    while name in taken:
+        name, number = f"{base}_{number}", number + 1
+    return name
+
+
+def _nearest(example: str, others: Iterable[str]) -> tuple[str, ...]:
+    """The messages that have most words in common with an example."""
+    own = set(example.lower().split())
+    scored = [(len(own & set(other.lower().split())), other) for other in dict.fromkeys(others)]
+    ranked = sorted((pair for pair in scored if pair[0]), key=lambda pair: (-pair[0], pair[1]))
+    return tuple(other for _, other in ranked[:COUNTEREXAMPLES])
+
+
+def _plain(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]} …"

@@ -1,0 +1,138 @@
+"""The built-in patterns as a page of Markdown: for people who look for a message, so each stands there in full."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.patterns.registry import (
+    BUILTIN,
+    BUILTIN_FOLDER,
+    PRECEDENCE,
+    REPLACEMENT,
+    load_registry,
+    load_subtypes,
+)
+from pytest_dvwiki.patterns.schema import UNKNOWN, Pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_TITLES = {
+    "dvwiki": "What the capture itself says",
+    "benign": "Messages that are no failure",
+    "environment": "Environment: licences, memory, disk, signals, job schedulers",
+    "uvm": "SystemVerilog UVM",
+    "pyuvm": "pyuvm",
+    "cocotb": "cocotb and its extensions",
+    "verilator": "Verilator",
+    "icarus": "Icarus Verilog",
+    "ghdl": "GHDL",
+    "nvc": "NVC",
+    "questa": "Questa and ModelSim",
+    "vcs": "VCS",
+    "xcelium": "Xcelium and Incisive",
+    "riviera": "Riviera-PRO and Active-HDL",
+    "xsim": "Vivado xsim",
+    "pytest": "pytest",
+    "python": "Python",
+    "hdl": "Any HDL tool",
+    "generic": "Any tool",
+}
+_INTRODUCTION = """\
+The {count} patterns by which failures are named, by tool and failure subtype. To look for a message, search this page
+for a word of it, or call `dvwiki patterns list WORD`, which has the project's own patterns too;
+`dvwiki patterns why LOG` shows which of them match the lines of a log, and why one of them won.
+
+A project's own patterns stand in `.agent/patterns/*.yaml`, in the form of the built-in ones
+(`dvwiki patterns list --format json WORD` shows all fields of one). `dvwiki patterns test` checks them against all
+others, and with them the logs that the project keeps as samples: in `.agent/patterns/samples/PATTERN/` those that this
+pattern is to name, in `.agent/patterns/samples/passes/` those in which nothing may be found.
+`dvwiki patterns propose` prints patterns for failures of the records that none knows.
+"""
+_TIERS = {
+    "cause": "names a cause",
+    "symptom": "a symptom: stands for the failure where no message names a cause",
+    "rollup": "a summary: never the first cause where there is any other",
+    "benign": "no failure",
+}
+
+
+def reference() -> str:
+    """The page: grouped by tool, in each tool by subtype."""
+    registry = load_registry()
+    groups = {name: _by_subtype(p for p in registry if registry.source(p.id) == _file(name)) for name in BUILTIN}
+    return "\n".join([*_head(len(registry), groups), *_body(groups)]) + "\n"
+
+
+def _file(name: str) -> str:
+    return f"{BUILTIN_FOLDER}{name}.yaml"
+
+
+def _by_subtype(patterns: Iterator[Pattern]) -> dict[str, list[Pattern]]:
+    groups: dict[str, list[Pattern]] = {}
+    for pattern in patterns:
+        groups.setdefault(pattern.failure_subtype, []).append(pattern)
+    return dict(sorted(groups.items(), key=lambda group: (group[0] == UNKNOWN, group[0])))
+
+
+def _head(count: int, groups: dict[str, dict[str, list[Pattern]]]) -> Iterator[str]:
+    yield "# Built-in patterns"
+    yield ""
+    yield "<!-- made by `make docs`; edit pytest_dvwiki/patterns/builtin/*.yaml instead -->"
+    yield ""
+    yield _INTRODUCTION.format(count=count)
+    yield "Of several patterns that match one message the first in this order wins:"
+    yield ""
+    yield from (f"{number}. {_escaped(rule)}" for number, rule in enumerate(PRECEDENCE, start=1))
+    yield ""
+    yield f"{REPLACEMENT}"
+    yield ""
+    for name, subtypes in groups.items():
+        title = _TITLES.get(name, name)
+        yield f"- [{title}](#{_anchor(title)}): {sum(map(len, subtypes.values()))} patterns"
+
+
+def _body(groups: dict[str, dict[str, list[Pattern]]]) -> Iterator[str]:
+    lessons = load_subtypes()
+    for name, subtypes in groups.items():
+        yield f"\n## {_TITLES.get(name, name)}"
+        for subtype, patterns in subtypes.items():
+            if name != "benign":
+                title = lessons[subtype].title if subtype in lessons else "Failures of no particular subtype"
+                yield f"\n### {title}" + (f": `{subtype}`" if subtype in lessons else "")
+            for pattern in patterns:
+                yield from _pattern(pattern)
+
+
+def _pattern(pattern: Pattern) -> Iterator[str]:
+    label = "" if pattern.tier == "benign" else f"`{pattern.error_class}` / `{pattern.failure_subtype}`, "
+    noise = "; such a line alone fails no test" if pattern.noise else ""
+    yield f"\n#### {pattern.id}\n"
+    yield f"{_escaped(pattern.description)}\n"
+    yield f"- {label}{_TIERS[pattern.tier]}{noise}"
+    if pattern.fix:
+        yield f"- fix: {_escaped(pattern.fix)}"
+    for field, title in (("match", "matches"), ("unless", "unless"), ("together_with", "together with")):
+        for source in getattr(pattern, field):
+            yield f"- {title}: {_code(source)}"
+    for example in pattern.examples[:1]:
+        yield f"- example: {_code(' '.join(example.split()))}"
+
+
+def _code(text: str) -> str:
+    """A code span, whatever back-ticks stand in the text."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    ticks = "`" * (longest + 1)
+    return f"{ticks} {text} {ticks}" if longest or text != text.strip() else f"{ticks}{text}{ticks}"
+
+
+def _escaped(text: str) -> str:
+    """Prose: code spans stay, what Markdown would take for HTML or emphasis does not become it."""
+    parts = re.split(r"(`+.+?`+)", text)
+    return "".join(part if at % 2 else re.sub(r"([<*_\[])", r"\\\1", part) for at, part in enumerate(parts))
+
+
+def _anchor(title: str) -> str:
+    """The anchor that GitHub gives a heading."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
