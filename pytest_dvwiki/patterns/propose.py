@@ -23,6 +23,8 @@ _SHOWN = 100
 _SPECIAL = re.compile(r"([\\.^$*+?{}\[\]()|])")
 _EXCEPTION = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*: ")
 _ANY = r"\S+"
+_PLAIN_WORDS = frozenset({"error", "the", "at", "of", "in", "is", "to", "its"})
+"""Words that tell nothing in an id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +45,15 @@ class NoPattern:
     reason: str
 
 
-def propose(cluster: Cluster, others: Sequence[str], taken: Iterable[str]) -> Pattern | NoPattern:
+def propose(
+    cluster: Cluster, others: Sequence[str], foreign: Sequence[str] = (), taken: Iterable[str] = ()
+) -> Pattern | NoPattern:
     """A pattern that matches all texts of a cluster and none of the others.
 
     Args:
         cluster: The cause.
-        others: Messages that it may not match: first causes of other failures, examples of other patterns.
+        others: First causes of other failures, which it may not match; the nearest become counterexamples.
+        foreign: Further messages that it may not match: examples of other patterns.
         taken: Ids that are in use.
     """
     examples = tuple(dict.fromkeys(message_of(primary, excerpt) for primary, excerpt in cluster.occurrences))
@@ -57,10 +62,10 @@ def propose(cluster: Cluster, others: Sequence[str], taken: Iterable[str]) -> Pa
         compiled = re.compile(source, re.ASCII)
         if not all(compiled.search(example) for example in examples):
             continue
-        clash = next((other for other in others if compiled.search(other)), "")
+        clash = next((other for other in (*others, *foreign) if compiled.search(other)), "")
         if not clash:
             return Pattern(
-                id=_name(examples[0], set(taken)),
+                id=_name(source, set(taken)),
                 error_class=_class(examples[0], in_simulator=cluster.in_simulator),
                 failure_subtype=UNKNOWN,
                 tier="cause",
@@ -124,8 +129,10 @@ def _class(example: str, *, in_simulator: bool) -> str:
     return "python_error" if _EXCEPTION.match(example) else UNKNOWN
 
 
-def _name(example: str, taken: set[str]) -> str:
-    words = [word for word in re.findall(r"[a-z]{2,}", example.lower()) if word not in {"error", "the", "at", "of"}]
+def _name(source: str, taken: set[str]) -> str:
+    """An id of the words that the expression holds."""
+    plain = source.replace(_ANY, " ").replace(r"\s+", " ").lower()
+    words = [word for word in re.findall(r"[a-z]{2,}", plain) if word not in _PLAIN_WORDS]
     base = name = f"own.{'_'.join(words[:_NAME_WORDS]) or 'failure'}"
     number = 2
     while name in taken:
@@ -135,10 +142,14 @@ def _name(example: str, taken: set[str]) -> str:
 
 def _nearest(example: str, others: Iterable[str]) -> tuple[str, ...]:
     """The messages that have most words in common with an example."""
-    own = set(example.lower().split())
-    scored = [(len(own & set(other.lower().split())), other) for other in dict.fromkeys(others)]
+    own = _words(example)
+    scored = [(len(own & _words(other)), other) for other in dict.fromkeys(others)]
     ranked = sorted((pair for pair in scored if pair[0]), key=lambda pair: (-pair[0], pair[1]))
     return tuple(other for _, other in ranked[:COUNTEREXAMPLES])
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[a-z]{4,}", text.lower()))
 
 
 def _plain(text: str) -> str:

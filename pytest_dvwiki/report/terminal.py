@@ -35,6 +35,7 @@ _ORIGINS: dict[OriginType, str] = {
     "TOOL": "tool or environment",
     "UNKNOWN": "origin unknown",
 }
+_NAMELESS = "none known, as no pattern knows this failure: `dvwiki patterns propose` makes one from the records"
 _MARKUP = {
     "NEW": {"red": True, "bold": True},
     "REGRESSED": {"red": True, "bold": True},
@@ -130,6 +131,8 @@ def _cause(cause: Cause, *, verbosity: int, width: int, now: str) -> Iterator[Li
     if cause.fix:
         fix = cause.fix.replace("`` ", "").replace(" ``", "")  # back-ticks round a back-tick are for the pages
         yield from _wrapped(fix, width, label="fix", most=4 if verbosity < 1 else 12)
+    elif cause.verdict.pattern is None and occurrence.error_class == "unknown":
+        yield from _wrapped(_NAMELESS, width, label="fix")
     if occurrence.reproduce:
         yield from _command(occurrence.reproduce, width)
     if cause.page is not None:

@@ -85,7 +85,7 @@ def _proposals(archive: Archive, records: _Records, registry: Registry) -> Itera
     """One text for each unknown cause: its pattern, or why there is none."""
     from pytest_dvwiki.patterns.propose import Cluster, NoPattern, propose  # noqa: PLC0415
 
-    strangers = [*records.known, *(example for pattern in registry for example in pattern.examples)]
+    foreign = [example for pattern in registry for example in pattern.examples]
     taken = [pattern.id for pattern in registry]
     for cause in records.unknown:
         cluster = Cluster(
@@ -94,10 +94,10 @@ def _proposals(archive: Archive, records: _Records, registry: Registry) -> Itera
             fix=cause.fixes[-1].fix.text if cause.fixes else None,
         )
         akin = [other.newest.primary for other in records.unknown if other is not cause]
-        made = propose(cluster, [*strangers, *akin], taken)
+        made = propose(cluster, [*records.known, *akin], foreign, taken)
         if isinstance(made, NoPattern):
             # Two causes of the same words, such as one check in two files, may well have one pattern.
-            made = propose(cluster, strangers, taken)
+            made = propose(cluster, records.known, foreign, taken)
         if isinstance(made, NoPattern):
             yield f"{_about(cause)}\n# {made.reason}: {cause.newest.primary[:_WIDTH]!r}"
         else:

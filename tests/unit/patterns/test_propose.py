@@ -20,7 +20,7 @@ def cluster(*texts: str, **fields: object) -> Cluster:
 
 
 def proposed(*texts: str, others: tuple[str, ...] = (), taken: tuple[str, ...] = ()) -> Pattern:
-    made = propose(cluster(*texts), others, taken)
+    made = propose(cluster(*texts), others, taken=taken)
     assert isinstance(made, Pattern), made
     return made
 
@@ -61,21 +61,27 @@ def test_near_failures_become_counterexamples() -> None:
     assert not re.search(made.match[0], near)
 
 
+def test_examples_of_other_patterns_are_kept_clear_of_and_not_shown() -> None:
+    made = propose(cluster("opcode 0x13 retired twice"), (), foreign=("opcode 0x14 retired twice",))
+    assert isinstance(made, Pattern)
+    assert (made.match, made.counterexamples) == (("opcode 0x13 retired twice",), ())
+
+
 def test_values_are_kept_where_only_they_tell_two_failures_apart() -> None:
     made = proposed("opcode 0x13 retired twice", others=("opcode 0x14 retired twice",))
     assert made.match == ("opcode 0x13 retired twice",)
 
 
 def test_no_pattern_where_nothing_tells_two_failures_apart() -> None:
-    made = propose(cluster(*LANES), ["link: lane 9 lost its lock at 0x9"], ())
+    made = propose(cluster(*LANES), ["link: lane 9 lost its lock at 0x9"])
     assert isinstance(made, NoPattern)
     assert "no expression tells it from 'link: lane 9 lost its lock at 0x9'" in made.reason
 
 
 def test_no_pattern_of_values_alone() -> None:
-    made = propose(cluster("0x13 12 17.5"), (), ())
+    made = propose(cluster("0x13 12 17.5"), ())
     assert isinstance(made, NoPattern) or made.match == ("0x13 12 17\\.5",)
-    made = propose(cluster("0x13 12", "0x14 13"), (), ())
+    made = propose(cluster("0x13 12", "0x14 13"), ())
     assert isinstance(made, NoPattern)
     assert "no words" in made.reason
 
@@ -86,14 +92,14 @@ def test_the_example_is_the_message_as_the_log_has_it() -> None:
         message_of("link: lane 3 lost its lock in tb.py:check: assert ok", excerpt) == "link:  lane 3   lost its lock"
     )
     assert message_of("link: lane 3 lost its lock", "something else") == "link: lane 3 lost its lock"
-    made = propose(Cluster(occurrences=(("link: lane 3 lost its lock", excerpt),)), (), ())
+    made = propose(Cluster(occurrences=(("link: lane 3 lost its lock", excerpt),)), ())
     assert isinstance(made, Pattern)
     assert re.search(made.match[0], "link:  lane 3   lost its lock")
 
 
 def test_ids_do_not_clash_and_a_fix_on_record_is_taken_over() -> None:
-    assert proposed(LANES[0]).id == "own.link_lane_lost_its_lock"
-    assert proposed(LANES[0], taken=("own.link_lane_lost_its_lock",)).id == "own.link_lane_lost_its_lock_2"
-    made = propose(cluster(LANES[0], fix="Lower the lane rate.", in_simulator=True), (), ())
+    assert proposed(LANES[0]).id == "own.link_lane_lost_lock"
+    assert proposed(LANES[0], taken=("own.link_lane_lost_lock",)).id == "own.link_lane_lost_lock_2"
+    made = propose(cluster(LANES[0], fix="Lower the lane rate.", in_simulator=True), ())
     assert isinstance(made, Pattern)
     assert (made.fix, made.error_class) == ("Lower the lane rate.", "sim_error")

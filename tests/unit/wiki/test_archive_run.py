@@ -278,3 +278,18 @@ def test_init_makes_an_empty_wiki_once(place: Layout) -> None:
     (place.wiki / "WIKI.md").write_text("ours")
     init(place)
     assert (place.wiki / "WIKI.md").read_text() == "ours"
+
+
+def test_a_failure_without_a_pattern_gets_a_page_that_says_how_to_name_it(tmp_path: Path) -> None:
+    place = layout(tmp_path)
+    unknown = occurrence(
+        error_class="unknown", failure_subtype="unknown", pattern=None, origin=Origin(type="UNKNOWN", confidence=0.0)
+    )
+    archive(place, record(1, unknown))
+    archive(place, record(2, unknown))
+    (page,) = place.wiki.glob("bugs/UNK_*.md")
+    text = page.read_text(encoding="utf-8")
+    for command in ("dvwiki patterns why LOG", "dvwiki patterns propose", "dvwiki patterns test"):
+        assert command in text
+    assert "Seen in 2 runs" in text
+    assert not list(place.wiki.glob("patterns/unknown*"))
