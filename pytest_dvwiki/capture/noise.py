@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.capture.flight import without_progress
 from pytest_dvwiki.capture.logs import LogStream, lines_with
 from pytest_dvwiki.patterns.messages import MOST_JOINED, assemble, strip_line
 from pytest_dvwiki.redact import redact
@@ -90,15 +91,16 @@ class ErrorCounter:
             if start < done:
                 continue
             raw = _next_lines(text, start)
-            message = _message(raw)
+            shown = [line for _, line in without_progress(tuple(enumerate(raw)))]
+            message = _message(shown)
             if message is None or self._is_benign(message.text):
                 continue
             self._count += 1
             number += text.count("\n", counted, start)
             counted = start
-            own = raw[: message.last + 1]
-            done = start + sum(len(line) + 1 for line in own)
-            self._keep(number, own, message.text)
+            end = message.last + 1
+            done = start + sum(len(line) + 1 for line in raw[:end])
+            self._keep(number, shown[:end], message.text)
 
     def result(self) -> ErrorLines:
         """What was found until now."""
@@ -139,9 +141,9 @@ def error_lines(text: LogText, interest: Callable[[], Interest]) -> ErrorLines:
     return counter.result()
 
 
-def _message(raw: list[str]) -> Message | None:
+def _message(lines: list[str]) -> Message | None:
     """The message that begins with the first line, where it is an error."""
-    message = next(iter(assemble([strip_line(line) for line in raw])), None)
+    message = next(iter(assemble([strip_line(line) for line in lines])), None)
     return message if message is not None and message.first == 0 and _ERROR.match(message.text) else None
 
 

@@ -118,8 +118,7 @@ class SimulatorRole:
         from pytest_dvwiki.capture.noise import NO_ERRORS, error_lines  # noqa: PLC0415  # only a test that printed
 
         text = self._output.rest()
-        errors = NO_ERRORS if text is None else error_lines(text, self._interest)
-        return replace(errors, lines=without_progress(errors.lines))
+        return NO_ERRORS if text is None else error_lines(text, self._interest)
 
     def _excerpts(self) -> tuple[Excerpt, ...]:
         text = self._output.rest()

@@ -83,3 +83,35 @@ def test_benign_patterns_accept_the_lines(project: Project) -> None:
     call = project.run(*RUNNER, "-v", STRICT, env=FILTER)
     assert call.status == 0, call.output
     assert "error line" not in call.output
+
+
+DESIGN = """\
+module tb;
+  initial begin
+    #5 $error("parity of word %0d", 3);
+    #5 $finish;
+  end
+endmodule
+"""
+PLAIN = """\
+import subprocess
+
+def test_tb():
+    subprocess.run(["iverilog", "-g2012", "-o", "tb.vvp", "tb.sv"], check=True)
+    subprocess.run(["vvp", "tb.vvp"], check=True)
+"""
+
+
+def test_a_simulation_without_cocotb(tmp_path: Path) -> None:
+    project = Project(tmp_path / "project")
+    project.folder.mkdir()
+    (project.folder / "tb.sv").write_text(DESIGN, encoding="utf-8")
+    (project.folder / "test_tb.py").write_text(PLAIN, encoding="utf-8")
+    call = project.run("-v")
+    assert call.status == 0
+    assert "1 error line in 1 test that passed:" in call.output
+    call = project.run(STRICT)
+    assert (call.status, call.tally) == (1, "1 failed")
+    (cause,) = project.archive.record.causes
+    assert (cause.label, [test.nodeid for test in cause.tests]) == ("sim_error/assertion_fail", ["test_tb.py::test_tb"])
+    assert "tb.sv:3: parity of word 3" in cause.primary

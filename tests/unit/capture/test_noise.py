@@ -69,6 +69,13 @@ def test_what_only_mentions_an_error_is_none(line: str) -> None:
     assert found(f"{line}\n") == ErrorLines()
 
 
+@pytest.mark.parametrize("line", ["ERROR: rtl/dut.sv:25: q reached 3", "    20.00ns ERROR    tb    q reached 3"])
+def test_what_the_pytest_inside_a_simulator_prints_of_its_progress_hides_none(line: str) -> None:
+    errors = found(f".xFF{line}\n")
+    assert errors.count == 1
+    assert errors.lines == ((1, line),)
+
+
 def test_a_benign_pattern_takes_a_line_for_good() -> None:
     own = Pattern(id="own.soft", tier="benign", match=("q reached",), description="Meant to be there.")
     line = "ERROR: rtl/dut.sv:25: q reached 3\n"

@@ -320,6 +320,40 @@ def test_a_severity_of_the_design_in_a_passing_test_is_noise_too(tmp_path: Path)
     assert (outcome.failures, outcome.noise_errors) == ((), 2)
 
 
+def test_strict_logs_refuse_a_test_that_passed_with_an_error_line(tmp_path: Path) -> None:
+    left = run(tmp_path, "kinds", "+noise", environment={"COCOTB_TEST_FILTER": "passes$"})
+    outcome = collect(replace(left.simulation, strict_logs=True))
+    (failure,) = outcome.refused
+    assert outcome.failures == ()
+    assert outcome.results[0].outcome == "failed"
+    assert failure.nodeid.endswith("::passes")
+    assert failure.message.startswith("ERROR: ")
+    assert failure.message.partition(" Time: ")[0].endswith("dut.sv:6: q reached 3")
+    assert [line.strip().partition(" ")[0] for _, line in failure.excerpts[0].lines][:1] == ["ERROR:"]
+    assert failure.reproduce.endswith(" --dvwiki --dvwiki-strict-logs")
+
+
+def test_an_error_outside_of_all_tests_counts_with_the_last_one_that_passed(tmp_path: Path) -> None:
+    running = "     0.00ns INFO     cocotb.regression                  running t.{0} ({1}/2)\n"
+    passed = "    10.00ns INFO     cocotb.regression                  t.{0} passed\n"
+    text = "".join(part.format(name, n) for n, name in ((1, "a"), (2, "b")) for part in (running, passed))
+    log = LogText(source="log", text="ERROR: dut.sv:3: at time zero\n" + text)
+    sim = Simulation(nodeid="t.py::t", root=tmp_path, logs=(log,), strict_logs=True)
+    (failure,) = collect(sim).refused
+    assert (failure.nodeid, failure.message) == ("t.py::t::b", "ERROR: dut.sv:3: at time zero")
+
+
+def test_a_test_that_failed_as_it_was_to_is_left_in_peace(tmp_path: Path) -> None:
+    text = (
+        "     0.00ns INFO     cocotb.regression                  running t.a (1/1)\n"
+        "ERROR: dut.sv:3: provoked\n"
+        "    10.00ns INFO     cocotb.regression                  t.a passed: errored as expected\n"
+    )
+    sim = Simulation(nodeid="t.py::t", root=tmp_path, logs=(LogText(source="log", text=text),), strict_logs=True)
+    outcome = collect(sim)
+    assert (outcome.refused, outcome.results[0].outcome) == ((), "passed")
+
+
 def test_the_command_runs_this_test_alone_with_its_seed(kinds: Left, tmp_path: Path) -> None:
     command = shlex.split(named(collect(kinds.simulation), "overflow").reproduce)
     assert command[2:] == ["pytest", "tests/test_fifo.py::test_fifo"]

@@ -132,6 +132,13 @@ def test_a_new_cause_of_a_known_kind_says_so() -> None:
     assert "  scoreboard_fail itself is known: 4 runs since 2026-05-01, fixed 1 of 2 times" in lines
 
 
+def test_a_failure_without_a_pattern_says_how_to_get_one() -> None:
+    unknown = replace(OCCURRENCE, error_class="unknown", failure_subtype="unknown", pattern=None)
+    nameless = replace(NEW, occurrence=unknown, verdict=replace(NEW.verdict, pattern=None), fix=None)
+    assert "dvwiki patterns propose" in " ".join(shown(nameless))
+    assert "dvwiki patterns propose" not in " ".join(shown(NEW))
+
+
 def test_quiet_is_one_line() -> None:
     assert shown(NEW, KNOWN, verbosity=-1) == ["dvwiki: 2 causes, 1 new, 1 known; .agent/wiki/index.md"]
     fixed = replace(RECORD, fixes=({"fingerprint": "9b1f03c2a7d4"},))
