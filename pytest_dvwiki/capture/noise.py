@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.flight import without_progress
 from pytest_dvwiki.capture.logs import LogStream, lines_with
+from pytest_dvwiki.patterns.kinds import kind
 from pytest_dvwiki.patterns.messages import MOST_JOINED, assemble, strip_line
 from pytest_dvwiki.redact import redact
 
@@ -26,6 +27,7 @@ MOST = 10_000
 """Error lines of one text that are counted."""
 ROOM = 4096
 """Characters that are kept of them."""
+_MOST_KINDS = 1024
 _KEPT = 3
 """Messages that are kept."""
 _LITERALS = ("ERROR", "CRITICAL", "FATAL", "Error", "error)", "Failure", "failure)", "Fatal", "*E,", "*F,")
@@ -37,10 +39,12 @@ _ERROR = re.compile(
     r"|\S+:@\w+:\((?:assertion|report) (?:error|failure)\)"  # GHDL
     r"|\*\* (?:Error|Fatal|Failure)\b"  # Questa, NVC
     r"|(?:Error|Fatal): \"[^\"]{1,300}\", \d+: "  # VCS
-    r"|(?:Error|Fatal|Failure): .*\bTime: \d"  # Vivado
     r"|\w+: \*[EF],\w"  # Xcelium
     r"|(?:EXECUTION|ASSERT|ASSERTION|KERNEL|RUNTIME)::? ?(?i:error|fatal|failure)\b"  # Riviera, Active-HDL
 )
+_VIVADO = re.compile(r"(?:Error|Fatal|Failure): ")
+_VIVADO_TIME = re.compile(r"\bTime: \d")
+"""What stands on the line under an error of Vivado: its head alone may be anything's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,7 @@ class ErrorCounter:
 
     def __init__(self, interest: Interest | None, room: int = ROOM) -> None:
         self._interest = interest
+        self._benign: dict[str, bool] = {}
         self._count = 0
         self._kept = 0
         self._room = room
@@ -88,7 +93,7 @@ class ErrorCounter:
         for start, _ in lines_with(text, _LITERALS):
             if self._count >= MOST:
                 return
-            if start < done:
+            if start < done or not _may_begin(text[start : text.find("\n", start)]):
                 continue
             raw = _next_lines(text, start)
             shown = [line for _, line in without_progress(tuple(enumerate(raw)))]
@@ -107,7 +112,16 @@ class ErrorCounter:
         return ErrorLines(self._count, self._text, tuple(self._lines))
 
     def _is_benign(self, text: str) -> bool:
-        return self._interest is not None and self._interest.is_benign(text)
+        if self._interest is None:
+            return False
+        # A log repeats itself: what one line is, all of its kind are.
+        its_kind = kind(text.lower())
+        known = self._benign.get(its_kind)
+        if known is None:
+            if len(self._benign) >= _MOST_KINDS:
+                self._benign.clear()
+            known = self._benign[its_kind] = self._interest.is_benign(text)
+        return known
 
     def _keep(self, number: int, lines: list[str], text: str) -> None:
         if self._kept >= _KEPT:
@@ -144,7 +158,17 @@ def error_lines(text: LogText, interest: Callable[[], Interest]) -> ErrorLines:
 def _message(lines: list[str]) -> Message | None:
     """The message that begins with the first line, where it is an error."""
     message = next(iter(assemble([strip_line(line) for line in lines])), None)
-    return message if message is not None and message.first == 0 and _ERROR.match(message.text) else None
+    if message is None or message.first:
+        return None
+    timed = _VIVADO.match(message.text) and _VIVADO_TIME.search(message.text)
+    return message if timed or _ERROR.match(message.text) else None
+
+
+def _may_begin(line: str) -> bool:
+    """Whether an error may begin with a line: most lines that hold one of the literals only mention it."""
+    ((_, shown),) = without_progress([(0, line)])
+    plain = strip_line(shown).lstrip()
+    return _ERROR.match(plain) is not None or _VIVADO.match(plain) is not None
 
 
 def _next_lines(text: str, start: int) -> list[str]:
