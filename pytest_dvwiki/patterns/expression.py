@@ -217,7 +217,7 @@ class _Parser:
         self.at = found.end()
         # [Ee] is one letter to a scan in lower case, [EF] are two.
         letters = tuple(dict.fromkeys(body.lower()))
-        if len(letters) <= WIDEST_CLASS and not {"^", "\\", "-"} & set(letters):
+        if len(letters) <= WIDEST_CLASS and body.isascii() and not {"^", "\\", "-"} & set(letters):
             return _Part(1, texts=letters)
         return _Part(1)
 
@@ -233,7 +233,8 @@ _NOTHING = _Part(0, texts=("",))
 
 
 def _literal(char: str) -> _Part:
-    return _Part(1, texts=(char.lower(),))
+    # A scan reads bytes: of other characters than ASCII it knows neither the encoding nor the case.
+    return _Part(1, texts=(char.lower(),) if char.isascii() else ())
 
 
 def _union(sets: Iterable[tuple[str, ...]]) -> tuple[str, ...]:

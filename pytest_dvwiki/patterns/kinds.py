@@ -42,21 +42,29 @@ class Dull:
         self._counts[kind] = self._counts.get(kind, 0) + 1
 
 
-@dataclass(slots=True)
 class Found:
-    """How many lines of each kind one search has yielded."""
+    """How many lines of each kind one search has yielded.
 
-    limit: int | None
-    """After so many further lines of the kind are passed over; None for all."""
-    _counts: dict[str, int] = field(default_factory=dict)
+    Args:
+        limit: After so many further lines of the kind are passed over; None for all.
+    """
 
-    def __contains__(self, kind: str) -> bool:
-        return self.limit is not None and self._counts.get(kind, 0) >= self.limit
+    def __init__(self, limit: int | None) -> None:
+        self._limit = limit
+        self._counts: dict[str, int] = {}
+
+    def enough(self, kind: str) -> bool:
+        """Whether a further line of that kind is to be passed over."""
+        return self._limit is not None and self._counts.get(kind, 0) >= self._limit
 
     def note(self, kind: str) -> None:
         """A line of that kind was yielded."""
-        if self.limit is None:
+        if self._limit is None:
             return
         if len(self._counts) >= MOST:
             self._counts.clear()
         self._counts[kind] = self._counts.get(kind, 0) + 1
+
+    def forget(self) -> None:
+        """Begins afresh: what comes next is worth a look again."""
+        self._counts.clear()

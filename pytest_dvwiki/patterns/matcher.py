@@ -1,7 +1,9 @@
 """Finds the patterns' messages in a text.
 
-A scan looks for the patterns' literals over the whole text at once; `re` decides on the messages round the lines
+An engine looks for the patterns' literals over the whole text at once; `re` decides on the messages round the lines
 where one stands. The time is linear in the text, whatever stands in it.
+
+Texts are read as bytes, in UTF-8: a line that is none is taken as Latin-1.
 """
 
 from __future__ import annotations
@@ -10,42 +12,29 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.patterns.kinds import ENOUGH, Dull, Found, kind
-from pytest_dvwiki.patterns.messages import MOST_JOINED, Message, assemble, is_indented, strip_line
+from pytest_dvwiki.patterns.engines import Engines
+from pytest_dvwiki.patterns.expression import check
+from pytest_dvwiki.patterns.kinds import ENOUGH, MOST, Dull, Found, kind
+from pytest_dvwiki.patterns.messages import LONGEST, MOST_JOINED, Message, assemble, is_indented, strip_line
+from pytest_dvwiki.patterns.triggers import least, triggers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pytest_dvwiki.model import Tier
     from pytest_dvwiki.patterns.expression import Needs
     from pytest_dvwiki.patterns.registry import Registry
     from pytest_dvwiki.patterns.schema import Entry, Pattern
 
-SHARED = (
-    "error", "fail", "fatal", "assert", "exception", "licens", "licenc", "*e,", "*f,", "*s,", "timeout", "timed out",
-    "traceback", "killed", "terminated", "abort", "not found", "cannot", "could not", "unable", "no such", "denied",
-    "exceed", "signal ", "fault", "cancel", "limit", "mismatch", "expect", "exp ", "exp=", "exp:", "violat", "memory",
-    "interrupt", "not set", "not defined", "undefined", "sorry", "crash", "quota", ".vhd", "missing", "unmatched",
-    "converge", "exit", "checkout", "unbound", "space", "disk ", "oom", "term_", "sigterm", "sigint", "sigsegv",
-    "dumped", "corrupt", "connection", "stale", "network", "multiple ", ": ***", "stopped", "quit count", "critical",
-    "simulat", "non-0/1", "invalid", "contains no ", "read", "illegal", "out of range", "root handle", "no tests",
-    "received trans", "axiresp", "coroutine", "%warning", "delta", "malformed", "no declaration", "top level",
-    "not in", "yield", "watchdog ", "has no key", "*se,", "(vlog-", "(vcom-", "(vopt-", "(vsim-", "[vrfc 10-",
-    "fehler", "erreur", "nicht gefunden", "aucun ", "moire", "speicher", "commande", "verweis auf",
-    "=e:[", "=f:[",
-)  # fmt: skip
-"""Parts that many literals have in common: one scan for each of them serves all those patterns."""
-CHUNK = 1 << 18
-"""Characters that are scanned at once."""
 BEFORE = 4
 """Lines before a candidate that may begin its message."""
 MOST_TOGETHER = 64
 """Candidates that are looked at together; what they come to decides which of the next ones are worth a look."""
 _TELLING = 400
 """Characters of a line that tell how deep it stands."""
-_DIGITS = str.maketrans("123456789", "000000000")
 DEEPEST_BLOCK = 200
 """Lines that a traceback under one log line may have."""
+_ANY = "surrogatepass"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +106,21 @@ def _compiled(sources: Sequence[str]) -> tuple[re.Pattern[str], ...]:
 
 
 class Matcher:
-    """The patterns of a registry over texts of any size; implements `model.Interest`."""
+    """The patterns of a registry over texts of any size; implements `model.Interest`.
 
-    def __init__(self, registry: Registry) -> None:
+    Args:
+        registry: The patterns.
+        watched: Literals in lower case of further lines that a caller of `search` wants to see.
+    """
+
+    def __init__(self, registry: Registry, watched: Sequence[str] = ()) -> None:
         self.registry = registry
         self._rules = [Rule(entry) for entry in registry.entries]
         self._benign = [rule for rule in self._rules if rule.pattern.tier == "benign"]
-        self._triggers = _triggers(registry)
-        self._shapes = tuple(dict.fromkeys(trigger.translate(_DIGITS) for trigger in self._triggers))
+        self._triggers = _rules_by_trigger(registry)
+        of_company = _literals_of_company(registry)
+        self._of_company = re.compile("|".join(map(re.escape, of_company))) if of_company else None
+        self._engine = Engines(least(self._triggers, (*watched, *of_company)))
         self._dull = Dull()
 
     def find(self, text: str) -> Iterator[tuple[int, Tier]]:
@@ -132,21 +128,27 @@ class Matcher:
 
         Of lines that differ in their numbers only the first `ENOUGH` are given.
         """
-        for offset, hit in self._scan(text, Found(ENOUGH)):
+        block = _encoded(text)
+        counted = position = 0
+        for offset, hit in self.search(block, Found(ENOUGH), company=Company(text).has):
+            position += offset - counted if text.isascii() else len(block[counted:offset].decode("utf-8", _ANY))
+            counted = offset
             if hit.pattern.tier != "benign":
-                yield offset, hit.pattern.tier
+                yield position, hit.pattern.tier
 
-    def hits(self, text: str, *, first_line: int = 1) -> list[Hit]:
+    def hits(self, text: str, *, first_line: int = 1, whole: str | None = None) -> list[Hit]:
         """The messages of a text that a pattern knows, in their order; benign ones are left out.
 
         Args:
             text: Lines without a gap.
             first_line: The number of its first line.
+            whole: The text that it is a part of, in which a pattern looks for what it needs beside its own message.
         """
         found: list[Hit] = []
         line, counted = first_line, 0
-        for offset, hit in self._scan(text, Found(None)):
-            line += text.count("\n", counted, offset)
+        block = _encoded(text)
+        for offset, hit in self.search(block, Found(None), company=Company(whole or text).has):
+            line += block.count(b"\n", counted, offset)
             counted = offset
             if hit.pattern.tier != "benign":
                 found.append(Hit(hit.pattern, line, hit.text, hit.groups, hit.head))
@@ -169,66 +171,84 @@ class Matcher:
             if groups is not None:
                 yield Hit(rule.pattern, 1, message, groups)
 
-    def _scan(self, text: str, found: Found) -> Iterator[tuple[int, Hit]]:
-        """Every message that a pattern knows, with the offset of its first line."""
+    def is_company(self, lowered: str, line: str) -> bool:
+        """Whether a line is what some pattern needs beside its own message.
+
+        Args:
+            lowered: The line in lower case.
+            line: The line.
+        """
+        if self._of_company is None or self._of_company.search(lowered) is None:
+            return False
+        return any(rule.company(line) for rule in self._rules if rule.pattern.together_with)
+
+    def search(
+        self,
+        block: bytes,
+        found: Found,
+        *,
+        company: Callable[[Rule], bool],
+        span: tuple[int, int] | None = None,
+        watch: Callable[[int, str], None] | None = None,
+    ) -> Iterator[tuple[int, Hit]]:
+        """Every message that a pattern knows, with the offset of its first line, ascending.
+
+        Args:
+            block: Whole lines.
+            found: How many of a kind are wanted.
+            company: Tells whether the text has what a pattern needs beside its own message.
+            span: The part of the block to look for candidates in; their messages may begin and end outside of it.
+            watch: Takes the offset and the text in lower case of each line that holds a literal.
+        """
         benign_heads: dict[str, bool] = {}
-        company: dict[str, bool] = {}
         decided = -1
-        for start, group in _regions(text, self._candidates(text, found)):
-            lines, offsets = _lines(text, start, max(group))
+        for start, group in _regions(block, self._candidates(block, found, span or (0, len(block)), watch)):
+            lines, offsets = _lines(block, start, max(group))
             for message in assemble([strip_line(line) for line in lines]):
-                span = offsets[message.first : message.last + 1]
-                if span[0] <= decided or group.keys().isdisjoint(span):
+                of_message = offsets[message.first : message.last + 1]
+                if of_message[0] <= decided or group.keys().isdisjoint(of_message):
                     continue
-                decided = span[0]
+                decided = of_message[0]
                 if message.head and benign_heads.setdefault(message.head, self.is_benign(message.head)):
                     continue
-                hit, certain = self._decide(message, text, company)
-                # What a line comes to under a head, or joined to others, says nothing about the line.
-                alone = group.get(span[0]) if len(span) == 1 and not message.head else None
+                hit, certain = self._decide(message, company)
+                kinds = [group[offset] for offset in of_message if offset in group]
                 if hit is not None:
-                    if alone is not None:
-                        found.note(alone)
-                    yield span[0], hit
-                elif certain and alone is not None:
-                    self._dull.note(alone)
+                    for its_kind in kinds:
+                        found.note(its_kind)
+                    yield of_message[0], hit
+                elif certain and len(of_message) == 1 and not message.head:
+                    # What a line comes to under a head, or joined to others, says nothing about the line.
+                    self._dull.note(kinds[0])
 
-    def _candidates(self, text: str, found: Found) -> Iterator[tuple[int, str]]:
-        """Offset and kind of each line that holds a literal, ascending, without those of which enough is known.
+    def _candidates(
+        self, block: bytes, found: Found, span: tuple[int, int], watch: Callable[[int, str], None] | None
+    ) -> Iterator[tuple[int, str]]:
+        """Offset and kind of each line that holds a literal, ascending, without those of which enough is known."""
+        kinds: dict[str, str] = {}
+        first, after = span
+        done = first
+        for offset in self._engine.offsets(block):
+            if offset < done:
+                continue
+            if offset >= after:
+                break
+            start = block.rfind(b"\n", 0, offset) + 1
+            done = _line_end(block, offset)
+            line = block[start:done].lower().decode("latin-1")
+            if watch is not None:
+                watch(start, line)
+            its_kind = kinds.get(line)
+            if its_kind is None:
+                if len(kinds) >= MOST:
+                    kinds.clear()
+                its_kind = kinds[line] = kind(
+                    line if len(line) <= LONGEST else line[: LONGEST // 2] + line[-LONGEST // 2 :]
+                )
+            if its_kind not in self._dull and not found.enough(its_kind):
+                yield start, its_kind
 
-        The literals are looked for once in lines of one shape; a part is as large as fits a CPU's cache.
-        """
-        start = 0
-        while start < len(text):
-            stop = text.find("\n", start + CHUNK)
-            stop = stop if stop >= 0 else len(text)
-            part = _lowered(text[start:stop])
-            shapes = part.translate(_DIGITS).split("\n")
-            wanted = self._with_literal("\n".join(dict.fromkeys(shapes)))
-            kinds: dict[str, str] = {}
-            at = 0
-            for shape in shapes if wanted else ():
-                if shape in wanted:
-                    line = part[at : at + len(shape)]
-                    its_kind = kinds.get(line) or kinds.setdefault(line, kind(line))
-                    if its_kind not in self._dull and its_kind not in found:
-                        yield start + at, its_kind
-                at += len(shape) + 1
-            start = stop + 1
-
-    def _with_literal(self, text: str) -> set[str]:
-        """The lines of a text that hold a literal."""
-        lines: set[str] = set()
-        for literal in self._shapes:
-            at = text.find(literal)
-            while at >= 0:
-                end = text.find("\n", at)
-                end = end if end >= 0 else len(text)
-                lines.add(text[text.rfind("\n", 0, at) + 1 : end])
-                at = text.find(literal, end)
-        return lines
-
-    def _decide(self, message: Message, text: str, company: dict[str, bool]) -> tuple[Hit | None, bool]:
+    def _decide(self, message: Message, company: Callable[[Rule], bool]) -> tuple[Hit | None, bool]:
         """The pattern that wins for a message of a text, and whether the message alone decided that."""
         lowered = _lowered(message.text)
         rules: set[int] = set()
@@ -241,10 +261,7 @@ class Matcher:
             groups = rule.decide(message.text, lowered)
             if groups is None:
                 continue
-            name = rule.pattern.id
-            if name not in company:
-                company[name] = rule.company(text)
-            if company[name]:
+            if company(rule):
                 # A benign pattern goes before all others, yet only what another one found needs it.
                 benign = self.is_benign(message.text)
                 return None if benign else Hit(rule.pattern, 0, message.text, groups, message.head), certain
@@ -252,23 +269,38 @@ class Matcher:
         return None, certain
 
 
-def _triggers(registry: Registry) -> dict[str, list[int]]:
-    """What a scan looks for, with the numbers of the rules to try where it is found.
+class Company:
+    """What a text has beside a message, looked for once for each pattern that needs it."""
 
-    Parts shared by many literals, and the literals that have none of them.
-    """
-    triggers: dict[str, list[int]] = {}
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._known: dict[str, bool] = {}
+
+    def has(self, rule: Rule) -> bool:
+        """Whether it has what the pattern needs."""
+        name = rule.pattern.id
+        if name not in self._known:
+            self._known[name] = rule.company(self._text)
+        return self._known[name]
+
+
+def _rules_by_trigger(registry: Registry) -> dict[str, list[int]]:
+    """What an engine looks for, with the numbers of the rules to try where it is found."""
+    owners: list[int] = []
+    needs: list[Needs] = []
     for number, entry in enumerate(registry.entries):
-        if entry.pattern.tier != "benign":
-            for trigger in set().union(*(_cheapest(needs) for needs in entry.literals)):
-                triggers.setdefault(trigger, []).append(number)
-    return triggers
+        # Nothing looks for benign messages: they only take back what another pattern found.
+        of_entry = entry.literals if entry.pattern.tier != "benign" else ()
+        needs += of_entry
+        owners += [number] * len(of_entry)
+    return {trigger: sorted({owners[at] for at in positions}) for trigger, positions in triggers(needs).items()}
 
 
-def _cheapest(needs: Needs) -> set[str]:
-    """Of the sets of literals the one that costs a scan least: shared parts cost nothing more."""
-    sets = [{next((part for part in SHARED if part in literal), literal) for literal in literals} for literals in needs]
-    return min(sets, key=lambda literals: len(literals.difference(SHARED)))
+def _literals_of_company(registry: Registry) -> tuple[str, ...]:
+    """What an engine looks for to find what patterns need beside their own messages."""
+    sources = {source for pattern in registry for source in pattern.together_with}
+    sets = (check(source, needs_literal=False)[:1] for source in sorted(sources))
+    return tuple({literal: None for needs in sets for literals in needs for literal in literals})
 
 
 def _lowered(text: str) -> str:
@@ -276,7 +308,24 @@ def _lowered(text: str) -> str:
     return text.replace("\u0130", "i").lower()
 
 
-def _regions(text: str, candidates: Iterable[tuple[int, str]]) -> Iterator[tuple[int, dict[int, str]]]:
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", _ANY)
+
+
+def decoded(line: bytes) -> str:
+    """The text of a line: UTF-8, else Latin-1."""
+    try:
+        return line.decode("utf-8", _ANY)
+    except UnicodeDecodeError:
+        return line.decode("latin-1")
+
+
+def _ends(line: str) -> str:
+    """A line; of a long one the parts that are looked at."""
+    return line if len(line) <= LONGEST else line[: LONGEST // 2] + line[-LONGEST // 2 :]
+
+
+def _regions(block: bytes, candidates: Iterable[tuple[int, str]]) -> Iterator[tuple[int, dict[int, str]]]:
     """Joins candidates whose surroundings touch: the offset of the first line to look at, and the candidates."""
     group: dict[int, str] = {}
     start = end = 0
@@ -286,42 +335,46 @@ def _regions(text: str, candidates: Iterable[tuple[int, str]]) -> Iterator[tuple
         else:
             if group:
                 yield start, group
-            start, group = _surrounding_start(text, offset), {offset: its_kind}
-        end = _lines_on(text, offset, MOST_JOINED)
+            start, group = _surrounding_start(block, offset), {offset: its_kind}
+        end = _lines_on(block, offset, MOST_JOINED)
     if group:
         yield start, group
 
 
-def _surrounding_start(text: str, offset: int) -> int:
+def _surrounding_start(block: bytes, offset: int) -> int:
     """The line at which the message of a candidate, or the log line above its traceback, may start."""
     start = offset
     for step in range(DEEPEST_BLOCK):
-        line = text[start : start + _TELLING].partition("\n")[0]
-        if start == 0 or (step >= BEFORE and not is_indented(line)):
+        line = block[start : start + _TELLING].partition(b"\n")[0]
+        if start == 0 or (step >= BEFORE and not is_indented(line.decode("latin-1"))):
             break
-        start = text.rfind("\n", 0, start - 1) + 1
+        start = block.rfind(b"\n", 0, start - 1) + 1
     return start
 
 
-def _lines_on(text: str, offset: int, count: int) -> int:
+def _lines_on(block: bytes, offset: int, count: int) -> int:
     for _ in range(count):
-        end = text.find("\n", offset)
+        end = block.find(b"\n", offset)
         if end < 0:
-            return len(text)
+            return len(block)
         offset = end + 1
     return offset
 
 
-def _lines(text: str, start: int, last: int) -> tuple[list[str], list[int]]:
+def _lines(block: bytes, start: int, last: int) -> tuple[list[str], list[int]]:
     """The lines from an offset to those that may belong to the message at `last`, and their offsets."""
     lines: list[str] = []
     offsets: list[int] = []
-    end = _lines_on(text, last, MOST_JOINED)
+    end = _lines_on(block, last, MOST_JOINED)
     at = start
     while at < end:
-        stop = text.find("\n", at)
-        stop = stop if stop >= 0 else len(text)
-        lines.append(text[at:stop])
+        stop = _line_end(block, at)
+        lines.append(decoded(block[at:stop]))
         offsets.append(at)
         at = stop + 1
     return lines, offsets
+
+
+def _line_end(block: bytes, offset: int) -> int:
+    end = block.find(b"\n", offset)
+    return end if end >= 0 else len(block)

@@ -7,11 +7,13 @@ from collections import Counter
 import pytest
 
 from pytest_dvwiki.patterns.check import Checker
+from pytest_dvwiki.patterns.engines import load
 from pytest_dvwiki.patterns.matcher import Matcher
 from pytest_dvwiki.patterns.registry import load_registry, load_subtypes
 from pytest_dvwiki.patterns.schema import CLASSES, UNKNOWN, Pattern
 
 REGISTRY = load_registry()
+MATCHER = Matcher(REGISTRY)
 CHECKER = Checker(REGISTRY)
 FAILURES = [pattern for pattern in REGISTRY if pattern.tier != "benign"]
 
@@ -60,6 +62,13 @@ def test_every_subtype_is_described_and_can_be_given() -> None:
     assert {pattern.error_class for pattern in FAILURES} == set(CLASSES)
 
 
-def test_a_scan_looks_for_few_literals() -> None:
-    """Each literal costs one pass over the text."""
-    assert len(Matcher(REGISTRY)._triggers) <= 125
+def test_an_engine_looks_for_few_literals() -> None:
+    """A short one stands in many lines that mean nothing."""
+    assert len(MATCHER._triggers) <= 1000
+    assert sum(len(trigger) < 5 for trigger in MATCHER._triggers) <= 8
+
+
+def test_python_alone_looks_for_fewer_still() -> None:
+    """Each of them costs it one pass over the text."""
+    engine = load(list(MATCHER._triggers), name="python")
+    assert len(engine._by_part) <= 120  # type: ignore[attr-defined]

@@ -48,8 +48,10 @@ def test_a_kind_is_dull_after_some_lines_came_to_nothing() -> None:
 def test_a_search_gives_enough_lines_of_a_kind() -> None:
     found, every = Found(ENOUGH), Found(None)
     for _ in range(ENOUGH):
-        assert "k" not in found
+        assert not found.enough("k")
         found.note("k")
         every.note("k")
-    assert "k" in found
-    assert "k" not in every
+    assert found.enough("k")
+    assert not every.enough("k")
+    found.forget()
+    assert not found.enough("k")

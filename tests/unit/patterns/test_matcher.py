@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki.patterns.kinds import ENOUGH
-from pytest_dvwiki.patterns.matcher import CHUNK, MOST_TOGETHER, Matcher
+from pytest_dvwiki.patterns.matcher import MOST_TOGETHER, Matcher
 from pytest_dvwiki.patterns.registry import load_registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 MATCHER = Matcher(load_registry())
+PART = 1 << 18
 SYNTAX = "dut.sv:16: syntax error"
 DEEP = " " * 56
 
@@ -99,7 +100,7 @@ def test_a_warning_counts_only_where_the_tool_raised_it() -> None:
 
 
 def test_offsets_are_those_of_the_lines_in_ascending_order() -> None:
-    text = f"İ quiet\nfirst\n{SYNTAX}\n\n{'x' * CHUNK}\nFATAL: dut.sv:1: a\n       Time: 1 Scope: d\nend"
+    text = f"İ quiet\nfirst\n{SYNTAX}\n\n{'x' * PART}\nFATAL: dut.sv:1: a\n       Time: 1 Scope: d\nend"
     found = list(MATCHER.find(text))
     assert [text[offset:].split("\n", maxsplit=1)[0] for offset, _ in found] == [SYNTAX, "FATAL: dut.sv:1: a"]
     assert [tier for _, tier in found] == ["cause", "cause"]
@@ -107,7 +108,7 @@ def test_offsets_are_those_of_the_lines_in_ascending_order() -> None:
 
 def test_the_same_lines_are_found_wherever_a_text_is_cut_into_parts() -> None:
     for shift in range(0, 60, 7):
-        text = "q" * (CHUNK - shift) + f"\n{SYNTAX}\n" + "ok line\n" * 10
+        text = "q" * (PART - shift) + f"\n{SYNTAX}\n" + "ok line\n" * 10
         assert len(list(MATCHER.find(text))) == 1
 
 

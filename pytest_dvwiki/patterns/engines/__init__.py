@@ -1,0 +1,103 @@
+"""Engines find the lines that hold a literal; what such a line means is decided elsewhere, by `re`.
+
+All of them find the same lines, so they differ in speed alone. The fastest one that is installed is taken: Hyperscan,
+then RE2, then Python, which is always there and the quickest to start. `DVWIKI_ENGINE` names another one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+NAMES = ("hyperscan", "re2", "python")
+"""The engines, the fastest first."""
+VARIABLE = "DVWIKI_ENGINE"
+WORTH_LOADING = 1 << 19
+"""Bytes that are read before a library is loaded."""
+
+
+class Engine(Protocol):
+    """Looks for a fixed set of literals in blocks of lines."""
+
+    name: str
+
+    def offsets(self, block: bytes) -> Iterable[int]:
+        """Ascending offsets, at least one inside each line of the block that holds a literal and none in any other.
+
+        The case of ASCII letters does not count.
+        """
+        ...
+
+
+class EngineError(ValueError):
+    """An engine that was asked for by name and cannot be used; its text says why, and the remedy."""
+
+
+class Engines:
+    """The engine for a set of literals, chosen by how much there is to read.
+
+    Python starts at once and reads a small log faster than a library is loaded. A variable that names no engine is as
+    good as none here: `load` tells of it.
+    """
+
+    def __init__(self, literals: Sequence[str]) -> None:
+        self._literals = literals
+        self._left = 0 if os.environ.get(VARIABLE) else WORTH_LOADING
+        self._quick: Engine | None = None
+        self._engine: Engine | None = None
+
+    def offsets(self, block: bytes) -> Iterable[int]:
+        """As `Engine.offsets`."""
+        self._left -= len(block)
+        if self._left >= 0:
+            self._quick = self._quick or load(self._literals, name=NAMES[-1])
+            return self._quick.offsets(block)
+        self._engine = self._engine or self._loaded()
+        return self._engine.offsets(block)
+
+    def _loaded(self) -> Engine:
+        try:
+            return load(self._literals)
+        except EngineError:
+            return load(self._literals, name=NAMES[-1])
+
+
+def load(literals: Sequence[str], *, name: str | None = None) -> Engine:
+    """An engine for these literals.
+
+    Args:
+        literals: ASCII, in lower case, at least one.
+        name: One of `NAMES`; without it `DVWIKI_ENGINE`, else the fastest one that can be loaded.
+
+    Raises:
+        EngineError: The engine that was named is unknown or cannot be loaded.
+    """
+    asked = name or os.environ.get(VARIABLE)
+    if asked:
+        return _named(asked, literals)
+    for each in NAMES[:-1]:
+        # Whatever a library lacks on this machine, the next one does its work.
+        with contextlib.suppress(Exception):
+            return _make(each, literals)
+    return _make(NAMES[-1], literals)
+
+
+def _named(name: str, literals: Sequence[str]) -> Engine:
+    if name not in NAMES:
+        raise EngineError(f"there is no engine {name!r}: take one of {', '.join(NAMES)}")
+    try:
+        return _make(name, literals)
+    except Exception as error:
+        package = {"re2": "google-re2"}.get(name, name)
+        raise EngineError(f"the engine {name} cannot be loaded ({error}): pip install {package}") from error
+
+
+def _make(name: str, literals: Sequence[str]) -> Engine:
+    # Imported by name: each needs a library of its own, and loads it.
+    engine: Engine = importlib.import_module(f"{__name__}.{name}").make(literals)
+    return engine

@@ -1,0 +1,91 @@
+"""Hyperscan (Vectorscan): all literals in one pass over the block, at the speed of memory.
+
+The compiled database depends on the library and the CPU; it is kept in the cache under a name that says both.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from typing import TYPE_CHECKING, Any
+
+import hyperscan
+
+from pytest_dvwiki.patterns import cache
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_dvwiki.patterns.engines import Engine
+
+
+_DIGEST = hashlib.sha256().digest_size
+"""The library itself would take a damaged database for a good one."""
+
+
+class _Hyperscan:
+    name = "hyperscan"
+
+    def __init__(self, database: hyperscan.Database) -> None:
+        self._database = database
+        # A database that was loaded comes without one.
+        self._scratch = hyperscan.Scratch(database)
+
+    def offsets(self, block: bytes) -> list[int]:
+        ends: list[int] = []
+        note = ends.append
+
+        def found(_number: int, _start: int, end: int, _flags: int, _context: object) -> None:
+            note(end - 1)
+
+        self._database.scan(block, match_event_handler=found, scratch=self._scratch)
+        return ends
+
+
+def make(literals: Sequence[str]) -> Engine:
+    """An engine for these literals, from the cache where its database is there."""
+    key = _key(literals)
+    database = _loaded(cache.read(key))
+    if database is None:
+        database = _compiled(literals)
+        data = hyperscan.dumpb(database)
+        cache.write(key, hashlib.sha256(data).digest() + data)
+    return _Hyperscan(database)
+
+
+def _loaded(data: bytes | None) -> Any:
+    """The database of a cached file; None where there is none that is whole."""
+    if data is None or hashlib.sha256(data[_DIGEST:]).digest() != data[:_DIGEST]:
+        return None
+    try:
+        return hyperscan.loadb(data[_DIGEST:], hyperscan.HS_MODE_BLOCK)
+    except hyperscan.HyperscanError:  # of another CPU
+        return None
+
+
+def _compiled(literals: Sequence[str]) -> Any:
+    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+    database.compile(
+        expressions=[b"".join(b"\\x%02x" % byte for byte in literal.encode("ascii")) for literal in literals],
+        ids=list(range(len(literals))),
+        elements=len(literals),
+        # Not SINGLEMATCH, which reports one line of a whole block.
+        flags=hyperscan.HS_FLAG_CASELESS,
+    )
+    return database
+
+
+def _key(literals: Sequence[str]) -> str:
+    digest = hashlib.sha256()
+    for part in (getattr(hyperscan, "__version__", ""), platform.machine(), _cpu(), *literals):
+        digest.update(f"{part}\0".encode())
+    return f"literals-{digest.hexdigest()[:24]}.hs"
+
+
+def _cpu() -> str:
+    """What tells CPUs apart that need databases of their own."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:  # noqa: PTH123
+            return next((line for line in lines if line.startswith(("flags", "Features"))), "")
+    except OSError:
+        return platform.processor()

@@ -1,0 +1,85 @@
+"""Python alone: substrings that many literals share are looked for first, in lines of one shape only once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_dvwiki.patterns.engines import Engine
+
+_PARTS = (
+    "error", "fail", "fatal", "exception", "assert", "licen", "*e,", "*f,", "*s,", "timeout", "timed out", "kill",
+    "terminat", "abort", "not found", "cannot", "could not", "unable", "no such", "denied", "exceed", "signal ",
+    "fault", "cancel", "limit", "mismatch", "exp", "violat", "memory", "interrupt", "not set", "not defined",
+    "undefined", "sorry", "crash", "quota", ".vhd", "missing", "unmatched", "converge", "exit", "checkout", "unbound",
+    "space", "disk ", "oom", "term_", "sigterm", "sigint", "sigsegv", "corrupt", "connection", "stale", "network",
+    "multiple ", ": ***", "stopped", "quit count", "critical", "simulat", "invalid", "contains no ", "illegal",
+    "out of range", "root handle", "no tests", "received ", "axiresp", "coroutine", "warning-", "delta", "malformed",
+    "no declaration", "top level", "not in", "yield", "watchdog ", "has no ", "10-", "attempting ", "readonly",
+    "read-only", "(v", "not ", "worker ", "can't ", "*se,", "fehler", "erreur", "nicht gefunden", "aucun ", "moire",
+    "speicher", "commande", "verweis auf", "=e:[", "=f:[",
+)  # fmt: skip
+"""Parts that many literals have in common: one scan for each of them serves all those literals."""
+_SHAPE = bytes.maketrans(b"123456789", b"000000000")
+_PART = 1 << 18
+"""Bytes that are scanned at once: as many as fit a CPU's cache."""
+
+
+class _Python:
+    name = "python"
+
+    def __init__(self, literals: Sequence[str]) -> None:
+        self._by_part: dict[bytes, list[bytes]] = {}
+        for literal in literals:
+            part = next((part for part in _PARTS if part in literal), literal)
+            self._by_part.setdefault(_shape(part.encode("ascii")), []).append(literal.encode("ascii"))
+
+    def offsets(self, block: bytes) -> Iterator[int]:
+        start = 0
+        while start < len(block):
+            stop = block.find(b"\n", start + _PART)
+            stop = stop if stop >= 0 else len(block)
+            for offset in self._in_part(block[start:stop].lower()):
+                yield start + offset
+            start = stop + 1
+
+    def _in_part(self, text: bytes) -> Iterator[int]:
+        shapes = _shape(text).split(b"\n")
+        wanted = self._wanted(b"\n".join(dict.fromkeys(shapes)))
+        at = 0
+        for shape in shapes if wanted else ():
+            literals = wanted.get(shape)
+            if literals is not None:
+                line = text[at : at + len(shape)]
+                for literal in literals:
+                    if literal in line:
+                        yield at
+                        break
+            at += len(shape) + 1
+
+    def _wanted(self, shapes: bytes) -> dict[bytes, list[bytes]]:
+        """The shapes that hold a part, each with the literals that it may have."""
+        wanted: dict[bytes, list[bytes]] = {}
+        for part, literals in self._by_part.items():
+            at = shapes.find(part)
+            while at >= 0:
+                end = shapes.find(b"\n", at)
+                end = end if end >= 0 else len(shapes)
+                line = shapes[shapes.rfind(b"\n", 0, at) + 1 : end]
+                # Of the literals only such as the shape could have: with few left the line itself is soon told.
+                fitting = [literal for literal in literals if _shape(literal) in line]
+                if fitting:
+                    wanted.setdefault(line, []).extend(fitting)
+                at = shapes.find(part, end)
+        return wanted
+
+
+def _shape(text: bytes) -> bytes:
+    return text.translate(_SHAPE)
+
+
+def make(literals: Sequence[str]) -> Engine:
+    """An engine for these literals."""
+    return _Python(literals)

@@ -1,0 +1,65 @@
+"""The literals that a scan looks for: few and long ones, so that a line without any needs no second look.
+
+Every message that an expression fits holds one literal of each of the expression's sets (`expression.Needs`). For each
+expression one set is chosen; those literals together are the triggers. A line without a trigger is no candidate, and
+that is all that an engine decides.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pytest_dvwiki.patterns.expression import Needs
+
+HEADS = (
+    "error", "fail", "fatal", "fault", "exception", "assert", "abort", "killed", "terminated", "interrupt", "timeout",
+    "mismatch", "licens", "licenc", "signal ", "*e,", "*f,", "*s,", "*se,", "(vlog-", "(vcom-", "(vopt-", "(vsim-",
+    "[vrfc 10-", ".vhd:", ".vhdl:",
+)  # fmt: skip
+"""Words that some expressions can only be found by: where another one has a set of nothing else it costs no more."""
+_SHORT = 5
+"""Characters from which on a literal is rare enough to be cheap."""
+_EACH = 0.02
+
+
+def triggers(needs: Iterable[Needs]) -> dict[str, list[int]]:
+    """Chooses the triggers.
+
+    Args:
+        needs: Of each expression in turn its sets of literals; empty for one that is never looked for.
+
+    Returns:
+        For each trigger, in lower case, the positions of the expressions to try where it is found. None of them is part
+        of another.
+    """
+    wanted: dict[str, list[int]] = {}
+    for position, sets in enumerate(needs):
+        for literal in min(map(_narrowed, sets), key=_cost, default=()):
+            wanted.setdefault(literal, []).append(position)
+    kept = least(wanted)
+    found: dict[str, set[int]] = {literal: set() for literal in kept}
+    for literal, positions in wanted.items():
+        found[next(part for part in kept if part in literal)].update(positions)
+    return {literal: sorted(positions) for literal, positions in found.items()}
+
+
+def least(literals: Iterable[str], more: Iterable[str] = ()) -> list[str]:
+    """Those literals, the shortest first, that no other one is a part of: what holds any of the rest holds one."""
+    kept: list[str] = []
+    for literal in sorted({*literals, *more}, key=lambda literal: (len(literal), literal)):
+        if not any(part in literal for part in kept):
+            kept.append(literal)
+    return kept
+
+
+def _narrowed(literals: Sequence[str]) -> frozenset[str]:
+    return frozenset(next((head for head in HEADS if head in literal), literal) for literal in literals)
+
+
+def _cost(literals: frozenset[str]) -> tuple[float, list[str]]:
+    """How much a set adds to a scan: a short literal stands in many lines that mean nothing."""
+    others = sorted(literals.difference(HEADS))
+    return sum(_EACH + 2.0 ** (_SHORT - len(literal)) for literal in others), others
