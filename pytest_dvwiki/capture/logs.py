@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import hashlib
+import itertools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ _CHUNK = 1 << 20
 _LINE_LIMIT = 1 << 16
 _LINE_END_KEPT = 4096
 _KEY_LINES = 200
+_SAMPLE = 4096
 
 # cocotb-test passes the simulator's lines through a logger of its own, which under `-p no:logging` prints them.
 _COCOTB_TEST = re.compile(r"^(?:INFO|ERROR) (?: *cocotb:simulator\.py:\d+|cocotb:) ", re.MULTILINE)
@@ -86,7 +88,7 @@ class LogStream:
     def _texts(self) -> Iterator[str]:
         if self._log.path is None:
             return _pieces(self._log.text)
-        return _decoded(self._bytes(self._log.path))
+        return map(_decode, blocks(self._bytes(self._log.path)))
 
     def _bytes(self, path: Path) -> Iterator[bytes]:
         position, end = self._log.start, self._log.end
@@ -166,42 +168,50 @@ def _two_ends(line: str) -> str:
     return f"{line[:_LINE_END_KEPT]} … {line[-_LINE_END_KEPT:]}"
 
 
-def _decoded(chunks: Iterator[bytes]) -> Iterator[str]:
-    """Decodes a file: UTF-16 where a mark says so, else UTF-8, and Latin-1 for a line that is not."""
+def blocks(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """The bytes of a log in blocks of whole lines, each with a line feed at its end.
+
+    UTF-16 becomes UTF-8, a byte-order mark goes, and a line beyond 64 KiB keeps its two ends.
+
+    Args:
+        chunks: The bytes in pieces of any size.
+    """
     head = next(chunks, b"")
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        yield from _decoded_utf16(head, chunks)
-        return
-    carry = head.removeprefix(codecs.BOM_UTF8)
-    while True:
-        end = carry.rfind(b"\n") + 1
+    if encoding := _utf16(head):
+        chunks, head = _as_utf8(encoding, head, chunks), b""
+    carry, data = b"", head.removeprefix(codecs.BOM_UTF8)
+    while data or (data := next(chunks, b"")):
+        end = data.rfind(b"\n") + 1
         if end:
-            yield _decode(carry[:end])
-            carry = carry[end:]
+            yield b"".join((carry, memoryview(data)[:end]))
+            carry = data[end:]
+        else:
+            carry += data
         if len(carry) > _LINE_LIMIT:
             carry = _two_byte_ends(carry)
-        data = next(chunks, b"")
-        if not data:
-            break
-        carry += data
+        data = b""
     if carry:
-        yield _decode(carry) + "\n"
+        yield carry + b"\n"
 
 
-def _decoded_utf16(head: bytes, chunks: Iterator[bytes]) -> Iterator[str]:
-    decoder = codecs.getincrementaldecoder("utf-16")("replace")
-    carry = decoder.decode(head)
-    for data in chunks:
-        end = carry.rfind("\n") + 1
-        if end:
-            yield carry[:end]
-            carry = carry[end:]
-        if len(carry) > _LINE_LIMIT:
-            carry = _two_ends(carry)
-        carry += decoder.decode(data)
-    carry += decoder.decode(b"", final=True)
-    if carry:
-        yield carry if carry.endswith("\n") else carry + "\n"
+def _utf16(head: bytes) -> str | None:
+    """The codec of a text in UTF-16, by its mark or else by the zeros that every other byte of ASCII then is."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    sample = head[:_SAMPLE]
+    most = len(sample) * 0.4
+    if sample[1::2].count(0) > most and not sample[::2].count(0):
+        return "utf-16-le"
+    return "utf-16-be" if sample[::2].count(0) > most and not sample[1::2].count(0) else None
+
+
+def _as_utf8(encoding: str, head: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    for data in itertools.chain((head,), chunks):
+        # An odd half of a character yields nothing yet, and nothing is the end to whoever reads on.
+        if text := decoder.decode(data):
+            yield text.encode("utf-8", "replace")
+    yield decoder.decode(b"", final=True).encode("utf-8", "replace")
 
 
 def _decode(data: bytes) -> str:

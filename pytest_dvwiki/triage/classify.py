@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,10 +17,11 @@ from pytest_dvwiki.triage import origin as origins
 from pytest_dvwiki.triage.anatomy import Anatomy, dissect
 from pytest_dvwiki.triage.place import frame_in, frame_in_excerpt, is_part_of_identity, with_place
 from pytest_dvwiki.triage.primary import Candidate, Choice, choose, choose_in_text
-from pytest_dvwiki.triage.sections import sections
+from pytest_dvwiki.triage.sections import WORDS, sections_of
+from pytest_dvwiki.triage.sieve import Kept, Sieve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pytest_dvwiki.model import Excerpt, Failure, Frame, History, Result
     from pytest_dvwiki.patterns.registry import Registry
@@ -28,6 +30,7 @@ RUNNERS_UP = 3
 EXCERPT_LINES = 40
 LONGEST_PRIMARY = 1000
 _LONGEST_LINE = 1000
+_BLOCK = 1 << 20
 _SEVERITIES = {"UVM_ERROR": "uvm_error", "ERROR": "uvm_error", "UVM_FATAL": "uvm_fatal", "CRITICAL": "uvm_fatal"}
 _NOTHING = "the failure left no text"
 """What stands for the first cause of a failure without any evidence."""
@@ -43,6 +46,36 @@ class _Finding:
     excerpt: str
     in_simulator: bool
     phase: str = "call"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """One cause in a text."""
+
+    error_class: str
+    failure_subtype: str
+    fingerprint: str
+    pattern: str | None
+    line: int
+    """Of its first message."""
+    hits: int
+    """Its messages."""
+    primary: str
+    """The first message, joined to one line, redacted."""
+    fix: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What came out of a bare text."""
+
+    verdict: Verdict | None = None
+    """None where nothing in it says that something failed."""
+    causes: tuple[Sighting, ...] = ()
+    """The first cause, then the others in the order of the text."""
+    left_out: int = 0
+    """Messages that were not looked at for want of room."""
+    lines: int = 0
 
 
 class Classifier:
@@ -62,7 +95,7 @@ class Classifier:
             hooks: Asked first, in this order; the first verdict that one of them gives is taken.
         """
         self.registry = registry
-        self.matcher = Matcher(registry)
+        self.matcher = Matcher(registry, watched=WORDS)
         self._history = history
         self._hooks = tuple(hooks)
 
@@ -91,21 +124,60 @@ class Classifier:
         Args:
             text: Any text; of a huge one only the lines of interest are looked at closely.
         """
-        lines = list(enumerate(text.split("\n"), start=1))
-        choice = choose_in_text(lines, self.matcher)
+        sieve = self.sieve()
+        data = text.encode("utf-8", "surrogatepass")
+        start = 0
+        while start < len(data):
+            end = data.find(b"\n", start + _BLOCK) + 1 or len(data)
+            sieve.feed(data[start:end])
+            start = end
+        return self.conclude(sieve.finish()).verdict
+
+    def sieve(self) -> Sieve:
+        """Takes the blocks of a text of any size for `conclude`."""
+        return Sieve(self.matcher)
+
+    def conclude(self, kept: Kept) -> Reading:
+        """The verdict on a bare text and the causes in it, from what a sieve kept of it."""
+        choice = choose_in_text(kept.lines, self.matcher)
         if choice is None:
-            return None
-        candidate = choice.candidate
-        frame = frame_in([line for _, line in lines], candidate.line - 1) if candidate.exception else None
-        return self._verdict(
-            _Finding(
-                choice=choice,
-                text=candidate.text,
-                frame=frame,
-                excerpt=_window(lines, candidate.line),
-                in_simulator=sections(text).simulator,
-            )
+            return Reading(left_out=kept.left_out, lines=kept.count)
+        simulator = sections_of(kept.lines).simulator
+        verdict = self._verdict(_finding_in(kept.lines, choice, simulator=simulator))
+        return Reading(
+            verdict=verdict,
+            causes=tuple(self._causes(kept, choice, simulator=simulator)),
+            left_out=kept.left_out,
+            lines=kept.count,
         )
+
+    def _causes(self, kept: Kept, choice: Choice, *, simulator: bool) -> Iterator[Sighting]:
+        """The first cause, then all others of its tier as they stand in the text, each with its messages counted."""
+        best = choice.candidate
+        others = sorted((c for c in choice.others if c.pattern.tier == best.pattern.tier), key=lambda c: c.line)
+        seen: dict[str, Sighting] = {}
+        for candidate in (best, *others):
+            finding = _finding_in(kept.lines, Choice(candidate, ""), simulator=simulator)
+            anatomy = dissect(finding.text)
+            identity = _identity(anatomy, finding.frame if is_part_of_identity(anatomy) else None)
+            hits = 1 if kept.hits is None else kept.hits.get(candidate.line, 0)
+            if not hits and candidate is not best:
+                continue  # it only stands beside one that was kept, and is counted with another
+            if identity in seen:
+                seen[identity] = replace(seen[identity], hits=seen[identity].hits + hits)
+                continue
+            verdict = self._verdict(finding)
+            seen[identity] = Sighting(
+                error_class=verdict.error_class,
+                failure_subtype=verdict.failure_subtype,
+                fingerprint=identity,
+                pattern=verdict.pattern,
+                line=candidate.line,
+                hits=max(1, hits),
+                primary=verdict.primary,
+                fix=verdict.fix,
+            )
+        yield from seen.values()
 
     def _verdict(self, finding: _Finding) -> Verdict:
         choice = finding.choice
@@ -165,6 +237,37 @@ class Classifier:
             if asked is not None and asked.pattern.failure_subtype == "scoreboard_fail":
                 return asked.pattern.error_class, asked.pattern.failure_subtype
         return label
+
+
+def _finding_in(lines: Sequence[tuple[int, str]], choice: Choice, *, simulator: bool) -> _Finding:
+    """A message of a bare text, with the place that its traceback names."""
+    candidate = choice.candidate
+    frame = None
+    if candidate.exception:
+        near, at = _unbroken(lines, candidate.line)
+        frame = frame_in(near, at)
+    return _Finding(
+        choice=choice,
+        text=candidate.text,
+        frame=frame,
+        excerpt=_window(lines, candidate.line),
+        in_simulator=simulator,
+    )
+
+
+def _unbroken(lines: Sequence[tuple[int, str]], line: int) -> tuple[list[str], int]:
+    """The lines round one up to the next gaps on either side, and its index among them."""
+    at = bisect_left(lines, line, key=_number)
+    first = last = at
+    while first > 0 and lines[first - 1][0] == lines[first][0] - 1:
+        first -= 1
+    while last + 1 < len(lines) and lines[last + 1][0] == lines[last][0] + 1:
+        last += 1
+    return [text for _, text in lines[first : last + 1]], at - first
+
+
+def _number(numbered: tuple[int, str]) -> int:
+    return numbered[0]
 
 
 def _severity(text: str, default: str) -> str:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.triage import pytest_report
 from pytest_dvwiki.triage.anatomy import dissect
-from pytest_dvwiki.triage.sections import sections
+from pytest_dvwiki.triage.sections import sections_of
 from pytest_dvwiki.triage.traceback import chains
 
 if TYPE_CHECKING:
@@ -91,11 +91,14 @@ def choose_in_text(lines: Sequence[tuple[int, str]], matcher: Matcher) -> Choice
         lines: Line numbers and lines; a number jumps where lines were left out.
         matcher: The patterns.
     """
-    candidates: list[Candidate] = []
-    for first, run in _runs(lines):
-        marks = sections(run, first_line=first)
-        found = _in_text(first, run, "log", matcher, cocotb=marks.cocotb)
-        candidates += [c for c in found if not (marks.in_passed(c.line) and (c.noise or c.exception))]
+    marks = sections_of(lines)
+    whole = "\n".join(line for _, line in lines)
+    candidates = [
+        candidate
+        for first, run in _runs(lines)
+        for candidate in _in_text(first, run, "log", matcher, cocotb=marks.cocotb, whole=whole)
+        if not (marks.in_passed(candidate.line) and (candidate.noise or candidate.exception))
+    ]
     return _decide(sorted(candidates, key=lambda c: (_tier(c), c.line)), function=None)
 
 
@@ -108,8 +111,10 @@ def _candidates(excerpt: Excerpt, matcher: Matcher, *, cocotb: bool) -> Iterator
         yield from _in_text(first, run, excerpt.source, matcher, cocotb=cocotb)
 
 
-def _in_text(first: int, text: str, source: Source, matcher: Matcher, *, cocotb: bool) -> Iterator[Candidate]:
-    hits = matcher.hits(text, first_line=first)
+def _in_text(
+    first: int, text: str, source: Source, matcher: Matcher, *, cocotb: bool, whole: str | None = None
+) -> Iterator[Candidate]:
+    hits = matcher.hits(text, first_line=first, whole=whole)
     lesser = _lesser_exceptions(text, first) if hits else frozenset()
     for hit in hits:
         if hit.line not in lesser:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+WORDS = ("running ", " passed", " failed", "tests=")
+"""What a line has, in lower case, that marks where a test begins or ends."""
+
+_WORD = re.compile("|".join(WORDS))
 _MARK = re.compile(
     r"^.*?(?:\b[Rr]unning (?:test )?\S.*?\((?P<running>\d+)/\d+\)"
     r"|\b(?P<name>[\w.\[\]-]+) (?P<outcome>passed|failed)\b(?=:|\s*$|: )"
@@ -37,6 +45,40 @@ class Sections:
         return any(first <= line <= last for first, last in self.passed)
 
 
+def has_word(lowered: str) -> bool:
+    """Whether a line, in lower case, may be a mark."""
+    return _WORD.search(lowered) is not None
+
+
+def is_mark(line: str) -> bool:
+    """Whether a line marks where a test begins or ends, or sums up all of them."""
+    return _MARK.match(line) is not None or is_summary(line)
+
+
+def is_summary(line: str) -> bool:
+    """Whether a line sums up all tests."""
+    return _SUMMARY.search(line) is not None
+
+
+def is_cocotb(text: str) -> bool:
+    """Whether a text is a cocotb log."""
+    return _COCOTB.search(text) is not None
+
+
+def signs(text: str) -> Iterator[int]:
+    """Offsets of what first shows that a text is a cocotb log, and that a simulator had a part in it."""
+    for expression in (_COCOTB, _SIMULATOR):
+        if (found := expression.search(text)) is not None:
+            yield found.start()
+
+
+def sections_of(lines: Sequence[tuple[int, str]]) -> Sections:
+    """Reads the marks in numbered lines of which some may be left out."""
+    whole = sections("\n".join(line for _, line in lines))
+    passed = tuple((lines[first - 1][0], lines[min(last, len(lines)) - 1][0]) for first, last in whole.passed)
+    return Sections(cocotb=whole.cocotb, simulator=whole.simulator, passed=passed)
+
+
 def sections(text: str, *, first_line: int = 1) -> Sections:
     """Reads the marks of a log.
 
@@ -44,7 +86,7 @@ def sections(text: str, *, first_line: int = 1) -> Sections:
         text: Its lines.
         first_line: The number of the first one.
     """
-    cocotb = _COCOTB.search(text) is not None
+    cocotb = is_cocotb(text)
     passed = _passed(text, first_line) if cocotb else ()
     return Sections(cocotb=cocotb, simulator=_SIMULATOR.search(text) is not None, passed=passed)
 

@@ -1,0 +1,285 @@
+"""Keeps of a text that passes by what a verdict needs: all of a small one, few lines of a huge one.
+
+Kept are the lines round each message that a pattern knows, while its kind is new since the last test began; the marks
+of cocotb's log round it, which tell whether it belongs to a test that passed; and the first lines, which tell what kind
+of log it is. What is left out leaves a gap in the line numbers, and its messages are counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.patterns.kinds import Found
+from pytest_dvwiki.patterns.matcher import DEEPEST_BLOCK, decoded
+from pytest_dvwiki.patterns.messages import LONGEST
+from pytest_dvwiki.triage.sections import has_word, is_cocotb, is_mark, is_summary, signs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pytest_dvwiki.model import Tier
+    from pytest_dvwiki.patterns.matcher import Matcher
+
+WHOLE = 1 << 20
+"""Bytes up to which a text is kept whole."""
+OF_A_KIND = 8
+"""Messages of one kind that are kept from one test."""
+ROOM = 2 << 20
+"""Bytes of lines that are kept for messages of one tier."""
+MOST_SUMMARIES = 1000
+_HEAD = 20
+_BEFORE = 14
+_AFTER = 30
+_HELD = 40
+"""Lines at the end of a block that wait for the next one: a message may go on there."""
+_FARTHEST = 1 << 14
+"""Bytes before an exception within which its traceback begins."""
+_CARRY = 1 << 18
+_TRACEBACK = b"Traceback (most recent call last)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What a sieve kept of a text."""
+
+    lines: tuple[tuple[int, str], ...]
+    """Line numbers, from 1, with their lines."""
+    hits: Mapping[int, int] | None = None
+    """By the number of a line for whose message it was kept, how many messages that one stands for: others of its kind
+    are passed over. None for a text that was kept whole: each message is one."""
+    left_out: int = 0
+    """Messages that were left out for want of room."""
+    count: int = 0
+    """Lines of the whole text."""
+
+
+class Sieve:
+    """Takes a text block by block; holds a few megabytes at most.
+
+    Args:
+        matcher: The patterns; it has to watch for `sections.WORDS`.
+    """
+
+    def __init__(self, matcher: Matcher) -> None:
+        self._matcher = matcher
+        self._waiting: list[bytes] = []
+        self._size = 0
+        self._scan: _Scan | None = None
+
+    def feed(self, block: bytes) -> None:
+        """Takes the next whole lines, each with a line feed at its end."""
+        if self._scan is not None:
+            self._scan.feed(block)
+            return
+        self._waiting.append(block)
+        self._size += len(block)
+        if self._size > WHOLE:
+            start = b"".join(self._waiting)
+            self._waiting.clear()
+            self._scan = _Scan(self._matcher, start)
+
+    def finish(self) -> Kept:
+        """What was kept, after the last block."""
+        if self._scan is not None:
+            return self._scan.finish()
+        lines = tuple(enumerate(map(decoded, b"".join(self._waiting).split(b"\n")), start=1))
+        return Kept(lines=lines, count=len(lines) - 1)
+
+
+class _Kinds(Found):
+    """Counts the messages that are passed over with the last one of their kind that was not."""
+
+    def __init__(self) -> None:
+        super().__init__(OF_A_KIND)
+        self.hits: Counter[int] = Counter()
+        self._fresh: list[str] = []
+        self._line: dict[str, int] = {}
+
+    def enough(self, kind: str) -> bool:
+        if not super().enough(kind):
+            return False
+        if kind in self._line:
+            self.hits[self._line[kind]] += 1
+        return True
+
+    def note(self, kind: str) -> None:
+        super().note(kind)
+        self._fresh.append(kind)
+
+    def kept(self, line: int) -> None:
+        """The message whose kinds were noted last stands on that line."""
+        self.hits[line] += 1
+        # Its further lines are no messages of their own.
+        for kind in self._fresh[:1]:
+            self._line[kind] = line
+        for kind in self._fresh[1:]:
+            self._line.pop(kind, None)
+        self._fresh.clear()
+
+    def lost(self) -> None:
+        """The message whose kinds were noted last was not kept."""
+        self._fresh.clear()
+
+    def forget(self) -> None:
+        super().forget()
+        self._line.clear()
+
+
+class _Scan:
+    """The sieve for a text that is not kept whole."""
+
+    def __init__(self, matcher: Matcher, start: bytes) -> None:
+        self._matcher = matcher
+        self._kinds = _Kinds()
+        self._kept: dict[int, str] = {}
+        self._room: dict[Tier, int] = {"cause": ROOM, "symptom": ROOM, "rollup": ROOM}
+        self._left_out = 0
+        self._summaries = 0
+        self._mark: tuple[int, str] | None = None
+        """The last mark before the present line."""
+        self._wants_mark = False
+        """Whether a message was kept since then."""
+        self._carry = b""
+        self._settled = 0
+        """Offset in the carried lines from which on candidates are still to be looked at."""
+        self._first = 1
+        self._cocotb = False
+        self._keep_start(start)
+        self.feed(start)
+
+    def _keep_start(self, block: bytes) -> None:
+        numbered = _Numbers(block, 1)
+        self._keep(numbered, 0, numbered.down(0, _HEAD))
+        text = block[:WHOLE].decode("latin-1")
+        for offset in signs(text):
+            start = numbered.up(offset, 0)
+            self._keep(numbered, start, numbered.down(start, 1))
+        self._cocotb = is_cocotb(text)
+
+    def feed(self, block: bytes) -> None:
+        self._read(self._carry + block if self._carry else block, final=False)
+
+    def finish(self) -> Kept:
+        count = self._first - 1 + self._carry.count(b"\n")
+        if self._carry:
+            self._read(self._carry, final=True)
+        return Kept(
+            lines=tuple(sorted(self._kept.items())), hits=self._kinds.hits, left_out=self._left_out, count=count
+        )
+
+    def _read(self, block: bytes, *, final: bool) -> None:
+        numbered = _Numbers(block, self._first)
+        end = len(block)
+        stop = end if final else max(numbered.up(end, _HELD), numbered.down(max(0, end - _CARRY), 1))
+        marks: list[int] = []
+
+        def watch(offset: int, lowered: str) -> None:
+            self._watch(numbered, offset, lowered, marks)
+
+        found = self._matcher.search(block, self._kinds, company=_assumed, span=(self._settled, stop), watch=watch)
+        for offset, hit in found:
+            self._pass_marks(numbered, marks, offset)
+            if hit.pattern.tier != "benign":
+                self._keep_message(numbered, offset, hit.pattern.tier)
+        self._pass_marks(numbered, marks, end)
+        back = max(numbered.up(stop, DEEPEST_BLOCK), numbered.down(max(0, end - _CARRY), 1) if end > _CARRY else 0)
+        back = min(back, stop)
+        self._first = numbered.of(back)
+        self._carry = block[back:]
+        self._settled = stop - back
+
+    def _watch(self, numbered: _Numbers, offset: int, lowered: str, marks: list[int]) -> None:
+        if self._cocotb and has_word(lowered) and is_mark(numbered.line(offset)):
+            marks.append(offset)
+            self._kinds.forget()
+        elif self._summaries < MOST_SUMMARIES and self._matcher.is_company(lowered, numbered.line(offset)):
+            self._summaries += 1
+            self._keep(numbered, offset, numbered.down(offset, 1))
+
+    def _pass_marks(self, numbered: _Numbers, marks: list[int], until: int) -> None:
+        """Goes over the marks before an offset: of a message its neighbours among them are kept."""
+        while marks and marks[0] < until:
+            offset = marks.pop(0)
+            self._mark = (numbered.of(offset), numbered.line(offset))
+            summary = is_summary(self._mark[1]) and self._summaries < MOST_SUMMARIES
+            self._summaries += summary
+            if self._wants_mark or summary:
+                self._kept[self._mark[0]] = self._mark[1]
+            self._wants_mark = False
+
+    def _keep_message(self, numbered: _Numbers, offset: int, tier: Tier) -> None:
+        if self._room[tier] <= 0:
+            self._kinds.lost()
+            self._left_out += 1
+            return
+        start = numbered.up(offset, _BEFORE)
+        traceback = numbered.block.find(_TRACEBACK, max(0, offset - _FARTHEST), offset)
+        if traceback >= 0:
+            start = min(start, numbered.up(traceback, 1))
+        self._room[tier] -= self._keep(numbered, start, numbered.down(offset, _AFTER))
+        if self._mark is not None:
+            self._kept[self._mark[0]] = self._mark[1]
+        self._wants_mark = True
+        self._kinds.kept(numbered.of(offset))
+
+    def _keep(self, numbered: _Numbers, start: int, end: int) -> int:
+        """Keeps lines; returns how many characters more are held now."""
+        size = 0
+        number = numbered.of(start)
+        while start < end:
+            if number not in self._kept:
+                self._kept[number] = line = numbered.line(start)
+                size += len(line)
+            start = numbered.down(start, 1)
+            number += 1
+        return size
+
+
+def _assumed(_rule: object) -> bool:
+    """What a pattern needs beside its message may be yet to come."""
+    return True
+
+
+class _Numbers:
+    """The lines of a block and their numbers."""
+
+    def __init__(self, block: bytes, first: int) -> None:
+        self.block = block
+        self._at, self._number = 0, first
+        self._first = first
+
+    def of(self, offset: int) -> int:
+        """The number of the line that begins at an offset; cheap where offsets ascend."""
+        if offset < self._at:
+            back = self.block.count(b"\n", offset, self._at)
+            return self._number - back
+        self._number += self.block.count(b"\n", self._at, offset)
+        self._at = offset
+        return self._number
+
+    def up(self, offset: int, lines: int) -> int:
+        """Where the line begins that stands so many lines above the one at an offset."""
+        start = self.block.rfind(b"\n", 0, offset) + 1
+        for _ in range(lines):
+            if start == 0:
+                break
+            start = self.block.rfind(b"\n", 0, start - 1) + 1
+        return start
+
+    def down(self, offset: int, lines: int) -> int:
+        """Where the line begins that stands so many lines below the one at an offset."""
+        for _ in range(lines):
+            end = self.block.find(b"\n", offset)
+            if end < 0:
+                return len(self.block)
+            offset = end + 1
+        return offset
+
+    def line(self, offset: int) -> str:
+        """The line that begins at an offset; of a long one its two ends."""
+        end = self.block.find(b"\n", offset)
+        line = self.block[offset : end if end >= 0 else None]
+        text = decoded(line).removesuffix("\r")
+        return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
