@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
-from pytest_dvwiki.capture.archives import ArchiveError, Budget, is_archive, unpack
+from pytest_dvwiki.capture.archives import ArchiveError, Budget, is_archive, may_hold, single_name, unpack
 from pytest_dvwiki.capture.frames import shown_path
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def find_artefacts(paths: Iterable[str], *, root: Path, scratch: Path) -> Found:
 def log_at(path: Path, root: Path, *, only_beside: bool = False) -> Artefact | None:
     """The log at a path; None where there is none."""
     try:
-        if not _may_be_log(path.name) or not path.is_file() or _kind(path, named=False) != "log":
+        if not may_be_log(path.name) or not path.is_file() or _kind(path, named=False) != "log":
             return None
         modified = path.stat().st_mtime
     except OSError:
@@ -117,9 +117,7 @@ class _Search:
 
     def take(self, given: str) -> None:
         """Takes one word of the command line."""
-        paths = [Path(given)]
-        if not paths[0].exists() and glob.has_magic(given):
-            paths = [Path(name) for name in sorted(glob.glob(given, recursive=True))]  # noqa: PTH207  # absolute ones too
+        paths = expanded(given)
         if not paths:
             self._problem(given, "no file matches")
         for path in paths:
@@ -131,7 +129,7 @@ class _Search:
     def _take_path(self, path: Path) -> None:
         try:
             if path.is_dir():
-                for file in _walk(path):
+                for file in walk(path):
                     self._take_file(file, named=False)
             elif path.is_file():
                 self._take_file(path, named=True)
@@ -143,10 +141,10 @@ class _Search:
     def _take_file(self, file: Path, *, named: bool) -> None:
         # No resolve: the name that the user chose is the one shown.
         path = Path(os.path.abspath(file))  # noqa: PTH100
-        if path in self._seen or not (named or is_archive(path) or _may_be_one(path.name)):
+        if path in self._seen or not (named or may_hold(path.name, _may_be_one)):
             return
         shown = shown_path(str(path), self._root)
-        if is_archive(path):
+        if is_archive(path.name):
             self._seen.add(path)
             self._take_archive(path, shown)
             return
@@ -179,17 +177,19 @@ class _Search:
         """
         self._archives += 1
         target = self._scratch / str(self._archives)
-        single = path.suffix.lower() == ".gz" and not path.stem.lower().endswith(".tar")
-        inner = depth < _ARCHIVE_DEPTH and not single
+        single = single_name(path.name)
+        inner = depth < _ARCHIVE_DEPTH and single is None
+
+        def wanted(name: str) -> bool:
+            return single is not None or _may_be_one(name) or (inner and is_archive(name))
+
         taken = 0
-        for inside, file in unpack(
-            path, lambda name: single or _may_be_one(name) or (inner and is_archive(Path(name))), target, budget
-        ):
-            name = shown.removesuffix(".gz") if single else f"{shown}/{inside}"
-            if inner and is_archive(file):
+        for inside, file in unpack(path, wanted, target, budget):
+            name = f"{shown}/{inside}" if single is None else shown[: len(single) - len(path.name)]
+            if inner and is_archive(file.name):
                 taken += self._unpack(file, name, budget, depth + 1)
                 file.unlink()
-            elif (kind := _kind(file, named=single)) is not None:
+            elif (kind := _kind(file, named=single is not None)) is not None:
                 taken += 1
                 self._add(file, name, kind, lasting=False)
         return taken
@@ -208,7 +208,16 @@ class _Search:
         self.found.problems.append(f"{name}: {reason}")
 
 
-def _walk(folder: Path) -> Iterator[Path]:
+def expanded(given: str) -> list[Path]:
+    """The paths that a word of the command line names: itself, or where there is no such file what a glob finds."""
+    path = Path(given)
+    if path.exists() or not glob.has_magic(given):
+        return [path]
+    return [Path(name) for name in sorted(glob.glob(given, recursive=True))]  # noqa: PTH207  # absolute ones too
+
+
+def walk(folder: Path) -> Iterator[Path]:
+    """The files of a folder, sorted, without hidden folders."""
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
@@ -221,10 +230,11 @@ def _may_be_one(name: str) -> bool:
     """Whether a name found in a folder is worth a look."""
     path = PurePosixPath(name)
     hidden = any(part.startswith(".") for part in path.parts)
-    return not hidden and (path.suffix.lower() == ".xml" or _may_be_log(path.name))
+    return not hidden and (path.suffix.lower() == ".xml" or may_be_log(path.name))
 
 
-def _may_be_log(name: str) -> bool:
+def may_be_log(name: str) -> bool:
+    """Whether a file has the name of a log."""
     return name in _LOG_NAMES or PurePosixPath(name).suffix.lower() in _LOGS
 
 

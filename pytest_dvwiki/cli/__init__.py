@@ -27,6 +27,7 @@ COMMANDS = {
     "init": "make the wiki's folders and files",
     "lint": "check the wiki: pages, links, sources, history, derived content",
     "patterns": "list, explain, check and propose the patterns by which failures are named",
+    "scan": "read logs of any size and say what failed in them",
     "search": "find pages of the wiki by words",
 }
 EXIT_USAGE = 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import textwrap
@@ -12,7 +13,7 @@ from pytest_dvwiki.cli import UsageError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pytest_dvwiki.model import Verdict
     from pytest_dvwiki.triage.classify import Classifier
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 WIDTH = 80
 _INDENT = "  "
 _LABELS = 9
+_CHUNK = 1 << 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,39 +43,59 @@ def run(args: argparse.Namespace) -> int:
     """Prints an answer for each text."""
     if bool(args.files) == bool(args.jsonl):
         raise UsageError("give either files or --jsonl FILE; a single - reads standard input")
-    classifier = _classifier([Path(path) for path in args.patterns])
+    classifier = classifier_of(args.patterns)
     if args.jsonl:
         for answer in _answers(_read(args.jsonl), args.jsonl, classifier):
             sys.stdout.write(json.dumps(answer) + "\n")
         return 0
-    named = [(name, classifier.classify_text(_read(name))) for name in args.files]
+    named = [(name, _verdict(name, classifier)) for name in args.files]
     if args.format == "json":
-        print(json.dumps([{"file": name, **_details(verdict)} for name, verdict in named], indent=2))
+        print(json.dumps([{"file": name, **details(verdict)} for name, verdict in named], indent=2))
     else:
         print("\n\n".join(_paragraph(name, verdict, verbose=args.verbose) for name, verdict in named))
     return 0
 
 
-def _classifier(patterns: list[Path]) -> Classifier:
+def classifier_of(patterns: Sequence[str]) -> Classifier:
+    """Names failures by the built-in patterns, and further ones in front.
+
+    Args:
+        patterns: YAML files, or folders of them.
+
+    Raises:
+        UsageError: A file cannot be read, or a pattern is wrong.
+    """
     # Imported here: `dvwiki --help` needs neither registry nor matcher.
     from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415
     from pytest_dvwiki.patterns.schema import PatternError  # noqa: PLC0415
     from pytest_dvwiki.triage.classify import Classifier  # noqa: PLC0415
 
     try:
-        return Classifier(load_registry(patterns))
+        return Classifier(load_registry([Path(path) for path in patterns]))
     except PatternError as error:
         raise UsageError(str(error)) from error
 
 
+def _verdict(name: str, classifier: Classifier) -> Verdict | None:
+    """The verdict on a log, read as `dvwiki scan` reads it."""
+    from pytest_dvwiki.capture.logs import blocks  # noqa: PLC0415
+
+    sieve = classifier.sieve()
+    try:
+        with contextlib.nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as stream:
+            for block in blocks(iter(lambda: stream.read(_CHUNK), b"")):
+                sieve.feed(block)
+    except OSError as error:
+        raise UsageError(f"{name}: cannot be read: {error.strerror}") from error
+    return classifier.conclude(sieve.finish()).verdict
+
+
 def _read(name: str) -> str:
-    """The text of a file or of standard input; bytes that are no UTF-8 are replaced, since a log may hold any."""
+    """The text of a file or of standard input."""
     try:
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except OSError as error:
         raise UsageError(f"{name}: cannot be read: {error.strerror}") from error
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace")
     return data.decode("utf-8-sig", "replace")
 
 
@@ -88,10 +110,11 @@ def _answers(text: str, name: str, classifier: Classifier) -> Iterator[dict[str,
             raise UsageError(f"{name}: line {number}: give a JSON object with id and text ({error})") from error
         if not isinstance(body, str):
             raise UsageError(f"{name}: line {number}: text has to be a string")
-        yield {"id": identity, **_details(classifier.classify_text(body))}
+        yield {"id": identity, **details(classifier.classify_text(body))}
 
 
-def _details(verdict: Verdict | None) -> dict[str, Any]:
+def details(verdict: Verdict | None) -> dict[str, Any]:
+    """A verdict for a program to read."""
     if verdict is None:
         return dict.fromkeys(("error_class", "failure_subtype", "fingerprint", "primary")) | {"is_failure": False}
     return {

@@ -1,0 +1,304 @@
+"""`dvwiki scan`: reads logs of any size once and says what failed in them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_dvwiki.cli import UsageError
+from pytest_dvwiki.cli.classify import classifier_of, details
+from pytest_dvwiki.cli.place import add_place
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from pytest_dvwiki.capture.sources import Source
+    from pytest_dvwiki.triage.classify import Classifier, Reading, Sighting
+
+EXIT_UNREADABLE = 1
+EXIT_FAILED = 3
+_SHOWN = 20
+"""Causes that the table has without `-v`."""
+_WIDEST = 160
+_INDENT = " " * 6
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    parser.add_argument(
+        "paths",
+        nargs="+",
+        metavar="PATH",
+        help="logs, compressed logs (.gz, .bz2, .xz, .zst), folders, archives (.tar, .tar.gz, .tar.xz, .tar.zst, "
+        ".zip), globs; of folders and archives files with the name of a log are read: *.log, *.transcript, transcript",
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="how the causes are printed")
+    parser.add_argument("-v", "--verbose", action="store_true", help=f"show all causes, not the first {_SHOWN} alone")
+    parser.add_argument(
+        "--exit-code", action="store_true", help=f"exit with status {EXIT_FAILED} where a log tells of a failure"
+    )
+    parser.add_argument("--ingest", action="store_true", help="archive the logs afterwards, as `dvwiki ingest` does")
+    parser.add_argument("--task", metavar="NAME", help="name of the regression, for --ingest")
+    parser.add_argument(
+        "--patterns", metavar="PATH", action="append", default=[], help="more patterns: a YAML file or a folder of them"
+    )
+    add_place(parser)
+
+
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """One log that was read."""
+
+    name: str
+    size: int
+    reading: Reading
+
+
+@dataclass(slots=True)
+class _Cause:
+    """One cause over all logs."""
+
+    first: Sighting
+    name: str
+    """Of the log that has it first."""
+    hits: int = 0
+    logs: int = 0
+    failed: int = 0
+    """Logs of which it is the first cause."""
+
+
+@dataclass(slots=True)
+class _Scan:
+    logs: list[_Log] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def failed(self) -> int:
+        return sum(log.reading.verdict is not None for log in self.logs)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Reads the logs and prints what failed.
+
+    Returns:
+        1 where a file could not be read, else 3 where `--exit-code` is given and a log tells of a failure, else 0.
+    """
+    if args.task and not args.ingest:
+        raise UsageError("--task names what --ingest archives; give both")
+    from pytest_dvwiki.capture.sources import find_sources  # noqa: PLC0415
+
+    check_engine()
+    classifier = classifier_of(args.patterns)
+    found = find_sources(args.paths)
+    scan = _read_all(found.files, classifier)
+    scan.problems[:0] = found.problems
+    for problem in scan.problems:
+        print(f"dvwiki scan: {problem}", file=sys.stderr)
+    print(_as_json(scan) if args.format == "json" else _as_text(scan, verbose=args.verbose))
+    status = 0
+    if args.ingest:
+        status = _ingest(args)
+    if scan.problems:
+        return EXIT_UNREADABLE
+    return status or (EXIT_FAILED if args.exit_code and scan.failed else 0)
+
+
+def check_engine() -> None:
+    """Tells of an engine that was asked for by the environment and is not there.
+
+    Raises:
+        UsageError: Why, and the remedy.
+    """
+    from pytest_dvwiki.patterns.engines import VARIABLE, EngineError, load  # noqa: PLC0415
+
+    try:
+        load(("error",))
+    except EngineError as error:
+        raise UsageError(f"{VARIABLE}: {error}") from error
+
+
+def _ingest(args: argparse.Namespace) -> int:
+    from pytest_dvwiki.cli import ingest  # noqa: PLC0415
+
+    args.log = []
+    # The report is for a person; what a program reads stays alone on standard output.
+    if args.format == "text":
+        print()
+        return ingest.run(args)
+    import contextlib  # noqa: PLC0415
+
+    with contextlib.redirect_stdout(sys.stderr):
+        return ingest.run(args)
+
+
+# Reading
+
+
+def _read_all(sources: Sequence[Source], classifier: Classifier) -> _Scan:
+    from pytest_dvwiki.capture.logs import blocks  # noqa: PLC0415
+    from pytest_dvwiki.capture.sources import SourceError, read_source  # noqa: PLC0415
+
+    scan = _Scan()
+    bar = _Bar(sum(source.size for source in sources))
+    for source in sources:
+        bar.start(source)
+        try:
+            for name, pieces in read_source(source, bar.at):
+                sieve = classifier.sieve()
+                size = 0
+                for block in blocks(pieces):
+                    size += len(block)
+                    sieve.feed(block)
+                scan.logs.append(_Log(name, size, classifier.conclude(sieve.finish())))
+        except SourceError as error:
+            scan.problems.append(f"{source.shown}: {error}")
+    bar.clear()
+    return scan
+
+
+class _Bar:
+    """How far the reading is, on standard error where that is a terminal."""
+
+    def __init__(self, total: int) -> None:
+        self._total = max(1, total)
+        self._before = 0
+        self._source: Source | None = None
+        self._shown = sys.stderr.isatty()
+        self._next = 0.0
+
+    def start(self, source: Source) -> None:
+        """The next file begins."""
+        self._before += self._source.size if self._source is not None else 0
+        self._source = source
+
+    def at(self, position: int) -> None:
+        """So many bytes of the file were read."""
+        if not self._shown or self._source is None or time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + 0.1
+        done = min(1.0, (self._before + position) / self._total)
+        width = 30
+        bar = "#" * int(done * width)
+        text = f"[{bar:{width}}] {done:4.0%} of {_bytes(self._total)}  {self._source.shown}"
+        columns = shutil.get_terminal_size().columns
+        print(f"\r\x1b[K{text[: columns - 1]}", end="", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        """The line is given back."""
+        if self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+# Printing
+
+
+def _causes(scan: _Scan) -> list[_Cause]:
+    """The causes of all logs: those by which most logs failed first, then those with most messages."""
+    causes: dict[str, _Cause] = {}
+    for log in scan.logs:
+        for place, sighting in enumerate(log.reading.causes):
+            cause = causes.setdefault(sighting.fingerprint, _Cause(sighting, log.name))
+            cause.hits += sighting.hits
+            cause.logs += 1
+            cause.failed += place == 0
+    return sorted(causes.values(), key=lambda cause: (-cause.failed, -cause.hits))
+
+
+def _as_json(scan: _Scan) -> str:
+    return json.dumps(
+        {
+            "logs": [
+                {
+                    "file": log.name,
+                    "bytes": log.size,
+                    "lines": log.reading.lines,
+                    **details(log.reading.verdict),
+                    "causes": [
+                        {"hits": sighting.hits, "line": sighting.line, **_named(sighting)}
+                        for sighting in log.reading.causes
+                    ],
+                    "left_out": log.reading.left_out,
+                }
+                for log in scan.logs
+            ],
+            "causes": [
+                {
+                    "failed_logs": cause.failed,
+                    "logs": cause.logs,
+                    "hits": cause.hits,
+                    "file": cause.name,
+                    "line": cause.first.line,
+                    **_named(cause.first),
+                }
+                for cause in _causes(scan)
+            ],
+            "problems": scan.problems,
+        },
+        indent=2,
+    )
+
+
+def _named(sighting: Sighting) -> dict[str, Any]:
+    return {
+        "error_class": sighting.error_class,
+        "failure_subtype": sighting.failure_subtype,
+        "fingerprint": sighting.fingerprint,
+        "pattern": sighting.pattern,
+        "primary": sighting.primary,
+        "fix": sighting.fix,
+    }
+
+
+def _as_text(scan: _Scan, *, verbose: bool) -> str:
+    size = sum(log.size for log in scan.logs)
+    told = f"{_count(len(scan.logs), 'log')}, {_bytes(size)}: {scan.failed or 'none'} failed"
+    causes = _causes(scan)
+    if not causes:
+        return told
+    shown = causes if verbose else causes[:_SHOWN]
+    rows = [(str(cause.failed or "-"), str(cause.hits), cause) for cause in shown]
+    failed = max(len("FAILED"), *(len(row[0]) for row in rows))
+    hits = max(len("HITS"), *(len(row[1]) for row in rows))
+    lines = [told, "", f"{'FAILED':>{failed}}  {'HITS':>{hits}}  CAUSE, FIRST MESSAGE"]
+    width = min(_WIDEST, shutil.get_terminal_size().columns) if sys.stdout.isatty() else _WIDEST
+    for logs, messages, cause in rows:
+        lines.append(
+            f"{logs:>{failed}}  {messages:>{hits}}  {cause.first.error_class} / {cause.first.failure_subtype}"
+            f"  [{cause.first.fingerprint}]"
+        )
+        lines.append(f"{_INDENT}{cause.name}:{cause.first.line}")
+        lines.append(_cut(f"{_INDENT}{cause.first.primary}", width))
+        if cause.failed and cause.first.fix:
+            lines.append(_cut(f"{_INDENT}fix: {cause.first.fix}", width))
+    return "\n".join([*lines, *_remarks(scan, causes, shown)])
+
+
+def _remarks(scan: _Scan, causes: Sequence[_Cause], shown: Sequence[_Cause]) -> list[str]:
+    """What the table does not say."""
+    remarks = []
+    if len(shown) < len(causes):
+        remarks.append(f"{_count(len(causes) - len(shown), 'further cause')}: -v shows all")
+    if left_out := sum(log.reading.left_out for log in scan.logs):
+        remarks.append(f"{_count(left_out, 'further message')} were counted, not looked at: these logs hold too many")
+    return ["", *remarks] if remarks else []
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _bytes(number: float) -> str:
+    for unit in ("bytes", "kB", "MB"):
+        if number < 1000:  # noqa: PLR2004
+            return f"{number:.0f} {unit}" if unit == "bytes" else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} GB"

@@ -1,0 +1,252 @@
+"""`dvwiki scan` reads logs in any wrapping and encoding, and says of each what `classify` says."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import os
+import pty
+import subprocess
+import sys
+import tarfile
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_dvwiki.cli import main
+from pytest_dvwiki.cli.scan import EXIT_FAILED
+
+FAILING = "ok\ndut.sv:16: syntax error\ndut.sv:17: syntax error\n"
+MISMATCH = "UVM_ERROR sb.sv(210) @ {}: uvm_test_top.env.sb [SB] expected 0x{:x} got 0x1{:x}\n"
+PASSING = "all fine\nErrors: 0, Warnings: 0\n"
+QUIET = "UVM_INFO drv.sv(3) @ 100: uvm_test_top.env.drv [DRV] sent packet 12 of 40\n"
+
+
+@pytest.fixture(autouse=True)
+def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DVWIKI_ENGINE", raising=False)
+
+
+def scanned(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> dict[str, Any]:
+    assert main(["scan", "--format", "json", *arguments]) == status
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_a_table_tells_of_each_cause_where_it_is_first(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.log").write_text(FAILING)
+    Path("b.log").write_text("x\n" * 7 + FAILING)
+    Path("c.log").write_text(PASSING + MISMATCH.format(5, 3, 4) * 3)
+    Path("d.log").write_text(PASSING)
+    assert main(["scan", "."]) == 0
+    out = capsys.readouterr().out
+    rows = [line.split() for line in out.split("\n")]
+    assert " ".join(rows[0]).startswith("4 logs, ")
+    assert rows[0][-2:] == ["3", "failed"]
+    assert ["2", "4", "compile_error", "/", "syntax_error"] in [row[:5] for row in rows]
+    assert ["1", "3", "uvm_error", "/", "scoreboard_fail"] in [row[:5] for row in rows]
+    assert "a.log:2\n" in out
+    assert "c.log:3\n" in out
+    assert "b.log" not in out
+    assert "fix: " in out
+
+
+def test_passing_logs_take_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("d.log").write_text(PASSING)
+    assert main(["scan", "d.log"]) == 0
+    assert capsys.readouterr().out == "1 log, 32 bytes: none failed\n"
+
+
+@pytest.mark.parametrize("size", [0, 40_000])
+def test_the_verdict_is_that_of_classify(capsys: pytest.CaptureFixture[str], size: int) -> None:
+    text = QUIET * size + FAILING + QUIET * size + MISMATCH.format(9, 1, 1) + QUIET * size
+    Path("sim.log").write_text(text)
+    (log,) = scanned(capsys, "sim.log")["logs"]
+    assert main(["classify", "--format", "json", "sim.log"]) == 0
+    (verdict,) = json.loads(capsys.readouterr().out)
+    assert {name: log[name] for name in verdict} == verdict
+    assert log["line"] == size + 2
+    assert (log["lines"], log["bytes"]) == (text.count("\n"), len(text))
+    assert [cause["hits"] for cause in log["causes"]] == [2, 1]
+
+
+def wrapped(kind: str) -> bytes:
+    data, whole = FAILING.encode(), io.BytesIO()
+    if kind == "zip":
+        with zipfile.ZipFile(whole, "w") as archive:
+            archive.writestr("run/sim.log", data)
+            archive.writestr("run/wave.vcd", b"error: no log")
+        return whole.getvalue()
+    if kind.startswith("tar"):
+        with tarfile.open(fileobj=whole, mode="w") as tar:
+            for name in ("run/sim.log", "run/wave.vcd"):
+                member = tarfile.TarInfo(name)
+                member.size = len(data)
+                tar.addfile(member, io.BytesIO(data))
+        data = whole.getvalue()
+    if kind.endswith("zst"):
+        return bytes(pytest.importorskip("zstandard").compress(data))
+    if kind.endswith("gz"):
+        return gzip.compress(data)
+    if kind.endswith("bz2"):
+        return bz2.compress(data)
+    return lzma.compress(data) if kind.endswith("xz") else data
+
+
+@pytest.mark.parametrize("kind", ["gz", "bz2", "xz", "zst", "tar", "tar.gz", "tar.bz2", "tar.xz", "tar.zst", "zip"])
+def test_compressed_logs_and_archives_are_read(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    name = f"sim.log.{kind}" if kind in {"gz", "bz2", "xz", "zst"} else f"run.{kind}"
+    Path(name).write_bytes(wrapped(kind))
+    for given in (name, "."):
+        (log,) = scanned(capsys, given)["logs"]
+        assert log["file"] == (name if kind in {"gz", "bz2", "xz", "zst"} else f"{name}/run/sim.log")
+        assert log["failure_subtype"] == "syntax_error"
+
+
+def test_globs_and_folders_give_each_log_once(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a/.hidden").mkdir(parents=True)
+    for name in ("a/x.log", "a/transcript", "a/notes.txt", "a/.hidden/y.log", "a/wave.vcd.gz"):
+        Path(name).write_text(PASSING)
+    found = scanned(capsys, "a/*.log", "a", "a/x.log", "a/notes.txt")
+    assert [log["file"] for log in found["logs"]] == ["a/x.log", "a/transcript", "a/notes.txt"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        ("é\r\n" + FAILING).encode("latin-1"),
+        ("é\r\n" + FAILING).encode("utf-16"),
+        ("é\r\n" + FAILING).encode("utf-16-be"),
+        ("é\n" + FAILING).encode("utf-8-sig"),
+        b"\0\xff\xfe\0\n" + FAILING.encode().replace(b"ok", b"\0\0\0"),
+        b"\x89PNG\r\n" + FAILING.encode(),
+    ],
+    ids=["latin-1", "utf-16", "utf-16 without a mark", "utf-8 with a mark", "NUL", "binary"],
+)
+def test_bytes_of_any_kind_are_read(data: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("sim.log").write_bytes(data)
+    (log,) = scanned(capsys, "sim.log")["logs"]
+    assert (log["failure_subtype"], log["line"]) == ("syntax_error", 3)
+
+
+def test_random_bytes_are_read(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.log").write_bytes(os.urandom(3 << 20))
+    assert len(scanned(capsys, "a.log")["logs"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("absent.log", None, "absent.log: no such file"),
+        ("*.none", None, "*.none: no file matches"),
+        ("cut.log.gz", gzip.compress(FAILING.encode())[:-9], "cut.log.gz: cannot be unpacked"),
+        ("cut.tar.xz", b"\xfd7zXZ", "cut.tar.xz: cannot be unpacked"),
+        ("bad.zip", b"PK", "bad.zip: cannot be unpacked"),
+    ],
+)
+def test_what_cannot_be_read_is_named_and_the_rest_is_read(
+    name: str, data: bytes | None, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if data is not None:
+        Path(name).write_bytes(data)
+    Path("good.log").write_text(FAILING)
+    assert main(["scan", name, "good.log"]) == 1
+    said = capsys.readouterr()
+    assert message in said.err
+    assert "1 log, " in said.out
+    assert "syntax_error" in said.out
+
+
+def test_a_folder_without_logs_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("empty").mkdir()
+    assert main(["scan", "empty"]) == 1
+    assert "empty: no log in this folder" in capsys.readouterr().err
+
+
+def test_failures_change_the_status_where_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.log").write_text(FAILING)
+    Path("b.log").write_text(PASSING)
+    assert main(["scan", "--exit-code", "a.log", "b.log"]) == EXIT_FAILED
+    assert main(["scan", "--exit-code", "b.log"]) == 0
+
+
+def test_an_engine_that_is_not_there_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DVWIKI_ENGINE", "perl")
+    Path("a.log").write_text(FAILING)
+    assert main(["scan", "a.log"]) == 2
+    assert "DVWIKI_ENGINE: there is no engine 'perl': take one of hyperscan" in capsys.readouterr().err
+
+
+def test_a_task_without_ingest_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scan", "--task", "nightly", "a.log"]) == 2
+    assert "give both" in capsys.readouterr().err
+
+
+def test_ingest_archives_what_was_scanned(capsys: pytest.CaptureFixture[str]) -> None:
+    Path(".agent").mkdir()
+    Path("a.log").write_text(FAILING)
+    Path("b.log.xz").write_bytes(lzma.compress(MISMATCH.format(1, 2, 3).encode()))
+    assert main(["scan", "--ingest", "--task", "nightly", "a.log", "b.log.xz"]) == 0
+    assert "2 logs" in capsys.readouterr().out
+    (record,) = Path(".agent/tasks").glob("2*/*/nightly_*.yaml")
+    assert "syntax_error" in record.read_text()
+    assert "scoreboard_fail" in record.read_text()
+
+
+def test_json_stays_alone_on_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    Path(".agent").mkdir()
+    Path("a.log").write_text(FAILING)
+    assert len(scanned(capsys, "--ingest", "a.log")["logs"]) == 1
+
+
+def test_a_bar_is_drawn_on_a_terminal_alone(tmp_path: Path) -> None:
+    Path("a.log").write_text(QUIET * 60_000)
+    command = [sys.executable, "-m", "pytest_dvwiki", "scan", "a.log"]
+    inner, outer = pty.openpty()
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=outer, cwd=tmp_path, check=True)
+    os.close(outer)
+    drawn = os.read(inner, 1 << 16)
+    os.close(inner)
+    assert b"a.log" in drawn
+    assert drawn.endswith(b"\r\x1b[K")
+    assert b"\x1b" not in done.stdout
+    piped = subprocess.run(command, capture_output=True, cwd=tmp_path, check=True)
+    assert piped.stderr == b""
+
+
+def test_a_line_without_end_costs_no_more_than_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    """Generous bounds: a machine under load must not fail the test, a quadratic reading must."""
+    lines = (QUIET * 120_000).encode()
+    Path("lines.log").write_bytes(lines)
+    Path("line.log").write_bytes(lines.replace(b"\n", b" "))
+    scanned(capsys, "lines.log")
+    seconds = {}
+    for name in ("lines.log", "line.log"):
+        start = time.process_time()
+        scanned(capsys, name)
+        seconds[name] = time.process_time() - start
+    assert seconds["line.log"] < 2 * seconds["lines.log"] + 0.2
+
+
+@pytest.mark.slow
+def test_memory_stays_small_on_a_large_log(tmp_path: Path) -> None:
+    with Path("big.log").open("w") as file:
+        file.writelines(QUIET * 20_000 + MISMATCH.format(number, number, number) for number in range(200))
+    code = (
+        "import resource, sys; from pytest_dvwiki.cli import main; main(sys.argv[1:]); "
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "scan", "big.log"], capture_output=True, text=True, cwd=tmp_path, check=True
+    )
+    kilobytes = int(done.stdout.split()[-1])
+    assert kilobytes < (200 << 10)
