@@ -89,8 +89,10 @@ class Tools:
     @cached_property
     def registry(self) -> Registry:
         """The built-in patterns with the project's in front; what is wrong with one is told, and it is left out."""
+        from pytest_dvwiki.patterns import cache  # noqa: PLC0415
         from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415
 
+        cache.prefer(self._layout.wiki)
         own = [self._layout.patterns] if self._layout.patterns.is_dir() else []
         return load_registry(
             [*own, *self._further_patterns()], problem=lambda error: self._note(f"a pattern was left out: {error}")

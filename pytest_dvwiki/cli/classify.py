@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 import textwrap
 from pathlib import Path
@@ -46,14 +45,20 @@ def run(args: argparse.Namespace) -> int:
     classifier = classifier_of(args.patterns)
     if args.jsonl:
         for answer in _answers(_read(args.jsonl), args.jsonl, classifier):
-            sys.stdout.write(json.dumps(answer) + "\n")
+            sys.stdout.write(_as_json(answer) + "\n")
         return 0
     named = [(name, _verdict(name, classifier)) for name in args.files]
     if args.format == "json":
-        print(json.dumps([{"file": name, **details(verdict)} for name, verdict in named], indent=2))
+        print(_as_json([{"file": name, **details(verdict)} for name, verdict in named], indent=2))
     else:
         print("\n\n".join(_paragraph(name, verdict, verbose=args.verbose) for name, verdict in named))
     return 0
+
+
+def _as_json(value: object, *, indent: int | None = None) -> str:
+    import json  # noqa: PLC0415  # a paragraph needs none
+
+    return json.dumps(value, indent=indent)
 
 
 def classifier_of(patterns: Sequence[str]) -> Classifier:
@@ -100,6 +105,8 @@ def _read(name: str) -> str:
 
 
 def _answers(text: str, name: str, classifier: Classifier) -> Iterator[dict[str, Any]]:
+    import json  # noqa: PLC0415
+
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue

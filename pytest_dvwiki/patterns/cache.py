@@ -1,18 +1,33 @@
-"""The folder for what can be made again: compiled registries. Nothing is lost with it, and nothing fails without it."""
+"""The folder for what can be made again: compiled registries and databases of engines.
+
+Nothing is lost with it, and nothing fails without it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from pathlib import Path
+
+_wikis: list[Path] = []
+
+
+def prefer(wiki: Path) -> None:
+    """Keeps caches in a wiki, where there is one: a CI that keeps the project between its jobs keeps them too.
+
+    Args:
+        wiki: The wiki's folder; its `.cache` is never committed.
+    """
+    _wikis[:] = [wiki] if wiki.is_dir() else []
 
 
 def folder() -> Path | None:
-    """Where caches stand: `DVWIKI_CACHE_DIR`, else the user's cache folder; None where there is neither."""
+    """Where caches stand: `DVWIKI_CACHE_DIR`, the wiki, else the user's cache folder; None where there is none."""
     if given := os.environ.get("DVWIKI_CACHE_DIR"):
         return Path(given)
-    # Imported here: a caller with DVWIKI_CACHE_DIR set does without.
+    if _wikis:
+        return _wikis[0] / ".cache"
+    # Imported here: a caller with a cache elsewhere does without.
     import platformdirs  # noqa: PLC0415
 
     try:
@@ -37,6 +52,9 @@ def write(name: str, data: bytes) -> None:
     where = folder()
     if where is None:
         return
+    # Imported here: it is seldom that something is written.
+    import tempfile  # noqa: PLC0415
+
     with contextlib.suppress(OSError):
         where.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=where)

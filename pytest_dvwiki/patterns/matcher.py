@@ -13,16 +13,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.patterns.engines import Engines
-from pytest_dvwiki.patterns.expression import check
 from pytest_dvwiki.patterns.kinds import ENOUGH, MOST, Dull, Found, kind
 from pytest_dvwiki.patterns.messages import LONGEST, MOST_JOINED, Message, assemble, is_indented, strip_line
-from pytest_dvwiki.patterns.triggers import least, triggers
+from pytest_dvwiki.patterns.triggers import of_registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pytest_dvwiki.model import Tier
-    from pytest_dvwiki.patterns.expression import Needs
     from pytest_dvwiki.patterns.registry import Registry
     from pytest_dvwiki.patterns.schema import Entry, Pattern
 
@@ -117,10 +115,10 @@ class Matcher:
         self.registry = registry
         self._rules = [Rule(entry) for entry in registry.entries]
         self._benign = [rule for rule in self._rules if rule.pattern.tier == "benign"]
-        self._triggers = _rules_by_trigger(registry)
-        of_company = _literals_of_company(registry)
-        self._of_company = re.compile("|".join(map(re.escape, of_company))) if of_company else None
-        self._engine = Engines(least(self._triggers, (*watched, *of_company)))
+        chosen = of_registry(registry)
+        self._triggers = chosen.rules
+        self._of_company = re.compile("|".join(map(re.escape, chosen.company))) if chosen.company else None
+        self._engine = Engines((*self._triggers, *watched, *chosen.company))
         self._dull = Dull()
 
     def find(self, text: str) -> Iterator[tuple[int, Tier]]:
@@ -282,25 +280,6 @@ class Company:
         if name not in self._known:
             self._known[name] = rule.company(self._text)
         return self._known[name]
-
-
-def _rules_by_trigger(registry: Registry) -> dict[str, list[int]]:
-    """What an engine looks for, with the numbers of the rules to try where it is found."""
-    owners: list[int] = []
-    needs: list[Needs] = []
-    for number, entry in enumerate(registry.entries):
-        # Nothing looks for benign messages: they only take back what another pattern found.
-        of_entry = entry.literals if entry.pattern.tier != "benign" else ()
-        needs += of_entry
-        owners += [number] * len(of_entry)
-    return {trigger: sorted({owners[at] for at in positions}) for trigger, positions in triggers(needs).items()}
-
-
-def _literals_of_company(registry: Registry) -> tuple[str, ...]:
-    """What an engine looks for to find what patterns need beside their own messages."""
-    sources = {source for pattern in registry for source in pattern.together_with}
-    sets = (check(source, needs_literal=False)[:1] for source in sorted(sources))
-    return tuple({literal: None for needs in sets for literals in needs for literal in literals})
 
 
 def _lowered(text: str) -> str:

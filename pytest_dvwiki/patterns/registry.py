@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from importlib import resources
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from pytest_dvwiki.patterns import cache
+from pytest_dvwiki.patterns import compiled
+from pytest_dvwiki.patterns.compiled import Compiled
 from pytest_dvwiki.patterns.schema import (
     Entry,
     Pattern,
     PatternError,
     Subtype,
-    as_json,
     check_pattern,
     check_subtype,
-    from_json,
     raw_entries,
 )
 
@@ -68,9 +66,6 @@ REPLACEMENT = "A pattern replaces all patterns of the same id that stand behind 
 """What `PRECEDENCE` means for two patterns of one id."""
 BUILTIN_FOLDER = "builtin/"
 """With what the source of a built-in pattern begins."""
-
-FORMAT = 3
-"""Of the cached JSON; a change of `Pattern` or of how literals are chosen counts it up."""
 
 
 class Registry:
@@ -128,27 +123,30 @@ def load_registry(
     Raises:
         PatternError: What is wrong, with its place, unless `problem` takes it.
     """
-    builtin, damaged = _builtin()
+    own = (_each_once(_entries_of(source, problem), problem) for source in extra)
     entries: dict[str, Entry] = {}
     replaced: dict[str, str] = {}
-    for found in (*(_each_once(_entries_of(source, problem), problem) for source in extra), builtin):
+    for found in (*own, builtin().entries):
         for entry in found:
             if entry.pattern.id in entries:
                 replaced.setdefault(entry.pattern.id, entry.source)
             else:
                 entries[entry.pattern.id] = entry
-    for error in damaged:
-        problem(error)
+    for text in builtin().problems:
+        problem(PatternError(f"{text}; this file belongs to pytest-dvwiki: install the package again"))
     return Registry(tuple(entries.values()), replaced)
 
 
 @functools.cache
 def load_subtypes() -> Mapping[str, Subtype]:
     """All subtypes of the taxonomy by name."""
-    name = "builtin/subtypes.yaml"
-    document = _parse(_builtin_text("subtypes"), name)
-    subtypes = [check_subtype(raw, name=name) for raw in raw_entries(document, name=name)]
-    return {subtype.id: subtype for subtype in subtypes}
+    return {subtype.id: subtype for subtype in builtin().subtypes}
+
+
+@functools.cache
+def builtin() -> Compiled:
+    """The built-in patterns and subtypes."""
+    return compiled.load(_builtin_texts, compile_builtin)
 
 
 def read_patterns(text: str, *, name: str) -> tuple[Entry, ...]:
@@ -161,10 +159,12 @@ def read_patterns(text: str, *, name: str) -> tuple[Entry, ...]:
     Raises:
         PatternError: The text is no YAML, or a pattern is wrong.
     """
-    return tuple(_read_each(text, name, _raise))
+    return tuple(_read_each(text, name, load_subtypes(), _raise))
 
 
-def _read_each(text: str, name: str, problem: Callable[[PatternError], None]) -> Iterator[Entry]:
+def _read_each(
+    text: str, name: str, subtypes: Mapping[str, Subtype], problem: Callable[[PatternError], None]
+) -> Iterator[Entry]:
     try:
         raws = raw_entries(_parse(text, name), name=name)
     except PatternError as error:
@@ -172,7 +172,7 @@ def _read_each(text: str, name: str, problem: Callable[[PatternError], None]) ->
         return
     for position, raw in enumerate(raws, start=1):
         try:
-            yield check_pattern(raw, name=name, position=position, subtypes=load_subtypes())
+            yield check_pattern(raw, name=name, position=position, subtypes=subtypes)
         except PatternError as error:
             problem(error)
 
@@ -188,7 +188,7 @@ def _entries_of(source: Path | Pattern, problem: Callable[[PatternError], None])
         except PatternError as error:
             problem(error)
         else:
-            yield from _read_each(text, str(path), problem)
+            yield from _read_each(text, str(path), load_subtypes(), problem)
 
 
 def _each_once(entries: Iterator[Entry], problem: Callable[[PatternError], None]) -> Iterator[Entry]:
@@ -222,31 +222,32 @@ def _parse(text: str, name: str) -> object:
         raise PatternError(f"{name}: is no YAML: {' '.join(str(error).split())}") from error
 
 
-def _builtin_text(name: str) -> str:
-    return resources.files(__package__).joinpath("builtin", f"{name}.yaml").read_text(encoding="utf-8")
+def _builtin_texts() -> dict[str, str]:
+    names = (*BUILTIN, "subtypes")
+    return {name: compiled.FOLDER.joinpath(f"{name}.yaml").read_text(encoding="utf-8") for name in names}
 
 
-@functools.cache
-def _builtin() -> tuple[tuple[Entry, ...], tuple[PatternError, ...]]:
-    """The built-in patterns, and what is wrong with their files: the installation is damaged then."""
-    texts = {name: _builtin_text(name) for name in (*BUILTIN, "subtypes")}
-    digest = hashlib.sha256(f"format {FORMAT}".encode())
-    for name, text in texts.items():
-        digest.update(f"\0{name}\0{text}".encode())
-    key = f"registry-{digest.hexdigest()[:24]}.json"
-    cached = cache.read(key)
-    if cached is not None:
-        try:
-            return from_json(cached), ()
-        except ValueError:  # a damaged cache is made again
-            pass
-    damaged: list[PatternError] = []
+def compile_builtin(texts: Mapping[str, str] | None = None) -> Compiled:
+    """Reads and checks the built-in YAML files; what is wrong with one stands among the problems, and is left out.
+
+    Args:
+        texts: Their contents by name; the package's own where None.
+
+    Raises:
+        PatternError: The file of subtypes is wrong: without it no pattern can be checked.
+    """
+    texts = _builtin_texts() if texts is None else texts
+    name = f"{BUILTIN_FOLDER}subtypes.yaml"
+    document = _parse(texts["subtypes"], name)
+    subtypes = tuple(check_subtype(raw, name=name) for raw in raw_entries(document, name=name))
+    by_id = {subtype.id: subtype for subtype in subtypes}
+    problems: list[str] = []
 
     def problem(error: PatternError) -> None:
-        damaged.append(PatternError(f"{error}; this file belongs to pytest-dvwiki: install the package again"))
+        problems.append(str(error))
 
-    read = (entry for name in BUILTIN for entry in _read_each(texts[name], f"{BUILTIN_FOLDER}{name}.yaml", problem))
-    entries = tuple(_each_once(read, problem))
-    if not damaged:
-        cache.write(key, as_json(entries))
-    return entries, tuple(damaged)
+    found = (
+        entry for name in BUILTIN for entry in _read_each(texts[name], f"{BUILTIN_FOLDER}{name}.yaml", by_id, problem)
+    )
+    entries = tuple(_each_once(found, problem))
+    return Compiled(entries=entries, subtypes=subtypes, problems=tuple(problems))

@@ -172,20 +172,6 @@ def _checked(source: str, *, where: str, needs_literal: bool) -> expression.Need
         raise PatternError(f"{where}: {source!r}: {error}") from error
 
 
-def as_json(entries: Iterable[Entry]) -> bytes:
-    """Entries as JSON, for the cache."""
-    return msgspec.json.encode(list(entries))
-
-
-def from_json(data: bytes) -> tuple[Entry, ...]:
-    """Entries from `as_json`.
-
-    Raises:
-        msgspec.DecodeError: The bytes are no such JSON.
-    """
-    return msgspec.json.decode(data, type=tuple[Entry, ...])
-
-
 def raw_entries(document: Any, *, name: str) -> list[object]:
     """The entries of a parsed YAML document; an empty file has none.
 

@@ -7,12 +7,19 @@ that is all that an engine decides.
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
+
+import msgspec
+
+from pytest_dvwiki.patterns import cache
+from pytest_dvwiki.patterns.expression import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pytest_dvwiki.patterns.expression import Needs
+    from pytest_dvwiki.patterns.registry import Registry
 
 HEADS = (
     "error", "fail", "fatal", "fault", "exception", "assert", "abort", "killed", "terminated", "interrupt", "timeout",
@@ -23,6 +30,50 @@ HEADS = (
 _SHORT = 5
 """Characters from which on a literal is rare enough to be cheap."""
 _EACH = 0.02
+
+
+class Triggers(msgspec.Struct, frozen=True):
+    """What is looked for on account of a registry."""
+
+    rules: dict[str, list[int]]
+    """For each trigger the numbers of the entries to try where it is found."""
+    company: list[str]
+    """Literals of what patterns need beside their own messages."""
+
+
+FORMAT = 1
+"""Of the cached triggers; a change of how they are chosen counts it up."""
+
+
+def of_registry(registry: Registry) -> Triggers:
+    """The triggers of a registry, from the cache where they are there."""
+    key = f"triggers-{FORMAT}-{hashlib.sha256(repr(HEADS).encode()).hexdigest()[:6]}-{registry.hash}.json"
+    cached = cache.read(key)
+    if cached is not None:
+        try:
+            return msgspec.json.decode(cached, type=Triggers)
+        except ValueError:  # a damaged cache is made again
+            pass
+    chosen = Triggers(rules=_rules(registry), company=_of_company(registry))
+    cache.write(key, msgspec.json.encode(chosen))
+    return chosen
+
+
+def _rules(registry: Registry) -> dict[str, list[int]]:
+    owners: list[int] = []
+    needs: list[Needs] = []
+    for number, entry in enumerate(registry.entries):
+        # Nothing looks for benign messages: they only take back what another pattern found.
+        of_entry = entry.literals if entry.pattern.tier != "benign" else ()
+        needs += of_entry
+        owners += [number] * len(of_entry)
+    return {trigger: sorted({owners[at] for at in positions}) for trigger, positions in triggers(needs).items()}
+
+
+def _of_company(registry: Registry) -> list[str]:
+    sources = {source for pattern in registry for source in pattern.together_with}
+    sets = (check(source, needs_literal=False)[:1] for source in sorted(sources))
+    return list({literal: None for needs in sets for literals in needs for literal in literals})
 
 
 def triggers(needs: Iterable[Needs]) -> dict[str, list[int]]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_dvwiki.patterns import cache, compiled
 from pytest_dvwiki.patterns import registry as module
 from pytest_dvwiki.patterns.matcher import Matcher
 from pytest_dvwiki.patterns.registry import load_registry
@@ -99,22 +100,22 @@ def test_the_compiled_registry_is_cached_and_a_damaged_cache_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DVWIKI_CACHE_DIR", str(tmp_path / "cache"))
-    module._builtin.cache_clear()
+    module.builtin.cache_clear()
     wanted = load_registry().hash
     (cached,) = (tmp_path / "cache").glob("registry-*.json")
     content = cached.read_bytes()
     cached.write_bytes(content[:100])
-    module._builtin.cache_clear()
+    module.builtin.cache_clear()
     assert load_registry().hash == wanted
     assert cached.read_bytes() == content
-    module._builtin.cache_clear()
+    module.builtin.cache_clear()
     assert load_registry().hash == wanted
 
 
 def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     monkeypatch.setenv("DVWIKI_CACHE_DIR", str(tmp_path / "file" / "cache"))
-    module._builtin.cache_clear()
+    module.builtin.cache_clear()
     assert len(load_registry()) > 100
 
 
@@ -138,9 +139,9 @@ def test_a_damaged_built_in_file_is_told_as_such_and_costs_its_own_patterns_only
 ) -> None:
     whole = len(load_registry())
     monkeypatch.setenv("DVWIKI_CACHE_DIR", str(tmp_path / "cache"))
-    read = module._builtin_text
-    monkeypatch.setattr(module, "_builtin_text", lambda name: "- {" if name == "icarus" else read(name))
-    module._builtin.cache_clear()
+    texts = module._builtin_texts() | {"icarus": "- {"}
+    monkeypatch.setattr(module, "_builtin_texts", lambda: texts)
+    module.builtin.cache_clear()
     try:
         with pytest.raises(PatternError, match=r"^builtin/icarus\.yaml: is no YAML.*: install the package again"):
             load_registry()
@@ -151,7 +152,7 @@ def test_a_damaged_built_in_file_is_told_as_such_and_costs_its_own_patterns_only
         assert registry.get("icarus.fatal") is None
         assert not (tmp_path / "cache").exists()  # what is damaged is not remembered
     finally:
-        module._builtin.cache_clear()
+        module.builtin.cache_clear()
 
 
 def test_of_two_layers_the_first_replaces_and_the_registry_knows_what(tmp_path: Path) -> None:
@@ -175,3 +176,28 @@ def test_a_registry_is_the_same_wherever_its_files_stand(tmp_path: Path) -> None
         (tmp_path / name).mkdir()
         write(tmp_path / name, OWN.format(id="own.odd", match="odd text"))
     assert load_registry([tmp_path / "here"]).hash == load_registry([tmp_path / "there"]).hash
+
+
+def test_what_the_wheel_brings_is_what_the_yaml_files_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = compiled.encode(module.compile_builtin())
+    assert compiled.decode(made) == module.builtin()
+    (tmp_path / compiled.FILE).write_bytes(made)
+    monkeypatch.setattr(compiled, "FOLDER", tmp_path)
+    shipped = compiled.load(dict, module.compile_builtin)
+    assert shipped == module.builtin()
+
+
+def test_a_checkout_has_no_compiled_registry_that_could_be_out_of_date() -> None:
+    assert not (compiled.FOLDER / compiled.FILE).exists()
+
+
+def test_caches_stand_in_the_wiki_where_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DVWIKI_CACHE_DIR", raising=False)
+    monkeypatch.setattr(cache, "_wikis", [])
+    cache.prefer(tmp_path / "absent")
+    assert not cache._wikis
+    cache.prefer(tmp_path)
+    cache.write("a.json", b"{}")
+    assert (tmp_path / ".cache" / "a.json").read_bytes() == b"{}"
+    monkeypatch.setenv("DVWIKI_CACHE_DIR", str(tmp_path / "named"))
+    assert cache.read("a.json") is None

@@ -1,0 +1,35 @@
+"""Puts the compiled registry into the wheel: the YAML files of the patterns stay its source."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class RegistryHook(BuildHookInterface):  # type: ignore[type-arg]  # of any builder's configuration
+    """Compiles the registry for a wheel; an editable install reads the YAML files themselves."""
+
+    PLUGIN_NAME = "registry"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Adds the file to what is packed."""
+        if self.target_name != "wheel" or version == "editable":
+            return
+        sys.path.insert(0, self.root)
+        from pytest_dvwiki.patterns import compiled  # noqa: PLC0415  # the sources stand here
+        from pytest_dvwiki.patterns.registry import compile_builtin  # noqa: PLC0415
+
+        self._folder = tempfile.TemporaryDirectory(prefix="dvwiki-")
+        target = Path(self._folder.name, compiled.FILE)
+        target.write_bytes(compiled.encode(compile_builtin()))
+        build_data["force_include"][str(target)] = f"pytest_dvwiki/patterns/builtin/{compiled.FILE}"
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002
+        """Takes away what was made for it."""
+        folder = getattr(self, "_folder", None)
+        if folder is not None:
+            folder.cleanup()
