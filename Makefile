@@ -33,8 +33,8 @@ lint: env ## ruff, mypy, the layers, the change notes
 	towncrier build --draft --version next >/dev/null
 
 .PHONY: bench
-bench: env ## what the plugin costs
-	@$(ACTIVATE); python tests/bench/overhead.py
+bench: env ## what the plugin costs, and how fast logs are read
+	@$(ACTIVATE); python tests/bench/overhead.py; python tests/bench/scan.py
 
 .PHONY: docs
 docs: env ## write what is generated into the documentation, and what its examples print
