@@ -14,6 +14,7 @@ import msgspec
 
 from pytest_dvwiki.patterns import cache
 from pytest_dvwiki.patterns.schema import Entry, Subtype  # noqa: TC001  # msgspec reads the annotations
+from pytest_dvwiki.patterns.triggers import Triggers  # noqa: TC001  # likewise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,7 +30,10 @@ class Compiled(msgspec.Struct, frozen=True):
     """All that the built-in files say, checked."""
 
     entries: tuple[Entry, ...]
+    """In their order of precedence."""
     subtypes: tuple[Subtype, ...]
+    triggers: Triggers
+    """Of these entries alone."""
     problems: tuple[str, ...] = ()
     """What is wrong with the files: the installation is damaged then."""
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.patterns.engines import Engines
 from pytest_dvwiki.patterns.kinds import ENOUGH, MOST, Dull, Found, kind
 from pytest_dvwiki.patterns.messages import LONGEST, MOST_JOINED, Message, assemble, is_indented, strip_line
-from pytest_dvwiki.patterns.triggers import of_registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -115,7 +114,7 @@ class Matcher:
         self.registry = registry
         self._rules = [Rule(entry) for entry in registry.entries]
         self._benign = [rule for rule in self._rules if rule.pattern.tier == "benign"]
-        chosen = of_registry(registry)
+        chosen = registry.triggers
         self._triggers = chosen.rules
         self._of_company = re.compile("|".join(map(re.escape, chosen.company))) if chosen.company else None
         self._engine = Engines((*self._triggers, *watched, *chosen.company))

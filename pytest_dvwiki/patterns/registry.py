@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pytest_dvwiki.patterns import compiled
+from pytest_dvwiki.patterns import compiled, triggers
 from pytest_dvwiki.patterns.compiled import Compiled
 from pytest_dvwiki.patterns.schema import (
     Entry,
@@ -21,8 +21,10 @@ from pytest_dvwiki.patterns.schema import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from pytest_dvwiki.patterns.triggers import Triggers
 
 BUILTIN = (
     "dvwiki",
@@ -74,15 +76,26 @@ class Registry:
     Args:
         entries: The patterns, the first with the highest precedence.
         replaced: By id the source of the pattern that stood behind another one of that id.
+        chosen: The literals by which their messages are found; chosen at first use where None.
     """
 
-    def __init__(self, entries: Sequence[Entry], replaced: Mapping[str, str] | None = None) -> None:
-        self.entries = tuple(sorted(entries, key=lambda entry: entry.pattern.tier != "benign"))
+    def __init__(
+        self, entries: Sequence[Entry], replaced: Mapping[str, str] | None = None, chosen: Triggers | None = None
+    ) -> None:
+        self.entries = _in_order(entries)
         self.replaced = dict(replaced or {})
         """By id the file whose pattern it replaces."""
+        self._triggers = chosen
         self._by_id = {entry.pattern.id: entry for entry in self.entries}
         self.hash = hashlib.sha256(msgspec.json.encode(self.patterns)).hexdigest()[:16]
         """Names the registry in records: the same patterns give the same hash, wherever they stand."""
+
+    @property
+    def triggers(self) -> Triggers:
+        """The literals by which messages are found."""
+        if self._triggers is None:
+            self._triggers = triggers.cached(self.entries, self.hash)
+        return self._triggers
 
     @property
     def patterns(self) -> tuple[Pattern, ...]:
@@ -134,7 +147,8 @@ def load_registry(
                 entries[entry.pattern.id] = entry
     for text in builtin().problems:
         problem(PatternError(f"{text}; this file belongs to pytest-dvwiki: install the package again"))
-    return Registry(tuple(entries.values()), replaced)
+    is_builtin = len(entries) == len(builtin().entries) and not replaced
+    return Registry(tuple(entries.values()), replaced, builtin().triggers if is_builtin else None)
 
 
 @functools.cache
@@ -249,5 +263,9 @@ def compile_builtin(texts: Mapping[str, str] | None = None) -> Compiled:
     found = (
         entry for name in BUILTIN for entry in _read_each(texts[name], f"{BUILTIN_FOLDER}{name}.yaml", by_id, problem)
     )
-    entries = tuple(_each_once(found, problem))
-    return Compiled(entries=entries, subtypes=subtypes, problems=tuple(problems))
+    in_order = _in_order(_each_once(found, problem))
+    return Compiled(entries=in_order, subtypes=subtypes, triggers=triggers.choose(in_order), problems=tuple(problems))
+
+
+def _in_order(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    return tuple(sorted(entries, key=lambda entry: entry.pattern.tier != "benign"))

@@ -7,7 +7,6 @@ that is all that an engine decides.
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pytest_dvwiki.patterns.expression import Needs
-    from pytest_dvwiki.patterns.registry import Registry
+    from pytest_dvwiki.patterns.schema import Entry
 
 HEADS = (
     "error", "fail", "fatal", "fault", "exception", "assert", "abort", "killed", "terminated", "interrupt", "timeout",
@@ -42,27 +41,37 @@ class Triggers(msgspec.Struct, frozen=True):
 
 
 FORMAT = 1
-"""Of the cached triggers; a change of how they are chosen counts it up."""
+"""Of the cached triggers; a change of `HEADS` or of how they are chosen counts it up, and `compiled.FORMAT` too."""
 
 
-def of_registry(registry: Registry) -> Triggers:
-    """The triggers of a registry, from the cache where they are there."""
-    key = f"triggers-{FORMAT}-{hashlib.sha256(repr(HEADS).encode()).hexdigest()[:6]}-{registry.hash}.json"
-    cached = cache.read(key)
-    if cached is not None:
+def choose(entries: Sequence[Entry]) -> Triggers:
+    """The triggers of a registry's entries."""
+    return Triggers(rules=_rules(entries), company=_of_company(entries))
+
+
+def cached(entries: Sequence[Entry], name: str) -> Triggers:
+    """The triggers of a registry's entries, from the cache where they are there.
+
+    Args:
+        entries: The patterns in their order of precedence.
+        name: The registry's hash.
+    """
+    key = f"triggers-{FORMAT}-{name}.json"
+    data = cache.read(key)
+    if data is not None:
         try:
-            return msgspec.json.decode(cached, type=Triggers)
+            return msgspec.json.decode(data, type=Triggers)
         except ValueError:  # a damaged cache is made again
             pass
-    chosen = Triggers(rules=_rules(registry), company=_of_company(registry))
+    chosen = choose(entries)
     cache.write(key, msgspec.json.encode(chosen))
     return chosen
 
 
-def _rules(registry: Registry) -> dict[str, list[int]]:
+def _rules(entries: Sequence[Entry]) -> dict[str, list[int]]:
     owners: list[int] = []
     needs: list[Needs] = []
-    for number, entry in enumerate(registry.entries):
+    for number, entry in enumerate(entries):
         # Nothing looks for benign messages: they only take back what another pattern found.
         of_entry = entry.literals if entry.pattern.tier != "benign" else ()
         needs += of_entry
@@ -70,8 +79,8 @@ def _rules(registry: Registry) -> dict[str, list[int]]:
     return {trigger: sorted({owners[at] for at in positions}) for trigger, positions in triggers(needs).items()}
 
 
-def _of_company(registry: Registry) -> list[str]:
-    sources = {source for pattern in registry for source in pattern.together_with}
+def _of_company(entries: Sequence[Entry]) -> list[str]:
+    sources = {source for entry in entries for source in entry.pattern.together_with}
     sets = (check(source, needs_literal=False)[:1] for source in sorted(sources))
     return list({literal: None for needs in sets for literals in needs for literal in literals})
 
