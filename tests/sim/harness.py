@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 PROJECTS = HERE / "projects"
 CALL_LIMIT_S = 300
-HANG_LIMIT_S = 120
+HANG_LIMIT_S = 240
 # Coverage would trace the simulator's own Python as well: minutes, for lines that the other tests run too.
 _FOREIGN = re.compile(r"^(COVERAGE_|PYTEST_|COCOTB_|DVWIKI_|GITHUB_|CI$|BUILD_NUMBER$|SIM$|LOG_FILES$|TOPLEVEL)")
 """Variables of the outer run that would change an inner one."""
