@@ -21,7 +21,10 @@ _PYTEST_FRAME = re.compile(r"^(?P<file>[^\s:][^:\n]*\.py):(?P<line>\d{1,9}): ?[\
 _SHORT_FRAME = re.compile(r"^(?P<file>[^\s:][^:\n]*\.py):(?P<line>\d{1,9}): in (?P<function>\S.*)$")
 _PYTEST_SOURCE = re.compile(r"^> +(?P<source>\S.*)$")
 _PYTEST_FUNCTION = re.compile(r"^[ >]+(?:async )?def (?P<function>\w+)\(")
-_HEADING = re.compile(r"^[\s|+]*(?:Exception Group )?Traceback \(most recent call last\):$")
+# cocotb 1.9 logs the traceback of a failed import, so that its first line has the prefix of the log.
+_HEADING = re.compile(
+    r"^(?P<before>[\s|+]*|\s*[\d.-]+[a-z]+\s+[A-Z]+\s+\S+\s+)(?:Exception Group )?Traceback \(most recent call last\):$"
+)
 _LIBRARY = re.compile(r"/(?:site|dist)-packages/|/lib(?:64)?/python\d[\d.]*t?/|^<frozen |/\.?pyenv/versions/[^/]+/lib/")
 _MARKERS = re.compile(r"^[\s|]*[\^~]+[\s^~]*$")
 
@@ -77,11 +80,10 @@ def is_library(file: str) -> bool:
 def last_trace(text: str, root: Path) -> Trace | None:
     """The last traceback of a text, or the bare exception where the text begins with one."""
     lines = text.split("\n")
-    headings = [i for i, line in enumerate(lines) if _HEADING.match(line)]
-    start = headings[-1] if headings else 0
+    headings = [(i, found.end("before")) for i, line in enumerate(lines) if (found := _HEADING.match(line))]
+    start, indent = headings[-1] if headings else (0, _indent(lines[0]))
     # A SyntaxError shows its file below the heading without a function; frames end at the first line that is as far
     # left as the heading and names an exception.
-    indent = _indent(lines[start])
     for index in range(start + 1 if headings else 0, len(lines)):
         found = _EXCEPTION.match(lines[index])
         if found and _indent(lines[index]) <= indent:

@@ -240,7 +240,6 @@ class _Collector:
             # What a simulator says as it dies may be on its error stream, where no test's name stands beside it.
             *(self._side_excerpts() if test.in_flight and self._ending.bad_status else ()),
         ]
-        module = test.module if test.name != test.bare else None
         return self._failure(
             nodeid=self._nodeid(test),
             phase="call",
@@ -254,9 +253,20 @@ class _Collector:
             sim_time=test.time,
             line=block.line if block is not None else None,
             duration_s=test.case.duration_s if test.case is not None else 0.0,
-            reproduce=reproduce_command(
-                sim.nodeid, test=test.bare, module=module, seed=self._seed_of(test), cocotb=self._cocotb
-            ),
+            reproduce=self._command(test),
+        )
+
+    def _command(self, test: CocotbTest) -> str:
+        module = test.module if test.name != test.bare else None
+        file = test.case.file if test.case is not None else None
+        # pyuvm gives its tests to cocotb 1.x under other names than they are reported by: then all of them are run.
+        hidden = (self._cocotb or "").startswith("1.") and file is not None and is_library(file)
+        return reproduce_command(
+            self._sim.nodeid,
+            test=None if hidden else test.bare,
+            module=module,
+            seed=self._seed_of(test),
+            cocotb=self._cocotb,
         )
 
     def _why_ended(self, test: CocotbTest) -> str | None:

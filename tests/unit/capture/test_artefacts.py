@@ -298,6 +298,26 @@ def test_a_log_of_any_tool_is_a_test_that_passed_or_failed(tmp_path: Path) -> No
     assert outcomes(read(tmp_path, ".")) == {"bad.log": "failed", "good.log": "passed"}
 
 
+def test_an_import_that_failed_under_cocotb_1_9_is_named_by_its_exception(tmp_path: Path) -> None:
+    text = (
+        "     -.--ns INFO     gpi                                VPI registered\n"
+        "     0.00ns INFO     cocotb                             Running tests with cocotb v1.9.2 from /site/cocotb\n"
+        "     0.00ns CRITICAL cocotb.regression                  Failed to import module t: No module named 'model'\n"
+        "     0.00ns INFO     cocotb.regression                  Traceback (most recent call last):\n"
+        f'{PAD}  File "/repo/t.py", line 3, in <module>\n{PAD}    import model\n'
+        f"{PAD}ModuleNotFoundError: No module named 'model'\n"
+        "     0.00ns ERROR    cocotb                             No module named 'model'\n"
+        "ERROR: results.xml was not written by the simulation!\n"
+    )
+    write(tmp_path, {"sim.log": text})
+    (failure,) = read(tmp_path, "sim.log").failures
+    verdict = Classifier(load_registry()).classify(failure)
+    assert (verdict.failure_subtype, verdict.primary) == (
+        "import_error",
+        "ModuleNotFoundError: No module named 'model'",
+    )
+
+
 def test_an_empty_log_is_no_test_that_passed(tmp_path: Path) -> None:
     write(tmp_path, {"empty.log": "", "good.log": UVM_GOOD})
     run = read(tmp_path, ".")

@@ -73,6 +73,18 @@ def test_an_indented_traceback_of_a_log_keeps_all_lines_of_its_message() -> None
     )
 
 
+def test_a_traceback_whose_heading_stands_behind_the_prefix_of_a_log_is_one() -> None:
+    pad = " " * 56
+    text = (
+        "     0.00ns INFO     cocotb.regression                  Traceback (most recent call last):\n"
+        f'{pad}  File "/repo/t.py", line 3, in <module>\n{pad}    import model\n'
+        f"{pad}ModuleNotFoundError: No module named 'model'\n     0.00ns ERROR    cocotb   No module named 'model'\n"
+    )
+    trace = last_trace(text, ROOT)
+    assert trace is not None
+    assert (trace.exception, trace.message) == ("ModuleNotFoundError", "No module named 'model'")
+
+
 def test_a_syntax_error_shows_its_own_file() -> None:
     text = 'Traceback (most recent call last):\n  File "/repo/t.py", line 3\n    def (\n        ^\nSyntaxError: bad\n'
     trace = last_trace(text, ROOT)

@@ -783,6 +783,15 @@ def test_cocotb_1_9_is_run_again_by_its_own_variables(tmp_path: Path) -> None:
     )
 
 
+def test_a_pyuvm_test_under_cocotb_1_9_cannot_be_chosen_by_its_name(tmp_path: Path) -> None:
+    simulation = cocotb_1_9(tmp_path)
+    (tmp_path / "results.xml").write_text(
+        OLD_RESULTS.replace("/repo/t.py", "/v/lib/python3.11/site-packages/pyuvm/extension_classes.py")
+    )
+    command = collect(simulation).failures[0].reproduce
+    assert command == "RANDOM_SEED=7 pytest 'tests/test_fifo.py::test_fifo'"
+
+
 def test_cocotb_test_s_captured_log_reads_like_a_stream(tmp_path: Path) -> None:
     carried = "".join(f"INFO     cocotb:simulator.py:270 {line}\n" for line in OLD_LOG.splitlines())
     assert essence(collect(cocotb_1_9(tmp_path, carried))) == essence(collect(cocotb_1_9(tmp_path)))
