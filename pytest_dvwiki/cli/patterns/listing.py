@@ -99,11 +99,11 @@ def _source(pattern: Pattern, registry: Registry, root: Path) -> str:
 
 
 def _details(pattern: Pattern) -> Iterator[str]:
-    rows = [("means", pattern.description), ("fix", pattern.fix), *(("match", each) for each in pattern.match)]
-    rows += [("example", " ".join(each.split())) for each in pattern.examples[:1]]
-    for label, text in rows:
-        if text:
-            yield from textwrap.wrap(
-                text, _WIDTH, initial_indent=f"    {label:<8} ", subsequent_indent=" " * 13, break_on_hyphens=False
-            )
+    for label, text in (("means", pattern.description), ("fix", pattern.fix)):
+        yield from textwrap.wrap(
+            text, _WIDTH, initial_indent=f"    {label:<8} ", subsequent_indent=" " * 13, break_on_hyphens=False
+        )
+    # Expressions and messages stay in one piece, to be copied.
+    yield from (f"    match    {source}" for source in pattern.match)
+    yield from (f"    example  {' '.join(example.split())}" for example in pattern.examples[:1])
     yield ""
