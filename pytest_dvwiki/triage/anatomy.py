@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+_INSIDE = r"(?:[^\[\]]|\[[^\[\]]{0,60}\])"
+"""A character between brackets, or an index."""
 _SOURCE = r"(?P<file>[^\s:()\"',]{1,300}\.\w{1,5})"
 
 
@@ -28,13 +30,13 @@ _SHAPES: tuple[re.Pattern[str], ...] = tuple(
         # UVM: severity file(line) @ time: path [id] text
         (
             r"\b(?P<class>UVM_(?:FATAL|ERROR|WARNING))\b[ :]*(?:(?P<file>[^\s()]{1,300})\(\d+\))?[ ]*@[ ]*[^:]{1,40}:"
-            r"[ ]*(?:[^\s\[]{1,300}[ ]*)?\[(?P<id>[^\]]{1,100})\][ ]?(?P<text>.*)"
+            rf"[ ]*(?:[^\s\[]\S{{0,300}}[ ]+)?\[(?P<id>{_INSIDE}{{0,200}})\][ ]?(?P<text>.*)"
         ),
         r"\b(?P<class>UVM_(?:FATAL|ERROR|WARNING))\b[ :]*(?:(?P<file>[^\s()]{1,300})\(\d+\))?(?P<text>.*)",
         # pyuvm: time severity file(line) [path]: [id] text
         (
             r"(?:^|\s)(?P<class>ERROR|CRITICAL|WARNING)[ ]+(?P<file>[^\s()]{1,300})\((?:\d+|\.\.\.)\)[ ]*"
-            r"\[[^\]]{0,300}\]:[ ]*(?:\[(?P<id>[^\]]{1,100})\][ ])?(?P<text>.*)"
+            rf"\[{_INSIDE}{{0,300}}\]:[ ]*(?:\[(?P<id>{_INSIDE}{{1,200}})\][ ])?(?P<text>.*)"
         ),
         # Verilator: [time] %Severity-CODE: file:line:column: text
         rf"%(?P<class>Error|Warning|Fatal)(?:-(?P<id>\w+))?:[ ](?:{_SOURCE}:\d+(?::\d+)?:[ ]?)?(?P<text>.*)",

@@ -1,0 +1,160 @@
+"""One cause per check: reports of generated checkers and bare asserts, as a log shows them, over many seeds."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from pytest_dvwiki.fingerprint import fingerprint
+from pytest_dvwiki.patterns.registry import load_registry
+from pytest_dvwiki.triage.anatomy import dissect
+from pytest_dvwiki.triage.classify import Classifier
+
+SEEDS = 1000
+
+SV_CHECKERS = (
+    "Mismatch: expected %0h got %0h",
+    "addr=%0h data=%h exp=%h",
+    "[%0t] item %0d: beat %0d is %0h",
+    "Compare failed, expected is 'h%0h, actual is 'h%h",
+    "credit %0d below %0d after %0t",
+)
+PY_CHECKERS = (
+    "ERROR    scoreboard.py(41)  [uvm_test_top.env.sb]: expected {a:#x} got {b:#x}",
+    "ERROR    scoreboard.py(55)  [uvm_test_top.env.agents[{i}].sb]: [SB] lane {i}: {a} != {b}",
+    "ERROR    monitor.py(12)  [uvm_test_top.env.mon]: expected <Resp.{e}: {i}> got <Resp.{f}: {j}>",
+)
+
+
+def identity(line: str) -> str:
+    parts = dissect(line)
+    return fingerprint(
+        report_class=parts.report_class,
+        file=parts.file,
+        message_id=parts.message_id,
+        function=None,
+        source_line=None,
+        text=parts.text,
+    )
+
+
+def sv_report(form: str, file: str, width: int, dice: random.Random) -> str:
+    """A report of one checker in one run: with other values, time, instance and working folder."""
+    text = form
+    while "%" in text:
+        value = dice.getrandbits(width)
+        for spec, shown in (
+            ("%0h", f"{value:x}"),
+            ("%h", f"{value:0{(width + 3) // 4}x}"),
+            ("%0d", f"{value - (1 << width) if dice.random() < 0.5 else value}"),
+            ("%0t", f"{dice.randrange(10**6)}"),
+        ):
+            text = text.replace(spec, shown, 1)
+    scope = f"uvm_test_top.env.agents[{dice.randrange(8)}].sb"
+    return f"UVM_ERROR /work/{dice.randrange(99)}/{file}(88) @ {dice.randrange(10**7)}: {scope} [{scope}] {text}"
+
+
+@pytest.mark.parametrize("width", [1, 4, 8, 32])
+def test_each_generated_checker_is_one_cause_over_a_thousand_seeds(width: int) -> None:
+    dice = random.Random(width)
+    groups = {
+        (file, form): {identity(sv_report(form, file, width, dice)) for _ in range(SEEDS)}
+        for file in ("rx_sb.sv", "tx_sb.sv")
+        for form in SV_CHECKERS
+    }
+    assert {check: len(found) for check, found in groups.items()} == dict.fromkeys(groups, 1)
+    assert len(set().union(*groups.values())) == len(groups)
+
+
+def test_each_checker_of_a_pyuvm_testbench_is_one_cause() -> None:
+    dice = random.Random(0)
+    groups = [
+        {
+            identity(
+                f"{dice.random() * 1e4:9.2f}ns "
+                + form.format(
+                    a=dice.getrandbits(16),
+                    b=dice.getrandbits(16),
+                    i=dice.randrange(8),
+                    j=dice.randrange(8),
+                    e=dice.choice(["OKAY", "SLVERR"]),
+                    f=dice.choice(["OKAY", "DECERR"]),
+                )
+            )
+            for _ in range(SEEDS)
+        }
+        for form in PY_CHECKERS
+    ]
+    assert [len(found) for found in groups] == [1] * len(PY_CHECKERS)
+    assert len(set().union(*groups)) == len(PY_CHECKERS)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("UVM_ERROR a.sv(1) @ 5: reporter [A] data lost", "UVM_ERROR a.sv(1) @ 5: reporter [B] data lost"),
+        ("UVM_ERROR a.sv(1) @ 5: reporter [A] data lost", "UVM_ERROR b.sv(1) @ 5: reporter [A] data lost"),
+        ("UVM_ERROR a.sv(1) @ 5: reporter [A] data lost", "UVM_FATAL a.sv(1) @ 5: reporter [A] data lost"),
+        ("UVM_ERROR a.sv(1) @ 5: top.rx [top.rx] x lost", "UVM_ERROR a.sv(1) @ 5: top.tx [top.tx] x lost"),
+    ],
+)
+def test_file_severity_and_id_of_a_report_tell_causes_apart(one: str, other: str) -> None:
+    assert identity(one) != identity(other)
+
+
+@pytest.mark.parametrize(
+    ("line", "message_id", "text"),
+    [
+        ("UVM_ERROR a.sv(1) @ 5: top.e.a[3].drv [DRV] data[4] lost", "DRV", "data[4] lost"),
+        ("UVM_ERROR a.sv(1) @ 5: top.e.a[3].drv [top.e.a[3].drv] lost", "top.e.a[3].drv", "lost"),
+        ("UVM_ERROR a.sv(1) @ 5 ns: top.sqr@@seq [AXI protocol] lost", "AXI protocol", "lost"),
+        ("UVM_ERROR a.sv(1) @ 5: reporter [] lost", "", "lost"),
+        ("UVM_FATAL @ 0: reporter [NOCOMP] nothing to run", "NOCOMP", "nothing to run"),
+        ("  5.00ns ERROR    sb.py(3)  [top.e.a[3].sb]: [SB] lost", "SB", "lost"),
+    ],
+)
+def test_the_id_of_a_report_is_found_behind_an_instance_of_an_array(line: str, message_id: str, text: str) -> None:
+    parts = dissect(line)
+    assert (parts.message_id, parts.text) == (message_id, text)
+
+
+BARE = (
+    ("check_read", "assert dut.rdata.value == expected"),
+    ("check_read", "assert dut.rresp.value == 0"),
+    ("check_write", "assert dut.rdata.value == expected"),
+    ("check_write", "assert got == model.read(addr)"),
+    ("check_fifo", "assert fill <= DEPTH"),
+    ("check_fifo", "assert not dut.full.value"),
+    ("run", "assert (await axi.read(addr, 4)).data == expected"),
+)
+
+
+def traceback_log(function: str, source: str, dice: random.Random) -> str:
+    """What cocotb logs of an assertion that pytest rewrote: the values stand where the names stood."""
+    a, b = dice.getrandbits(8), dice.getrandbits(8)
+    shown = dice.choice([f"assert LogicArray('{a:08b}', Range(7, 'downto', 0)) == {b}", f"assert {a} == {b}"])
+    indent = " " * 60
+    lines = [
+        f"{indent}Traceback (most recent call last):",
+        f'{indent}  File "/home/u{a}/tb/test_bus.py", line {dice.randrange(20, 60)}, in test_bus',
+        f"{indent}    await {function}(dut)",
+        f'{indent}  File "/home/u{a}/tb/checks.py", line {dice.randrange(20, 60)}, in {function}',
+        f"{indent}    {source}",
+        f"{indent}AssertionError: {shown}",
+    ]
+    head = f"{dice.random() * 1e4:9.2f}ns INFO     cocotb.regression   test_bus.test_bus failed"
+    return "\n".join([head, *lines])
+
+
+def test_each_bare_assert_of_a_testbench_is_one_cause() -> None:
+    classifier = Classifier(load_registry())
+    dice = random.Random(1)
+    groups = []
+    for function, source in BARE:
+        verdicts = [classifier.classify_text(traceback_log(function, source, dice)) for _ in range(40)]
+        groups.append({verdict.fingerprint if verdict else None for verdict in verdicts})
+    # A truth value, a bit vector and a number read differently after the assert; the check is the same.
+    assert all(None not in found for found in groups)
+    assert [len(found) for found in groups] == [1] * len(BARE)
+    assert len(set().union(*groups)) == len(BARE)
