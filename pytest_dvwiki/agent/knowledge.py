@@ -107,10 +107,9 @@ class Knowledge:
 
     def _of_test(self, test: str) -> list[Listed]:
         """The bug pages of a test's causes, newest first, each followed by the page of its subtype."""
-        catalogue = self._history.catalogue
         found: dict[str, Listed] = {}
         for fingerprint, subtype in aggregate.causes_of_test(self._history.archive, test):
-            bugs = catalogue.of_cause(fingerprint)[:1]
+            bugs = self._history.bug_pages(fingerprint)[:1]
             kind = self._history.pattern_page(subtype)
             for page in (*bugs, *([kind] if kind else [])):
                 found.setdefault(page.path, page)

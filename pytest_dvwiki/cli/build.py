@@ -5,12 +5,16 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.place import add_place, layout_of, writing
 
 if TYPE_CHECKING:
     import argparse
 
+    from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.build import BuildResult
+
+_SHOWN = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,6 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_place(parser)
     parser.add_argument(
         "--check", action="store_true", help="write nothing; list what differs and exit 1 where something does"
+    )
+    parser.add_argument(
+        "--reclassify",
+        action="store_true",
+        help="first judge causes again that other patterns or another fingerprint version had named; records stay",
     )
     parser.add_argument("--restore", action="store_true", help="make pages again that were deleted")
 
@@ -30,15 +39,60 @@ def run(args: argparse.Namespace) -> int:
     """
     from pytest_dvwiki.wiki.build import build  # noqa: PLC0415 (YAML and the caches load with it)
 
+    if args.reclassify and args.check:
+        raise UsageError("--check writes nothing, and --reclassify writes verdicts; give one of them")
     layout = layout_of(args)
     with writing():
-        result = build(
-            layout, check=args.check, restore=args.restore, progress=_progress if sys.stderr.isatty() else None
-        )
+        subtypes = _reclassify(layout) if args.reclassify else frozenset()
+        progress = _progress if sys.stderr.isatty() else None
+        result = build(layout, check=args.check, restore=args.restore, subtypes=subtypes, progress=progress)
     if sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr)
     _report(result, check=args.check)
     return 1 if result.refused or (args.check and result.changed) else 0
+
+
+def _reclassify(layout: Layout) -> frozenset[str]:
+    """Judges the archive again, and says what came of it.
+
+    Returns:
+        The failure subtypes that causes came to.
+
+    Raises:
+        UsageError: The project's patterns have a mistake: without them the archive would lose their names.
+    """
+    from pytest_dvwiki import __version__  # noqa: PLC0415
+    from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION  # noqa: PLC0415
+    from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415
+    from pytest_dvwiki.patterns.schema import PatternError  # noqa: PLC0415
+    from pytest_dvwiki.triage.again import judge_again  # noqa: PLC0415
+    from pytest_dvwiki.triage.classify import Classifier  # noqa: PLC0415
+    from pytest_dvwiki.wiki.reclassify import reclassify  # noqa: PLC0415
+
+    try:
+        registry = load_registry(sorted(layout.patterns.glob("*.yaml")))
+    except PatternError as error:
+        raise UsageError(str(error)) from error
+    classifier = Classifier(registry)
+    done = reclassify(
+        layout,
+        lambda occurrence, version: judge_again(occurrence, version, classifier),
+        tool=f"pytest-dvwiki {__version__}",
+        registry=registry.hash,
+        fingerprint_version=FINGERPRINT_VERSION,
+    )
+    if done.file is not None:
+        print(f"reclassified: {_causes(done.moved)}, in {done.file}")
+    elif not done.kept:
+        print("every cause is named as the present patterns name it")
+    if done.kept:
+        shown = ", ".join(done.kept[:_SHOWN]) + (" …" if len(done.kept) > _SHOWN else "")
+        print(f"kept the verdict, for want of an excerpt that tells: {_causes(len(done.kept))} ({shown})")
+    return done.subtypes
+
+
+def _causes(count: int) -> str:
+    return "1 cause" if count == 1 else f"{count} causes"
 
 
 def _progress(count: int) -> None:

@@ -163,7 +163,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> Cause | None:
 
     Args:
         archive: The records.
-        fingerprints: Its fingerprint, and the ones it had before.
+        fingerprints: Its fingerprint, and others that it has or had.
 
     Returns:
         None where no record has one of them.
@@ -172,7 +172,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> Cause | None:
     if found is None:
         return None
     where = "WHERE o.fingerprint IN (SELECT value FROM json_each(?))"
-    asked = (tables.wanted(fingerprints),)
+    asked = (tables.wanted(archive.present(fingerprints)),)
     runs, tests = archive.db.execute(
         f"SELECT COUNT(DISTINCT moment), SUM(tests) FROM occurrences o {where}",  # noqa: S608 (constants)
         asked,

@@ -11,17 +11,18 @@ import hashlib
 import os
 import sqlite3
 import time
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import msgspec
 
 from pytest_dvwiki.model import Occurrence, RunRecord
-from pytest_dvwiki.records import store, tables
+from pytest_dvwiki.records import store, tables, verdicts
 from pytest_dvwiki.records.cache import discard, is_held, open_cache
 from pytest_dvwiki.records.judge import Judge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from pytest_dvwiki.records.fixes import FixState
@@ -118,16 +119,50 @@ class Archive:
         )
         return set(rows)
 
+    def is_reclassified(self) -> bool:
+        """Whether there are verdicts on what is on record."""
+        return self.db.execute("SELECT 1 FROM verdicts WHERE state != ''").fetchone() is not None
+
+    def present(self, fingerprints: Sequence[str]) -> tuple[str, ...]:
+        """What causes are called now; a fingerprint that was never given up is taken as it is."""
+        rows = self.db.execute(
+            "SELECT fingerprint, became FROM aliases WHERE fingerprint IN (SELECT value FROM json_each(?))",
+            (tables.wanted(fingerprints),),
+        )
+        became = dict(rows.fetchall())
+        return tuple(dict.fromkeys(became.get(name, name) for name in fingerprints))
+
+    def identities(self, *fingerprints: str) -> tuple[str, ...]:
+        """What causes are called now, then the fingerprints that they had before a reclassification."""
+        present = self.present(fingerprints)
+        former = self.db.execute(
+            "SELECT fingerprint FROM aliases WHERE became IN (SELECT value FROM json_each(?)) ORDER BY fingerprint",
+            (tables.wanted(present),),
+        )
+        return (*present, *(name for (name,) in former))
+
     def fix_states(self, fingerprints: Sequence[str]) -> list[FixState]:
         """The fixes of a cause, oldest first."""
-        return self._judge.states(fingerprints)
+        return self._judge.states(self.present(fingerprints))
+
+    def records(self) -> Iterator[RunRecord]:
+        """All records as they were written, by file; each once."""
+        seen: set[str] = set()
+        for folder, name in self.db.execute("SELECT folder, name FROM files ORDER BY folder, name").fetchall():
+            if folder == verdicts.FOLDER:
+                continue
+            path = self.tasks / folder / name
+            for record in store.read_records(path, path.read_bytes(), name)[0]:
+                if record.task_id not in seen:
+                    seen.add(record.task_id)
+                    yield record
 
     def newest_occurrence(self, fingerprints: Sequence[str]) -> Occurrence | None:
         """The newest occurrence of a cause, with all its evidence."""
         row = self.db.execute(
             "SELECT o.fingerprint, o.moment, r.id, r.task_id FROM occurrences o JOIN runs r ON r.id = o.run"
             " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) ORDER BY o.moment DESC LIMIT 1",
-            (tables.wanted(fingerprints),),
+            (tables.wanted(self.present(fingerprints)),),
         ).fetchone()
         if row is None:
             return None
@@ -139,7 +174,7 @@ class Archive:
         if kept:
             return msgspec.json.decode(kept[0], type=Occurrence)
         # The newest run was taken away: what is the newest now stands in its file.
-        record = self._read_run(run, task_id)
+        record = verdicts.read(self.tasks).applied(self._read_run(run, task_id))
         occurrences = tables.by_fingerprint(record.occurrences)
         return next(item for item in occurrences if item.fingerprint == fingerprint)
 
@@ -179,14 +214,19 @@ class _Refresh:
     def run(self) -> set[str]:
         """Brings the tables up to date; gives the causes whose fixes are judged otherwise than before."""
         present = list(store.folders(self._tasks))
-        pending = [folder for folder in present if self._verify or self._is_stale(folder)]
+        state = verdicts.state(self._tasks)
+        (known_state,) = self._db.execute("SELECT COALESCE(MAX(state), '') FROM verdicts").fetchone()
+        judged_anew = state != known_state
+        pending = [folder for folder in present if judged_anew or self._verify or self._is_stale(folder)]
         known = self._db.execute("SELECT path FROM folders").fetchall()
         gone = {path for (path,) in known} - {self._relative(folder) for folder in present}
-        if not pending and not gone:
+        if not (pending or gone or judged_anew):
             return set()
         self._db.execute("BEGIN IMMEDIATE")
         try:
             newest = self._archive.newest()
+            if judged_anew:
+                self._start_anew(state)
             for path in sorted(gone):
                 self._forget_folder(path)
             for folder in pending:
@@ -197,6 +237,21 @@ class _Refresh:
             self._db.execute("ROLLBACK")
             raise
         return judged
+
+    def _start_anew(self, state: str) -> None:
+        """Empties the tables: what each record in them says may be another thing now."""
+        tables.clear(self._db)
+        self._db.execute("INSERT INTO verdicts VALUES (?)", (state,))
+        self._db.executemany("INSERT INTO aliases VALUES (?, ?)", self._verdicts.aliases.items())
+        self._db.executemany(
+            "INSERT INTO files (folder, name, size, mtime_ns, digest, problem) VALUES (?, ?, 0, 0, '', ?)",
+            [(verdicts.FOLDER, name, problem) for name, problem in self._verdicts.problems],
+        )
+        self._removed = True
+
+    @cached_property
+    def _verdicts(self) -> verdicts.Verdicts:
+        return verdicts.read(self._tasks)
 
     def _judge(self, newest: str | None) -> set[str]:
         if not (self._added or self._removed):
@@ -283,7 +338,8 @@ class _Refresh:
         records, problems = store.read_records(path, data, name)
         file = _File(0, status.st_size, status.st_mtime_ns, digest, "\n".join(problems))
         identity = self._keep(path, place, file, old)
-        self._added += [record for record in records if tables.insert(self._db, record, identity)]
+        named = [self._verdicts.applied(record) for record in records]
+        self._added += [record for record in named if tables.insert(self._db, record, identity)]
 
     def _keep(self, path: Path, place: str, file: _File, old: _File | None) -> int:
         if old:

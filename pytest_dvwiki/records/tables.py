@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import Occurrence, RunRecord
 
-VERSION = 3
+VERSION = 4
 """Counts up with the tables, and with what is written to them."""
 
 SCHEMA = """
+CREATE TABLE verdicts (state TEXT);
+CREATE TABLE aliases (fingerprint TEXT PRIMARY KEY, became TEXT) WITHOUT ROWID;
+CREATE INDEX aliases_by_cause ON aliases (became);
 CREATE TABLE folders (path TEXT PRIMARY KEY, mtime_ns INTEGER, settled INTEGER) WITHOUT ROWID;
 CREATE TABLE files (
   id INTEGER PRIMARY KEY, folder TEXT, name TEXT, size INTEGER, mtime_ns INTEGER, digest BLOB, problem TEXT,
@@ -183,6 +186,18 @@ def _insert_occurrence(db: sqlite3.Connection, occurrence: Occurrence, moment: s
         " moment = excluded.moment, occurrence = excluded.occurrence WHERE excluded.moment >= moment",
         (occurrence.fingerprint, moment, msgspec.json.encode(occurrence).decode()),
     )
+
+
+_ALL = (
+    *("aliases", "verdicts", "folders", "files", "runs", "places", "occurrences", "details", "failed", "other"),
+    *("passed_again", "fix_rows", "coverage"),
+)
+
+
+def clear(db: sqlite3.Connection) -> None:
+    """Empties all tables but that of judged fixes, which is told what changed in it."""
+    for table in _ALL:
+        db.execute(f"DELETE FROM {table}")  # noqa: S608 (constants)
 
 
 def remove_file(db: sqlite3.Connection, file: int) -> None:

@@ -123,23 +123,22 @@ def new(origin: str, occurrence: Occurrence, description: str) -> bytes:
     ).encode()
 
 
-def keys(page: str, cause: Cause, metadata: dict[str, Any], aliases: Sequence[str]) -> dict[str, Any]:
+def keys(page: str, cause: Cause, identities: Sequence[str], aliases: Sequence[str]) -> dict[str, Any]:
     """The owned keys of a bug page.
 
     Args:
         page: The page's name.
         cause: What the records say.
-        metadata: The page's present frontmatter.
+        identities: The fingerprint of the cause, then the others that it has or had.
         aliases: Ids of further pages of this cause.
     """
     newest = cause.newest
-    known = metadata.get("fingerprint_aliases")
     return {
         "id": page,
         "error_class": one_line(newest.error_class, _KEY),
         "failure_subtype": one_line(newest.failure_subtype, _KEY),
-        "fingerprint": metadata.get("fingerprint") or cause.fingerprint,
-        "fingerprint_aliases": known if isinstance(known, list) else [],
+        "fingerprint": identities[0],
+        "fingerprint_aliases": list(identities[1:]),
         "aliases": list(aliases),
         "confidence": round(newest.origin.confidence, 2),
         "first_seen": cause.first_seen[:10],
@@ -190,7 +189,7 @@ def is_pointer(page: Listed) -> bool:
 def pointer_regions(keeper: Listed) -> dict[str, str]:
     """The regions of such a page."""
     text = (
-        f"This cause has two pages since two branches saw it first. What the records say of it stands in"
+        f"Another page has the same cause, and was there first. What the records say of it stands in"
         f" [{keeper.name}]({keeper.name}.md); what people wrote here stays."
     )
     return dict.fromkeys((name for _, name in _SECTIONS), "") | {"evidence": text, "citation": ""}

@@ -139,6 +139,7 @@ def build(
     *,
     check: bool = False,
     restore: bool = False,
+    subtypes: frozenset[str] = frozenset(),
     lock_timeout: float = TIMEOUT_S,
     progress: Callable[[int], None] | None = None,
 ) -> BuildResult:
@@ -150,6 +151,7 @@ def build(
         layout: Where the wiki stands.
         check: Writes nothing, and tells what differs.
         restore: Makes pages again that people deleted.
+        subtypes: Failure subtypes that causes have now come to: a missing page of theirs is made.
         lock_timeout: Seconds to wait for another process that writes.
         progress: Called with the number of record files read so far.
 
@@ -159,13 +161,13 @@ def build(
     began = time.monotonic()
     if check:
         with _Room(layout, check=True) as room:
-            return room.build(began, restore=restore, progress=progress)
+            return room.build(began, restore=restore, subtypes=subtypes, progress=progress)
     with _sound_cache(layout), locked(layout.wiki, lock_timeout):
         if not (layout.wiki / "index.md").exists():
             scaffold(layout)
         with _Room(layout) as room:
             room.sweep()
-            result = room.build(began, restore=restore, progress=progress)
+            result = room.build(began, restore=restore, subtypes=subtypes, progress=progress)
             if result.changed:
                 date = room.archive.last_updated() or time.strftime("%Y-%m-%d", time.gmtime())
                 _log(layout, date, "build", "-", f"{len(result.changed)} files made again")
@@ -307,7 +309,7 @@ class _Room:
         mine = {item.fingerprint for item in record.occurrences}
         others = judged | {item.fingerprint for item in record.passed_again}
         others |= {str(row["fingerprint"]) for row in record.fixes if row.get("fingerprint")}
-        known = [item for item in record.occurrences if self.catalogue.of_cause(item.fingerprint)]
+        known = [item for item in record.occurrences if self._pages(item.fingerprint)]
         before = {item.failure_subtype: self._hits(item.failure_subtype) for item in record.occurrences}
         for occurrence in record.occurrences:
             self._bug(occurrence.fingerprint, may_create=True)
@@ -358,7 +360,7 @@ class _Room:
         """The page to read of each occurrence, for those that have one."""
         found = {}
         for item in occurrences:
-            listed = self.catalogue.of_cause(item.fingerprint)
+            listed = self._pages(item.fingerprint)
             path = listed[0].path if listed else f"patterns/{file_name(item.failure_subtype)}.md"
             if listed or self.catalogue.get(path):
                 found[item.fingerprint] = path
@@ -366,12 +368,14 @@ class _Room:
 
     # Everything
 
-    def build(self, began: float, *, restore: bool, progress: Callable[[int], None] | None) -> BuildResult:
+    def build(
+        self, began: float, *, restore: bool, subtypes: frozenset[str], progress: Callable[[int], None] | None
+    ) -> BuildResult:
         """Makes everything again."""
         self.archive.refresh(verify=True, progress=progress)
         self.catalogue.refresh()
         with self.catalogue.batch():
-            self._make_pages(restore=restore)
+            self._make_pages(restore=restore, subtypes=subtypes)
         self.write_indexes()
         return BuildResult(
             changed=sorted(set(self.changed)),
@@ -380,20 +384,21 @@ class _Room:
             seconds=time.monotonic() - began,
         )
 
-    def _make_pages(self, *, restore: bool) -> None:
+    def _make_pages(self, *, restore: bool, subtypes: frozenset[str]) -> None:
         self._settle()
         unfinished = self.archive.causes_of_runs_outside(_ingested(self.layout))
         causes = aggregate.fingerprints(self.archive)
         for fingerprint in causes:
             self._bug(fingerprint, may_create=restore or fingerprint in unfinished)
         for fingerprint in self.catalogue.shared_causes():
-            keeper, *rest = self.catalogue.of_cause(fingerprint)
+            keeper, *rest = self._pages(fingerprint)
             for listed in rest:
                 self._edit(listed.path, bug.pointer_keys(listed), bug.pointer_regions(keeper))
-        fresh = {self._subtype_of(fingerprint) for fingerprint in unfinished}
+        fresh = {*subtypes, *(self._subtype_of(fingerprint) for fingerprint in unfinished)}
         for name in aggregate.subtypes(self.archive):
             if name != UNKNOWN:
                 self._pattern(name, may_create=restore or name in fresh)
+        self._empty_patterns()
         unfinished_holes = self.archive.holes_of_runs_outside(_ingested(self.layout))
         for covergroup, bin_name in aggregate.holes(self.archive):
             self._hole(covergroup, bin_name, may_create=restore or (covergroup, bin_name) in unfinished_holes)
@@ -428,7 +433,7 @@ class _Room:
 
     def _bug(self, fingerprint: str, *, may_create: bool) -> None:
         """Brings the bug page of a cause up to date, and makes it where that is due."""
-        listed = self.catalogue.of_cause(fingerprint)
+        listed = self._pages(fingerprint)
         if listed:
             self._update_bug(listed)
             return
@@ -446,7 +451,7 @@ class _Room:
         self._create(
             path,
             data,
-            bug.keys(name, cause, {"fingerprint": fingerprint}, ()),
+            bug.keys(name, cause, self.archive.identities(fingerprint), ()),
             bug.regions(cause, cause.newest.origin.type),
         )
 
@@ -463,9 +468,13 @@ class _Room:
         kind = keeper.text("type", cause.newest.origin.type)
         self._edit(
             keeper.path,
-            bug.keys(keeper.name, cause, keeper.metadata, sorted(map(str, aliases))),
+            bug.keys(keeper.name, cause, self.archive.identities(*keeper.fingerprints()), sorted(map(str, aliases))),
             bug.regions(cause, kind),
         )
+
+    def _pages(self, fingerprint: str) -> list[Listed]:
+        """The pages of a cause, the one to keep first."""
+        return self.catalogue.of_cause(*self.archive.identities(fingerprint))
 
     def _pattern(self, name: str, *, may_create: bool) -> None:
         """Brings the page of a subtype up to date, and makes it where that is due."""
@@ -479,6 +488,13 @@ class _Room:
             self._edit(path, keys, regions)
         else:
             self._create(path, pattern.new(name, self._lessons.get(name)), keys, regions)
+
+    def _empty_patterns(self) -> None:
+        """Pages of subtypes that no record has any more, since other verdicts call their causes otherwise."""
+        present = {file_name(name) for name in aggregate.subtypes(self.archive)}
+        for listed in list(self.catalogue.all("patterns")) if self.archive.is_reclassified() else ():
+            if listed.name not in present and listed.metadata.get("hit_count"):
+                self._edit(listed.path, pattern.EMPTY_KEYS, pattern.EMPTY_REGIONS)
 
     def _hole(self, covergroup: str, bin_name: str, *, may_create: bool) -> None:
         """Brings the page of a coverage bin up to date, and makes it where that is due."""
@@ -496,7 +512,7 @@ class _Room:
             self._create(path, coverage.new(hole), coverage.keys(hole), coverage.regions(hole))
 
     def _bug_name(self, fingerprint: str) -> str | None:
-        listed = self.catalogue.of_cause(fingerprint)
+        listed = self._pages(fingerprint)
         return listed[0].name if listed else None
 
     def _fix_of(self, pattern_id: str) -> str | None:

@@ -173,9 +173,12 @@ class Catalogue:
         """The page at a path relative to the wiki."""
         return next(self._listed("WHERE path = ?", path), None)
 
-    def of_cause(self, fingerprint: str) -> list[Listed]:
-        """Pages that have a fingerprint or had it once, the one to keep first."""
-        found = self._listed("WHERE path IN (SELECT path FROM causes WHERE fingerprint = ?)", fingerprint)
+    def of_cause(self, *fingerprints: str) -> list[Listed]:
+        """Pages that have one of the fingerprints or had it once, the one to keep first."""
+        found = self._listed(
+            "WHERE path IN (SELECT path FROM causes WHERE fingerprint IN (SELECT value FROM json_each(?)))",
+            json.dumps(fingerprints),
+        )
         return sorted(found, key=seniority)
 
     def all(self, category: str) -> Iterator[Listed]:

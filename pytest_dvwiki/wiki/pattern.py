@@ -24,6 +24,19 @@ OWNED = (
     "last_seen",
     "fix_success_rate",
 )
+EMPTY_KEYS: dict[str, Any] = {
+    "hit_count": 0,
+    "occurrence_count": 0,
+    "first_seen": None,
+    "last_seen": None,
+    "fix_success_rate": None,
+}
+"""Owned keys of a page whose subtype no record has any more."""
+EMPTY_REGIONS = {
+    "signatures": "No record has this subtype any more: its causes are called otherwise since they were reclassified.",
+    "history": "",
+    "citation": "",
+}
 FIX_SECTION = "Fix Template"
 UNWRITTEN = "Nobody has written this yet."
 

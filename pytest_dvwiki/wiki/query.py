@@ -70,7 +70,7 @@ class WikiHistory:
 
     def cause(self, fingerprint: str) -> KnownCause | None:
         """What is known of a fingerprint, or of the cause that once had it."""
-        listed = self.catalogue.of_cause(fingerprint)
+        listed = self.bug_pages(fingerprint)
         page = listed[0] if listed else None
         found = aggregate.cause(self.archive, page.fingerprints(fingerprint) if page else (fingerprint,))
         if found is None:
@@ -117,7 +117,7 @@ class WikiHistory:
 
     def regressed(self, fingerprint: str) -> bool:
         """Whether a new occurrence of a cause is a regression: its page is closed, or its newest fix had held."""
-        listed = self.catalogue.of_cause(fingerprint)
+        listed = self.bug_pages(fingerprint)
         if listed and listed[0].text("status") == "closed":
             return True
         prints = listed[0].fingerprints(fingerprint) if listed else (fingerprint,)
@@ -133,8 +133,12 @@ class WikiHistory:
         wanted = {each.fingerprint: self._is_wanted(each.fingerprint) for each in found}
         return tuple(each for each in found if wanted[each.fingerprint])
 
+    def bug_pages(self, fingerprint: str) -> list[Listed]:
+        """The bug pages of a cause, whatever it was called before, the one to keep first."""
+        return self.catalogue.of_cause(*self.archive.identities(fingerprint))
+
     def _is_wanted(self, fingerprint: str) -> bool:
-        listed = self.catalogue.of_cause(fingerprint)
+        listed = self.bug_pages(fingerprint)
         return not listed or listed[0].text("status") != "wont_fix"
 
     def fix_template(self, failure_subtype: str) -> str:

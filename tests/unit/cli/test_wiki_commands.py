@@ -114,3 +114,32 @@ def test_the_root_is_the_nearest_agent_folder_else_the_git_top_else_here(tmp_pat
     assert find_root(deep) == tmp_path / "a"
     (tmp_path / ".agent").mkdir()
     assert find_root(deep) == tmp_path
+
+
+def test_build_reclassifies(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    archive(place, record(1, occurrence(), occurrence("c" * 12, excerpt=""), fingerprint_version=0))
+    assert main(["build", "--reclassify"]) == 0
+    out = capsys.readouterr().out
+    assert "reclassified: 1 cause, in " in out
+    assert f"kept the verdict, for want of an excerpt that tells: 1 cause ({'c' * 12})" in out
+    assert "made again: bugs/" in out
+    written = sorted((place.tasks / "verdicts").iterdir())
+    assert main(["build", "--reclassify"]) == 0
+    assert "the wiki is as its records say" in capsys.readouterr().out
+    assert sorted((place.tasks / "verdicts").iterdir()) == written
+
+
+def test_a_mistake_in_the_patterns_keeps_the_archive_as_it_is(
+    place: Layout, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive(place, record(1, occurrence(), fingerprint_version=0))
+    place.patterns.mkdir()
+    (place.patterns / "own.yaml").write_text("- id: broken")
+    assert main(["build", "--reclassify"]) == 2
+    assert "own.yaml" in capsys.readouterr().err
+    assert not (place.tasks / "verdicts").exists()
+
+
+def test_build_reclassifies_only_where_it_writes(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["build", "--check", "--reclassify"]) == 2
+    assert "give one of them" in capsys.readouterr().err

@@ -1,0 +1,83 @@
+"""Names an occurrence on record once more, from the excerpt that its record keeps."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION, mask
+from pytest_dvwiki.model import Excerpt, Failure
+from pytest_dvwiki.patterns.schema import UNKNOWN
+from pytest_dvwiki.triage.anatomy import dissect
+from pytest_dvwiki.triage.place import frame_in_excerpt, is_part_of_identity
+
+if TYPE_CHECKING:
+    from pytest_dvwiki.model import Occurrence, Source, Verdict
+    from pytest_dvwiki.triage.classify import Classifier
+
+_PYTEST = re.compile(r"^E {1,}\S", re.MULTILINE)
+_EXCEPTION = re.compile(r"[A-Z]\w*[a-z]\w*")
+
+
+def judge_again(occurrence: Occurrence, fingerprint_version: int, classifier: Classifier) -> Verdict | None:
+    """The verdict that the present registry and fingerprint give.
+
+    An excerpt is less than what was seen when the test failed. So the first cause on record stays the first cause while
+    its message still names a cause, and a fingerprint of the present version stays with it.
+
+    Args:
+        occurrence: As it was archived.
+        fingerprint_version: Of its record.
+        classifier: The present one, without a history.
+
+    Returns:
+        None where the excerpt does not hold enough: it is missing, nothing in it is recognised any more, or an
+        exception's place, which is part of its identity, is not in it.
+    """
+    if not occurrence.excerpt.strip():
+        return None
+    excerpt = Excerpt(source=_source(occurrence.excerpt), lines=tuple(enumerate(occurrence.excerpt.split("\n"), 1)))
+    verdict = classifier.classify(_failure(occurrence, excerpt))
+    is_same = mask(verdict.primary) == mask(occurrence.primary)
+    if not is_same:
+        told = Excerpt(source="log", lines=((1, occurrence.primary),))
+        alone = classifier.classify(_failure(occurrence, told))
+        if _names_a_cause(alone, classifier):
+            verdict, is_same = alone, True
+            excerpt = told
+    if verdict.error_class == UNKNOWN:
+        return None
+    if is_same and fingerprint_version == FINGERPRINT_VERSION:
+        return replace(verdict, fingerprint=occurrence.fingerprint)
+    return verdict if _has_its_place(verdict, excerpt) else None
+
+
+def _failure(occurrence: Occurrence, excerpt: Excerpt) -> Failure:
+    test = occurrence.tests[0] if occurrence.tests else None
+    return Failure(
+        nodeid=test.nodeid if test else "",
+        phase=test.phase if test else "call",
+        outcome=test.outcome if test else "failed",
+        excerpts=(excerpt,),
+        in_simulator=any(one.simulator or one.sim_time for one in occurrence.tests),
+        simulator=test.simulator if test else None,
+    )
+
+
+def _names_a_cause(verdict: Verdict, classifier: Classifier) -> bool:
+    pattern = classifier.registry.get(verdict.pattern) if verdict.pattern else None
+    return pattern is not None and pattern.tier == "cause"
+
+
+def _source(text: str) -> Source:
+    return "report" if _PYTEST.search(text) else "log"
+
+
+def _has_its_place(verdict: Verdict, excerpt: Excerpt) -> bool:
+    """Whether the excerpt holds the place of an exception whose place is part of its identity."""
+    anatomy = dissect(verdict.primary)
+    is_exception = anatomy.file is None and anatomy.message_id is None and _EXCEPTION.fullmatch(anatomy.report_class)
+    if not is_exception or not is_part_of_identity(anatomy):
+        return True
+    return frame_in_excerpt(excerpt, verdict.line or 0) is not None
