@@ -417,3 +417,11 @@ class History(Protocol):
     def fix_template(self, failure_subtype: str) -> str:
         """What the page of a subtype says of fixing it; empty where nobody wrote it."""
         ...
+
+    def decisions(self, pattern: str, fingerprint: str) -> dict[OriginType, int]:
+        """How many causes that a pattern named, other than the one given, people decided to be what."""
+        ...
+
+    def last_pass(self, nodeid: str) -> str | None:
+        """The commit at which a test was last known to pass without uncommitted changes, None where that is unknown."""
+        ...

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from pytest_dvwiki.settings import Layout, Settings
     from pytest_dvwiki.triage.classify import Classifier
 
+_DIFFS = 5
+"""Commits with which a run is compared for evidence of an origin."""
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 _NO_NAME = re.compile(r"[^A-Za-z0-9.-]+")
 
@@ -155,9 +157,12 @@ def process(run: Run, settings: Settings, classifier: Classifier, history: Histo
         history: What the archive knew before this run.
     """
     began = time.monotonic()
-    from pytest_dvwiki.triage.classify import settle  # noqa: PLC0415  # only a run that failed pays for it
+    from pytest_dvwiki.capture.repository import Repository  # noqa: PLC0415  # only a run with news pays for both
+    from pytest_dvwiki.triage.classify import settle  # noqa: PLC0415
 
+    repository = Repository(settings.layout)
     verdicts = settle(run.failures, [classifier.classify(failure) for failure in run.failures], run.results)
+    verdicts = _with_changes(run.failures, verdicts, history, repository)
     groups = _group(run.failures, verdicts)
     occurrences = tuple(_occurrence(members, settings.layout.root) for members in groups)
     causes = tuple(
@@ -167,9 +172,6 @@ def process(run: Run, settings: Settings, classifier: Classifier, history: Histo
     failing = history.still_failing(passing)
     if not (run.failures or failing or run.always_record):
         return Archived(causes=causes, seconds=time.monotonic() - began)
-    from pytest_dvwiki.capture.repository import Repository  # noqa: PLC0415  # only a run with news asks git
-
-    repository = Repository(settings.layout)
     vcs = run.vcs or repository.state()
     again, fixes = _passed_again(failing, passing, {each.fingerprint for each in occurrences}, vcs, repository)
     if not (run.failures or again or run.always_record):
@@ -220,6 +222,31 @@ def _shown(layout: Layout, page: str | None) -> str | None:
         return None
     path = layout.wiki / page
     return path.relative_to(layout.root).as_posix() if path.is_relative_to(layout.root) else str(path)
+
+
+# Evidence from git
+
+
+def _with_changes(
+    failures: Sequence[Failure], verdicts: Sequence[Verdict], history: History, repository: Repository
+) -> tuple[Verdict, ...]:
+    """Verdicts whose origins know what changed since the test that shows a cause first last passed."""
+    from pytest_dvwiki.triage.origin import with_changes  # noqa: PLC0415
+
+    commits: dict[str, str | None] = {}
+    changed: dict[str, tuple[str, ...]] = {}
+    for failure, verdict in zip(failures, verdicts, strict=True):
+        if verdict.follower or verdict.fingerprint in commits or len(changed) == _DIFFS:
+            continue
+        commit = commits[verdict.fingerprint] = history.last_pass(failure.nodeid)
+        if commit is not None and commit not in changed:
+            changed[commit] = repository.changed_since(commit)
+    weighed: list[Verdict] = []
+    for verdict in verdicts:
+        commit = commits.get(verdict.fingerprint)
+        files = changed.get(commit, ()) if commit else ()
+        weighed.append(replace(verdict, origin=with_changes(verdict.origin, files, commit or "")))
+    return tuple(weighed)
 
 
 # Causes

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
 import time
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ MOST_FILES = 20
 _LONGEST = 160
 _SHORT = 12
 _IN_TEXT = 3
+_COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _STATE_TIMEOUT_S = 10.0
 _PAST_TIMEOUT_S = 10.0
 _CONFIG = ("core.fsmonitor=false", "log.showSignature=false", "protocol.allow=never")
@@ -119,6 +121,12 @@ class Repository:
         if self._is_ancestor(now.commit, before.commit):
             return Difference(change="older")
         return self._commits(before, now, files or (), named)
+
+    def changed_since(self, commit: str) -> tuple[str, ...]:
+        """The files that differ from a commit, uncommitted changes among them; none where git does not tell in time."""
+        if not _COMMIT.fullmatch(commit):
+            return ()
+        return self._names("diff", *_DIFF, "--name-only", "-z", commit, *self._sources) or ()
 
     def between(self, first: str, last: str) -> Difference:
         """What came with the commits after the first up to the last, both full names."""

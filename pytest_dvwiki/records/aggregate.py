@@ -326,6 +326,14 @@ def _last_run(archive: Archive, fingerprint: str) -> dict[str, Any]:
     }
 
 
+def causes_of_pattern(archive: Archive, pattern: str) -> list[str]:
+    """The causes that a pattern of the registry named, in order."""
+    rows = archive.db.execute(
+        "SELECT DISTINCT fingerprint FROM occurrences WHERE pattern = ? ORDER BY fingerprint", (pattern,)
+    )
+    return [fingerprint for (fingerprint,) in rows]
+
+
 def fingerprints(archive: Archive) -> list[str]:
     """Every cause on record, in order."""
     return [row[0] for row in archive.db.execute("SELECT DISTINCT fingerprint FROM occurrences ORDER BY 1")]

@@ -145,6 +145,10 @@ class Archive:
         """The fixes of a cause, oldest first."""
         return self._judge.states(self.present(fingerprints))
 
+    def last_pass(self, nodeid: str) -> str | None:
+        """The commit of the newest run in which a test, or one inside a runner, is known to have passed."""
+        return self._judge.last_pass(nodeid)
+
     def records(self) -> Iterator[RunRecord]:
         """All records as they were written, by file; each once."""
         seen: set[str] = set()

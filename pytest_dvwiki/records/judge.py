@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+_LOOKED_BACK = 50
+"""Runs that are asked for a test's last pass."""
 _states = msgspec.json.Decoder(list[fixes.FixState])
 _PASSES = (
     "SELECT p.moment, p.nodeid, r.task_id, r.finished FROM passed_again p JOIN runs r ON r.id = p.run"
@@ -156,14 +158,41 @@ class Judge:
                 break
         return found
 
-    def _passed(self, run: int, suite: str, test: str) -> bool:
+    def last_pass(self, nodeid: str) -> str | None:
+        """The commit of the newest run in which a test, or one inside a runner, is known to have passed.
+
+        A run with uncommitted changes tells nothing, since nobody knows what they were; nor do runs long ago.
+        """
+        runs = self._db.execute(
+            "SELECT id, suite, vcs_commit, EXISTS (SELECT 1 FROM passed_again p WHERE p.run = runs.id"
+            # The character after `:` is `;`.
+            " AND (p.nodeid = :test OR p.nodeid > :test || '::' AND p.nodeid < :test || ':;')) AS again FROM runs"
+            " WHERE vcs_commit IS NOT NULL AND NOT dirty AND (suite IS NOT NULL OR again)"
+            " ORDER BY moment DESC LIMIT :most",
+            {"test": nodeid, "most": _LOOKED_BACK},
+        )
+        for run, suite, commit, again in runs.fetchall():
+            if again or self._passed(run, suite, nodeid):
+                return str(commit)
+        return None
+
+    def _meant(self, suite: str, nodeid: str) -> list[str]:
+        """The test itself, or those inside it, as far as a list has them.
+
+        A runner that failed in its build is a test itself; later its cocotb tests stand for it.
+        """
+        names = self._names(suite)
+        return [nodeid] if nodeid in names else [name for name in names if name.startswith(f"{nodeid}::")]
+
+    def _names(self, suite: str) -> frozenset[str]:
         if suite not in self._suites:
             self._suites[suite] = frozenset(store.read_suite(self._tasks, suite))
-        ran = self._suites[suite]
-        # A runner that failed in its build is a test itself; later its cocotb tests stand for it.
-        names = [test] if test in ran else [name for name in ran if name.startswith(f"{test}::")]
+        return self._suites[suite]
+
+    def _passed(self, run: int, suite: str, test: str) -> bool:
+        names = self._meant(suite, test)
         query = (
-            "SELECT 1 FROM failed WHERE run = ?1 AND nodeid IN (SELECT value FROM json_each(?2))"
-            " UNION SELECT 1 FROM other WHERE run = ?1 AND nodeid IN (SELECT value FROM json_each(?2))"
+            "SELECT 1 FROM failed WHERE run = :run AND nodeid IN (SELECT value FROM json_each(:names))"
+            " UNION SELECT 1 FROM other WHERE run = :run AND nodeid IN (SELECT value FROM json_each(:names))"
         )
-        return bool(names) and self._db.execute(query, (run, wanted(names))).fetchone() is None
+        return bool(names) and self._db.execute(query, {"run": run, "names": wanted(names)}).fetchone() is None

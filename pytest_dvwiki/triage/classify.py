@@ -195,6 +195,7 @@ class Classifier:
             frame=finding.frame,
             subtypes=load_subtypes(),
             known=known,
+            decided=self._history.decisions(pattern.id, identity) if self._history and pattern else None,
         )
         return Verdict(
             error_class=error_class,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.model import Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pytest_dvwiki.model import Frame, KnownCause, OriginType
     from pytest_dvwiki.patterns.schema import Pattern, Subtype
@@ -18,9 +18,25 @@ WITHOUT_HISTORY = 0.89
 """No verdict is surer than this while nobody has confirmed its like."""
 SUREST = 0.99
 AGREES = 0.1
+DECIDED = 0.75
+"""Of the origin that people gave to this very cause, against the evidence."""
+TAUGHT = 0.6
+"""Of the origin that people always gave to other causes of its pattern, against the evidence."""
+ENOUGH_DECISIONS = 3
+CHANGED = 0.4
+"""Of an origin that nothing but the changes since the last pass tells."""
 FEWEST_SEEDS = 2
 """Seeds that tell something about how a fault depends on the stimulus."""
 
+_JUDGED = frozenset({"confirmed", "closed", "wont_fix"})
+_PREFIXES: dict[str, OriginType] = {"RTL_": "RTL_BUG", "TB_": "TB_BUG", "UNK_": "UNKNOWN"}
+"""How a bug page's name begins, by the type that it was made with."""
+_NAMES: dict[OriginType, str] = {
+    "RTL_BUG": "the design",
+    "TB_BUG": "the testbench",
+    "TOOL": "the environment",
+    "UNKNOWN": "nowhere in particular",
+}
 _PATTERN_PRIOR = 0.6
 _SUBTYPE_PRIOR = 0.5
 _CERTAIN = 0.85
@@ -64,6 +80,7 @@ def judge(
     frame: Frame | None,
     subtypes: Mapping[str, Subtype],
     known: KnownCause | None = None,
+    decided: Mapping[OriginType, int] | None = None,
 ) -> Origin:
     """Weighs the evidence.
 
@@ -75,6 +92,7 @@ def judge(
         frame: The user's innermost frame, where there is a traceback.
         subtypes: The taxonomy with its priors.
         known: What the archive knows of the same cause.
+        decided: How many other causes of the same pattern people decided to be what.
     """
     if error_class == "tool_error":
         origin = Origin(
@@ -89,28 +107,95 @@ def judge(
         _prior(scale, failure_subtype, named if error_class == "python_error" else pattern, subtypes)
         _place(scale, error_class, file, frame)
         origin = scale.verdict()
-    return with_history(origin, known)
+    return with_history(with_pattern_history(origin, pattern, decided or {}), known)
 
 
 def with_history(origin: Origin, known: KnownCause | None) -> Origin:
-    """An origin in the light of what the archive says about the same cause."""
+    """An origin in the light of what the archive says about the same cause.
+
+    What people decided wins: they closed or confirmed its page, or gave it another type than the tool had.
+    """
     if known is None or known.type is None or known.type == "UNKNOWN":
         return origin
-    decided = known.status in {"confirmed", "closed", "wont_fix"}
+    word = _word_of_people(known)
     seen = f"{known.runs} earlier run{'s' if known.runs != 1 else ''}"
     if known.type == origin.type:
-        reason = f"{seen} of the same cause came to the same" + (f", and its page is {known.status}" if decided else "")
-        confidence = min(SUREST, origin.confidence + AGREES + (0.05 if decided else 0.0))
+        reason = f"{seen} of the same cause came to the same" + (f", and {word}" if word else "")
+        confidence = min(SUREST, origin.confidence + AGREES + (0.05 if word else 0.0))
         return Origin(type=origin.type, confidence=round(confidence, 2), reasons=(*origin.reasons, reason))
-    if decided:
-        reason = f"its page, {known.status}, says {known.type}"
-        return Origin(type=known.type, confidence=0.75, reasons=(reason, *origin.reasons))
-    reason = f"{seen} of the same cause came to {known.type}"
-    return Origin(
-        type=origin.type,
-        confidence=round(max(0.1, origin.confidence - AGREES), 2),
-        reasons=(*origin.reasons, reason),
-    )
+    if word:
+        return Origin(type=known.type, confidence=DECIDED, reasons=(f"{word}: {known.type}", *origin.reasons))
+    return _less(origin, f"{seen} of the same cause came to {known.type}")
+
+
+def _word_of_people(known: KnownCause) -> str:
+    """What people did with the page of a cause, empty where they have not decided its type."""
+    if known.status in _JUDGED:
+        return f"its page is {known.status}"
+    name = (known.page or "").rsplit("/", 1)[-1]
+    made_as = next((origin for prefix, origin in _PREFIXES.items() if name.startswith(prefix)), known.type)
+    return "a person gave its page another type" if made_as != known.type else ""
+
+
+def with_pattern_history(origin: Origin, pattern: Pattern | None, decided: Mapping[OriginType, int]) -> Origin:
+    """An origin in the light of what people decided about other causes that the same pattern named.
+
+    Where all of enough decisions say otherwise, they win over the evidence.
+    """
+    total = sum(decided.values())
+    if pattern is None or not total:
+        return origin
+    best = max(sorted(decided), key=lambda kind: decided[kind])
+    share = f"people decided {decided[best]} of {total} other cause{'s' if total != 1 else ''} of {pattern.id}"
+    reason = f"{share} to come from {_NAMES[best]}"
+    if best == origin.type:
+        confidence = min(SUREST, origin.confidence + AGREES)
+        return Origin(type=best, confidence=round(confidence, 2), reasons=(*origin.reasons, reason))
+    if total == decided[best] >= ENOUGH_DECISIONS:
+        return Origin(type=best, confidence=TAUGHT, reasons=(reason, *origin.reasons))
+    return _less(origin, reason)
+
+
+def with_changes(origin: Origin, files: Sequence[str], commit: str) -> Origin:
+    """An origin in the light of what changed since the test last passed: it tells where only one side did.
+
+    Args:
+        origin: From the other evidence.
+        files: Names of the files that changed; others than sources of design and testbench say nothing.
+        commit: At which the test passed.
+    """
+    sides: dict[OriginType, list[str]] = {}
+    for file in files:
+        side = side_of(file)
+        if side is not None:
+            sides.setdefault(side, []).append(file)
+    if origin.type == "TOOL" or len(sides) != 1:
+        return origin
+    ((side, changed),) = sides.items()
+    named = changed[0] + (f" and {len(changed) - 1} more" if len(changed) > 1 else "")
+    kind = "design" if side == "RTL_BUG" else "testbench"
+    reason = f"since it passed at {commit[:8]} only {kind} files changed: {named}"
+    if origin.type == "UNKNOWN":
+        return Origin(type=side, confidence=CHANGED, reasons=(reason,))
+    if side != origin.type:
+        return _less(origin, reason)
+    ceiling = max(origin.confidence, WITHOUT_HISTORY)
+    confidence = min(ceiling, origin.confidence + AGREES)
+    return Origin(type=side, confidence=round(confidence, 2), reasons=(*origin.reasons, reason))
+
+
+def side_of(file: str) -> OriginType | None:
+    """Whether a source file belongs to the design or the testbench, by its name; None where it is no source."""
+    if file.endswith(".py"):
+        return "TB_BUG"
+    if not _HDL.search(file):
+        return None
+    return "TB_BUG" if _TESTBENCH.search(_own_name(file)) or _LIBRARY.search(file) else "RTL_BUG"
+
+
+def _less(origin: Origin, reason: str) -> Origin:
+    confidence = min(origin.confidence, max(0.1, origin.confidence - AGREES))
+    return Origin(type=origin.type, confidence=round(confidence, 2), reasons=(*origin.reasons, reason))
 
 
 def with_seeds(origin: Origin, failed: int, passed: int) -> Origin:
@@ -146,14 +231,6 @@ def _prior(scale: _Scale, failure_subtype: str, pattern: Pattern | None, subtype
             _SUBTYPE_PRIOR,
             f"failures of kind {failure_subtype} mostly come from {_NAMES[subtype.origin]}",
         )
-
-
-_NAMES: dict[OriginType, str] = {
-    "RTL_BUG": "the design",
-    "TB_BUG": "the testbench",
-    "TOOL": "the environment",
-    "UNKNOWN": "nowhere in particular",
-}
 
 
 def _own_name(file: str) -> str:

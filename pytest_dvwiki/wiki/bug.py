@@ -47,6 +47,9 @@ _FILES = 4
 _NEWEST_FIXES = 20
 _SAME_CAUSE = "same fingerprint"
 ORIGINS = {"RTL_BUG": "RTL bug", "TB_BUG": "Testbench bug", "UNKNOWN": "Failure of unknown origin"}
+PREFIXES = {"RTL_": "RTL_BUG", "TB_": "TB_BUG", "UNK_": "UNKNOWN"}
+"""How a page's name begins, by the type that it was made with."""
+DECIDED = frozenset({"confirmed", "closed", "wont_fix"})
 _SECTIONS = (
     ("Evidence", "evidence"),
     ("Classification Rationale", "rationale"),
@@ -73,6 +76,12 @@ RESOLUTION = (
 def has_page(occurrence: Occurrence) -> bool:
     """Whether a cause gets a page: a fault of a tool gets none, nor what names no test and was judged by nobody."""
     return occurrence.origin.type in ORIGINS and bool(occurrence.tests or occurrence.origin.reasons)
+
+
+def is_decided(page: Listed) -> bool:
+    """Whether people decided what a page's cause is: by its status, or by another type than the one in its name."""
+    made_as = next((kind for prefix, kind in PREFIXES.items() if page.name.startswith(prefix)), None)
+    return page.text("status") in DECIDED or (made_as is not None and page.text("type") != made_as)
 
 
 def new(origin: str, occurrence: Occurrence, description: str) -> bytes:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Self, cast
 
 from pytest_dvwiki.model import KnownCause, KnownSubtype
 from pytest_dvwiki.records import aggregate, fixes
 from pytest_dvwiki.records.archive import Archive
-from pytest_dvwiki.wiki import pages, pattern
+from pytest_dvwiki.wiki import bug, pages, pattern
 from pytest_dvwiki.wiki.catalogue import Catalogue
 from pytest_dvwiki.wiki.names import file_name
 from pytest_dvwiki.yamlio import YamlError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.catalogue import Listed
 
+_BUGS = frozenset({"RTL_BUG", "TB_BUG"})
 _ORIGINS = frozenset({"RTL_BUG", "TB_BUG", "TOOL", "UNKNOWN"})
 
 
@@ -132,6 +134,24 @@ class WikiHistory:
         found = aggregate.still_failing(self.archive, nodeids)
         wanted = {each.fingerprint: self._is_wanted(each.fingerprint) for each in found}
         return tuple(each for each in found if wanted[each.fingerprint])
+
+    def decisions(self, pattern: str, fingerprint: str) -> dict[OriginType, int]:
+        """How many causes that a pattern named, other than the one given, people decided to be what.
+
+        People decide by the `status` of a cause's page, or by giving it another `type` than the one in its name.
+        """
+        mine = self.archive.identities(fingerprint)
+        found: Counter[OriginType] = Counter()
+        for cause in aggregate.causes_of_pattern(self.archive, pattern):
+            listed = self.bug_pages(cause) if cause not in mine else []
+            kind = listed[0].text("type") if listed else ""
+            if kind in _BUGS and bug.is_decided(listed[0]):
+                found[cast("OriginType", kind)] += 1
+        return dict(found)
+
+    def last_pass(self, nodeid: str) -> str | None:
+        """The commit at which a test, or all inside a runner, was last known to pass, None where that is unknown."""
+        return self.archive.last_pass(nodeid)
 
     def bug_pages(self, fingerprint: str) -> list[Listed]:
         """The bug pages of a cause, whatever it was called before, the one to keep first."""
