@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.build import BuildResult
+    from pytest_dvwiki.wiki.reclassify import Reclassified
 
 _SHOWN = 5
 
@@ -43,20 +44,17 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--check writes nothing, and --reclassify writes verdicts; give one of them")
     layout = layout_of(args)
     with writing():
-        subtypes = _reclassify(layout) if args.reclassify else frozenset()
+        reclassified = _reclassify(layout) if args.reclassify else None
         progress = _progress if sys.stderr.isatty() else None
-        result = build(layout, check=args.check, restore=args.restore, subtypes=subtypes, progress=progress)
+        result = build(layout, check=args.check, restore=args.restore, reclassified=reclassified, progress=progress)
     if sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr)
     _report(result, check=args.check)
     return 1 if result.refused or (args.check and result.changed) else 0
 
 
-def _reclassify(layout: Layout) -> frozenset[str]:
+def _reclassify(layout: Layout) -> Reclassified:
     """Judges the archive again, and says what came of it.
-
-    Returns:
-        The failure subtypes that causes came to.
 
     Raises:
         UsageError: The project's patterns have a mistake: without them the archive would lose their names.
@@ -82,17 +80,13 @@ def _reclassify(layout: Layout) -> frozenset[str]:
         fingerprint_version=FINGERPRINT_VERSION,
     )
     if done.file is not None:
-        print(f"reclassified: {_causes(done.moved)}, in {done.file}")
+        print(f"{done.told()}; see {done.file}")
     elif not done.kept:
         print("every cause is named as the present patterns name it")
     if done.kept:
         shown = ", ".join(done.kept[:_SHOWN]) + (" …" if len(done.kept) > _SHOWN else "")
-        print(f"kept the verdict, for want of an excerpt that tells: {_causes(len(done.kept))} ({shown})")
-    return done.subtypes
-
-
-def _causes(count: int) -> str:
-    return "1 cause" if count == 1 else f"{count} causes"
+        print(f"keep their verdict, for want of an excerpt that tells: {len(done.kept)} of the causes ({shown})")
+    return done
 
 
 def _progress(count: int) -> None:

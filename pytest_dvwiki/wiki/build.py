@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.schema import Subtype as Lesson
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.catalogue import Listed
+    from pytest_dvwiki.wiki.reclassify import Reclassified
 
 UNKNOWN = "unknown"
 _INGESTED = re.compile(r"^## \[[^\]]*\] ingest \| ([^ |]+) \|", re.MULTILINE)
@@ -139,7 +140,7 @@ def build(
     *,
     check: bool = False,
     restore: bool = False,
-    subtypes: frozenset[str] = frozenset(),
+    reclassified: Reclassified | None = None,
     lock_timeout: float = TIMEOUT_S,
     progress: Callable[[int], None] | None = None,
 ) -> BuildResult:
@@ -151,7 +152,7 @@ def build(
         layout: Where the wiki stands.
         check: Writes nothing, and tells what differs.
         restore: Makes pages again that people deleted.
-        subtypes: Failure subtypes that causes have now come to: a missing page of theirs is made.
+        reclassified: What was decided just before: a missing page of a subtype that causes came to is made.
         lock_timeout: Seconds to wait for another process that writes.
         progress: Called with the number of record files read so far.
 
@@ -159,6 +160,7 @@ def build(
         WikiError: A file could not be written, or the lock not be had.
     """
     began = time.monotonic()
+    subtypes = reclassified.subtypes if reclassified else frozenset()
     if check:
         with _Room(layout, check=True) as room:
             return room.build(began, restore=restore, subtypes=subtypes, progress=progress)
@@ -170,7 +172,8 @@ def build(
             result = room.build(began, restore=restore, subtypes=subtypes, progress=progress)
             if result.changed:
                 date = room.archive.last_updated() or time.strftime("%Y-%m-%d", time.gmtime())
-                _log(layout, date, "build", "-", f"{len(result.changed)} files made again")
+                told = f"; {reclassified.told()}" if reclassified and reclassified.file else ""
+                _log(layout, date, "build", "-", f"{len(result.changed)} files made again{told}")
             return result
 
 

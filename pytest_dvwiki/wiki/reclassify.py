@@ -43,6 +43,11 @@ class Reclassified:
     file: Path | None
     """Where the verdicts stand, None where nothing is called otherwise."""
 
+    def told(self) -> str:
+        """What was done, for the log."""
+        causes = "1 cause" if self.moved == 1 else f"{self.moved} causes"
+        return f"{causes} reclassified" + (f" by {verdicts.FOLDER}/{self.file.name}" if self.file else "")
+
 
 def reclassify(
     layout: Layout,

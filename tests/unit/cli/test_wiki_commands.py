@@ -120,10 +120,11 @@ def test_build_reclassifies(place: Layout, capsys: pytest.CaptureFixture[str]) -
     archive(place, record(1, occurrence(), occurrence("c" * 12, excerpt=""), fingerprint_version=0))
     assert main(["build", "--reclassify"]) == 0
     out = capsys.readouterr().out
-    assert "reclassified: 1 cause, in " in out
-    assert f"kept the verdict, for want of an excerpt that tells: 1 cause ({'c' * 12})" in out
+    assert "1 cause reclassified by verdicts/" in out
+    assert f"keep their verdict, for want of an excerpt that tells: 1 of the causes ({'c' * 12})" in out
     assert "made again: bugs/" in out
     written = sorted((place.tasks / "verdicts").iterdir())
+    assert f"1 cause reclassified by verdicts/{written[0].name}" in (place.wiki / "log.md").read_text()
     assert main(["build", "--reclassify"]) == 0
     assert "the wiki is as its records say" in capsys.readouterr().out
     assert sorted((place.tasks / "verdicts").iterdir()) == written

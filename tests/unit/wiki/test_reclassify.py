@@ -55,7 +55,7 @@ def into(becomes: str | dict[str, str] = NEW, **label: str) -> Callable[[Occurre
 
 def run(place: Layout, judge: Callable[[Occurrence, int], Verdict | None], registry: str = "new") -> Reclassified:
     done = reclassify(place, judge, tool="dvwiki", registry=registry, fingerprint_version=1)
-    result = build(place, subtypes=done.subtypes)
+    result = build(place, reclassified=done)
     assert (result.refused, result.problems) == ([], [])
     assert build(place, check=True).changed == []
     return done
