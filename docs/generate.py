@@ -1,5 +1,4 @@
-"""Writes what is generated into the documentation: the settings of the README, the outcomes, the
-built-in patterns, and included files.
+"""Writes what is generated into the documentation: settings, outcomes, built-in patterns, included files.
 
 python docs/generate.py
 """

@@ -319,6 +319,8 @@ class KnownCause:
     status: str | None = None
     type: OriginType | None = None
     """A person's verdict, or the tool's first one."""
+    decided: bool = False
+    """Whether people decided its type: by the status of its page, or by giving it another type than the tool had."""
     fix: Fix | None = None
     """The one that held last, else the newest."""
     newest_fix: Fix | None = None

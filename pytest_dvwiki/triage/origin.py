@@ -28,9 +28,6 @@ CHANGED = 0.4
 FEWEST_SEEDS = 2
 """Seeds that tell something about how a fault depends on the stimulus."""
 
-_JUDGED = frozenset({"confirmed", "closed", "wont_fix"})
-_PREFIXES: dict[str, OriginType] = {"RTL_": "RTL_BUG", "TB_": "TB_BUG", "UNK_": "UNKNOWN"}
-"""How a bug page's name begins, by the type that it was made with."""
 _NAMES: dict[OriginType, str] = {
     "RTL_BUG": "the design",
     "TB_BUG": "the testbench",
@@ -130,11 +127,9 @@ def with_history(origin: Origin, known: KnownCause | None) -> Origin:
 
 def _word_of_people(known: KnownCause) -> str:
     """What people did with the page of a cause, empty where they have not decided its type."""
-    if known.status in _JUDGED:
-        return f"its page is {known.status}"
-    name = (known.page or "").rsplit("/", 1)[-1]
-    made_as = next((origin for prefix, origin in _PREFIXES.items() if name.startswith(prefix)), known.type)
-    return "a person gave its page another type" if made_as != known.type else ""
+    if not known.decided:
+        return ""
+    return "a person gave its page another type" if known.status in {None, "open"} else f"its page is {known.status}"
 
 
 def with_pattern_history(origin: Origin, pattern: Pattern | None, decided: Mapping[OriginType, int]) -> Origin:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dvwiki.records.fixes import PASSES_TO_HOLD, tally
 from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.markdown import cite, code, escape, fence, in_words, one_line, table
+from pytest_dvwiki.wiki.names import bug_origin, file_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,9 +48,7 @@ _FILES = 4
 _NEWEST_FIXES = 20
 _SAME_CAUSE = "same fingerprint"
 ORIGINS = {"RTL_BUG": "RTL bug", "TB_BUG": "Testbench bug", "UNKNOWN": "Failure of unknown origin"}
-PREFIXES = {"RTL_": "RTL_BUG", "TB_": "TB_BUG", "UNK_": "UNKNOWN"}
-"""How a page's name begins, by the type that it was made with."""
-DECIDED = frozenset({"confirmed", "closed", "wont_fix"})
+_DECIDED = frozenset({"confirmed", "closed", "wont_fix"})
 _SECTIONS = (
     ("Evidence", "evidence"),
     ("Classification Rationale", "rationale"),
@@ -80,8 +79,8 @@ def has_page(occurrence: Occurrence) -> bool:
 
 def is_decided(page: Listed) -> bool:
     """Whether people decided what a page's cause is: by its status, or by another type than the one in its name."""
-    made_as = next((kind for prefix, kind in PREFIXES.items() if page.name.startswith(prefix)), None)
-    return page.text("status") in DECIDED or (made_as is not None and page.text("type") != made_as)
+    made_as = bug_origin(page.name)
+    return page.text("status") in _DECIDED or (made_as is not None and page.text("type") != made_as)
 
 
 def new(origin: str, occurrence: Occurrence, description: str) -> bytes:
@@ -276,8 +275,6 @@ def _related(occurrence: Occurrence) -> str:
     subtype = occurrence.failure_subtype
     if subtype == "unknown":
         return _UNKNOWN
-    from pytest_dvwiki.wiki.names import file_name  # noqa: PLC0415
-
     stem = file_name(subtype)
     return f"- [{escape(one_line(subtype))}](../patterns/{stem}.md): what is known of such failures, and of their fixes"
 

@@ -48,3 +48,9 @@ def bug_date(stem: str) -> str | None:
     """The date in the name of a bug page, None where people named it."""
     found = re.fullmatch(r"(?:RTL|TB|UNK)_(\d{8})_\d+", stem)
     return found[1] if found else None
+
+
+def bug_origin(stem: str) -> str | None:
+    """The origin that a bug page was made with, from its name; None where people named it."""
+    made_as = {prefix: origin for origin, prefix in _PREFIXES.items()}
+    return made_as.get(stem.split("_", 1)[0]) if bug_date(stem) else None

@@ -88,6 +88,7 @@ class WikiHistory:
             page=page.path if page else None,
             status=page.text("status") or None if page else None,
             type=cast("OriginType", kind) if kind in _ORIGINS else None,
+            decided=page is not None and bug.is_decided(page),
             fix=fixes.best(found.fixes),
             newest_fix=found.fixes[-1].fix if found.fixes else None,
             held=held,

@@ -11,7 +11,7 @@ file, severity, id, format and the names that it prints; an X in another place o
 Equal statements of one file are one, since nothing but the line number tells them apart.
 
 Printed are, for each method, pairwise precision, recall and F1 within each repository (mean over repositories), the
-share of statements found whole and pure, the number of groups, and the time for a report.
+share of statements found whole and pure, the number of groups, and the processor time of a report.
 """
 
 from __future__ import annotations
@@ -434,9 +434,9 @@ def main() -> None:
     methods["raw text"] = raw
     own: dict[str, Score] = {}
     for name, method in methods.items():
-        began = time.perf_counter()
+        began = time.process_time()
         scores = {key: score([r.truth for r in made], method(made)) for key, made in samples.items()}
-        seconds = time.perf_counter() - began
+        seconds = time.process_time() - began
         own = own or scores
         mean = partial(_mean, list(scores.values()))
         print(

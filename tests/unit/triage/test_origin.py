@@ -27,9 +27,16 @@ def origin(error_class: str, subtype: str, file: str | None = None, frame: Frame
     )
 
 
-def known(kind: OriginType, status: str = "open", page: str | None = None) -> KnownCause:
+def known(kind: OriginType, status: str = "open", *, decided: bool = False) -> KnownCause:
     return KnownCause(
-        fingerprint="0" * 12, first_seen="", last_seen="", runs=3, tests=4, type=kind, status=status, page=page
+        fingerprint="0" * 12,
+        first_seen="",
+        last_seen="",
+        runs=3,
+        tests=4,
+        type=kind,
+        status=status,
+        decided=decided or status != "open",
     )
 
 
@@ -95,10 +102,10 @@ def test_a_folder_far_up_says_nothing_of_a_design_file() -> None:
 
 def test_a_page_whose_type_a_person_changed_teaches_the_next_verdict() -> None:
     given = origin("sim_error", "scoreboard_fail")
-    taught = with_history(given, known("TB_BUG", page="bugs/RTL_20261121_480127.md"))
+    taught = with_history(given, known("TB_BUG", decided=True))
     assert (taught.type, taught.confidence) == ("TB_BUG", DECIDED)
     assert taught.reasons[0] == "a person gave its page another type: TB_BUG"
-    untouched = with_history(given, known("TB_BUG", page="bugs/TB_20261121_480127.md"))
+    untouched = with_history(given, known("TB_BUG"))
     assert untouched.type == "RTL_BUG"
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_dvwiki.wiki.names import bug_date, bug_name, file_name
+from pytest_dvwiki.wiki.names import bug_date, bug_name, bug_origin, file_name
 
 
 @pytest.mark.parametrize("name", ["missing_timescale", "axi-burst.len", "A1"])
@@ -48,3 +48,17 @@ def test_a_taken_name_gives_the_next_free_one() -> None:
 def test_the_date_of_a_name() -> None:
     assert bug_date("RTL_20261121_480127") == "20261121"
     assert bug_date("our own name") is None
+
+
+@pytest.mark.parametrize(
+    ("stem", "origin"),
+    [
+        ("RTL_20261121_480127", "RTL_BUG"),
+        ("TB_20261121_480127", "TB_BUG"),
+        ("UNK_20261121_480127", "UNKNOWN"),
+        ("TB_notes", None),
+        ("our_own", None),
+    ],
+)
+def test_a_name_tells_the_origin_that_its_page_was_made_with(stem: str, origin: str | None) -> None:
+    assert bug_origin(stem) == origin
