@@ -7,22 +7,18 @@ its attributes and the head and tail of its failure text are held.
 from __future__ import annotations
 
 import re
-import stat
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
-from xml.parsers import expat
+
+from pytest_dvwiki.capture.xml_events import FileError, UnfitError, read_events
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 Status = Literal["passed", "failed", "error", "skipped", "xfailed"]
 
-_CHUNK = 1 << 18
-_FILE_LIMIT = 1 << 30
-_TAG_LIMIT = 8 << 20
-_DEPTH_LIMIT = 64
 _CASE_LIMIT = 200_000
 _NAME_LIMIT = 1024
 _MESSAGE_LIMIT = 8192
@@ -36,20 +32,12 @@ _LINE_NUMBER = re.compile(r"[0-9]{1,9}")
 _STATUS_OF: dict[str, Status] = {"failure": "failed", "error": "error", "skipped": "skipped"}
 
 
-class ResultsError(Exception):
-    """A results file that cannot be used; its text names the file and the reason."""
-
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path}: {reason}")
-        self.path = path
-        self.reason = reason
+class ResultsError(FileError):
+    """A results file that cannot be used."""
 
 
 class EmptyResultsError(ResultsError):
     """A results file of no bytes: prepared for a run that then never wrote it."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, "the file is empty")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,30 +86,13 @@ def read_results(path: Path) -> ResultsFile:
     Raises:
         ResultsError: The file is missing, empty (`EmptyResultsError`), too large, broken, or declares entities.
     """
-    reader = _Reader(path)
-    try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise ResultsError(path, "not a regular file")
-        if status.st_size == 0:
-            raise EmptyResultsError(path)
-        if status.st_size > _FILE_LIMIT:
-            raise ResultsError(path, f"larger than {_FILE_LIMIT >> 20} MiB")
-        for chunk in _chunks(path):
-            reader.feed(chunk)
-        reader.close()
-    except OSError as error:
-        raise ResultsError(path, error.strerror or str(error)) from error
-    except (expat.ExpatError, ValueError, LookupError) as error:
-        # A codec that Python does not know, or one that is no 8-bit encoding, raises the latter two.
-        raise ResultsError(path, f"not well-formed XML: {error}") from error
+    reader = _Reader()
+    with suppress(OSError):
+        # What keeps it from being looked at keeps it from being read as well, and is told there.
+        if path.is_file() and path.stat().st_size == 0:
+            raise EmptyResultsError(path, "the file is empty")
+    read_events(path, reader, ResultsError)
     return ResultsFile(path=path, cases=tuple(reader.cases), timestamp=reader.timestamp)
-
-
-def _chunks(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            yield chunk
 
 
 class _Text:
@@ -174,44 +145,21 @@ class _Open:
 class _Reader:
     """Listens to the events of the parser and makes a Case of each `testcase` element."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self) -> None:
         self.cases: list[Case] = []
         self.timestamp: str | None = None
-        self._path = path
-        self._fed = 0
         self._stack: list[str] = []
         self._suite: dict[str, str] = {}
         self._case: _Open | None = None
         self._collect: _Text | None = None
         self._texts = 0
         self._names: dict[str, str] = {}
-        parser = expat.ParserCreate()
-        parser.buffer_text = True
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._characters
-        parser.EntityDeclHandler = self._entity
-        self._parser = parser
 
-    def feed(self, chunk: bytes) -> None:
-        self._parser.Parse(chunk, False)  # noqa: FBT003  # positional only
-        self._fed += len(chunk)
-        # The parser holds a tag until it is complete; a file must not make it hold all of itself.
-        if self._fed - max(self._parser.CurrentByteIndex, 0) > _TAG_LIMIT:
-            raise ResultsError(self._path, f"a tag is larger than {_TAG_LIMIT >> 20} MiB")
-
-    def close(self) -> None:
-        self._parser.Parse(b"", True)  # noqa: FBT003  # positional only
-
-    def _entity(self, name: str, *_: object) -> None:
-        raise ResultsError(self._path, f"declares the entity {name[:80]!r}; a results file needs none")
-
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        """Takes the begin of an element."""
         if not self._stack and tag not in {"testsuites", "testsuite"}:
-            raise ResultsError(self._path, f"not a results file: its root is <{tag[:80]}>")
+            raise UnfitError(f"not a results file: its root is <{tag[:80]}>")
         self._stack.append(tag)
-        if len(self._stack) > _DEPTH_LIMIT:
-            raise ResultsError(self._path, f"nested deeper than {_DEPTH_LIMIT} elements")
         if tag == "testsuite":
             self._suite = {}
             self.timestamp = self.timestamp or attributes.get("timestamp")
@@ -243,17 +191,19 @@ class _Reader:
         case.text = _Text(_TEXT_LIMIT if self._texts <= _FULL_TEXTS else _SHORT_TEXT_LIMIT)
         self._collect = case.text
 
-    def _characters(self, data: str) -> None:
+    def characters(self, data: str) -> None:
+        """Takes a piece of the text of a failure."""
         if self._collect is not None and self._stack[-1] in _STATUS_OF:
             self._collect.add(data)
 
-    def _end(self, tag: str) -> None:
+    def end(self, tag: str) -> None:
+        """Takes the end of an element."""
         self._stack.pop()
         if tag in _STATUS_OF:
             self._collect = None
         elif tag == "testcase" and self._case is not None:
             if len(self.cases) >= _CASE_LIMIT:
-                raise ResultsError(self._path, f"more than {_CASE_LIMIT} tests")
+                raise UnfitError(f"more than {_CASE_LIMIT} tests")
             self.cases.append(self._finish(self._case))
             self._case = None
 
