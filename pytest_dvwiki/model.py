@@ -110,6 +110,25 @@ class Result:
     """Error lines of a test that passed."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoverBin:
+    """How often one bin of functional coverage was hit."""
+
+    covergroup: str
+    """The coverage point or cross that it is of, with its path: `fifo.level`."""
+    bin: str
+    hits: int
+    goal: int = 1
+    """From how many hits on it is covered."""
+    weight: int = 1
+    """Of its coverage point."""
+
+    @property
+    def filled(self) -> bool:
+        """Whether it is covered."""
+        return self.hits >= self.goal
+
+
 @dataclass(frozen=True, kw_only=True)
 class Origin:
     """Where the fault most likely lies."""
@@ -283,6 +302,10 @@ class Run:
     """Whether a record is written even where nothing failed."""
     vcs: Vcs | None = None
     """The state of the repository during the run; None where it is that of now."""
+    coverage: tuple[CoverBin, ...] = ()
+    """What its coverage reports say together, each bin once."""
+    whole: bool = True
+    """Whether all tests ran: of a part of them, a bin that is not covered says nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -342,6 +365,16 @@ class KnownSubtype:
     fix: Fix | None = None
     held: int = 0
     failed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class KnownBin:
+    """What the archive knows of a bin of coverage."""
+
+    filled: bool
+    """By the newest run that had news of it."""
+    hits: int | None = None
+    """In that run; None where it did not tell."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -426,4 +459,8 @@ class History(Protocol):
 
     def last_pass(self, nodeid: str) -> str | None:
         """The commit at which a test was last known to pass without uncommitted changes, None where that is unknown."""
+        ...
+
+    def coverage(self) -> dict[tuple[str, str], KnownBin]:
+        """By covergroup and bin what is on record of every bin that is a coverage hole, or was one."""
         ...

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.registry import Registry
     from pytest_dvwiki.settings import Layout, Settings
     from pytest_dvwiki.triage.classify import Classifier
+    from pytest_dvwiki.triage.holes import CoverageNews
 
 _DIFFS = 5
 """Commits with which a run is compared for evidence of an origin."""
@@ -55,6 +56,8 @@ class Archived:
     """By fingerprint what is known of each cause whose tests pass again, or whose fix holds now."""
     held: tuple[str, ...] = ()
     """Causes whose fix this run made hold."""
+    coverage: CoverageNews | None = None
+    """What is new about its coverage; None for a run without coverage reports."""
     written: bool = False
     pages: int = 0
     """Pages that were made or changed."""
@@ -168,17 +171,20 @@ def process(run: Run, settings: Settings, classifier: Classifier, history: Histo
     causes = tuple(
         _cause(occurrence, members[0][1], history) for occurrence, members in zip(occurrences, groups, strict=True)
     )
+    coverage = _coverage_news(run, history)
+    news = bool(coverage and coverage.rows)
     passing = _passing(run.results)
     failing = history.still_failing(passing)
-    if not (run.failures or failing or run.always_record):
-        return Archived(causes=causes, seconds=time.monotonic() - began)
+    if not (run.failures or failing or news or run.always_record):
+        return Archived(causes=causes, coverage=coverage, seconds=time.monotonic() - began)
     vcs = run.vcs or repository.state()
     again, fixes = _passed_again(failing, passing, {each.fingerprint for each in occurrences}, vcs, repository)
-    if not (run.failures or again or run.always_record):
-        return Archived(causes=causes, seconds=time.monotonic() - began)
+    if not (run.failures or again or news or run.always_record):
+        return Archived(causes=causes, coverage=coverage, seconds=time.monotonic() - began)
     suite = [result.nodeid for result in run.results] if run.keep_suite else None
     record = _record(run, occurrences, classifier.registry.hash, vcs=vcs, passed_again=again, fixes=fixes)
-    archived = Archived(causes=causes, record=record, seconds=time.monotonic() - began)
+    record = replace(record, coverage=coverage.rows) if coverage else record
+    archived = Archived(causes=causes, record=record, coverage=coverage, seconds=time.monotonic() - began)
     if settings.auto_ingest:
         archived = _write(archived, record, suite, settings, began)
         history.refresh()
@@ -406,6 +412,14 @@ def _fix_row(failing: StillFailing, vcs: Vcs, difference: Difference) -> dict[st
         "files": list(difference.files),
         "file_count": difference.file_count,
     }
+
+
+def _coverage_news(run: Run, history: History) -> CoverageNews | None:
+    if not run.coverage:
+        return None
+    from pytest_dvwiki.triage.holes import coverage_news  # noqa: PLC0415  # only a run with coverage pays for it
+
+    return coverage_news(run.coverage, history.coverage(), whole=run.whole)
 
 
 # The record

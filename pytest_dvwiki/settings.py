@@ -206,6 +206,15 @@ OPTIONS: tuple[Option, ...] = (
         help="Kind of design under test that records and pages name (axi, pcie, ddr, …).",
     ),
     Option(
+        "coverage",
+        "string",
+        default="",
+        flag="--dvwiki-coverage",
+        metavar="GLOB",
+        help="Coverage reports (XML or YAML of cocotb-coverage, UCIS XML) that the tests write, relative to pytest's "
+        "root directory: those written during the run are read at its end. Several globs are parted by blanks.",
+    ),
+    Option(
         "auto_ingest",
         "bool",
         default=True,
@@ -284,6 +293,7 @@ class Settings:
     tee: bool = True
     strict_logs: bool = False
     ip_type: str = ""
+    coverage: str = ""
     auto_ingest: bool = True
     lock_timeout: float = 30.0
     max_context_tokens: int = 2000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import re
 from functools import cached_property
@@ -14,15 +15,17 @@ from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.bug import RESOLUTION
 from pytest_dvwiki.wiki.index import percent
 from pytest_dvwiki.wiki.markdown import cite, fence, one_line
+from pytest_dvwiki.wiki.pattern import UNWRITTEN
 from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.search import WikiSearchIndex
 from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pytest_dvwiki.patterns.registry import Registry
     from pytest_dvwiki.patterns.schema import Pattern
+    from pytest_dvwiki.records.aggregate import Hole
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.catalogue import Listed
 
@@ -190,7 +193,24 @@ class Knowledge:
         name = f"{_words(page.text('covergroup'))}.{_words(page.text('bin'))}"
         filled = ", filled" if page.metadata.get("filled") is True else ""
         header = f"**{name}** ({_words(page.text('action_class'))}{filled}) — {_words(page.text('feature'))}"
-        return Block(header.removesuffix(" — "))
+        return Block(header.removesuffix(" — "), tuple(self._of_hole(page)))
+
+    def _of_hole(self, page: Listed) -> Iterator[str]:
+        """Since when a hole is open, or what filled it, and what would reach it."""
+        hole = aggregate.hole(self._history.archive, page.text("covergroup"), page.text("bin"))
+        if hole is not None:
+            newest = hole.rows[0]
+            hits = f", {newest.hits} of {newest.goal} hits" if newest.hits is not None else ""
+            told = f" ({_words(newest.scenario)})" if newest.hits is not None and newest.scenario else ""
+            times = sum(row.filled for row in hole.rows)
+            before = f", filled {times} times before" if times > 1 else ", filled once before" if times else ""
+            since = (
+                f"Filled on {newest.finished[:10]}" if newest.filled else f"Open since {_opened(hole)}{hits}{before}"
+            )
+            yield f"{since}{told}. {cite(newest.task_id)}"
+        scenario = one_line(self._section(page, "Scenario"), TITLE_LENGTH)
+        if scenario and scenario != UNWRITTEN:
+            yield f"Scenario: {scenario}"
 
     def _first_line(self, page: Listed) -> str:
         text = self._section(page, "Description") or page.title
@@ -207,6 +227,12 @@ def _groups(pattern: Pattern, message: str) -> dict[str, str]:
     return {name: value for name, value in found.groupdict().items() if value} if found else {}
 
 
+def _opened(hole: Hole) -> str:
+    """The date since which a bin is open: of the rows behind the one that last filled it, the first."""
+    unfilled = list(itertools.takewhile(lambda row: not row.filled, hole.rows))
+    return unfilled[-1].finished[:10]
+
+
 def _words(text: str) -> str:
     return one_line(text, FIX_LENGTH)
 
@@ -214,7 +240,12 @@ def _words(text: str) -> str:
 def _is_current(page: Listed) -> bool:
     if page.category == "bugs":
         return page.text("status", "open") in OPEN
-    return page.metadata.get("filled") is not True
+    return page.category != "coverage" or is_open_hole(page)
+
+
+def is_open_hole(page: Listed) -> bool:
+    """Whether a bin is still to be covered: nothing has filled it, and people did not exclude it."""
+    return page.metadata.get("filled") is not True and page.text("action_class") != "design_excluded"
 
 
 def usefulness(page: Listed) -> tuple[int, float, str]:

@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, TypeVar
 
 from pytest_dvwiki.agent.budget import fit, fit_table
-from pytest_dvwiki.agent.knowledge import OPEN, Knowledge, usefulness
+from pytest_dvwiki.agent.knowledge import OPEN, Knowledge, is_open_hole, usefulness
 from pytest_dvwiki.wiki.index import percent
 from pytest_dvwiki.wiki.markdown import code, escape, one_line, table, table_row
 from pytest_dvwiki.wiki.names import file_name
@@ -69,13 +69,14 @@ class WikiQueryService:
         """Coverage holes by priority, for `{{COVERAGE_HOLE_HISTORY}}`.
 
         Args:
-            covergroup: All bins of this one on record, the unfilled ones first; of all where None, only the unfilled.
+            covergroup: All bins of this one on record, the unfilled ones first; where None, of all only those that are
+                neither filled nor excluded by people.
             top_k: Most bins.
         """
         return self._told(
             "coverage",
             {"covergroup": covergroup},
-            lambda page: covergroup is not None or not _is_filled(page),
+            lambda page: covergroup is not None or is_open_hole(page),
             top_k=top_k,
             budget=self.config.coverage_budget,
         )

@@ -1,4 +1,4 @@
-"""Finds the results files and logs that earlier runs left behind: files, folders, globs, archives."""
+"""Finds what earlier runs left behind, results files, logs, coverage reports: in files, folders, globs, archives."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
 from pytest_dvwiki.capture.archives import ArchiveError, Budget, is_archive, may_hold, single_name, unpack
+from pytest_dvwiki.capture.coverage import is_coverage, may_be_coverage
 from pytest_dvwiki.capture.frames import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-Kind = Literal["results", "log"]
+Kind = Literal["results", "log", "coverage"]
 
 _LOGS = frozenset({".log", ".transcript"})
 _LOG_NAMES = frozenset({"transcript"})
@@ -72,9 +73,9 @@ class Found:
 def find_artefacts(paths: Iterable[str], *, root: Path, scratch: Path) -> Found:
     """Finds artefacts, each once, sorted by name.
 
-    In folders and archives only files are taken that look like a results file or have the name of a log; hidden
-    folders are passed over. A file that is named is a log where it is no XML; a results file that is named brings the
-    logs beside it along.
+    In folders and archives only files are taken that look like a results file or a coverage report or have the name of
+    a log; hidden folders are passed over. A file that is named is a log where it is no XML or YAML; a results file that
+    is named brings the logs beside it along.
 
     Args:
         paths: Files, folders, archives, or globs with `*`, `**`, `?` and `[…]`.
@@ -124,7 +125,7 @@ class _Search:
             before = len(self._seen)
             self._take_path(path)
             if path.is_dir() and len(self._seen) == before:
-                self._problem(str(path), "no results file and no log in this folder")
+                self._problem(str(path), "no results file, no log and no coverage report in this folder")
 
     def _take_path(self, path: Path) -> None:
         try:
@@ -155,7 +156,7 @@ class _Search:
             if named and kind == "results":
                 self._add_beside(path.parent)
         elif named:
-            self._problem(shown, "neither a results file nor a log: it holds binary data")
+            self._problem(shown, "no results file, log or coverage report: it holds binary data")
 
     def _take_archive(self, path: Path, shown: str) -> None:
         try:
@@ -164,7 +165,7 @@ class _Search:
             self._problem(shown, str(error))
             return
         if not taken:
-            self._problem(shown, "no results file and no log in this archive")
+            self._problem(shown, "no results file, no log and no coverage report in this archive")
 
     def _unpack(self, path: Path, shown: str, budget: Budget, depth: int = 1) -> int:
         """Takes what an archive holds, in archives inside it as well.
@@ -230,7 +231,7 @@ def _may_be_one(name: str) -> bool:
     """Whether a name found in a folder is worth a look."""
     path = PurePosixPath(name)
     hidden = any(part.startswith(".") for part in path.parts)
-    return not hidden and (path.suffix.lower() == ".xml" or may_be_log(path.name))
+    return not hidden and (path.suffix.lower() == ".xml" or may_be_coverage(path.name) or may_be_log(path.name))
 
 
 def may_be_log(name: str) -> bool:
@@ -241,8 +242,13 @@ def may_be_log(name: str) -> bool:
 def _kind(path: Path, *, named: bool) -> Kind | None:
     with path.open("rb") as stream:
         head = stream.read(_HEAD)
+    if is_coverage(path.name, head):
+        return "coverage"
     if b"<testsuite" in head:
         return "results"
+    if may_be_coverage(path.name):
+        # Of other YAML a project is full; of a file that was named the reader says what is wrong with it.
+        return "coverage" if named else None
     if path.suffix.lower() == ".xml":
         # Of other XML a folder may be full; an empty file was prepared for a run that never wrote it.
         return "results" if named or not head else None

@@ -23,7 +23,7 @@ COMMANDS = {
     "compact": "roll old records up into one file per month",
     "context": "print what the wiki knows, for a prompt",
     "fix": "say how a cause was fixed",
-    "ingest": "archive what earlier runs left behind: results files, logs, folders, archives",
+    "ingest": "archive what earlier runs left behind: results files, logs, coverage reports, folders, archives",
     "init": "make the wiki's folders and files",
     "lint": "check the wiki: pages, links, sources, history, derived content",
     "patterns": "list, explain, check and propose the patterns by which failures are named",

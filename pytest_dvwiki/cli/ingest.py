@@ -35,7 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "paths",
         nargs="*",
         metavar="PATH",
-        help="results files of cocotb, JUnit XML, simulator logs, folders, archives (.tar, .tar.gz, .zip, .gz), globs",
+        help="results files of cocotb, JUnit XML, simulator logs, coverage reports (cocotb-coverage, UCIS XML), "
+        "folders, archives (.tar, .tar.gz, .zip, .gz), globs",
     )
     parser.add_argument(
         "--log",
@@ -73,6 +74,11 @@ class _Group:
 
     name: str
     artefacts: tuple[Artefact, ...]
+
+    @property
+    def is_coverage(self) -> bool:
+        """Whether they are coverage reports: these are a record of their own, so that a broken one holds up no test."""
+        return any(artefact.kind == "coverage" for artefact in self.artefacts)
 
 
 class _Ingest:
@@ -112,7 +118,10 @@ class _Ingest:
         self._several = len(groups) > 1
         for number, group in enumerate(groups, start=1):
             _progress(f"{number} of {len(groups)}: {group.name}")
-            self._take(group, tuple(given.values()))
+            if group.is_coverage:
+                self._take_coverage(group)
+            else:
+                self._take(group, tuple(given.values()))
         if self._several:
             told = ", ".join(f"{self._ends[end]} {end}" for end in _ENDS if self._ends[end])
             _say(f"{len(groups)} runs: {told}; {_count(len(self._shown), 'cause')}")
@@ -144,31 +153,55 @@ class _Ingest:
             self._ends["not archived"] += 1
             _say(f"{group.name}: not archived, since not all of it can be read")
             return
-        digest = _digest(leftovers.sources)
-        before = self._archived_as(digest, leftovers.sources)
+        if not self._is_archived(group, leftovers.sources):
+            self._archive(group, self._run_of(leftovers))
+
+    def _take_coverage(self, group: _Group) -> None:
+        """Archives what the coverage reports of one run say together; where one cannot be read, what is filled."""
+        from pytest_dvwiki.capture.coverage import read_reports  # noqa: PLC0415
+
+        if self._is_archived(group, group.artefacts):
+            return
+        coverage = read_reports((report.shown, report.path) for report in group.artefacts)
+        for problem in coverage.problems:
+            self._complain(problem)
+        if not coverage.bins:
+            _say(f"{group.name}: not archived, since it holds no bins")
+            return
+        run = self._run(group.artefacts, [report.modified for report in group.artefacts])
+        self._archive(group, replace(run, coverage=coverage.bins, whole=not coverage.problems))
+
+    def _is_archived(self, group: _Group, files: Sequence[Artefact]) -> bool:
+        """Whether the same files have made a record; says so."""
+        before = self._archived_as(_digest(files), files)
         if before is not None:
             self._ends["archived before"] += 1
             _say(f"{group.name}: already archived as {before}; nothing changed")
-            return
-        self._archive(group, self._run_of(leftovers, digest))
+        return before is not None
 
-    def _run_of(self, leftovers: Leftovers, digest: str) -> Run:
-        from pytest_dvwiki import pipeline  # noqa: PLC0415
-        from pytest_dvwiki.model import Run  # noqa: PLC0415
-
-        started = min(leftovers.times)
-        # The last part of a task id tells runs of one second apart; here the contents do.
-        name = pipeline.new_task_id(self._settings.task_name, started).rpartition("_")[0]
+    def _run_of(self, leftovers: Leftovers) -> Run:
         ip_type = self._settings.ip_type or None
-        return Run(
-            task_id=f"{name}_{digest}",
-            started=pipeline.utc(started),
-            finished=pipeline.utc(max(leftovers.times)),
+        return replace(
+            self._run(leftovers.sources, leftovers.times),
             failures=tuple(replace(failure, ip_type=failure.ip_type or ip_type) for failure in leftovers.failures),
             results=tuple(leftovers.results),
             simulators=tuple(leftovers.simulators),
-            sources=tuple({"path": file.shown, "sha256": file.sha256} for file in leftovers.sources),
             keep_suite=bool(self._settings.task) or bool(os.environ.get("CI")),
+        )
+
+    def _run(self, files: Sequence[Artefact], times: Sequence[float]) -> Run:
+        """A run that left these files, and happened at these times."""
+        from pytest_dvwiki import pipeline  # noqa: PLC0415
+        from pytest_dvwiki.model import Run  # noqa: PLC0415
+
+        started = min(times)
+        # The last part of a task id tells runs of one second apart; here the contents do.
+        name = pipeline.new_task_id(self._settings.task_name, started).rpartition("_")[0]
+        return Run(
+            task_id=f"{name}_{_digest(files)}",
+            started=pipeline.utc(started),
+            finished=pipeline.utc(max(times)),
+            sources=tuple({"path": file.shown, "sha256": file.sha256} for file in files),
             always_record=True,
             vcs=self._vcs,
         )
@@ -243,7 +276,14 @@ def _vcs(settings: Settings, commit: str | None) -> Vcs:
 
 
 def _groups(artefacts: Sequence[Artefact], task: str | None) -> Iterator[_Group]:
-    """The files of each folder, or of the whole call where it names a task."""
+    """The files of each folder, or of the whole call where it names a task; reports of coverage for themselves."""
+    reports = [artefact for artefact in artefacts if artefact.kind == "coverage"]
+    yield from _runs([artefact for artefact in artefacts if artefact.kind != "coverage"], task)
+    # A hole that one report found may be filled by a later one.
+    yield from sorted(_runs(reports, task), key=lambda group: max(report.modified for report in group.artefacts))
+
+
+def _runs(artefacts: Sequence[Artefact], task: str | None) -> Iterator[_Group]:
     if task:
         if artefacts:
             yield _Group(task, tuple(artefacts))
@@ -262,6 +302,8 @@ def _digest(files: Sequence[Artefact]) -> str:
 
 
 def _summary(run: Run, archived: Archived) -> str:
+    if run.coverage:
+        return _count(len(run.sources), "coverage report")
     failed = sum(result.outcome in {"failed", "error"} for result in run.results)
     told = f"{_count(len(run.results), 'test')}, {failed} failed"
     return f"{told}, {_count(len(archived.causes), 'cause')}" if failed else told

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_dvwiki.model import StillFailing, Vcs
+from pytest_dvwiki.model import KnownBin, StillFailing, Vcs
 from pytest_dvwiki.records import fixes, tables
 
 if TYPE_CHECKING:
@@ -117,6 +117,9 @@ class CoverageRow:
     scenario: str
     priority: int | None
     filled: bool
+    hits: int | None = None
+    goal: int | None = None
+    """From how many hits on the bin is covered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -349,6 +352,16 @@ def holes(archive: Archive) -> list[tuple[str, str]]:
     return list(archive.db.execute("SELECT DISTINCT covergroup, bin FROM coverage ORDER BY 1, 2"))
 
 
+def bins(archive: Archive) -> dict[tuple[str, str], KnownBin]:
+    """Covergroup and bin of everything that records say of coverage, each with what the newest of them says."""
+    rows = archive.db.execute(
+        "SELECT covergroup, bin, row FROM coverage c WHERE NOT EXISTS (SELECT 1 FROM coverage d"
+        " WHERE d.covergroup = c.covergroup AND d.bin = c.bin AND (d.moment, d.number) > (c.moment, c.number))"
+    )
+    found = ((covergroup, name, _coverage_row("", "", json.loads(row))) for covergroup, name, row in rows)
+    return {(covergroup, name): KnownBin(row.filled, row.hits) for covergroup, name, row in found}
+
+
 def hole(archive: Archive, covergroup: str, bin_name: str) -> Hole | None:
     """Sums up a bin of a covergroup, None where no record has it."""
     found = archive.db.execute(
@@ -371,16 +384,21 @@ def hole(archive: Archive, covergroup: str, bin_name: str) -> Hole | None:
 
 
 def _coverage_row(task_id: str, finished: str, row: dict[str, Any]) -> CoverageRow:
-    priority = row.get("priority")
     return CoverageRow(
         task_id=task_id,
         finished=finished,
         action_class=str(row.get("action_class") or ""),
         feature=str(row.get("feature") or ""),
         scenario=str(row.get("scenario") or ""),
-        priority=priority if isinstance(priority, int) and not isinstance(priority, bool) else None,
+        priority=_number(row.get("priority")),
         filled=row.get("filled") is True,
+        hits=_number(row.get("hits")),
+        goal=_number(row.get("goal")),
     )
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def causes_of_test(archive: Archive, nodeid: str) -> list[tuple[str, str]]:

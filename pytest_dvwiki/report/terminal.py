@@ -9,18 +9,20 @@ import textwrap
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.records.fixes import in_short, stated_fix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pytest_dvwiki.model import Cause, FailedTest, Fix, KnownCause, OriginType, PassedAgain, Result
     from pytest_dvwiki.pipeline import Archived
 
 _MOST_CAUSES = 20
+_MOST_POINTS = 10
+_MOST_BINS = 8
 _MOST_SEEDS = 6
 _MOST_TESTS = 3
 _MOST_FILES = 3
@@ -94,6 +96,7 @@ def render(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
             yield Line(f"{len(causes) - _MOST_CAUSES} more causes: see {_shown(session, 'index.md')}")
     if verbosity >= 0:
         yield from _passed_again(session, width)
+        yield from _coverage(session, width)
     if verbosity > 0:
         yield from _noise(session.noise)
     yield from _footer(session, quiet=verbosity < 0)
@@ -285,6 +288,40 @@ def _no_fix(again: PassedAgain, causes: Sequence[Cause], fingerprint: str) -> st
             return "no fix: the sources are those that failed, so it comes and goes by itself"
 
 
+def _coverage(session: Session, width: int) -> Iterator[Line]:
+    """What the coverage reports of the run say, and which holes are news."""
+    news = session.archived.coverage
+    if news is None:
+        return
+    rest = _count(news.bins - news.covered, "hole") if news.whole else "by a part of the tests"
+    told = f"{news.covered} of {_count(news.bins, 'bin')} covered, {rest}"
+    counts = ((len(news.found), "new"), (len(news.again), "open again"), (len(news.filled), "filled"))
+    said = ", ".join(f"{number} {word}" for number, word in counts if number)
+    if session.archived.causes or (session.archived.record and session.archived.record.passed_again):
+        yield Line("")
+    markup = _MARKUP["REGRESSED" if news.again else "NEW" if news.found else "PASSED" if news.filled else "KNOWN"]
+    yield Line(f"{'COVERAGE':<10} {told}{f': {said}' if said else ''}", markup if said else {})
+    yield from _bins("again", news.again, width)
+    yield from _bins("hole", news.found, width)
+    yield from _bins("filled", news.filled, width)
+    if news.left_out:
+        yield Line(f"  {_count(news.left_out, 'more hole')} without a page: too many are open already")
+    if news.rows:
+        yield Line(f"  page   {_shown(session, 'coverage/_index.md')}")
+
+
+def _bins(label: str, rows: Sequence[Mapping[str, Any]], width: int) -> Iterator[Line]:
+    """Some bins, a line for each point that they are of."""
+    points: dict[str, list[str]] = {}
+    for row in rows:
+        points.setdefault(row["covergroup"], []).append(row["bin"])
+    for covergroup, names in list(points.items())[:_MOST_POINTS]:
+        more = f"; +{len(names) - _MOST_BINS}" if len(names) > _MOST_BINS else ""
+        yield from _wrapped(f"{covergroup}: {'; '.join(names[:_MOST_BINS])}{more}", width, label=label)
+    if len(points) > _MOST_POINTS:
+        yield Line(f"  {label:<6} {len(points) - _MOST_POINTS} more points")
+
+
 def _noise(noisy: Sequence[Result]) -> Iterator[Line]:
     if not noisy:
         return
@@ -304,7 +341,8 @@ def _footer(session: Session, *, quiet: bool) -> Iterator[Line]:
         notes.append(f"the wiki was not written: {archived.problem}")
         if session.journal is not None:
             notes.append(f"the failures are kept in {session.journal}; the next run archives them")
-    said = archived.causes or archived.held or (archived.record is not None and archived.record.passed_again)
+    passed = archived.record is not None and archived.record.passed_again
+    said = archived.causes or archived.held or archived.coverage or passed
     if said and not quiet and (notes or archived.written):
         yield Line("")
     for note in notes:

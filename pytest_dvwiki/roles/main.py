@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from pytest_dvwiki.capture.coverage import Coverage
     from pytest_dvwiki.model import Failure
     from pytest_dvwiki.pipeline import Archived
+    from pytest_dvwiki.roles.coverage import SessionCoverage
     from pytest_dvwiki.roles.guard import Guard
     from pytest_dvwiki.roles.items import ItemRole
     from pytest_dvwiki.settings import Settings
@@ -60,6 +62,7 @@ class MainRole:
         self._started = time.time()
         options = options_of_cocotb(config.invocation_params.args)
         self._ledger = Ledger(lambda: tools.interest, options)
+        self._coverage = _session_coverage(settings)
         self._archived: Archived | None = None
         self._guard = guard
 
@@ -118,23 +121,28 @@ class MainRole:
     # The end
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Archives; last, since cocotb's plugin delivers its reports until its own hook of this name has run."""
         with self._guard("archiving"):
-            self._finish()
+            came_to_end = exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}
+            self._finish(is_complete=came_to_end and not (session.shouldstop or session.shouldfail))
 
-    def _finish(self) -> None:
+    def _finish(self, *, is_complete: bool) -> None:
         self._take_over()
         named = bool(self._settings.task) or bool(os.environ.get("CI"))
+        coverage, reports = self._coverage.read(self._guard.notes) if self._coverage else (None, ())
         # Where records stand, a test that passes may be the end of a known failure.
-        if self._ledger.has_failures or named or self._settings.layout.tasks.is_dir():
-            self._archive(keep_suite=named)
+        is_due = self._ledger.has_failures or named or self._settings.layout.tasks.is_dir()
+        if is_due or (coverage and coverage.bins):
+            self._archive(coverage, reports, keep_suite=named, is_complete=is_complete)
         kept = self._archived is not None and self._archived.problem is not None
         self._items.close(remove=not kept)
 
-    def _archive(self, *, keep_suite: bool) -> None:
+    def _archive(
+        self, coverage: Coverage | None, reports: tuple[dict[str, str], ...], *, keep_suite: bool, is_complete: bool
+    ) -> None:
         failures, results = self._ledger.settle()
-        if failures or results:
+        if failures or results or (coverage and coverage.bins):
             run = Run(
                 task_id=self._task_id,
                 started=pipeline.utc(self._started),
@@ -142,12 +150,21 @@ class MainRole:
                 failures=self._of_kind(failures),
                 results=results,
                 simulators=self._ledger.simulators,
+                sources=reports,
                 keep_suite=keep_suite,
                 always_record=keep_suite,
+                coverage=coverage.bins if coverage else (),
+                whole=is_complete and not self._chooses_tests() and not (coverage and coverage.problems),
             )
             self._archived = pipeline.process(run, self._settings, self._tools.classifier, self._tools.history)
             if self._archived.problem is None and self._archived.record is not None:
                 self._config.hook.pytest_dvwiki_archived(record=self._archived.record)
+
+    def _chooses_tests(self) -> bool:
+        """Whether this run has some tests of a regression only; one that has a name is a regression by itself."""
+        from pytest_dvwiki.roles.coverage import chooses_tests  # noqa: PLC0415  # only a run with results pays for it
+
+        return not self._settings.task and chooses_tests(self._config.invocation_params.args)
 
     def _take_over(self) -> None:
         """Archives what killed runs left behind, under their own names, before this run is compared with the past."""
@@ -187,7 +204,9 @@ class MainRole:
         notes = self._guard.notes
         verbosity = self._config.get_verbosity()
         noise = self._ledger.noisy() if verbosity > 0 else ()
-        if not (notes or noise) and (self._archived is None or self._archived.record is None):
+        archived = self._archived
+        is_silent = archived is None or (archived.record is None and archived.coverage is None)
+        if is_silent and not (notes or noise):
             return
         from pytest_dvwiki.report import terminal  # noqa: PLC0415  # only where there is something to show
 
@@ -204,3 +223,12 @@ class MainRole:
             terminalreporter.write_sep("=", "dvwiki")
         for line in terminal.render(report, verbosity=verbosity, width=width):
             terminalreporter.write_line(line.text, **line.markup)
+
+
+def _session_coverage(settings: Settings) -> SessionCoverage | None:
+    """Where coverage reports are to be read: what stands there now, for comparison at the end."""
+    if not settings.coverage:
+        return None
+    from pytest_dvwiki.roles.coverage import SessionCoverage  # noqa: PLC0415  # only a run with the option pays for it
+
+    return SessionCoverage(settings.layout.root, settings.coverage)

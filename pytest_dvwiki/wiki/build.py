@@ -340,7 +340,10 @@ class _Room:
             head += f", {len(record.fixes)} fix{'' if len(record.fixes) == 1 else 'es'}"
         bins = _bins(record)
         if bins:
-            head += f", {len(bins)} coverage bin{'' if len(bins) == 1 else 's'}"
+            filled = len({(row["covergroup"], row["bin"]) for row in record.coverage if row.get("filled") is True})
+            head += (
+                f", {len(bins)} coverage bin{'' if len(bins) == 1 else 's'}{f' ({filled} filled)' if filled else ''}"
+            )
         events = [f"{path} created" for path in self.created]
         for name, hits in sorted(before.items()):
             path = f"patterns/{file_name(name)}.md"

@@ -39,6 +39,8 @@ def is_of(page: Listed, covergroup: str, bin_name: str) -> bool:
 def new(hole: Hole) -> bytes:
     """A new coverage page, with its owned keys and regions still empty."""
     first = hole.first
+    # What a coverage report counted stands in the history; how to reach the bin is for people and agents to say.
+    scenario = first.scenario if first.hits is None else ""
     covergroup, bin_name = one_line(hole.covergroup, _NAME), one_line(hole.bin, _NAME)
     values = {
         "covergroup": covergroup,
@@ -61,7 +63,7 @@ def new(hole: Hole) -> bytes:
             "",
             "## Scenario",
             "",
-            escape(one_line(first.scenario)) or UNWRITTEN,
+            escape(one_line(scenario)) or UNWRITTEN,
             "",
             "## History",
             "",
@@ -88,11 +90,12 @@ def regions(hole: Hole) -> dict[str, str]:
             code(row.task_id, 120),
             escape(one_line(row.action_class, 40)),
             escape(one_line(row.scenario)),
+            "" if row.hits is None else f"{row.hits} of {row.goal}",
             "filled" if row.filled else "unfilled",
         )
         for row in hole.rows
     ]
-    history = table(("Date", "Task", "Class", "Scenario", "State"), rows)
+    history = table(("Date", "Task", "Class", "Scenario", "Hits", "State"), rows)
     if hole.total > len(rows):
         history += f"\n\nThe newest {len(rows)} of {hole.total} reports; the folder tasks holds all."
     tasks = dict.fromkeys(row.task_id for row in hole.rows)

@@ -17,7 +17,7 @@ from pytest_dvwiki.yamlio import YamlError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pytest_dvwiki.model import OriginType, StillFailing
+    from pytest_dvwiki.model import KnownBin, OriginType, StillFailing
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.catalogue import Listed
 
@@ -172,3 +172,7 @@ class WikiHistory:
         except (OSError, YamlError):
             return ""
         return "" if text == pattern.UNWRITTEN else text
+
+    def coverage(self) -> dict[tuple[str, str], KnownBin]:
+        """By covergroup and bin what is on record of every bin that is a coverage hole, or was one."""
+        return aggregate.bins(self.archive)

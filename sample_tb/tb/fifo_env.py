@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections import deque
 from typing import Any
@@ -158,13 +159,18 @@ def sample(operation: str, level: int) -> None:
 
 
 class Coverage(pyuvm.uvm_subscriber):
-    """Which operations the FIFO saw at which level."""
+    """Which operations the FIFO saw at which level; what was seen goes into the file that `FIFO_COVERAGE` names."""
 
     def write(self, seen: Observed) -> None:
         """Count what one clock edge did."""
         push = "push" if seen.pushed is not None else ""
         pop = "pop" if seen.popped is not None else ""
         sample(push + pop, seen.level)
+
+    def extract_phase(self) -> None:
+        # Before the checks: a test that fails has covered something as well.
+        if file := os.environ.get("FIFO_COVERAGE"):
+            coverage_db.export_to_xml(file)
 
     def report_phase(self) -> None:
         cross = coverage_db["fifo.operation_at_level"]
@@ -219,6 +225,15 @@ class StreamSequence(FifoSequence):
         for _ in range(4):
             await self.ask(push=True)
         for _ in range(50):
+            await self.ask(push=True, pop=True)
+
+
+class LevelSequence(FifoSequence):
+    """Lets one word in and one out at every level from one word to one less than full."""
+
+    async def body(self) -> None:
+        for _ in range(DEPTH - 1):
+            await self.ask(push=True)
             await self.ask(push=True, pop=True)
 
 

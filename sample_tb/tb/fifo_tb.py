@@ -10,6 +10,7 @@ from fifo_env import (
     FifoBfm,
     FifoSequence,
     FillSequence,
+    LevelSequence,
     RandomSequence,
     VirtualSequence,
 )
@@ -51,6 +52,13 @@ class FillAndDrain(FifoTest):
     def check_phase(self) -> None:
         levels = coverage_db["fifo.level"]
         assert levels.coverage == levels.size, f"levels seen: {levels.detailed_coverage}"
+
+
+@pyuvm.test()
+class EveryLevel(FifoTest):
+    """Holds the FIFO at every level while one word goes in and one comes out."""
+
+    sequence = LevelSequence
 
 
 @pyuvm.test()

@@ -1,12 +1,16 @@
-"""The FIFO in its pyuvm environment; each pyuvm test is a simulation of its own."""
+"""The FIFO in its pyuvm environment; each pyuvm test is a simulation of its own, with a coverage report of its own."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 
 import faults
 import pytest
 from cocotb_tools.runner import Runner
+
+REPORTS = Path(__file__).parents[1] / "sim_build" / "coverage"
 
 
 @pytest.fixture(scope="module")
@@ -15,7 +19,16 @@ def fifo(build: Callable[..., Runner]) -> Runner:
 
 
 def simulate(fifo: Runner, test: str, seed: int | None = None) -> None:
-    fifo.test("fifo_tb", "sync_fifo", testcase=test, seed=seed, plusargs=faults.plusargs())
+    report = REPORTS / f"{test}{'' if seed is None else f'-{seed}'}.xml"
+    report.parent.mkdir(parents=True, exist_ok=True)
+    fifo.test(
+        "fifo_tb",
+        "sync_fifo",
+        testcase=test,
+        seed=seed,
+        plusargs=faults.plusargs(),
+        extra_env={"FIFO_COVERAGE": str(report)},
+    )
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -29,3 +42,8 @@ def test_fill(fifo: Runner) -> None:
 
 def test_streaming(fifo: Runner) -> None:
     simulate(fifo, "Streaming")
+
+
+@pytest.mark.skipif("SAMPLE_EVERY_LEVEL" not in os.environ, reason="fills a coverage hole: set SAMPLE_EVERY_LEVEL=1")
+def test_every_level(fifo: Runner) -> None:
+    simulate(fifo, "EveryLevel")

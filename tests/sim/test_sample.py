@@ -98,14 +98,16 @@ class Sample:
     folder: Path
     simulator: str
 
-    def run(self, item: str = "", *, faults: str = "") -> subprocess.CompletedProcess[str]:
-        """Runs one pytest item, or all."""
+    def run(
+        self, item: str = "", *options: str, faults: str = "", **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs one pytest item, or all, with further options and environment variables."""
         foreign = ("COVERAGE_", "PYTEST_", "COCOTB_", "DVWIKI_")
         environment = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
         return subprocess.run(
-            [sys.executable, "-m", "pytest", *([f"tests/{item}"] if item else [])],
+            [sys.executable, "-m", "pytest", *([f"tests/{item}"] if item else []), *options],
             cwd=self.folder,
-            env=environment | {"SIM": self.simulator, "SAMPLE_FAULTS": faults},
+            env=environment | {"SIM": self.simulator, "SAMPLE_FAULTS": faults} | variables,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -172,6 +174,18 @@ def test_a_fault_gives_the_failure_it_stands_for(sample: Sample, name: str) -> N
 def test_a_fault_leaves_the_other_designs_alone(sample: Sample) -> None:
     run = sample.run(faults="fifo_drop")
     assert re.search(r"\b3 failed, 5 passed", run.stdout), run.stdout
+
+
+def test_a_coverage_hole_is_found_and_a_further_sequence_fills_it(sample: Sample) -> None:
+    reports = "--dvwiki-coverage=sim_build/coverage/*.xml"
+    found = sample.run("test_fifo.py", "--dvwiki", reports)
+    assert "COVERAGE   32 of 35 bins covered, 3 holes: 3 new\n" in found.stdout, found.stdout
+    assert "  hole   fifo.operation_at_level: pushpop, 5; pushpop, 6; pushpop, 7\n" in found.stdout
+    (page,) = (sample.folder / ".agent" / "wiki" / "coverage").glob("fifo.operation_at_level_pushpop__7_*.md")
+    assert "filled: false" in page.read_text(encoding="utf-8")
+    filled = sample.run("test_fifo.py::test_every_level", "--dvwiki", reports, SAMPLE_EVERY_LEVEL="1")
+    assert "  filled fifo.operation_at_level: pushpop, 5; pushpop, 6; pushpop, 7\n" in filled.stdout, filled.stdout
+    assert "filled: true" in page.read_text(encoding="utf-8")
 
 
 def test_an_unknown_fault_is_refused_by_name(sample: Sample) -> None:

@@ -66,6 +66,27 @@ def test_holes_come_by_priority_and_filled_ones_only_with_their_covergroup(wiki:
     assert "**axi.done** (actionable, filled)" in wiki.get_coverage_history("axi")
 
 
+def test_a_hole_tells_since_when_it_is_open_and_what_would_reach_it(wiki: WikiQueryService, place: Layout) -> None:
+    row = {"covergroup": "axi", "bin": "second", "hits": 1, "goal": 3}
+    for day, filled in ((3, True), (4, False)):
+        archive(place, record(day, coverage=({**row, "filled": filled},)))
+    page = place.wiki / "coverage" / "axi_second.md"
+    page.write_text(page.read_text().replace("Nobody has written this yet.", "Hold BREADY low."))
+    task = record(4).task_id
+    assert (
+        "**axi.second** (actionable)\n"
+        f"Open since {record(4).finished[:10]}, 1 of 3 hits, filled once before. (source: tasks/{task}.yaml)\n"
+        "Scenario: Hold BREADY low."
+    ) in wiki.get_coverage_history()
+
+
+def test_a_hole_that_people_excluded_is_told_with_its_covergroup_only(wiki: WikiQueryService, place: Layout) -> None:
+    page = place.wiki / "coverage" / "axi_second.md"
+    page.write_text(page.read_text().replace("action_class: actionable", "action_class: design_excluded"))
+    assert "**axi.second**" not in wiki.get_coverage_history()
+    assert "**axi.second** (design_excluded)" in wiki.get_coverage_history("axi")
+
+
 def test_pages_are_found_and_read(wiki: WikiQueryService) -> None:
     assert wiki.search("timeout", category="patterns")[0].page_path == "patterns/timeout.md"
     assert "# Pattern: " in (wiki.get_pattern_page("timeout") or "")

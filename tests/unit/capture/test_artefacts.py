@@ -220,7 +220,7 @@ def test_a_folder_and_an_archive_with_nothing_in_them_say_so(tmp_path: Path) -> 
     (tmp_path / "empty").mkdir()
     zipfile.ZipFile(tmp_path / "empty.zip", "w").close()
     found = find(tmp_path, "empty", "empty.zip")
-    assert ["no results file and no log" in problem for problem in found.problems] == [True, True]
+    assert ["no results file, no log and no coverage report" in problem for problem in found.problems] == [True, True]
 
 
 # Which log belongs to which results file

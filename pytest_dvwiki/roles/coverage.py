@@ -1,0 +1,83 @@
+"""The coverage reports that the tests of a session write, by the globs of `--dvwiki-coverage`."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.capture.coverage import Coverage, read_reports
+from pytest_dvwiki.capture.frames import shown_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_CHOOSING = ("-k", "-m", "--lf", "--last-failed", "--sw", "--stepwise", "--deselect")
+
+
+class SessionCoverage:
+    """Tells by size and time of change which reports were written since it was made.
+
+    The clock of the file system may differ from this machine's, so no time of the session is compared with a file's.
+
+    Args:
+        root: Folder that the globs are relative to.
+        globs: One or more, parted by blanks.
+    """
+
+    def __init__(self, root: Path, globs: str) -> None:
+        self._root = root
+        self._globs = globs.split()
+        self._before = self._states()
+
+    def written(self) -> list[tuple[str, Path]]:
+        """The reports of this session by name, each with the name that it is shown by."""
+        now = self._states()
+        return [
+            (shown_path(path, self._root), Path(path)) for path in sorted(now) if now[path] != self._before.get(path)
+        ]
+
+    def read(self, notes: list[str]) -> tuple[Coverage, tuple[dict[str, str], ...]]:
+        """Reads the reports of this session.
+
+        Args:
+            notes: Takes what a person should know of them.
+
+        Returns:
+            What they say together, and path and hash of each for the record's `sources`.
+        """
+        reports = self.written()
+        if self._globs and not reports and not self._states():
+            notes.append(f"no coverage report was read: no file matches {' '.join(self._globs)} in {self._root}")
+        coverage = read_reports(reports)
+        notes += (f"a coverage report was left out: {problem}" for problem in coverage.problems)
+        return coverage, tuple({"path": shown, "sha256": _sha256(path)} for shown, path in reports)
+
+    def _states(self) -> dict[str, tuple[int, int]]:
+        found = {}
+        for pattern in self._globs:
+            # No Path.glob: a pattern may be absolute.
+            for name in glob.glob(str(self._root / pattern), recursive=True):  # noqa: PTH207
+                path = os.path.abspath(name)  # noqa: PTH100  # links keep their names
+                try:
+                    status = os.stat(path)  # noqa: PTH116
+                except OSError:
+                    # Gone since it was listed.
+                    continue
+                found[path] = (status.st_size, status.st_mtime_ns)
+        return found
+
+
+def chooses_tests(arguments: Sequence[str]) -> bool:
+    """Whether a command line of pytest asks for some tests of its files only."""
+    return any(word.startswith(_CHOOSING) or "::" in word for word in arguments)
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return ""
