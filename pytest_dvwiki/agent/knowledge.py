@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 from pytest_dvwiki.agent.budget import Block
 from pytest_dvwiki.records import aggregate
 from pytest_dvwiki.records.fixes import in_short
-from pytest_dvwiki.wiki import pages
+from pytest_dvwiki.wiki import pages, spec
 from pytest_dvwiki.wiki.bug import RESOLUTION
 from pytest_dvwiki.wiki.index import percent
 from pytest_dvwiki.wiki.markdown import cite, fence, one_line
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 FIX_LENGTH = 80
 TITLE_LENGTH = 200
 RESOLUTION_LENGTH = 600
+_CLARIFICATIONS = 3
 OPEN = frozenset({"open", "confirmed"})
 _UNTOUCHED = frozenset(RESOLUTION.splitlines())
 _logger = logging.getLogger(__name__)
@@ -137,7 +138,7 @@ class Knowledge:
             case "coverage":
                 return self._hole(page)
             case _:
-                return Block(f"**{_words(page.name)}** — {_words(page.title)}", (self._first_line(page),))
+                return Block(f"**{_words(page.name)}** — {_words(page.title)}", self._clarifications(page))
 
     def _bug(self, page: Listed) -> Block:
         confidence = page.metadata.get("confidence")
@@ -211,6 +212,13 @@ class Knowledge:
         scenario = one_line(self._section(page, "Scenario"), TITLE_LENGTH)
         if scenario and scenario != UNWRITTEN:
             yield f"Scenario: {scenario}"
+
+    def _clarifications(self, page: Listed) -> tuple[str, ...]:
+        """The newest clarifications of a page of the specification."""
+        lines = [line.strip() for line in self._section(page, spec.SECTION).splitlines() if line.strip()]
+        if not lines:
+            return (self._first_line(page),)
+        return tuple(one_line(line, RESOLUTION_LENGTH) for line in lines[-_CLARIFICATIONS:])
 
     def _first_line(self, page: Listed) -> str:
         text = self._section(page, "Description") or page.title

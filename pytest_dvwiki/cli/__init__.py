@@ -29,6 +29,7 @@ COMMANDS = {
     "patterns": "list, explain, check and propose the patterns by which failures are named",
     "scan": "read logs of any size and say what failed in them",
     "search": "find pages of the wiki by words",
+    "spec": "say how a feature of the specification is to be read",
 }
 EXIT_USAGE = 2
 

@@ -139,7 +139,12 @@ class MainRole:
         self._items.close(remove=not kept)
 
     def _archive(
-        self, coverage: Coverage | None, reports: tuple[dict[str, str], ...], *, keep_suite: bool, is_complete: bool
+        self,
+        coverage: Coverage | None,
+        reports: tuple[dict[str, str], ...],
+        *,
+        keep_suite: bool,
+        is_complete: bool,
     ) -> None:
         failures, results = self._ledger.settle()
         if failures or results or (coverage and coverage.bins):

@@ -15,7 +15,7 @@ from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.disk import WikiError, append_line, explained
 from pytest_dvwiki.records.disk import replace as replace_file
 from pytest_dvwiki.records.store import suite_id, write_record, write_suite
-from pytest_dvwiki.wiki import bug, conflicts, coverage, pages, pattern
+from pytest_dvwiki.wiki import bug, conflicts, coverage, pages, pattern, spec
 from pytest_dvwiki.wiki.catalogue import Catalogue, is_page
 from pytest_dvwiki.wiki.index import CATEGORIES, indexes
 from pytest_dvwiki.wiki.lock import TIMEOUT_S, locked
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.catalogue import Listed
     from pytest_dvwiki.wiki.reclassify import Reclassified
+    from pytest_dvwiki.wiki.spec import Clarification
 
 UNKNOWN = "unknown"
 _INGESTED = re.compile(r"^## \[[^\]]*\] ingest \| ([^ |]+) \|", re.MULTILINE)
@@ -91,6 +92,7 @@ def archive(
     record: RunRecord,
     suite_names: Iterable[str] | None = None,
     *,
+    clarification: Clarification | None = None,
     lock_timeout: float = TIMEOUT_S,
 ) -> ArchiveResult:
     """Writes the record of a run, then the pages of its causes, the indexes and the log.
@@ -102,6 +104,7 @@ def archive(
         layout: Where the wiki stands.
         record: The run.
         suite_names: The tests that ran, where they are to be kept; `record.suite` is then set to their list's id.
+        clarification: Of the specification, that the record archives; it is put on its page unless it stands there.
         lock_timeout: Seconds to wait for another process that writes.
 
     Raises:
@@ -121,6 +124,8 @@ def archive(
         changes = room.archive.refresh()
         room.catalogue.refresh()
         with room.catalogue.batch():
+            if clarification:
+                room.clarify(clarification)
             told = room.update(record, changes)
         room.write_indexes()
         if is_new or record.task_id not in _ingested(layout):
@@ -330,6 +335,20 @@ class _Room:
         """Of causes that are judged otherwise than before those whose newest fix a run made hold."""
         newest = {cause: self.archive.fix_states((cause,))[-1:] for cause in sorted(judged)}
         return [cause for cause, states in newest.items() if any(state.fix.held_in == task_id for state in states)]
+
+    def clarify(self, clarification: Clarification) -> None:
+        """Puts a clarification on its page."""
+        path = clarification.path
+        if not self._exists(path):
+            if self.write(path, spec.new(clarification)):
+                self.created.append(path)
+            return
+        data = self._read(path)
+        further = spec.with_further(data, clarification)
+        if isinstance(further, Refused):
+            self.refused.append((path, further.reason))
+        elif further != data and self.write(path, further):
+            self.updated.append(path)
 
     def _told(self, record: RunRecord, known: int, before: dict[str, int]) -> str:
         count = len(record.occurrences)

@@ -23,6 +23,7 @@ from pytest_dvwiki.wiki import reports
 from pytest_dvwiki.wiki.build import archive
 from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.search import WikiSearchIndex
+from pytest_dvwiki.wiki.spec import Clarification
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -209,6 +210,35 @@ class WikiIngestService:
 
         return self._begin(work, None)
 
+    def ingest_spec_clarification(
+        self, feature: str, clarification_type: str, text: str, spec_section: str | None, task_id: str
+    ) -> Coroutine[Any, Any, str]:
+        """Makes `specs/{feature}_clarification.md`, or adds to it.
+
+        Args:
+            feature: Of the design, as the verification plan calls it.
+            clarification_type: What was open: `ambiguous`, `missing`, `contradiction`, …
+            text: How it is to be read.
+            spec_section: Where the specification speaks of it, if it does.
+            task_id: The caller's.
+
+        Returns:
+            The page's path relative to the wiki; empty where it could not be written.
+        """
+        values = {
+            "feature": _words(feature),
+            "kind": _words(clarification_type) or UNKNOWN,
+            "text": _words(text),
+            "section": _words(spec_section or ""),
+        }
+
+        def work() -> str:
+            told = Clarification(**values, date="", task_id="")
+            done = self._archive("spec", task_id, values, evidence=(values["text"],), clarification=told)
+            return "" if told.path in dict(done.refused) else told.path
+
+        return self._begin(work, "")
+
     # The way of every call
 
     def _begin(self, work: Callable[[], _Result], otherwise: _Result) -> Coroutine[Any, Any, _Result]:
@@ -223,7 +253,14 @@ class WikiIngestService:
 
         return _wait(self._threads.submit(guarded))
 
-    def _archive(self, kind: str, task_id: str, arguments: Mapping[str, Any], **parts: Any) -> _Done:
+    def _archive(
+        self,
+        kind: str,
+        task_id: str,
+        arguments: Mapping[str, Any],
+        clarification: Clarification | None = None,
+        **parts: Any,
+    ) -> _Done:
         """Writes the record of a call, and what follows from it; the one that is there already, if there is one."""
         layout = self.config.layout
         call = json.dumps([kind, task_id, arguments], sort_keys=True, default=str).encode("utf-8", "backslashreplace")
@@ -242,15 +279,15 @@ class WikiIngestService:
             **parts,
         )
         try:
-            done = archive(layout, known or record)
+            done = archive(layout, known or record, clarification=_of_record(clarification, known or record))
         except WikiError:
             # Another process that makes the same call may have been faster by a second.
             known = None if known else _known(layout, identity)
             if known is None:
                 raise
-            done = archive(layout, known)
+            done = archive(layout, known, clarification=_of_record(clarification, known))
         searchable = WikiSearchIndex.create(self.config.search_backend, layout.wiki).refresh()
-        return _Done(_result(layout, task_id, identity, done, searchable=searchable), done.page_of)
+        return _Done(_result(layout, task_id, identity, done, searchable=searchable), done.page_of, done.refused)
 
     def _session(self, failure_summary: str | None, classification: str | None) -> tuple[Occurrence, ...]:
         """The failure that a session tells of, if it tells of one."""
@@ -291,11 +328,22 @@ class _Done:
     result: WikiIngestResult
     pages: Mapping[str, str]
     """By fingerprint."""
+    refused: Sequence[tuple[str, str]]
+    """Pages that were left alone, each with the reason."""
 
 
 async def _wait(future: Future[_Result]) -> _Result:
     # Who stops waiting, or closes the loop, does not take the call back.
     return await asyncio.shield(asyncio.wrap_future(future))
+
+
+def _words(text: str) -> str:
+    return " ".join(redact(text).split())
+
+
+def _of_record(clarification: Clarification | None, record: RunRecord) -> Clarification | None:
+    """A clarification with the record that archives it, and its day."""
+    return clarification and replace(clarification, task_id=record.task_id, date=record.finished[:10])
 
 
 def _known(layout: Layout, identity: str) -> RunRecord | None:

@@ -257,6 +257,35 @@ def test_coverage_pages_follow_from_records(config: WikiConfig, service: WikiIng
     assert build(config.layout, check=True).changed == []
 
 
+def test_a_clarification_of_the_specification_gets_its_page_once(
+    config: WikiConfig, service: WikiIngestService
+) -> None:
+    def said(text: str) -> str:
+        call = service.ingest_spec_clarification("axi_burst_len", "ambiguous", text, "A3.4.1", "spec_task")
+        return asyncio.run(call)
+
+    assert {said("AWLEN counts beats minus one"), said("AWLEN counts beats minus one")} == {
+        "specs/axi_burst_len_clarification.md"
+    }
+    assert said("WRAP has 2, 4, 8 or 16 beats") == "specs/axi_burst_len_clarification.md"
+    page = (config.wiki_dir / "specs" / "axi_burst_len_clarification.md").read_text()
+    lines = [line for line in page.splitlines() if line.startswith("- ")]
+    assert [line.partition("): ")[2].partition(" (source: tasks/spec_task_spec_")[0] for line in lines] == [
+        "AWLEN counts beats minus one",
+        "WRAP has 2, 4, 8 or 16 beats",
+    ]
+    assert [found["caller_task"] for found in records(config)] == ["spec_task", "spec_task"]
+    assert build(config.layout, check=True).changed == []
+
+
+def test_a_clarification_whose_page_cannot_be_written_has_none(config: WikiConfig, service: WikiIngestService) -> None:
+    page = config.wiki_dir / "specs" / "f_clarification.md"
+    page.parent.mkdir(parents=True)
+    page.write_bytes(b"\xff")
+    assert asyncio.run(service.ingest_spec_clarification("f", "missing", "text", None, "t")) == ""
+    assert page.read_bytes() == b"\xff"
+
+
 def test_the_event_loop_is_not_blocked(config: WikiConfig, service: WikiIngestService) -> None:
     async def main() -> None:
         with locked(config.wiki_dir):
