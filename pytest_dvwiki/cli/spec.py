@@ -30,9 +30,10 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         1 where the page is there and cannot be added to.
     """
+    from pytest_dvwiki.capture.repository import Repository  # noqa: PLC0415
     from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION  # noqa: PLC0415
     from pytest_dvwiki.model import RunRecord  # noqa: PLC0415
-    from pytest_dvwiki.pipeline import new_task_id, utc, vcs_of  # noqa: PLC0415
+    from pytest_dvwiki.pipeline import new_task_id, utc  # noqa: PLC0415
     from pytest_dvwiki.wiki.build import archive  # noqa: PLC0415
     from pytest_dvwiki.wiki.spec import Clarification  # noqa: PLC0415
 
@@ -54,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         started=utc(now),
         finished=utc(now),
         duration_s=0.0,
-        vcs=vcs_of(layout.root),
+        vcs=Repository(layout).state(),
         evidence=(clarification.text,),
     )
     with writing():

@@ -35,9 +35,8 @@ class SessionCoverage:
     def written(self) -> list[tuple[str, Path]]:
         """The reports of this session by name, each with the name that it is shown by."""
         now = self._states()
-        return [
-            (shown_path(path, self._root), Path(path)) for path in sorted(now) if now[path] != self._before.get(path)
-        ]
+        paths = sorted(path for path, state in now.items() if state != self._before.get(path))
+        return [(shown_path(path, self._root), Path(path)) for path in paths]
 
     def read(self, notes: list[str]) -> tuple[Coverage, tuple[dict[str, str], ...]]:
         """Reads the reports of this session.
@@ -59,8 +58,8 @@ class SessionCoverage:
         found = {}
         for pattern in self._globs:
             # No Path.glob: a pattern may be absolute.
-            for name in glob.glob(str(self._root / pattern), recursive=True):  # noqa: PTH207
-                path = os.path.abspath(name)  # noqa: PTH100  # links keep their names
+            for name in glob.glob(pattern, root_dir=self._root, recursive=True):  # noqa: PTH207
+                path = os.path.abspath(self._root / name)  # noqa: PTH100  # links keep their names
                 try:
                     status = os.stat(path)  # noqa: PTH116
                 except OSError:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from pytest_dvwiki.capture.coverage import Coverage
-    from pytest_dvwiki.model import Failure
+    from pytest_dvwiki.model import CoverBin, Failure
     from pytest_dvwiki.pipeline import Archived
     from pytest_dvwiki.roles.coverage import SessionCoverage
     from pytest_dvwiki.roles.guard import Guard
@@ -62,9 +61,14 @@ class MainRole:
         self._started = time.time()
         options = options_of_cocotb(config.invocation_params.args)
         self._ledger = Ledger(lambda: tools.interest, options)
-        self._coverage = _session_coverage(settings)
         self._archived: Archived | None = None
         self._guard = guard
+        self._coverage: SessionCoverage | None = None
+        if settings.coverage:
+            from pytest_dvwiki.roles.coverage import SessionCoverage  # noqa: PLC0415  # only who asks for it pays
+
+            with guard("looking for coverage reports"):
+                self._coverage = SessionCoverage(settings.layout.root, settings.coverage)
 
     # Reports
 
@@ -130,24 +134,10 @@ class MainRole:
     def _finish(self, *, is_complete: bool) -> None:
         self._take_over()
         named = bool(self._settings.task) or bool(os.environ.get("CI"))
-        coverage, reports = self._coverage.read(self._guard.notes) if self._coverage else (None, ())
+        bins, whole, reports = self._read_coverage(is_complete=is_complete)
         # Where records stand, a test that passes may be the end of a known failure.
-        is_due = self._ledger.has_failures or named or self._settings.layout.tasks.is_dir()
-        if is_due or (coverage and coverage.bins):
-            self._archive(coverage, reports, keep_suite=named, is_complete=is_complete)
-        kept = self._archived is not None and self._archived.problem is not None
-        self._items.close(remove=not kept)
-
-    def _archive(
-        self,
-        coverage: Coverage | None,
-        reports: tuple[dict[str, str], ...],
-        *,
-        keep_suite: bool,
-        is_complete: bool,
-    ) -> None:
-        failures, results = self._ledger.settle()
-        if failures or results or (coverage and coverage.bins):
+        if bins or self._ledger.has_failures or named or self._settings.layout.tasks.is_dir():
+            failures, results = self._ledger.settle()
             run = Run(
                 task_id=self._task_id,
                 started=pipeline.utc(self._started),
@@ -156,20 +146,32 @@ class MainRole:
                 results=results,
                 simulators=self._ledger.simulators,
                 sources=reports,
-                keep_suite=keep_suite,
-                always_record=keep_suite,
-                coverage=coverage.bins if coverage else (),
-                whole=is_complete and not self._chooses_tests() and not (coverage and coverage.problems),
+                keep_suite=named,
+                always_record=named,
+                coverage=bins,
+                whole=whole,
             )
-            self._archived = pipeline.process(run, self._settings, self._tools.classifier, self._tools.history)
-            if self._archived.problem is None and self._archived.record is not None:
-                self._config.hook.pytest_dvwiki_archived(record=self._archived.record)
+            if failures or results or bins:
+                self._archive(run)
+        kept = self._archived is not None and self._archived.problem is not None
+        self._items.close(remove=not kept)
 
-    def _chooses_tests(self) -> bool:
-        """Whether this run has some tests of a regression only; one that has a name is a regression by itself."""
-        from pytest_dvwiki.roles.coverage import chooses_tests  # noqa: PLC0415  # only a run with results pays for it
+    def _archive(self, run: Run) -> None:
+        self._archived = pipeline.process(run, self._settings, self._tools.classifier, self._tools.history)
+        if self._archived.problem is None and self._archived.record is not None:
+            self._config.hook.pytest_dvwiki_archived(record=self._archived.record)
 
-        return not self._settings.task and chooses_tests(self._config.invocation_params.args)
+    def _read_coverage(self, *, is_complete: bool) -> tuple[tuple[CoverBin, ...], bool, tuple[dict[str, str], ...]]:
+        """The bins of the reports that the tests wrote, whether all tests had their turn, and the reports."""
+        if self._coverage is not None:
+            with self._guard("reading coverage reports"):
+                from pytest_dvwiki.roles.coverage import chooses_tests  # noqa: PLC0415
+
+                coverage, reports = self._coverage.read(self._guard.notes)
+                # A run that has a name is a regression by itself, whatever it chooses.
+                chosen = not self._settings.task and chooses_tests(self._config.invocation_params.args)
+                return coverage.bins, is_complete and not chosen and not coverage.problems, reports
+        return (), True, ()
 
     def _take_over(self) -> None:
         """Archives what killed runs left behind, under their own names, before this run is compared with the past."""
@@ -228,12 +230,3 @@ class MainRole:
             terminalreporter.write_sep("=", "dvwiki")
         for line in terminal.render(report, verbosity=verbosity, width=width):
             terminalreporter.write_line(line.text, **line.markup)
-
-
-def _session_coverage(settings: Settings) -> SessionCoverage | None:
-    """Where coverage reports are to be read: what stands there now, for comparison at the end."""
-    if not settings.coverage:
-        return None
-    from pytest_dvwiki.roles.coverage import SessionCoverage  # noqa: PLC0415  # only a run with the option pays for it
-
-    return SessionCoverage(settings.layout.root, settings.coverage)

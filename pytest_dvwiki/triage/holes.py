@@ -24,7 +24,7 @@ Row = dict[str, Any]
 
 MOST_OF_A_POINT = 32
 """Holes of one coverage point that get a row each; more are one row together."""
-MOST_OPEN = 1000
+MOST_OPEN = 500
 """Holes that are open at a time; those with the highest priority come first."""
 ALL = "all bins"
 """The bin that stands for all bins of a point."""
