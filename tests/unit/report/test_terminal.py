@@ -25,6 +25,7 @@ from pytest_dvwiki.model import (
 )
 from pytest_dvwiki.pipeline import Archived
 from pytest_dvwiki.report.terminal import Session, render
+from pytest_dvwiki.triage.holes import CoverageNews
 
 if TYPE_CHECKING:
     from pytest_dvwiki.model import Change
@@ -249,3 +250,37 @@ def test_a_failed_check_shows_where_it_stands() -> None:
     assert "  at     tb/test_fifo.py:31 in check" in shown(found)
     told = replace(found, occurrence=replace(OCCURRENCE, primary="SimTimeoutError in tb/test_fifo.py:check"))
     assert not any("  at     " in line for line in shown(told))
+
+
+def coverage(news: CoverageNews, *causes: Cause) -> list[str]:
+    archived = Archived(causes=causes, coverage=news, record=RECORD if news.rows else None)
+    return [line.text for line in render(Session(archived=archived, root=ROOT, wiki=WIKI), verbosity=0, width=80)]
+
+
+def test_coverage_says_what_is_news_point_by_point() -> None:
+    rows = tuple({"covergroup": "fifo.cross", "bin": f"push, {level}"} for level in range(11))
+    again = ({"covergroup": "fifo.level", "bin": "full"},)
+    news = CoverageNews(bins=40, covered=28, found=rows, again=again, filled=rows[:1], left_out=3)
+    assert coverage(news) == [
+        "COVERAGE   28 of 40 bins covered, 12 holes: 11 new, 1 open again, 1 filled",
+        "  again  fifo.level: full",
+        "  hole   fifo.cross: push, 0; push, 1; push, 2; push, 3; push, 4; push, 5; push,",
+        "         6; push, 7; +3",
+        "  filled fifo.cross: push, 0",
+        "  3 more holes without a page: too many are open already",
+        "  page   .agent/wiki/coverage/_index.md",
+    ]
+
+
+def test_coverage_without_news_is_one_line() -> None:
+    assert coverage(CoverageNews(bins=3, covered=2)) == ["COVERAGE   2 of 3 bins covered, 1 hole"]
+    part = CoverageNews(bins=3, covered=2, whole=False)
+    assert coverage(part) == ["COVERAGE   2 of 3 bins covered, by a part of the tests"]
+
+
+def test_many_points_are_not_all_named_and_failures_come_first() -> None:
+    rows = tuple({"covergroup": f"p{number:02d}", "bin": "x"} for number in range(30))
+    lines = coverage(CoverageNews(bins=30, covered=0, found=rows), NEW)
+    assert lines[0].startswith("1 cause behind")
+    assert lines[lines.index("COVERAGE   0 of 30 bins covered, 30 holes: 30 new") - 1] == ""
+    assert "  hole   20 more points" in lines
