@@ -70,6 +70,19 @@ class MainRole:
             with guard("looking for coverage reports"):
                 self._coverage = SessionCoverage(settings.layout.root, settings.coverage)
 
+    # The beginning
+
+    def pytest_sessionstart(self) -> None:
+        """Looks at the wiki, where there is one: what is wrong with it is told at the end."""
+        if not (self._settings.layout.wiki / "index.md").exists():
+            return
+        with self._guard("checking the wiki"):
+            from pytest_dvwiki.upkeep.routine import look  # noqa: PLC0415  # only where there is a wiki
+
+            found = look(self._settings)
+            if found is not None:
+                self._guard.note(found)
+
     # Reports
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

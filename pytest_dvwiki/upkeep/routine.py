@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pytest_dvwiki.settings import Settings
 
 _COUNT = "sessions"
+_MOST_PAGES = 1000
+"""A larger wiki is read as a whole by `dvwiki lint` alone: no session of tests is to wait for it."""
 
 
 def look(settings: Settings) -> str | None:
@@ -30,7 +32,8 @@ def look(settings: Settings) -> str | None:
     if not (wiki / "index.md").exists():
         return None
     interval = settings.lint_interval_sessions
-    is_full = interval > 0 and _session(wiki / ".cache" / _COUNT) % interval == 0
+    is_turn = interval > 0 and _session(wiki / ".cache" / _COUNT) % interval == 0
+    is_full = is_turn and sum(1 for _ in wiki.glob("*/*.md")) <= _MOST_PAGES
     if not (is_full or settings.lint_on_startup):
         return None
     kinds = Counter(finding.kind for finding in lint(settings.layout, "full" if is_full else "quick"))
