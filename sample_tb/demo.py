@@ -1,4 +1,4 @@
-"""A regression with faults as days go by: new, known, fixed, fixed for good, and one that returns.
+"""A regression with faults as days go by: new, known, fixed, fixed for good, and one that returns; and its coverage.
 
 Works in a scratch git repository, a copy of this folder, and leaves it for a look. Each scene tells what it promises;
 ends with status 0 when all promises were kept.
@@ -64,6 +64,7 @@ REPAIRS = (
     ),
 )
 RELAPSE = (Edit("rtl/sync_fifo.v", "full    = level == CAPACITY;", "full    = level > CAPACITY;"),)
+COVERAGE = "sim_build/coverage"
 REPAIRED_TESTS = ("tests/test_fifo.py", "-k", "fill or streaming")
 
 Promises = dict[str, bool]
@@ -78,8 +79,7 @@ class Scratch:
             name: value
             for name, value in os.environ.items()
             # What would make the runs those of another repository or regression.
-            if not name.startswith(("GIT_", "PYTEST_", "COCOTB_", "DVWIKI_", "SAMPLE_FAULTS"))
-            or name == "DVWIKI_CACHE_DIR"
+            if not name.startswith(("GIT_", "PYTEST_", "COCOTB_", "DVWIKI_", "SAMPLE_")) or name == "DVWIKI_CACHE_DIR"
         }
         color = "yes" if sys.stdout.isatty() else "no"
         self.environment |= {
@@ -90,16 +90,17 @@ class Scratch:
             "PYTEST_ADDOPTS": f"--tb=no --no-header -rN --color={color}",
         }
 
-    def run(self, *command: str) -> str:
-        """Show a command and what it prints, and return that without colours."""
-        print(f"$ {shlex.join(command)}", flush=True)
+    def run(self, *command: str, **variables: str) -> str:
+        """Show a command, with the variables set for it, and what it prints; return that without colours."""
+        settings = [f"{name}={shlex.quote(value) if value else ''}" for name, value in variables.items()]
+        print("$", *settings, shlex.join(command), flush=True)
         text = b""
         found = Path(sys.executable).with_name(command[0])
         program = str(found) if found.exists() else command[0]
         with subprocess.Popen(
             [program, *command[1:]],
             cwd=self.root,
-            env=self.environment,
+            env=self.environment | variables,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
         ) as process:
@@ -208,6 +209,24 @@ def hold(scratch: Scratch) -> Promises:
     return {"both fixes hold after three more runs": [text.count("HELD ") for text in texts] == [0, 0, 2]}
 
 
+def coverage(scratch: Scratch) -> Promises:
+    """A hole in the coverage is found, and filled."""
+    scene("What no test has tried", "levels of the FIFO that no test reads and writes at, and the run that fills them")
+    shutil.rmtree(scratch.root / COVERAGE, ignore_errors=True)
+    scratch.run("pytest", "-q", "tests/test_fifo.py", SAMPLE_FAULTS="")
+    found = scratch.run("dvwiki", "ingest", COVERAGE)
+    scratch.run("pytest", "-q", "tests/test_fifo.py", SAMPLE_FAULTS="", SAMPLE_EVERY_LEVEL="1")
+    filled = scratch.run("dvwiki", "ingest", COVERAGE)
+    page = next(iter(sorted((scratch.root / ".agent" / "wiki" / "coverage").glob("[!_]*.md"))), None)
+    if page is not None:
+        scratch.run("sed", "-n", "/^| Date/,/^$/p", str(page.relative_to(scratch.root)))
+    scratch.archive()
+    return {
+        "a hole in the coverage is found": re.search(r"COVERAGE .*: 3 new", found) is not None,
+        "a later run fills it": re.search(r"COVERAGE .*, 0 holes: 3 filled", filled) is not None,
+    }
+
+
 def regression(scratch: Scratch) -> Promises:
     """One of the repaired faults returns."""
     scene("Later, somebody touches the FIFO", "REGRESSED, with what fixed it last time: this one has been here before")
@@ -233,7 +252,7 @@ def prompt_after(scratch: Scratch) -> Promises:
     }
 
 
-SCENES = (prompt_before, first_nightly, second_nightly, repair, hold, regression, prompt_after)
+SCENES = (prompt_before, first_nightly, second_nightly, repair, hold, coverage, regression, prompt_after)
 
 
 def main() -> int:
