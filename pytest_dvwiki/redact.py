@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import PurePath
 
 _ESCAPES = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[@-Z\\-_])"
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])"
     r"|\x9b[0-?]*[ -/]*[@-~]"
 )
 # C0 without tab and line feed, DEL, C1, zero-width and bidirectional controls, line and paragraph

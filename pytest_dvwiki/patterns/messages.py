@@ -29,6 +29,7 @@ _PREFIX = re.compile(
     r"(?:\d\d[OE][ +])?"  # GitLab's stream
     r"|\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?[ \t]+"  # Jenkins, GitLab
     r"|#\d+[ ]\d+\.\d+[ ]"  # BuildKit
+    r"|\x1b?_bk;t=\d{10,16}\x07?"  # Buildkite
     r"|\#\#\[error\]|::error[^:]{0,200}::"  # GitHub, Azure
     r"|[a-z][\w.]{0,30}[-_]\d{1,3}[ ]+\|[ ]"  # docker compose
     r"|\[gw\d+\](?:[ ]\[[ \d]+%\])?[ ]"  # xdist
@@ -36,7 +37,7 @@ _PREFIX = re.compile(
     r"|\#(?:[ ]|$)"  # Questa, Riviera
     r"|(?:>[ ]?)+(?=\S|[ ]*$)"  # quotes in mails and forums
     # comments, lists and line numbers, where the mark of a tool follows
-    r"|(?:[ ]*(?://+|/\*|--|[-*])[ ]*|[ ]*\d{1,6}[:.|)]?[ ]+)"
+    r"|(?:[ ]*(?://+|/\*|--|[-*])[ ]*|[ ]*\d{1,6}[ ]?[:.|)]?[ ]+)"
     r"(?=\#[ ]|\*\*[ ](?:Error|Fatal|Failure|Warning|Note|at|while)|(?:Error|Warning)-\[|UVM_[A-Z]+|(?:xm|nc)\w+:[ ]\*)"
     r"|[ ]*[`_*]{1,3}(?=UVM_(?:ERROR|FATAL)\b)"  # emphasis of Markdown
     r"|[ ]*\|[ ](?=[ ]*\S)(?![ ]*[~^])"  # exception groups, boxes
