@@ -93,9 +93,60 @@ FAILURES = {
         "slurmstepd: error: *** JOB 4411 ON n7 CANCELLED AT 2026-03-01T10:00:00 DUE TO TIME LIMIT ***",
         "tool_error/cut_short",
     ),
+    "a code before words of another cause": (
+        "** Error: (vlog-2892) top.v(12): Net type of 'clk' was not explicitly declared.",
+        "compile_error/undeclared_identifier",
+    ),
+    "questa's included file": (
+        (
+            "** Error: ** while parsing file included at env_pkg.sv(9)\n"
+            '** at drv.svh(22): (vlog-13069) near "endtask": syntax error, unexpected endtask.'
+        ),
+        "compile_error/syntax_error",
+    ),
+    "xcelium's words below": (
+        "xmsim: *F,FATSEV (./top.sv,77): (time 0 FS).\ntb_top\nillegal configuration",
+        "sim_error/assertion_fail",
+    ),
+    "an unknown code of the compiler": ("xmvlog: *SE,QQQQQQ (a.sv,1|2): strange tidings.", "compile_error/unknown"),
+    "an unknown code of the elaborator": (
+        "ncelab: *E,QQQQQQ (a.sv,1|2): strange tidings.",
+        "elaboration_error/unknown",
+    ),
+    "an unknown code of the driver": ("irun: *F,QQQQQQ: strange tidings.", "tool_error/unknown"),
+    "an unknown code of vopt": ("** Error: (vopt-99999) a.sv(1): strange tidings.", "elaboration_error/unknown"),
+    "german": (
+        "dpi.c:3:10: schwerwiegender Fehler: svdpi.h: Datei oder Verzeichnis nicht gefunden\nmake: *** [a] Fehler 1",
+        "compile_error/missing_file",
+    ),
+    "french": ("bash: vsim : commande introuvable\nmake: *** [sim] Erreur 127", "tool_error/tool_not_found"),
+    "chinese": ("bash: vsim: 未找到命令", "tool_error/tool_not_found"),
+    "a status in any language": ("make: *** [Makefile:8: sim] Błąd 127", "tool_error/tool_not_found"),
+    "dsim": ("=E:[IllegalAssign]: a.sv:5:3: cannot assign to input 'q'", "compile_error/illegal_assignment"),
+    "svunit": (
+        'ERROR: [600][apb_ut]: fail_unless_equal: "rdata" !== "5" (at ./apb_unit_test.sv line:120)',
+        "sim_error/scoreboard_fail",
+    ),
+    "cocotb 1's verdict alone": (
+        "  100.00ns ERROR    cocotb.regression  Test Failed: alu_test (result was TypeError)",
+        "python_error/type_error",
+    ),
+    "an exception named by the testbench": (
+        "cocotb.drivers.amba.AXIProtocolError: Read address 0x00000004 failed with RRESP: 2",
+        "sim_error/protocol_violation",
+    ),
+    "killed": ("/opt/vcs/bin/vcs: line 8256: 73552 Killed                  vcs1 -Mcc=gcc", "tool_error/cut_short"),
+    "an assert of the tool": (
+        "nvc: ../src/lower.c:1924: lower_fcall: Assertion `tree_params(fcall) == 2' failed.",
+        "tool_error/simulator_crash",
+    ),
 }
 
 PASSING = {
+    "echoed commands": 'grep -q "TEST FAILED" run.log\nrm -f fatal.log\nmake: [clean] Error 1 (ignored)',
+    "none": "Assertion coverage: 14 of 14 assertions hit, none failed\nDRC errors: none\ntotal 14, failed 0, passed 14",
+    "a timeout that is tested": "  ... timeout event generated at 500 us\nPASS: test_timeout_recovery",
+    "a warning of the testbench": "   900.00ns WARNING  cocotb.eth.rx    Received frame with bad FCS (expected)",
     "counts of zero": "UVM_ERROR : 0\nUVM_FATAL : 0\nTEST PASSED",
     "words of a limit": "Test timeout set to 100us\nError count: 0",
     "names": "Running error_injection_test\nerror_injection_test PASSED\nmodule worklib.error_ctrl:sv",

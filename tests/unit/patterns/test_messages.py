@@ -1,0 +1,93 @@
+"""From raw lines to messages: what transports put in front, and what tools spread over several lines."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_dvwiki.patterns.messages import assemble, strip_line
+from pytest_dvwiki.patterns.registry import BUILTIN
+
+QUESTA = "** Error: top.sv(3): near 'x'"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("2026-07-02T09:11:03.1234567Z # " + QUESTA, QUESTA),
+        ("2026-07-02T09:11:03.123456Z 01O " + QUESTA, QUESTA),
+        ("[2026-07-02T09:11:03.123Z] 09:11:03  " + QUESTA, QUESTA),
+        ("##[error]" + QUESTA, QUESTA),
+        ("\x1b_bk;t=1720000000000\x07" + QUESTA, QUESTA),
+        ("sim-1  | " + QUESTA, QUESTA),
+        ("\x1b[31m" + QUESTA + "\x1b[0m", QUESTA),
+        ("> > " + QUESTA, QUESTA),
+        ("  12 | " + QUESTA, QUESTA),
+        ("12: " + QUESTA, QUESTA),
+        ("// " + QUESTA, QUESTA),
+        ("-- " + QUESTA, QUESTA),
+        ("  * xmvlog: *E,NOTDIR (a.sv,1|2): x", "xmvlog: *E,NOTDIR (a.sv,1|2): x"),
+        ("`UVM_ERROR a.sv(1) @ 2: top [ID] x", "UVM_ERROR a.sv(1) @ 2: top [ID] x"),
+        (
+            "** Error: a.v(2): Illegal reference to &quot;q&quot; &amp; more",
+            '** Error: a.v(2): Illegal reference to "q" & more',
+        ),
+    ],
+)
+def test_what_a_transport_puts_in_front_is_taken_off(line: str, expected: str) -> None:
+    assert strip_line(line + "\r") == expected
+
+
+@pytest.mark.parametrize("line", ["-- a comment of VHDL", "12 errors", "a | b", "&&", "* item", "> ", "1: note"])
+def test_other_lines_keep_their_words(line: str) -> None:
+    words = strip_line(line)
+    assert line.endswith(words)
+    assert words or line == "> "
+
+
+@pytest.mark.parametrize(
+    ("lines", "first"),
+    [
+        (
+            [
+                "** Error: ** while parsing file included at a.sv(1)",
+                "** at b.svh(2): (vlog-2730) Undefined variable: 'q'.",
+            ],
+            "** Error: ** while parsing file included at a.sv(1) ** at b.svh(2): (vlog-2730) Undefined variable: 'q'.",
+        ),
+        (
+            ["xmsim: *E,ERRSEV (./chk.sv,31): (time 120 NS).", "tb.u_chk", "unexpected grant"],
+            "xmsim: *E,ERRSEV (./chk.sv,31): (time 120 NS). tb.u_chk unexpected grant",
+        ),
+        (
+            ["xmsim: *E,ERRSEV (./chk.sv,31): (time 120 NS).", "xmsim: *W,RNQUIE: Simulation is complete."],
+            "xmsim: *E,ERRSEV (./chk.sv,31): (time 120 NS).",
+        ),
+        (
+            ["Error-[SE] Syntax error", "  Following verilog source has syntax error :", "Warning-[X] y"],
+            "Error-[SE] Syntax error Following verilog source has syntax error :",
+        ),
+        (
+            ["UVM_ERROR a.sv(1) @ 2: top [ID] item differs", "  expected 3", "  UVM_INFO b.sv(1) @ 3: top [X] y"],
+            "UVM_ERROR a.sv(1) @ 2: top [ID] item differs expected 3",
+        ),
+        (
+            ["UVM_FATAL @ 5 ps: (a.sv:147)", "[top.seq] timeout occurred!", "[other] line"],
+            "UVM_FATAL @ 5 ps: (a.sv:147) [top.seq] timeout occurred!",
+        ),
+        (["Compiling into lib: a.vhd", "        failed", "more"], "Compiling into lib: a.vhd failed"),
+        (
+            ["** Error: Assertion error.", "   Time: 5 ns  File: a.sv Line: 4", "next"],
+            "** Error: Assertion error. Time: 5 ns File: a.sv Line: 4",
+        ),
+    ],
+)
+def test_a_message_that_a_tool_spreads_over_lines_is_one(lines: list[str], first: str) -> None:
+    assert assemble(lines)[0].text == first
+
+
+def test_tables_of_codes_stand_before_words_and_catch_alls_last() -> None:
+    codes = [BUILTIN.index(name) for name in BUILTIN if name.endswith("_codes")]
+    words = [BUILTIN.index(name) for name in ("environment", "uvm", "questa", "vcs", "xcelium", "xsim", "hdl")]
+    assert max(codes) < min(words)
+    assert BUILTIN[-2:] == ("fallback", "generic")
+    assert max(words) < BUILTIN.index("fallback")
