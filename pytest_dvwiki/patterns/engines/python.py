@@ -19,7 +19,7 @@ _PARTS = (
     "out of range", "root handle", "no tests", "received ", "axiresp", "coroutine", "warning-", "delta", "malformed",
     "no declaration", "top level", "not in", "yield", "watchdog ", "has no ", "10-", "attempting ", "readonly",
     "read-only", "(v", "not ", "worker ", "can't ", "*se,", "fehler", "erreur", "nicht gefunden", "aucun ", "moire",
-    "speicher", "commande", "verweis auf", "no existe", "encontrad", "=e:[", "=f:[",
+    "speicher", "commande", "verweis auf", "no existe", "encontrad", "unresolved ", "=e:[", "=f:[",
 )  # fmt: skip
 """Parts that many literals have in common: one scan for each of them serves all those literals."""
 _SHAPE = bytes.maketrans(b"123456789", b"000000000")
