@@ -9,6 +9,8 @@ import contextlib
 import os
 from pathlib import Path
 
+_MOST = 8
+"""Files of one sort that are kept."""
 _wikis: list[Path] = []
 
 
@@ -62,6 +64,14 @@ def write(name: str, data: bytes) -> None:
             with os.fdopen(handle, "wb") as out:
                 out.write(data)
             Path(temporary).replace(where / name)
+            _thin_out(where, name)
         except OSError:
             Path(temporary).unlink(missing_ok=True)
             raise
+
+
+def _thin_out(where: Path, name: str) -> None:
+    """Removes the oldest files of one sort: each version of the patterns has its own."""
+    of_sort = where.glob(f"{name.partition('-')[0]}-*")
+    for old in sorted(of_sort, key=lambda path: path.stat().st_mtime, reverse=True)[_MOST:]:
+        old.unlink(missing_ok=True)

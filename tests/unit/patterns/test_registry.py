@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -201,3 +202,14 @@ def test_caches_stand_in_the_wiki_where_there_is_one(tmp_path: Path, monkeypatch
     assert (tmp_path / ".cache" / "a.json").read_bytes() == b"{}"
     monkeypatch.setenv("DVWIKI_CACHE_DIR", str(tmp_path / "named"))
     assert cache.read("a.json") is None
+
+
+def test_of_outdated_caches_the_newest_few_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DVWIKI_CACHE_DIR", str(tmp_path))
+    cache.write("other-1.json", b"x")
+    for number in range(20):
+        cache.write(f"some-{number}.json", b"x")
+        os.utime(tmp_path / f"some-{number}.json", (number, number))
+    assert len(list(tmp_path.glob("some-*"))) <= 9
+    assert cache.read("some-19.json") == b"x"
+    assert cache.read("other-1.json") == b"x"
