@@ -7,6 +7,7 @@ raised as `UsageError` and printed as one line.
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import os
 import sys
@@ -32,6 +33,7 @@ COMMANDS = {
     "spec": "say how a feature of the specification is to be read",
 }
 EXIT_USAGE = 2
+_GARBAGE = 50_000
 
 
 class UsageError(Exception):
@@ -44,6 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         Its exit status; 2 for a mistake in the call.
     """
+    if argv is None:
+        # A process of its own, most of whose life is imports: to look for garbage among them takes a tenth of it.
+        gc.set_threshold(_GARBAGE)
     arguments = list(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(prog="dvwiki", description="The failure memory of a hardware regression.")
     parser.add_argument("--version", action="version", version=f"dvwiki {__version__}")

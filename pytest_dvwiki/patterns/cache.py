@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from pathlib import Path
 
+_NAME = "pytest-dvwiki"
+_LINUX: bool = sys.platform == "linux"
 _MOST = 8
 """Files of one sort that are kept."""
 _wikis: list[Path] = []
@@ -29,11 +32,13 @@ def folder() -> Path | None:
         return Path(given)
     if _wikis:
         return _wikis[0] / ".cache"
-    # Imported here: a caller with a cache elsewhere does without.
-    import platformdirs  # noqa: PLC0415
-
     try:
-        return Path(platformdirs.user_cache_dir("pytest-dvwiki", appauthor=False))
+        if _LINUX:
+            # Where platformdirs has it, too; to load that takes longer than to read all that is kept here.
+            return Path(os.environ.get("XDG_CACHE_HOME", "").strip() or "~/.cache").expanduser() / _NAME
+        import platformdirs  # noqa: PLC0415
+
+        return Path(platformdirs.user_cache_dir(_NAME, appauthor=False))
     except (OSError, RuntimeError):
         return None
 

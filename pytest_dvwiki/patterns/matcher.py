@@ -168,15 +168,12 @@ class Matcher:
             if groups is not None:
                 yield Hit(rule.pattern, 1, message, groups)
 
-    def is_company(self, lowered: str, line: str) -> bool:
-        """Whether a line is what some pattern needs beside its own message.
+    def may_be_company(self, lowered: str) -> bool:
+        """Whether a line, in lower case, has a literal of what some pattern needs beside its own message."""
+        return self._of_company is not None and self._of_company.search(lowered) is not None
 
-        Args:
-            lowered: The line in lower case.
-            line: The line.
-        """
-        if self._of_company is None or self._of_company.search(lowered) is None:
-            return False
+    def is_company(self, line: str) -> bool:
+        """Whether a line is what some pattern needs beside its own message."""
         return any(rule.company(line) for rule in self._rules if rule.pattern.together_with)
 
     def search(

@@ -194,7 +194,11 @@ class _Scan:
         if self._cocotb and has_word(lowered) and is_mark(numbered.line(offset)):
             marks.append(offset)
             self._kinds.forget()
-        elif self._summaries < MOST_SUMMARIES and self._matcher.is_company(lowered, numbered.line(offset)):
+        elif (
+            self._matcher.may_be_company(lowered)
+            and self._summaries < MOST_SUMMARIES
+            and self._matcher.is_company(numbered.line(offset))
+        ):
             self._summaries += 1
             self._keep(numbered, offset, numbered.down(offset, 1))
 

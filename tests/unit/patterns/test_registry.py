@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+import platformdirs
 import pytest
 
 from pytest_dvwiki.patterns import cache, compiled
@@ -12,9 +13,6 @@ from pytest_dvwiki.patterns import registry as module
 from pytest_dvwiki.patterns.matcher import Matcher
 from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.patterns.schema import Pattern, PatternError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OWN = """
 - id: {id}
@@ -213,3 +211,11 @@ def test_of_outdated_caches_the_newest_few_stay(tmp_path: Path, monkeypatch: pyt
     assert len(list(tmp_path.glob("some-*"))) <= 9
     assert cache.read("some-19.json") == b"x"
     assert cache.read("other-1.json") == b"x"
+
+
+def test_without_a_wiki_they_stand_in_the_users_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DVWIKI_CACHE_DIR", raising=False)
+    monkeypatch.setattr(cache, "_wikis", [])
+    for home in ("", "/somewhere/caches"):
+        monkeypatch.setenv("XDG_CACHE_HOME", home)
+        assert cache.folder() == Path(platformdirs.user_cache_dir("pytest-dvwiki", appauthor=False))
