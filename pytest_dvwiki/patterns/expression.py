@@ -217,7 +217,7 @@ class _Parser:
         self.at = found.end()
         # [Ee] is one letter to a scan in lower case, [EF] are two.
         letters = tuple(dict.fromkeys(body.lower()))
-        if len(letters) <= WIDEST_CLASS and body.isascii() and not {"^", "\\", "-"} & set(letters):
+        if len(letters) <= WIDEST_CLASS and all(map(_is_plain, body)) and not {"^", "\\", "-"} & set(letters):
             return _Part(1, texts=letters)
         return _Part(1)
 
@@ -233,8 +233,15 @@ _NOTHING = _Part(0, texts=("",))
 
 
 def _literal(char: str) -> _Part:
-    # A scan reads bytes: of other characters than ASCII it knows neither the encoding nor the case.
-    return _Part(1, texts=(char.lower(),) if char.isascii() else ())
+    return _Part(1, texts=(char.lower(),) if _is_plain(char) else ())
+
+
+def _is_plain(char: str) -> bool:
+    """Whether a scan can look for a character: it reads bytes, and knows the case of ASCII alone.
+
+    One of Latin-1 may stand there in that encoding or in UTF-8; any later one only in UTF-8.
+    """
+    return char.isascii() or (char > "\xff" and char.lower() == char.upper())
 
 
 def _union(sets: Iterable[tuple[str, ...]]) -> tuple[str, ...]:

@@ -71,7 +71,7 @@ def load(literals: Sequence[str], *, name: str | None = None) -> Engine:
     """An engine for these literals.
 
     Args:
-        literals: ASCII, in lower case, at least one.
+        literals: In lower case, at least one; the engines look for their bytes in UTF-8.
         name: One of `NAMES`; without it `DVWIKI_ENGINE`, else the fastest one that can be loaded.
 
     Raises:

@@ -66,7 +66,7 @@ def _loaded(data: bytes | None) -> Any:
 def _compiled(literals: Sequence[str]) -> Any:
     database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
     database.compile(
-        expressions=[b"".join(b"\\x%02x" % byte for byte in literal.encode("ascii")) for literal in literals],
+        expressions=[b"".join(b"\\x%02x" % byte for byte in literal.encode()) for literal in literals],
         ids=list(range(len(literals))),
         elements=len(literals),
         # Not SINGLEMATCH, which reports one line of a whole block.

@@ -34,7 +34,7 @@ class _Python:
         self._by_part: dict[bytes, list[bytes]] = {}
         for literal in literals:
             part = next((part for part in _PARTS if part in literal), literal)
-            self._by_part.setdefault(_shape(part.encode("ascii")), []).append(literal.encode("ascii"))
+            self._by_part.setdefault(_shape(part.encode()), []).append(literal.encode())
 
     def offsets(self, block: bytes) -> Iterator[int]:
         start = 0

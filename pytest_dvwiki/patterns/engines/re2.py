@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import re2  # type: ignore[import-untyped]  # it has no stubs
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.engines import Engine
 
 _MEMORY = 64 << 20
+_PARTS = re.compile(rb"[\x00-\x7f]+|[\x80-\xff]+")
 
 
 class _Re2:
@@ -35,7 +37,13 @@ def make(literals: Sequence[str]) -> Engine:
     """An engine for these literals."""
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
-    options.case_sensitive = False
     options.never_capture = True
     options.max_mem = _MEMORY
-    return _Re2(re2.compile("|".join(map(re2.escape, literals)).encode("ascii"), options))
+    return _Re2(
+        re2.compile(b"|".join(b"".join(map(_part, _PARTS.findall(each.encode()))) for each in literals), options)
+    )
+
+
+def _part(part: bytes) -> bytes:
+    # Of bytes beyond ASCII it would take some for letters of Latin-1, in either case.
+    return b"(?i:%b)" % re.escape(part) if part.isascii() else b"".join(b"\\x%02x" % byte for byte in part)

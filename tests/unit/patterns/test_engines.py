@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 INSTALLED = [name for name in NAMES if name == "python" or importlib.util.find_spec(name)]
-LITERALS = ("error", "*e,", "(vlog-13)", "timed out")
+LITERALS = ("error", "*e,", "(vlog-13)", "timed out", "错误: no")
 LINES = [
     b"all fine",
     b"ERROR at the start",
@@ -29,8 +29,12 @@ LINES = [
     b"it timed out",
     b"err",
     b"or",
+    "错误: NO such file".encode(),
+    "错误: yes".encode(),
+    # The same bytes but for one bit, which makes a capital of a letter in Latin-1.
+    b"\xc9" + "错误: no".encode()[1:],
 ]
-HOLDING = {1, 2, 4, 5, 7, 9}
+HOLDING = {1, 2, 4, 5, 7, 9, 12}
 
 
 def lines_of(block: bytes, name: str) -> set[int]:

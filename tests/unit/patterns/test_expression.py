@@ -65,3 +65,10 @@ def test_every_set_is_needed_by_every_match() -> None:
 
 def test_an_exception_needs_no_literal() -> None:
     assert check(r"\d+", needs_literal=False) == ()
+
+
+def test_only_characters_that_have_one_form_in_bytes_are_literal() -> None:
+    assert check("\u9519\u8bef\uff1a") == (("\u9519\u8bef\uff1a",),)
+    assert check("Fehler schl\u00e4gt fehl") == (("fehler schl",), ("gt fehl",))
+    with pytest.raises(ExpressionError, match="needs a literal"):
+        check("\u00e9\u00e9\u00e9\u00e9")
