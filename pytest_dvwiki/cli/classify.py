@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.cli import UsageError
+from pytest_dvwiki.cli.patterns.force import add_sources, registry_of
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from pytest_dvwiki.model import Verdict
     from pytest_dvwiki.triage.classify import Classifier
@@ -33,16 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how answers are printed")
     parser.add_argument("-v", "--verbose", action="store_true", help="show runners-up and the lines round the cause")
-    parser.add_argument(
-        "--patterns", metavar="PATH", action="append", default=[], help="more patterns: a YAML file or a folder of them"
-    )
+    add_sources(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Prints an answer for each text."""
     if bool(args.files) == bool(args.jsonl):
         raise UsageError("give either files or --jsonl FILE; a single - reads standard input")
-    classifier = classifier_of(args.patterns)
+    classifier = classifier_of(args)
     if args.jsonl:
         for answer in _answers(_read(args.jsonl), args.jsonl, classifier):
             sys.stdout.write(_as_json(answer) + "\n")
@@ -61,24 +60,16 @@ def _as_json(value: object, *, indent: int | None = None) -> str:
     return json.dumps(value, indent=indent)
 
 
-def classifier_of(patterns: Sequence[str]) -> Classifier:
-    """Names failures by the built-in patterns, and further ones in front.
+def classifier_of(args: argparse.Namespace) -> Classifier:
+    """Names failures by the patterns in force in the project, with those of the options in front.
 
     Args:
-        patterns: YAML files, or folders of them.
-
-    Raises:
-        UsageError: A file cannot be read, or a pattern is wrong.
+        args: With the options of `add_sources`.
     """
     # Imported here: `dvwiki --help` needs neither registry nor matcher.
-    from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415
-    from pytest_dvwiki.patterns.schema import PatternError  # noqa: PLC0415
     from pytest_dvwiki.triage.classify import Classifier  # noqa: PLC0415
 
-    try:
-        return Classifier(load_registry([Path(path) for path in patterns]))
-    except PatternError as error:
-        raise UsageError(str(error)) from error
+    return Classifier(registry_of(args))
 
 
 def _verdict(name: str, classifier: Classifier) -> Verdict | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.classify import classifier_of, details
-from pytest_dvwiki.cli.place import add_place
+from pytest_dvwiki.cli.patterns.force import add_sources
 
 if TYPE_CHECKING:
     import argparse
@@ -44,10 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--ingest", action="store_true", help="archive the logs afterwards, as `dvwiki ingest` does")
     parser.add_argument("--task", metavar="NAME", help="name of the regression, for --ingest")
-    parser.add_argument(
-        "--patterns", metavar="PATH", action="append", default=[], help="more patterns: a YAML file or a folder of them"
-    )
-    add_place(parser)
+    add_sources(parser)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_dvwiki.capture.sources import find_sources  # noqa: PLC0415
 
     check_engine()
-    classifier = classifier_of(args.patterns)
+    classifier = classifier_of(args)
     found = find_sources(args.paths)
     scan = _read_all(found.files, classifier)
     scan.problems[:0] = found.problems
@@ -125,7 +122,7 @@ def check_engine() -> None:
 def _ingest(args: argparse.Namespace) -> int:
     from pytest_dvwiki.cli import ingest  # noqa: PLC0415
 
-    args.log = []
+    args.log, args.commit = [], None
     # The report is for a person; what a program reads stays alone on standard output.
     if args.format == "text":
         print()

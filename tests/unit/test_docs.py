@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import runpy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from markdown_it import MarkdownIt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
-LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
+MARKDOWN = MarkdownIt("gfm-like", {"linkify": False})
+
+
+def links(page: Path) -> list[str]:
+    """Where the links of a page lead to, without anchors."""
+    inline = (token for token in MARKDOWN.parse(page.read_text(encoding="utf-8")) if token.type == "inline")
+    targets = [child.attrs["href"] for token in inline for child in token.children or () if child.type == "link_open"]
+    return [path for target in targets if (path := str(target).partition("#")[0])]
 
 
 @pytest.fixture(scope="module")
@@ -34,16 +41,16 @@ def test_nothing_else_is_generated(generated: dict[Path, str]) -> None:
         "README.md",
         "docs/agents.md",
         "docs/outcomes.md",
+        "docs/patterns.md",
     }
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_to_files(page: Path) -> None:
-    targets = [target for target in LINK.findall(page.read_text(encoding="utf-8")) if "://" not in target]
+    targets = [target for target in links(page) if "://" not in target]
     assert not [target for target in targets if not (page.parent / target).exists()]
 
 
 def test_every_page_is_reached_from_the_index() -> None:
-    index = (DOCS / "index.md").read_text(encoding="utf-8")
-    linked = {(DOCS / target).resolve() for target in LINK.findall(index)}
+    linked = {(DOCS / target).resolve() for target in links(DOCS / "index.md")}
     assert set(DOCS.rglob("*.md")) - {DOCS / "index.md"} <= linked

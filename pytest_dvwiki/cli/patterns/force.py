@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.place import add_place, settings_of
 
 if TYPE_CHECKING:
@@ -37,17 +38,23 @@ def registry_of(
         args: With the options of `add_sources`.
         first: Files or folders that go before all others.
         problem: Told of each pattern that is wrong and left out; without it standard error is.
+
+    Raises:
+        UsageError: A pattern of the options is wrong, or their file cannot be read.
     """
     from pytest_dvwiki.extensions import further_patterns  # noqa: PLC0415
     from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415
 
-    told = problem or (lambda text: print(f"dvwiki patterns: left out: {text}", file=sys.stderr))
+    told = problem or (lambda text: print(f"dvwiki {args.command}: left out: {text}", file=sys.stderr))
     settings = settings_of(args)
     own = settings.layout.patterns
     extra = [*(first or ()), *map(Path, args.patterns), *([own] if own.is_dir() else ())]
 
     def tell(error: PatternError) -> None:
-        told(shown(str(error), settings.layout.root))
+        text = shown(str(error), settings.layout.root)
+        if problem is None and any(str(error).startswith(str(Path(path))) for path in args.patterns):
+            raise UsageError(text) from error
+        told(text)
 
     return load_registry([*extra, *further_patterns(settings, told)], problem=tell)
 

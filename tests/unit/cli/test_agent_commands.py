@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import time
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -107,7 +109,9 @@ def test_a_fix_names_its_commits(place: Layout, capsys: pytest.CaptureFixture[st
     assert len(fixes(place)) == 3
 
 
-def test_a_fix_tells_what_its_commits_touched(place: Layout) -> None:
+def test_a_fix_tells_what_its_commits_touched(place: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = itertools.count(time.time())
+    monkeypatch.setattr(time, "time", lambda: next(clock))  # the later words count, and two in one second have no order
     git(place.root, "init", "-q")
     for number in range(7):
         (place.root / f"fifo_{number}.sv").write_text("module fifo;")
