@@ -6,11 +6,37 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
+from pytest_dvwiki.settings import OPTIONS, Settings, SettingsError, resolve
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pytest_dvwiki.agent.query import WikiQueryService
     from pytest_dvwiki.wiki.config import WikiConfig
+
+
+_SETTINGS = pytest.StashKey[Settings]()
+
+
+def settings_of(config: pytest.Config) -> Settings:
+    """The session's settings, read once.
+
+    Raises:
+        pytest.UsageError: one of them cannot be used.
+    """
+    if _SETTINGS not in config.stash:
+        command_line: Mapping[str, object] = {
+            option.name: config.getoption(option.ini, None) for option in OPTIONS if option.flag is not None
+        }
+        try:
+            config.stash[_SETTINGS] = resolve(
+                config.rootpath,
+                command_line=command_line,
+                ini={option.name: config.getini(option.ini) for option in OPTIONS},
+            )
+        except SettingsError as error:
+            raise pytest.UsageError(f"dvwiki: {error}") from None
+    return config.stash[_SETTINGS]
 
 
 class ContextSource(Protocol):
@@ -55,8 +81,6 @@ class PromptSource(Protocol):
 @pytest.fixture(scope="session")
 def dvwiki_context(pytestconfig: pytest.Config) -> ContextSource:
     """Gives what the wiki knows of a test, a category or a query, as text within a token budget."""
-    from pytest_dvwiki.plugin import settings_of  # noqa: PLC0415  # the plugin imports this module
-
     settings = settings_of(pytestconfig)
 
     def ask(
@@ -104,7 +128,6 @@ def _config(config: pytest.Config) -> WikiConfig:
     """The session's wiki; whoever asks for it by a fixture wants it, whether or not this run archives."""
     from dataclasses import replace  # noqa: PLC0415
 
-    from pytest_dvwiki.plugin import settings_of  # noqa: PLC0415  # the plugin imports this module
     from pytest_dvwiki.wiki.config import WikiConfig  # noqa: PLC0415
 
     return replace(WikiConfig.of(settings_of(config)), enabled=True)

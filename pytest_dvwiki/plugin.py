@@ -6,20 +6,15 @@ Nothing else is imported here: without `--dvwiki` pytest pays for four small mod
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_dvwiki import hookspecs
-from pytest_dvwiki.fixtures import dvwiki, dvwiki_context, dvwiki_prompt
-from pytest_dvwiki.settings import OPTIONS, Settings, SettingsError, is_switched_on_by_project, resolve
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from pytest_dvwiki.fixtures import dvwiki, dvwiki_context, dvwiki_prompt, settings_of
+from pytest_dvwiki.settings import OPTIONS, is_switched_on_by_project
 
 __all__ = ["dvwiki", "dvwiki_context", "dvwiki_prompt"]
 
-_SETTINGS = pytest.StashKey[Settings]()
 _SIMULATOR_PLUGIN = "cocotb_regression_manager"
 """cocotb registers it in the pytest inside a simulator, before options are read."""
 
@@ -40,27 +35,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     """Adds the hooks that others may implement."""
     pluginmanager.add_hookspecs(hookspecs)
-
-
-def settings_of(config: pytest.Config) -> Settings:
-    """The session's settings, read once.
-
-    Raises:
-        pytest.UsageError: one of them cannot be used.
-    """
-    if _SETTINGS not in config.stash:
-        command_line: Mapping[str, object] = {
-            option.name: config.getoption(option.ini, None) for option in OPTIONS if option.flag is not None
-        }
-        try:
-            config.stash[_SETTINGS] = resolve(
-                config.rootpath,
-                command_line=command_line,
-                ini={option.name: config.getini(option.ini) for option in OPTIONS},
-            )
-        except SettingsError as error:
-            raise pytest.UsageError(f"dvwiki: {error}") from None
-    return config.stash[_SETTINGS]
 
 
 def _is_on(config: pytest.Config) -> bool:

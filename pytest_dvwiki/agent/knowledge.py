@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.schema import Pattern
     from pytest_dvwiki.records.aggregate import Hole
     from pytest_dvwiki.settings import Layout
-    from pytest_dvwiki.wiki.catalogue import Listed
+    from pytest_dvwiki.wiki.listed import Listed
 
 FIX_LENGTH = 80
 TITLE_LENGTH = 200

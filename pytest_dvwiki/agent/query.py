@@ -15,8 +15,8 @@ from pytest_dvwiki.wiki.search import WikiSearchIndex
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from pytest_dvwiki.wiki.catalogue import Listed
     from pytest_dvwiki.wiki.config import WikiConfig
+    from pytest_dvwiki.wiki.listed import Listed
     from pytest_dvwiki.wiki.search import SearchResult
 
 _COLUMNS = ("Pattern", "error_class", "hit_count", "failing tests", "fix_rate", "last_seen")

@@ -14,7 +14,7 @@ from pytest_dvwiki.upkeep.findings import SETTLED_BY_BUILD, Finding
 from pytest_dvwiki.upkeep.page import PageText
 from pytest_dvwiki.wiki.build import build
 from pytest_dvwiki.wiki.catalogue import Catalogue
-from pytest_dvwiki.wiki.index import CATEGORIES
+from pytest_dvwiki.wiki.listed import CATEGORIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

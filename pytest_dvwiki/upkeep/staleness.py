@@ -11,7 +11,8 @@ from pytest_dvwiki.wiki.bug import is_pointer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_dvwiki.wiki.catalogue import Catalogue, Listed
+    from pytest_dvwiki.wiki.catalogue import Catalogue
+    from pytest_dvwiki.wiki.listed import Listed
 
 STALE_DAYS = 90
 REVIEW_DAYS = 30

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 from pytest_dvwiki.upkeep.findings import Finding
 from pytest_dvwiki.wiki.bug import is_pointer
 from pytest_dvwiki.wiki.coverage import ACTIONS
-from pytest_dvwiki.wiki.index import CATEGORIES
+from pytest_dvwiki.wiki.listed import CATEGORIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from pytest_dvwiki.wiki.catalogue import Catalogue, Listed
+    from pytest_dvwiki.wiki.catalogue import Catalogue
+    from pytest_dvwiki.wiki.listed import Listed
 
 _INDEXED = re.compile(r"^\| \[[^\]]*\]\(([^)]+\.md)\)", re.MULTILINE)
 _CONFLICT = re.compile(rb"^(?:<{7} |>{7} |\|{7} )", re.MULTILINE)

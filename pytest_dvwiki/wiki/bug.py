@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Fix, Occurrence
     from pytest_dvwiki.records.aggregate import Cause, Row, UnprovenPass
     from pytest_dvwiki.records.fixes import FixState
-    from pytest_dvwiki.wiki.catalogue import Listed
+    from pytest_dvwiki.wiki.listed import Listed
 
 PEOPLE = ("type", "status", "spec_section", "owner", "supersedes", "superseded_by", "superseded_reason")
 OWNED = (

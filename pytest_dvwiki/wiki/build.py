@@ -17,7 +17,8 @@ from pytest_dvwiki.records.disk import replace as replace_file
 from pytest_dvwiki.records.store import suite_id, write_record, write_suite
 from pytest_dvwiki.wiki import bug, conflicts, coverage, pages, pattern, spec
 from pytest_dvwiki.wiki.catalogue import Catalogue, is_page
-from pytest_dvwiki.wiki.index import CATEGORIES, indexes
+from pytest_dvwiki.wiki.index import indexes
+from pytest_dvwiki.wiki.listed import CATEGORIES
 from pytest_dvwiki.wiki.lock import TIMEOUT_S, locked
 from pytest_dvwiki.wiki.names import bug_name, file_name
 from pytest_dvwiki.wiki.pages import Refused
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.registry import Registry
     from pytest_dvwiki.patterns.schema import Subtype as Lesson
     from pytest_dvwiki.settings import Layout
-    from pytest_dvwiki.wiki.catalogue import Listed
+    from pytest_dvwiki.wiki.listed import Listed
     from pytest_dvwiki.wiki.reclassify import Reclassified
     from pytest_dvwiki.wiki.spec import Clarification
 
@@ -595,6 +596,6 @@ class _Room:
 
     def write_indexes(self) -> None:
         """Writes the index files that are not as they should be."""
-        for path, data in indexes(self.catalogue, self.archive.last_updated()).items():
+        for path, data in indexes(self.catalogue.rows, self.archive.last_updated()).items():
             if not self._exists(path) or self._read(path) != data:
                 self.write(path, data)

@@ -7,12 +7,12 @@ import json
 import os
 import re
 import sqlite3
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from pytest_dvwiki.records.cache import open_cache
 from pytest_dvwiki.wiki import pages
-from pytest_dvwiki.wiki.index import CATEGORIES, cells
+from pytest_dvwiki.wiki.index import cells
+from pytest_dvwiki.wiki.listed import CATEGORIES, Listed
 from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
@@ -28,35 +28,6 @@ CREATE INDEX pages_by_category ON pages (category, path, cells);
 CREATE TABLE causes (fingerprint TEXT, path TEXT, PRIMARY KEY (fingerprint, path)) WITHOUT ROWID;
 CREATE INDEX causes_by_page ON causes (path)
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A page without its text."""
-
-    path: str
-    """Relative to the wiki."""
-    category: str
-    title: str
-    metadata: dict[str, Any]
-    problem: str
-    """Why its frontmatter cannot be read, empty where it can."""
-
-    @property
-    def name(self) -> str:
-        """The file's name without its ending."""
-        return self.path.rsplit("/", 1)[-1].removesuffix(".md")
-
-    def text(self, key: str, default: str = "") -> str:
-        """A key's value as text, the default where it is missing or null."""
-        value = self.metadata.get(key)
-        return default if value is None else str(value)
-
-    def fingerprints(self, *more: str) -> tuple[str, ...]:
-        """The fingerprint of the page's cause, those that it had before, and more."""
-        aliases = self.metadata.get("fingerprint_aliases")
-        prints = [self.metadata.get("fingerprint"), *(aliases if isinstance(aliases, list) else []), *more]
-        return tuple(dict.fromkeys(str(item) for item in prints if item))
 
 
 class Catalogue:

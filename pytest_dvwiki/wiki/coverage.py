@@ -13,7 +13,7 @@ from pytest_dvwiki.wiki.pattern import UNWRITTEN
 
 if TYPE_CHECKING:
     from pytest_dvwiki.records.aggregate import Hole
-    from pytest_dvwiki.wiki.catalogue import Listed
+    from pytest_dvwiki.wiki.listed import Listed
 
 OWNED = ("filled", "filled_by_task")
 ACTIONS = ("actionable", "protocol_blocked", "design_excluded", "needs_investigation")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pytest_dvwiki.wiki.listed import CATEGORIES
 from pytest_dvwiki.wiki.markdown import escape, one_line, table, table_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_dvwiki.wiki.catalogue import Catalogue, Listed
+    from pytest_dvwiki.wiki.listed import Listed
 
-CATEGORIES = ("bugs", "patterns", "coverage", "specs")
 _TITLE = "# DV Agentic Wiki Index"
 
 
@@ -58,18 +58,18 @@ def cells(page: Listed) -> str:
     return table_row(("cannot be read", *[""] * (len(columns) - 1)) if page.problem else row(page))
 
 
-def indexes(catalogue: Catalogue, last_updated: str | None) -> dict[str, bytes]:
+def indexes(rows_of: Callable[[str], list[tuple[str, str]]], last_updated: str | None) -> dict[str, bytes]:
     """All index files by their path in the wiki.
 
     Args:
-        catalogue: The pages.
+        rows_of: Gives for a category the name of each page with its `cells`, by name.
         last_updated: Time of the newest record, None where there is none.
     """
     files: dict[str, bytes] = {}
     parts = []
     total = 0
     for category in CATEGORIES:
-        rows = catalogue.rows(category)
+        rows = rows_of(category)
         total += len(rows)
         heading = f"{category.capitalize()} ({len(rows)} page{'' if len(rows) == 1 else 's'})"
         parts.append(f"## {heading}\n\n{_table(category, rows, f'{category}/')}")

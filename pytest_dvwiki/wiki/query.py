@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import KnownBin, OriginType, StillFailing
     from pytest_dvwiki.settings import Layout
-    from pytest_dvwiki.wiki.catalogue import Listed
+    from pytest_dvwiki.wiki.listed import Listed
 
 _BUGS = frozenset({"RTL_BUG", "TB_BUG"})
 _ORIGINS = frozenset({"RTL_BUG", "TB_BUG", "TOOL", "UNKNOWN"})

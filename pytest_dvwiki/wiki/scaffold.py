@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records.disk import create, explained
-from pytest_dvwiki.wiki.index import CATEGORIES
+from pytest_dvwiki.wiki.listed import CATEGORIES
 
 if TYPE_CHECKING:
     from pytest_dvwiki.settings import Layout

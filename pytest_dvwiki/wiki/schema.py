@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pytest_dvwiki import yamlio
-from pytest_dvwiki.wiki.index import CATEGORIES
+from pytest_dvwiki.wiki.listed import CATEGORIES
 from pytest_dvwiki.wiki.scaffold import SCHEMA_YAML
 
 if TYPE_CHECKING:

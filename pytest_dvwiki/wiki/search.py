@@ -25,7 +25,7 @@ from pytest_dvwiki.search.tokenizer import VERSION, tokens
 from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.catalogue import is_page, title_of
 from pytest_dvwiki.wiki.config import BACKENDS
-from pytest_dvwiki.wiki.index import CATEGORIES
+from pytest_dvwiki.wiki.listed import CATEGORIES
 from pytest_dvwiki.wiki.markdown import one_line
 from pytest_dvwiki.yamlio import YamlError
 

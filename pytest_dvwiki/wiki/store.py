@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.wiki import bug, build, coverage, pages, parts, pattern
 from pytest_dvwiki.wiki.catalogue import Catalogue
-from pytest_dvwiki.wiki.index import CATEGORIES
+from pytest_dvwiki.wiki.listed import CATEGORIES
 from pytest_dvwiki.wiki.lock import TIMEOUT_S
 from pytest_dvwiki.wiki.names import file_name
 from pytest_dvwiki.wiki.schema import LOG, ROLES, Address, Role, load_schema

@@ -1,0 +1,37 @@
+"""A page as lists have it, and the categories that pages are of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+CATEGORIES = ("bugs", "patterns", "coverage", "specs")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A page without its text."""
+
+    path: str
+    """Relative to the wiki."""
+    category: str
+    title: str
+    metadata: dict[str, Any]
+    problem: str
+    """Why its frontmatter cannot be read, empty where it can."""
+
+    @property
+    def name(self) -> str:
+        """The file's name without its ending."""
+        return self.path.rsplit("/", 1)[-1].removesuffix(".md")
+
+    def text(self, key: str, default: str = "") -> str:
+        """A key's value as text, the default where it is missing or null."""
+        value = self.metadata.get(key)
+        return default if value is None else str(value)
+
+    def fingerprints(self, *more: str) -> tuple[str, ...]:
+        """The fingerprint of the page's cause, those that it had before, and more."""
+        aliases = self.metadata.get("fingerprint_aliases")
+        prints = [self.metadata.get("fingerprint"), *(aliases if isinstance(aliases, list) else []), *more]
+        return tuple(dict.fromkeys(str(item) for item in prints if item))
