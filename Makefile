@@ -22,10 +22,14 @@ demo: tools env ## a regression with faults as days go by: new, known, fixed, ba
 	@$(ACTIVATE); python sample_tb/demo.py
 
 .PHONY: test
-test: tools env ## all tests, with coverage
+test: tools env ## the tests, with coverage
 	@$(ACTIVATE); rm -f .coverage .coverage.*; \
-	python -m coverage run -m pytest -n $(WORKERS) --dist loadgroup; \
+	python -m coverage run -m pytest -n $(WORKERS) --dist loadgroup -m 'not further_mode'; \
 	python -m coverage combine -q; python -m coverage report
+
+.PHONY: outcomes
+outcomes: tools env ## the whole table of outcomes, in every flow and capture mode
+	@$(ACTIVATE); python -m pytest -n $(WORKERS) --dist loadgroup tests/sim/test_outcomes.py
 
 .PHONY: lint
 lint: env ## ruff, mypy, the layers, the change notes

@@ -19,18 +19,24 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.sim
 
 
-def together(session: Session, mode: str) -> pytest.MarkDecorator:
+MAIN = ("runner", "native", "cocotb_test", "plain")
+"""Sessions that `make test` runs in every mode; of the others it runs the first, and `make outcomes` all."""
+
+
+def marks(session: Session, mode: str) -> list[pytest.MarkDecorator]:
     """Keeps what looks at one session in one worker, under xdist's `--dist loadgroup`."""
-    return pytest.mark.xdist_group(f"{session.name}-{mode}")
+    group = pytest.mark.xdist_group(f"{session.name}-{mode}")
+    is_first = session.name in MAIN or mode == session.modes[0]
+    return [group] if is_first else [group, pytest.mark.further_mode]
 
 
 RUNS = [
-    pytest.param(session, mode, id=f"{session.name}-{mode}", marks=together(session, mode))
+    pytest.param(session, mode, id=f"{session.name}-{mode}", marks=marks(session, mode))
     for session in sessions().values()
     for mode in session.modes
 ]
 CELLS = [
-    pytest.param(cell, mode, id=f"{cell.session.name}-{mode}-{cell.row}", marks=together(cell.session, mode))
+    pytest.param(cell, mode, id=f"{cell.session.name}-{mode}-{cell.row}", marks=marks(cell.session, mode))
     for cell in cells()
     for mode in cell.session.modes
 ]
