@@ -31,7 +31,7 @@ FAULTS = (
     "buffer_syntax",
 )
 NOT_ON_VERILATOR = {"regs_ctrl_no_reset", "counter_no_timescale"}
-NOTE = "Seen on the bench as well: the word is lost when a read empties the FIFO in the same cycle."
+NOTE = "Also seen on the bench, whenever a read empties the FIFO in the same cycle as the write."
 PROMPT = """\
 Repair the FIFO: `pytest tests/test_fifo.py` must pass.
 
