@@ -22,7 +22,11 @@ demo: tools env ## a regression with faults as days go by: new, known, fixed, ba
 	@$(ACTIVATE); python sample_tb/demo.py
 
 .PHONY: test
-test: tools env ## the tests, with coverage
+test: tools env ## the tests
+	@$(ACTIVATE); python -m pytest -n $(WORKERS) --dist loadgroup -m 'not further_mode'
+
+.PHONY: coverage
+coverage: tools env ## the tests again, with a report of the lines that they reach
 	@$(ACTIVATE); rm -f .coverage .coverage.*; \
 	python -m coverage run -m pytest -n $(WORKERS) --dist loadgroup -m 'not further_mode'; \
 	python -m coverage combine -q; python -m coverage report
