@@ -9,7 +9,7 @@ VENV := $(or $(VIRTUAL_ENV),.venv)
 PY := "$(VENV)/bin/python"
 STAMP := "$(VENV)/.pytest-dvwiki-installed"
 SIMULATOR := $(or $(SIM),$(if $(shell command -v iverilog),icarus,verilator))
-WORKERS ?= 2
+WORKERS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); echo $$((n < 2 ? 2 : n > 8 ? 8 : n)))
 
 ACTIVATE := export PATH="$$(cd "$(VENV)/bin" && pwd):$$PATH"
 

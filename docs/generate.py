@@ -38,8 +38,8 @@ _PLACES = {
 _OUTCOMES = """\
 # What each kind of failure comes out as
 
-Made by `make docs` from `tests/sim/outcomes.yaml`, which `make outcomes` runs; `make test` runs the
-further capture modes of the main sessions alone.
+Made by `make docs` from `tests/sim/outcomes.yaml`, which `make outcomes` runs; `make test` runs each
+session in one capture mode, the main ones in several.
 
 A cell is one kind of failure in one flow, on one simulator, in one capture mode. **{run} cells are run**, each checked
 for its label, its first cause, the tests that it names, and that nothing is counted twice. **{not_shown} places cannot

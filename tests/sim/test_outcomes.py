@@ -19,15 +19,17 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.sim
 
 
-MAIN = ("runner", "native", "cocotb_test", "plain")
-"""Sessions that `make test` runs in every mode; of the others it runs the first, and `make outcomes` all."""
+MAIN = {"runner": ("default", "no_capture", "xdist"), "native": ("default", "xdist_no_capture")}
+"""Sessions and modes that `make test` runs; of the other sessions it runs the first mode, and `make outcomes` all."""
+LEFT_OUT = ("ghdl_", "verilator_")
+"""Sessions that wait for limits, and show on another simulator what Icarus shows; `make outcomes` runs them."""
 
 
 def marks(session: Session, mode: str) -> list[pytest.MarkDecorator]:
     """Keeps what looks at one session in one worker, under xdist's `--dist loadgroup`."""
     group = pytest.mark.xdist_group(f"{session.name}-{mode}")
-    is_first = session.name in MAIN or mode == session.modes[0]
-    return [group] if is_first else [group, pytest.mark.further_mode]
+    modes = () if session.name.startswith(LEFT_OUT) else MAIN.get(session.name, session.modes[:1])
+    return [group] if mode in modes else [group, pytest.mark.further_mode]
 
 
 RUNS = [
