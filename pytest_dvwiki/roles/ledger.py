@@ -75,7 +75,9 @@ class Ledger:
         Returns:
             The failures that it brought.
         """
-        test = self._tests.setdefault(report.nodeid, _Test())
+        test = self._tests.get(report.nodeid)
+        if test is None:  # most reports are of a test that is there already: no second one is made for each
+            test = self._tests[report.nodeid] = _Test()
         evidence = reports.attached(report)
         if evidence is not None and evidence.simulator is not None:
             self._simulators[evidence.simulator] = None

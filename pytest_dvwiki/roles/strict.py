@@ -24,7 +24,7 @@ _SECTION = "dvwiki strict logs"
 _ADVICE = """\
 --dvwiki-strict-logs lets no test pass with an error line in its log. Mend what the line complains about; or, if it is
 meant to be there, say so by a pattern of tier benign in .agent/patterns (`dvwiki patterns list --tier benign` shows
-how they look), or by a waiver for this test in .agent/waivers.yaml."""
+how they look)."""
 
 
 def applies_to(report: pytest.TestReport) -> bool:
