@@ -3,19 +3,21 @@
 Python raises an audit event before each `subprocess.Popen`, whoever calls it: the runner of cocotb, cocotb-test, a
 test's own `subprocess.run(["make"])`. That tells, without knowing any of them, that a simulation may follow, its
 folder, its environment (where cocotb is told the results file), and, by the files opened for writing, where its
-output goes. An audit hook cannot be taken away again, so this module adds one for the process and gives it a
-listener only while a test runs.
+output goes. An audit hook cannot be taken away again, and every event of the process (look-ups of attributes, `id`)
+costs it a microsecond; so this module adds one only with the first child that starts while a test runs.
 """
 
 from __future__ import annotations
 
+import functools
 import os
+import subprocess
 import sys
 import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.capture.commands import commands
 
@@ -84,6 +86,7 @@ class _Hook:
     def __init__(self) -> None:
         self.listener: Children | None = None
         self.installed = False
+        """Whether Python calls it: from the first child on."""
         self._busy = threading.local()
 
     def __call__(self, event: str, arguments: tuple[object, ...]) -> None:
@@ -148,9 +151,52 @@ def _note_child(listener: Children, arguments: object, folder: object, environme
 _hook = _Hook()
 
 
+class _FirstChild:
+    """Stands before `subprocess.Popen` and `os.system` until a child starts while a test runs, then adds the hook."""
+
+    def __init__(self) -> None:
+        self._popen = start = subprocess.Popen.__init__
+        self._system = system = os.system
+
+        @functools.wraps(start)
+        def popen(*arguments: Any, **named: Any) -> None:
+            self._starts((*arguments[5:7], named.get("stdout"), named.get("stderr")))
+            start(*arguments, **named)
+
+        @functools.wraps(system)
+        def shell(command: Any) -> int:
+            self._starts(())
+            return system(command)
+
+        self._before_popen, self._before_system = popen, shell
+        subprocess.Popen.__init__ = popen  # type: ignore[method-assign]
+        os.system = shell
+
+    def _starts(self, streams: tuple[object, ...]) -> None:
+        """Adds the hook, which also sees this child, and steps aside."""
+        listener = _hook.listener
+        if listener is None or _hook.installed:
+            return
+        _hook.installed = True
+        # Somebody may have put himself before these in the meantime: then they stay, and only pass on.
+        if subprocess.Popen.__init__ is self._before_popen:
+            subprocess.Popen.__init__ = self._popen  # type: ignore[method-assign]
+        if os.system is self._before_system:
+            os.system = self._system
+        for stream in streams:
+            name = getattr(stream, "name", None)
+            if isinstance(name, str):  # opened before there was a hook
+                _note_output(listener, name)
+        sys.addaudithook(_hook)
+
+
+@functools.cache
+def _wait_for_first_child() -> None:
+    _FirstChild()
+
+
 def listen(children: Children | None) -> None:
     """Lets a test's notes take what happens from now on; None ends that."""
-    if not _hook.installed and children is not None:
-        sys.addaudithook(_hook)
-        _hook.installed = True
+    if children is not None:
+        _wait_for_first_child()
     _hook.listener = children

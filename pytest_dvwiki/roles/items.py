@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.capture import children, tools
+from pytest_dvwiki.capture import tools
+from pytest_dvwiki.capture.children import Children, listen
 from pytest_dvwiki.capture.journal import Begin, open_journal
 from pytest_dvwiki.capture.spool import Place, Spool, place_of
 from pytest_dvwiki.redact import redact
@@ -34,14 +35,22 @@ _CAPTURING = frozenset({"capfd", "capfdbinary"})
 class _Running:
     """The test that runs now."""
 
-    nodeid: str
-    started: float = 0.0
+    item: pytest.Item
+    started: float
     """Seconds since the epoch."""
-    children: children.Children = field(default_factory=children.Children)
-    spooled: bool = False
+    children: Children
     began: bool = False
     stdout: Place | None = None
     """What file descriptor 1 led to when the test began: another place means that somebody redirected it."""
+
+    @property
+    def nodeid(self) -> str:
+        return self.item.nodeid
+
+    @property
+    def is_spooled(self) -> bool:
+        """Whether the output of its children may be kept."""
+        return _CAPTURING.isdisjoint(getattr(self.item, "fixturenames", ()))
 
 
 class ItemRole:
@@ -100,14 +109,11 @@ class ItemRole:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Listens to the children of each test."""
-        running = _Running(nodeid=item.nodeid)
-        running.spooled = self._settings.tee and _CAPTURING.isdisjoint(getattr(item, "fixturenames", ()))
-        self._running = running
-        self._listen(running)
+        self._running = running = _Running(item, time.time(), self._listen())
         try:
             return (yield)
         finally:
-            children.listen(None)
+            listen(None)
             self._running = None
             if running.began or self._spool is not None:
                 with self._guard("ending a test"):
@@ -119,12 +125,11 @@ class ItemRole:
         if self._spool is not None:
             self._spool.clear()
 
-    def _listen(self, running: _Running) -> None:
+    def _listen(self) -> Children:
         """From now on, to the children of an attempt."""
-        running.started = time.time()
-        running.children = children.Children()
-        running.children.on_start = self._begin
-        children.listen(running.children)
+        children = Children(self._begin)
+        listen(children)
+        return children
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_setup(self) -> Generator[None]:
@@ -134,39 +139,44 @@ class ItemRole:
             if running.stdout is None:
                 running.stdout = place_of(1)
             else:  # pytest-rerunfailures tries again: what the attempt before left behind is not this one's
-                self._listen(running)
+                running.started, running.children = time.time(), self._listen()
         try:
-            self._begin_phase()
+            if self._spool is not None:
+                self._begin_phase()
             return (yield)
         finally:
-            self._end_phase()
+            if self._spool is not None:
+                self._end_phase(self._spool)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self) -> Generator[None]:
         """Innermost round a call."""
         try:
-            self._begin_phase()
+            if self._spool is not None:
+                self._begin_phase()
             return (yield)
         finally:
-            self._end_phase()
+            if self._spool is not None:
+                self._end_phase(self._spool)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_teardown(self) -> Generator[None]:
         """Innermost round a teardown."""
         try:
-            self._begin_phase()
+            if self._spool is not None:
+                self._begin_phase()
             return (yield)
         finally:
-            self._end_phase()
+            if self._spool is not None:
+                self._end_phase(self._spool)
 
     def _begin_phase(self) -> None:
-        if self._spool is not None and self._running is not None and self._running.children.children:
+        if self._running is not None and self._running.children.children:
             self._lead_to_spool(self._running)
 
-    def _end_phase(self) -> None:
-        if self._spool is not None:
-            with self._guard("giving the output back"):
-                self._spool.detach()
+    def _end_phase(self, spool: Spool) -> None:
+        with self._guard("giving the output back"):
+            spool.detach()
 
     def _begin(self, child: Child) -> None:
         """Called before each child of a test starts; of the later ones the simulations tell something new."""
@@ -188,7 +198,7 @@ class ItemRole:
         )
 
     def _lead_to_spool(self, running: _Running) -> None:
-        if not running.spooled or self._spool_failed or running.stdout != place_of(1):
+        if not self._settings.tee or self._spool_failed or not running.is_spooled or running.stdout != place_of(1):
             return
         try:
             if self._spool is None:
@@ -215,7 +225,7 @@ class ItemRole:
         """Attaches to each report what its simulation left behind."""
         report = yield
         running = self._running
-        if running is not None and (report.failed or running.children.children or report.sections):
+        if running is not None and (report.outcome == "failed" or running.children.children or report.sections):
             with self._guard("reading the evidence of a test"):
                 self._attach(item, call, report, running)
         return report
@@ -306,7 +316,8 @@ class ItemRole:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Writes each failure of this process to the journal; one that will be run again is none yet."""
-        if self._running is None or report.nodeid != self._running.nodeid or not report.failed:
+        # The outcome first: most reports end here, and pytest puts a node id together at each question.
+        if report.outcome != "failed" or self._running is None or report.nodeid != self._running.nodeid:
             return
         with self._guard("writing the journal"):
             evidence = reports.attached(report)

@@ -7,7 +7,7 @@ when the session is over, since a runner of cocotb's own plugin reports after, a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.flight import Flight, cut_off
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _SUBTESTS = re.compile(r"contains \d+ failed subtests?")
 _RANK: dict[Outcome, int] = {"passed": 0, "skipped": 1, "xfailed": 2, "failed": 3, "error": 4}
 """Of several phases the worst outcome counts."""
+_MORE_THAN_PASSED = frozenset({"runner_nodeid", "wasxfail"})
+"""Attributes of reports that make a pass no plain one: cocotb's own plugin and pytest set them."""
 
 
 @dataclass(slots=True)
@@ -37,7 +39,7 @@ class _Test:
     failed_before: frozenset[str] = frozenset()
     """Tests inside a simulator, or else this one, that failed in an earlier attempt."""
     noise_errors: int = 0
-    failures: list[Failure] = field(default_factory=list)
+    failures: tuple[Failure, ...] = ()
     inner: tuple[Result, ...] = ()
     """cocotb tests that a runner's results file named."""
     runner: str | None = None
@@ -75,20 +77,26 @@ class Ledger:
         Returns:
             The failures that it brought.
         """
-        test = self._tests.get(report.nodeid)
+        nodeid = report.nodeid  # pytest puts it together at each question
+        test = self._tests.get(nodeid)
         if test is None:  # most reports are of a test that is there already: no second one is made for each
-            test = self._tests[report.nodeid] = _Test()
+            test = self._tests[nodeid] = _Test()
         evidence = reports.attached(report)
+        if evidence is None and report.outcome == "passed" and vars(report).keys().isdisjoint(_MORE_THAN_PASSED):
+            test.duration_s += report.duration
+            if report.when == "call":
+                test.worsen("passed")
+            return ()
         if evidence is not None and evidence.simulator is not None:
             self._simulators[evidence.simulator] = None
         outcome: str = report.outcome
         if outcome == "rerun":  # pytest-rerunfailures adds this one
             failed = [failure.nodeid for failure in evidence.failures] if evidence is not None else []
-            self._tests[report.nodeid] = test.again(failed or [report.nodeid])
+            self._tests[nodeid] = test.again(failed or [nodeid])
             return ()
         runner = getattr(report, "runner_nodeid", None)
         if runner is not None and report.when == "setup" and test.outcome is not None:  # its runner runs again
-            test = self._tests[report.nodeid] = test.again(failure.nodeid for failure in test.failures)
+            test = self._tests[nodeid] = test.again(failure.nodeid for failure in test.failures)
         test.duration_s += report.duration
         if runner is not None:
             test.runner = str(runner)
@@ -147,7 +155,7 @@ class Ledger:
             failures = tuple(replace(failure, reproduce=command) for failure in failures)
         test.worsen("error" if report.when in {"setup", "teardown"} else "failed")
         failures = tuple(replace(failure, attempts=test.attempts) for failure in failures)
-        test.failures.extend(failures)
+        test.failures += failures
         return failures
 
     def add_collection(self, report: pytest.CollectReport) -> tuple[Failure, ...]:
@@ -156,8 +164,8 @@ class Ledger:
         if test.failures:  # each xdist worker collects, and each may report it
             return ()
         test.worsen("error")
-        test.failures.append(reports.failure_of(report, interest=self._interest()))
-        return tuple(test.failures)
+        test.failures = (reports.failure_of(report, interest=self._interest()),)
+        return test.failures
 
     # What counts
 

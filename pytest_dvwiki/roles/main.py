@@ -63,6 +63,7 @@ class MainRole:
         self._ledger = Ledger(lambda: tools.interest, options)
         self._archived: Archived | None = None
         self._guard = guard
+        self._taking = guard("taking a report")
         self._coverage: SessionCoverage | None = None
         if settings.coverage:
             from pytest_dvwiki.roles.coverage import SessionCoverage  # noqa: PLC0415  # only who asks for it pays
@@ -87,17 +88,17 @@ class MainRole:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Takes every report: of this process, of xdist's workers, of cocotb's simulators, of crashed workers."""
-        with self._guard("taking a report"):
+        with self._taking:
             failures = self._ledger.add(report)
             if failures and not self._is_journaled_elsewhere(report):
                 self._to_journal(failures)
-            if hasattr(report, "runner_nodeid"):
+            if "runner_nodeid" in vars(report):
                 self._to_journal_in_flight(report)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Takes a module that could not be collected."""
         if report.failed:
-            with self._guard("taking a report"):
+            with self._taking:
                 self._to_journal(self._ledger.add_collection(report))
 
     @staticmethod

@@ -95,3 +95,33 @@ def test_memory_is_bounded_for_a_test_that_starts_very_many(children: Children) 
     for _ in range(80):
         subprocess.run(["true"], check=True)
     assert len(children.children) <= 64
+
+
+FIRST_CHILD = """
+import os, subprocess, sys
+from pytest_dvwiki.capture.children import Children, listen
+
+untouched = subprocess.Popen.__init__, os.system
+children = Children()
+listen(children)
+with open("sim.log", "w") as log:
+    {start}
+print(*(child.program for child in children.children), *(path.name for path in children.opened))
+print((subprocess.Popen.__init__, os.system) == untouched)
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "said"),
+    [
+        ("subprocess.run(['true'], stdout=log)", "true sim.log"),
+        ("subprocess.Popen(['true'], -1, None, None, log).wait()", "true sim.log"),
+        ("os.system('expr 1 > expr.log')", "expr expr.log"),
+    ],
+)
+def test_the_first_child_of_a_process_is_noticed_with_its_log_and_leaves_no_trace(
+    start: str, said: str, tmp_path: Path
+) -> None:
+    script = FIRST_CHILD.format(start=start)
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [said, "True"]
