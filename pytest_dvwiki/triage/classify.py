@@ -15,7 +15,7 @@ from pytest_dvwiki.patterns.schema import UNKNOWN
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.triage import origin as origins
 from pytest_dvwiki.triage.anatomy import Anatomy, dissect
-from pytest_dvwiki.triage.place import frame_in, frame_in_excerpt, is_part_of_identity, with_place
+from pytest_dvwiki.triage.place import Frames, frame_in_excerpt, is_part_of_identity, with_place
 from pytest_dvwiki.triage.primary import Candidate, Choice, choose, choose_in_text
 from pytest_dvwiki.triage.sections import WORDS, sections_of
 from pytest_dvwiki.triage.sieve import Kept, Sieve
@@ -43,8 +43,8 @@ class _Finding:
     choice: Choice | None
     text: str
     frame: Frame | None
-    excerpt: str
     in_simulator: bool
+    excerpt: str = ""
     phase: str = "call"
 
 
@@ -143,21 +143,22 @@ class Classifier:
         if choice is None:
             return Reading(left_out=kept.left_out, lines=kept.count)
         simulator = sections_of(kept.lines).simulator
-        verdict = self._verdict(_finding_in(kept.lines, choice, simulator=simulator))
+        frames = Frames(kept.lines)
+        verdict = self._verdict(_finding_in(frames, choice, simulator=simulator))
         return Reading(
-            verdict=verdict,
-            causes=tuple(self._causes(kept, choice, simulator=simulator)),
+            verdict=replace(verdict, excerpt=_window(kept.lines, choice.candidate.line)),
+            causes=tuple(self._causes(kept, choice, frames, simulator=simulator)),
             left_out=kept.left_out,
             lines=kept.count,
         )
 
-    def _causes(self, kept: Kept, choice: Choice, *, simulator: bool) -> Iterator[Sighting]:
+    def _causes(self, kept: Kept, choice: Choice, frames: Frames, *, simulator: bool) -> Iterator[Sighting]:
         """The first cause, then all others of its tier as they stand in the text, each with its messages counted."""
         best = choice.candidate
         others = sorted((c for c in choice.others if c.pattern.tier == best.pattern.tier), key=lambda c: c.line)
         seen: dict[str, Sighting] = {}
         for candidate in (best, *others):
-            finding = _finding_in(kept.lines, Choice(candidate, ""), simulator=simulator)
+            finding = _finding_in(frames, Choice(candidate, ""), simulator=simulator)
             anatomy = dissect(finding.text)
             identity = _identity(anatomy, finding.frame if is_part_of_identity(anatomy) else None)
             hits = 1 if kept.hits is None else kept.hits.get(candidate.line, 0)
@@ -240,31 +241,15 @@ class Classifier:
         return label
 
 
-def _finding_in(lines: Sequence[tuple[int, str]], choice: Choice, *, simulator: bool) -> _Finding:
+def _finding_in(frames: Frames, choice: Choice, *, simulator: bool) -> _Finding:
     """A message of a bare text, with the place that its traceback names."""
     candidate = choice.candidate
-    frame = None
-    if candidate.exception:
-        near, at = _unbroken(lines, candidate.line)
-        frame = frame_in(near, at)
     return _Finding(
         choice=choice,
         text=candidate.text,
-        frame=frame,
-        excerpt=_window(lines, candidate.line),
+        frame=frames.of(candidate.line) if candidate.exception else None,
         in_simulator=simulator,
     )
-
-
-def _unbroken(lines: Sequence[tuple[int, str]], line: int) -> tuple[list[str], int]:
-    """The lines round one up to the next gaps on either side, and its index among them."""
-    at = bisect_left(lines, line, key=_number)
-    first = last = at
-    while first > 0 and lines[first - 1][0] == lines[first][0] - 1:
-        first -= 1
-    while last + 1 < len(lines) and lines[last + 1][0] == lines[last][0] + 1:
-        last += 1
-    return [text for _, text in lines[first : last + 1]], at - first
 
 
 def _number(numbered: tuple[int, str]) -> int:
@@ -430,7 +415,7 @@ def _excerpt(excerpts: Sequence[Excerpt], choice: Choice | None) -> str:
 
 def _window(lines: Sequence[tuple[int, str]], line: int) -> str:
     """At most 40 lines round one, a third of them before it."""
-    at = next((n for n, (number, _) in enumerate(lines) if number >= line), 0)
+    at = bisect_left(lines, line, key=_number)
     start = max(0, min(at - EXCERPT_LINES // 3, len(lines) - EXCERPT_LINES))
     chosen = lines[start : start + EXCERPT_LINES]
     return redact("\n".join(text[:_LONGEST_LINE].rstrip() for _, text in chosen)).strip("\n")

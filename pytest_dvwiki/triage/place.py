@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.fingerprint import mask
-from pytest_dvwiki.triage import pytest_report
-from pytest_dvwiki.triage.traceback import innermost
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from pytest_dvwiki.model import Excerpt, Frame
     from pytest_dvwiki.triage.anatomy import Anatomy
@@ -35,25 +35,56 @@ def is_part_of_identity(anatomy: Anatomy) -> bool:
     return anatomy.report_class not in _IMPORTS and not _NAMES_ITS_CAUSE.search(anatomy.text)
 
 
-def frame_in(lines: Sequence[str], at: int) -> Frame | None:
-    """The user's innermost frame of the exception that is named on a line.
+class Frames:
+    """The user's innermost frames of the exceptions in a text, whose tracebacks are read once.
 
     Args:
-        lines: The lines of a log or a results entry; the latter names the exception before its traceback does.
-        at: Index of the line.
+        lines: Line numbers and lines of a log or a results entry; a traceback ends where a number jumps.
     """
-    found = list(innermost(lines))
-    exact = next((one for one in found if one.line == at), None)
-    raised = exact or next((one for one in found if one.line >= at), None)
-    return raised.frame if raised is not None else None
+
+    def __init__(self, lines: Sequence[tuple[int, str]]) -> None:
+        self._lines = lines
+
+    def of(self, line: int) -> Frame | None:
+        """The frame of the exception that is named on a line; a results entry names it before its traceback does."""
+        at = bisect_left(self._raised, line, key=_number)
+        _, first, frame = self._raised[at] if at < len(self._raised) else (0, line + 1, None)
+        return frame if first <= line else None
+
+    @functools.cached_property
+    def _raised(self) -> list[tuple[int, int, Frame | None]]:
+        """Number of the line that names an exception, number of the first line before it without a gap, and frame."""
+        # Imported here, as below: most logs hold no traceback.
+        from pytest_dvwiki.triage.traceback import innermost  # noqa: PLC0415
+
+        return [
+            (first + one.line, first, one.frame) for first, lines in _unbroken(self._lines) for one in innermost(lines)
+        ]
+
+
+def _unbroken(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
+    """The parts without a gap: the number of the first line, and the lines."""
+    start = 0
+    for at in range(1, len(lines) + 1):
+        if at == len(lines) or lines[at][0] != lines[at - 1][0] + 1:
+            yield lines[start][0], [text for _, text in lines[start:at]]
+            start = at
+
+
+def _number(numbered: tuple[int, int, Frame | None]) -> int:
+    return numbered[0]
 
 
 def frame_in_excerpt(excerpt: Excerpt, line: int) -> Frame | None:
     """The user's innermost frame of the exception that an excerpt names on a line."""
     lines = [text for _, text in excerpt.lines]
+    if excerpt.source == "report":
+        from pytest_dvwiki.triage.pytest_report import user_frame  # noqa: PLC0415
+
+        if (shown := user_frame(lines)) is not None:
+            return shown
     at = next((index for index, (number, _) in enumerate(excerpt.lines) if number >= line), 0)
-    shown = pytest_report.user_frame(lines) if excerpt.source == "report" else None
-    return shown or frame_in(lines, at)
+    return Frames(tuple(enumerate(lines))).of(at)
 
 
 def with_place(text: str, anatomy: Anatomy, frame: Frame | None) -> str:
