@@ -46,15 +46,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         Its exit status; 2 for a mistake in the call.
     """
-    if argv is None:
-        # A process of its own, most of whose life is imports: to look for garbage among them takes a tenth of it.
-        gc.set_threshold(_GARBAGE)
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    if argv is not None:
+        return _run(list(argv))
+    # A process of its own, most of whose life is imports: to look for garbage among them takes a tenth of it, and to
+    # look for it again when all ends another one.
+    gc.set_threshold(_GARBAGE)
+    try:
+        return _run(sys.argv[1:])
+    finally:
+        gc.freeze()
+
+
+def _run(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="dvwiki", description="The failure memory of a hardware regression.")
     parser.add_argument("--version", action="version", version=f"dvwiki {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    asked = next((word for word in arguments if not word.startswith("-")), None)
-    for name, summary in COMMANDS.items():
+    asked = arguments[0] if arguments else ""
+    # The parsers of the others are made only for who looks at them all.
+    for name in [asked] if asked in COMMANDS else COMMANDS:
+        summary = COMMANDS[name]
         command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
         if name == asked:
             module = importlib.import_module(f"{__name__}.{name}")

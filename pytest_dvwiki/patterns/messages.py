@@ -6,7 +6,6 @@ cocotb-test's logger) and joins what a tool spread over several lines.
 
 from __future__ import annotations
 
-import html
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -91,6 +90,9 @@ def strip_line(line: str) -> str:
         line = f"{line[: LONGEST // 2]} … {line[-LONGEST // 2 :]}"
     line = clean(line).rstrip()
     if "&" in line and _ENTITY.search(line):
+        # Imported here: few logs were taken from a web page.
+        import html  # noqa: PLC0415
+
         line = html.unescape(line)
     # Transports nest (a CI's time before a forum's quote before Questa's `# `), though not deeply.
     for _ in range(4):

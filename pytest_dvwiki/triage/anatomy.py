@@ -5,6 +5,7 @@ They go into the fingerprint, so they come from the message alone, never from th
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 
@@ -24,44 +25,60 @@ class Anatomy:
     message_id: str | None = None
 
 
-_SHAPES: tuple[re.Pattern[str], ...] = tuple(
-    re.compile(shape, re.ASCII)
-    for shape in (
-        # UVM: severity file(line) @ time: path [id] text
+_SHAPES: tuple[tuple[str, str], ...] = (
+    # UVM: severity file(line) @ time: path [id] text
+    (
+        "UVM_",
         (
             r"\b(?P<class>UVM_(?:FATAL|ERROR|WARNING))\b[ :]*(?:(?P<file>[^\s()]{1,300})\(\d+\))?[ ]*@[ ]*[^:]{1,40}:"
             rf"[ ]*(?:[^\s\[]\S{{0,300}}[ ]+)?\[(?P<id>{_INSIDE}{{0,200}})\][ ]?(?P<text>.*)"
         ),
+    ),
+    (
+        "UVM_",
         r"\b(?P<class>UVM_(?:FATAL|ERROR|WARNING))\b[ :]*(?:(?P<file>[^\s()]{1,300})\(\d+\))?(?P<text>.*)",
-        # pyuvm: time severity file(line) [path]: [id] text
+    ),
+    # pyuvm: time severity file(line) [path]: [id] text
+    (
+        "]:",
         (
             r"(?:^|\s)(?P<class>ERROR|CRITICAL|WARNING)[ ]+(?P<file>[^\s()]{1,300})\((?:\d+|\.\.\.)\)[ ]*"
             rf"\[{_INSIDE}{{0,300}}\]:[ ]*(?:\[(?P<id>{_INSIDE}{{1,200}})\][ ])?(?P<text>.*)"
         ),
-        # Verilator: [time] %Severity-CODE: file:line:column: text
-        rf"%(?P<class>Error|Warning|Fatal)(?:-(?P<id>\w+))?:[ ](?:{_SOURCE}:\d+(?::\d+)?:[ ]?)?(?P<text>.*)",
-        # Xcelium: tool: *S,CODE (file,line|column): text
-        rf"\*(?P<class>[EFS][A-Z]?),(?P<id>\w+)[ :]*(?:\({_SOURCE},\d+(?:\|\d+)?\))?[ :]*(?P<text>.*)",
-        # VCS: Severity-[CODE] title file, line text
-        rf"\b(?P<class>Error|Fatal|Warning)-\[(?P<id>[\w-]+)\][ ](?P<text>.*?{_SOURCE}.*|.*)",
-        # Questa, Riviera: ** Severity: (code) file(line): text
+    ),
+    # Verilator: [time] %Severity-CODE: file:line:column: text
+    ("%", rf"%(?P<class>Error|Warning|Fatal)(?:-(?P<id>\w+))?:[ ](?:{_SOURCE}:\d+(?::\d+)?:[ ]?)?(?P<text>.*)"),
+    # Xcelium: tool: *S,CODE (file,line|column): text
+    ("*", rf"\*(?P<class>[EFS][A-Z]?),(?P<id>\w+)[ :]*(?:\({_SOURCE},\d+(?:\|\d+)?\))?[ :]*(?P<text>.*)"),
+    # VCS: Severity-[CODE] title file, line text
+    ("-[", rf"\b(?P<class>Error|Fatal|Warning)-\[(?P<id>[\w-]+)\][ ](?P<text>.*?{_SOURCE}.*|.*)"),
+    # Questa, Riviera: ** Severity: (code) file(line): text
+    (
+        "**",
         (
             r"\*\*[ ](?P<class>Error|Fatal|Failure)(?:[ ]\(suppressible\))?:[ ](?:\((?P<id>[a-z]+-\d+)\)[ ])?"
             r"(?:(?P<file>[^\s()]{1,300})\(\d+(?:\.\d+)?\):[ ])?(?P<text>.*)"
         ),
-        # Vivado: SEVERITY: [CODE] text [file:line]
+    ),
+    # Vivado: SEVERITY: [CODE] text [file:line]
+    (
+        ": [",
         (
             r"\b(?P<class>ERROR|FATAL_ERROR|CRITICAL WARNING):[ ]\[(?P<id>[A-Za-z_]+[ ][\d-]+)\][ ](?P<text>.*?)"
             r"(?:[ ]\[(?P<file>[^\]:]{1,300}(?::[^\]:]{1,300})?):\d+\])?$"
         ),
-        # Icarus at run time: SEVERITY: file:line: text Time: … Scope: …
-        rf"\b(?P<class>FATAL|ERROR):[ ]{_SOURCE}:\d+:[ ]?(?P<text>.*?)(?:[ ]Time:[ ].*)?$",
-        # GHDL at run time: file:line:column:@time:(severity): text
-        rf"{_SOURCE}:\d+:\d+:@[^:]{{1,40}}:\((?P<class>[a-z ]+)\):[ ]?(?P<text>.*)",
-        # compilers: file:line[:column]: [error:] text
+    ),
+    # Icarus at run time: SEVERITY: file:line: text Time: … Scope: …
+    (": ", rf"\b(?P<class>FATAL|ERROR):[ ]{_SOURCE}:\d+:[ ]?(?P<text>.*?)(?:[ ]Time:[ ].*)?$"),
+    # GHDL at run time: file:line:column:@time:(severity): text
+    (":@", rf"{_SOURCE}:\d+:\d+:@[^:]{{1,40}}:\((?P<class>[a-z ]+)\):[ ]?(?P<text>.*)"),
+    # compilers: file:line[:column]: [error:] text
+    (
+        ":",
         rf"{_SOURCE}:\d+(?::\d+)?:[ ]?(?:(?P<class>(?:fatal )?error|sorry|internal error):[ ]?)?(?P<text>.+)",
-    )
+    ),
 )
+"""What a report of each shape holds in any case, and its expression, compiled when first there is such a report."""
 _EXCEPTION = re.compile(
     r"^(?!(?i:error|fatal|failure|warning|info|note|critical warning)\b)"
     r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*)(?:: (?P<text>.*)|:?$)",
@@ -83,6 +100,11 @@ _SENTENCE = re.compile(
 _UNDONE = re.compile(r"^simulation ended before .+ was done\b", re.ASCII)
 
 
+@functools.cache
+def _compiled(shape: str) -> re.Pattern[str]:
+    return re.compile(shape, re.ASCII)
+
+
 def dissect(message: str) -> Anatomy:
     """Takes a message apart; one of no known shape is all text."""
     sentence = _SENTENCE.match(message)
@@ -93,8 +115,8 @@ def dissect(message: str) -> Anatomy:
     exception = _EXCEPTION.match(message)
     if exception is not None:
         return Anatomy(report_class=exception["type"].rsplit(".", 1)[-1], text=exception["text"] or exception["type"])
-    for shape in _SHAPES:
-        found = shape.search(message)
+    for literal, shape in _SHAPES:
+        found = _compiled(shape).search(message) if literal in message else None
         if found is not None:
             parts = found.groupdict()
             return Anatomy(

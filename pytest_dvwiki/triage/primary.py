@@ -23,10 +23,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.triage import pytest_report
 from pytest_dvwiki.triage.anatomy import dissect
 from pytest_dvwiki.triage.sections import sections_of
-from pytest_dvwiki.triage.traceback import chains
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -105,8 +103,11 @@ def choose_in_text(lines: Sequence[tuple[int, str]], matcher: Matcher) -> Choice
 def _candidates(excerpt: Excerpt, matcher: Matcher, *, cocotb: bool) -> Iterator[Candidate]:
     lines = excerpt.lines
     if excerpt.source == "report":
-        said = pytest_report.said([line for _, line in lines])
-        lines = tuple((number, line) for (number, _), line in zip(lines, said, strict=True))
+        # Imported here, as below: a bare log holds no report of pytest, and most hold no traceback.
+        from pytest_dvwiki.triage.pytest_report import said  # noqa: PLC0415
+
+        shown = said([line for _, line in lines])
+        lines = tuple((number, line) for (number, _), line in zip(lines, shown, strict=True))
     for first, run in _runs(lines):
         yield from _in_text(first, run, excerpt.source, matcher, cocotb=cocotb)
 
@@ -148,6 +149,8 @@ def _lesser_exceptions(text: str, first: int) -> frozenset[int]:
     """Lines that name an exception of a chain which is not the one that counts."""
     if "Traceback (most recent call last)" not in text:
         return frozenset()
+    from pytest_dvwiki.triage.traceback import chains  # noqa: PLC0415
+
     return frozenset(
         first + raised.line
         for chain in chains(text.split("\n"))
