@@ -1,0 +1,216 @@
+"""What untrusted bytes must never do to the rooms that read them: crash, or cost more than their length warrants.
+
+A target takes any bytes and raises where a promise is broken. `test_targets.py` gives them what hypothesis makes up,
+`run.py` what atheris finds by the branches that are taken.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import string
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.capture.logs import LogStream, LogText, blocks
+from pytest_dvwiki.capture.noise import ErrorCounter
+from pytest_dvwiki.capture.regression import read_regressions
+from pytest_dvwiki.capture.results import ResultsError, read_results
+from pytest_dvwiki.fingerprint import DIGITS, LONGEST, fingerprint, mask
+from pytest_dvwiki.patterns import messages
+from pytest_dvwiki.patterns.registry import load_registry
+from pytest_dvwiki.redact import clean, redact, shorten_paths
+from pytest_dvwiki.triage.classify import Classifier
+from pytest_dvwiki.triage.sieve import _Scan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_NOT_PRINTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_SMALL, _LARGE = 4, 32
+"""Lines of the two texts whose times are compared."""
+_TIMES = _LARGE // _SMALL
+_LINE = 4096
+_SHORT = 256
+_FEW = 32
+_SLACK = 0.25
+"""Seconds of process time that are no proof of anything."""
+_ENOUGH = 3
+"""So many times the time that a linear reading would take."""
+
+
+@functools.cache
+def classifier() -> Classifier:
+    """The one of the built-in patterns."""
+    return Classifier(load_registry())
+
+
+def _cut(data: bytes) -> Iterator[bytes]:
+    """The bytes in pieces whose sizes they tell themselves."""
+    start = 0
+    while start < len(data):
+        end = start + 1 + data[start] % 64
+        yield data[start:end]
+        start = end
+
+
+def decode(data: bytes) -> None:
+    """Any bytes become numbered lines, none of them lost."""
+    for block in blocks(_cut(data)):
+        assert block.endswith(b"\n")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "sim.log"
+        path.write_bytes(data)
+        stream = LogStream(LogText(source="log", path=path))
+        number = 1
+        for chunk in stream:
+            assert chunk.first == number
+            assert chunk.text.endswith("\n")
+            assert "\r" not in chunk.text
+            number += chunk.text.count("\n")
+        assert stream.sha256 is not None
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if b"\0" not in data and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        assert number - 1 == data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+
+
+def strip(data: bytes) -> None:
+    """What is left of a text prints, and to strip it again changes nothing."""
+    text = data.decode("utf-8", "replace" if len(data) % 2 else "surrogateescape")
+    cleaned = clean(text)
+    assert not _NOT_PRINTED.search(cleaned)
+    assert clean(cleaned) == cleaned
+    assert not _NOT_PRINTED.search(redact(text))
+    shorten_paths(text, Path("/work"))
+    lines = [messages.strip_line(line) for line in text.split("\n")]
+    assert all(len(line) <= messages.LONGEST + 3 for line in lines)
+    last = -1
+    for message in messages.assemble(lines):
+        assert last < message.first <= message.last < len(lines)
+        last = message.last
+
+
+def scan(data: bytes) -> None:
+    """A log gives a verdict or none, whole or through the sieve, and each message stands on a line that it has."""
+    count = data.count(b"\n") + 1
+    whole = classifier().sieve()
+    for block in blocks(_cut(data)):
+        whole.feed(block)
+    reading = classifier().conclude(whole.finish())
+    assert reading.verdict is None or (reading.verdict.line or 0) <= count
+    pieces = list(blocks(_cut(data)))
+    if pieces:
+        through = _Scan(classifier().matcher, pieces[0])
+        for block in pieces[1:]:
+            through.feed(block)
+        kept = through.finish()
+        assert all(1 <= number <= count for number, _ in kept.lines)
+        assert (classifier().conclude(kept).verdict is None) == (reading.verdict is None)
+    text = data.decode("utf-8", "replace")
+    counter = ErrorCounter(classifier().matcher)
+    counter.feed(1, text + "\n")
+    counter.result()
+    read_regressions(LogText(source="log", text=text), classifier().matcher)
+
+
+def identity(data: bytes) -> None:
+    """Every text has an identity, which holds no character that does not print."""
+    text = data.decode("utf-8", "replace")
+    masked = mask(text)
+    assert "\n" not in masked
+    assert not _NOT_PRINTED.search(masked)
+    found = fingerprint(
+        report_class="UVM_ERROR", file=text[:80], message_id=text[-80:], function=None, source_line=text, text=text
+    )
+    assert re.fullmatch(f"[0-9a-f]{{{DIGITS}}}", found)
+
+
+def results(data: bytes) -> None:
+    """A results file is read, or told to be none; nothing else comes of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "results.xml"
+        path.write_bytes(data)
+        with suppress(ResultsError):
+            assert all(case.status for case in read_results(path).cases)
+
+
+def linear(data: bytes) -> None:
+    """Eight times the lines take no more than a few times eight times the time, whatever stands in them.
+
+    The lines are as long as lines are looked at, and made of the bytes again and again.
+    """
+    unit = data[:_LINE].replace(b"\n", b" ") or b" "
+    line = (unit * (_LINE // len(unit) + 1))[:_LINE] + b"\n"
+    for work in (_decode_text, _redact_text, _scan_text, _mask_text):
+        _compare(work, line * _SMALL, line * _LARGE)
+
+
+def many(data: bytes) -> None:
+    """As `linear`, with messages of which no two are the same."""
+    _compare(_scan_text, _told_apart(data[:_SHORT], _SMALL * _FEW), _told_apart(data[:_SHORT], _LARGE * _FEW))
+
+
+def _told_apart(data: bytes, count: int) -> bytes:
+    """The text again and again, each time with another word at the end of its last line."""
+    letters = string.ascii_lowercase.encode()
+    words = (bytes(letters[n // 26**power % 26] for power in range(4)) for n in range(count))
+    return b"".join(data + b" " + word + b"\n" for word in words)
+
+
+def _compare(work: Callable[[bytes], None], small: bytes, large: bytes) -> None:
+    few, more = _seconds(work, small), _seconds(work, large)
+    assert more < _ENOUGH * _TIMES * few + _SLACK, (work.__name__, few, more)
+
+
+def dear(data: bytes) -> None:
+    """A long line of any bytes takes milliseconds, as any other line of its length."""
+    unit = data[:_LINE].replace(b"\n", b" ") or b" "
+    line = (unit * (LONGEST // len(unit) + 1))[:LONGEST] + b"\n"
+    for work in (_decode_text, _redact_text, _scan_text, _mask_text):
+        seconds = _seconds(work, line)
+        assert seconds < _SLACK or _seconds(work, line) < _SLACK, (work.__name__, seconds)
+
+
+def _decode_text(data: bytes) -> None:
+    for _ in blocks(iter([data])):
+        pass
+    for _ in LogStream(LogText(source="log", text=data.decode("utf-8", "replace"))):
+        pass
+
+
+def _redact_text(data: bytes) -> None:
+    text = data.decode("utf-8", "replace")
+    for line in text.split("\n"):
+        shorten_paths(redact(line), Path("/work"))
+
+
+def _scan_text(data: bytes) -> None:
+    sieve = classifier().sieve()
+    sieve.feed(data)
+    classifier().conclude(sieve.finish())
+
+
+def _mask_text(data: bytes) -> None:
+    for line in data.decode("utf-8", "replace").split("\n"):
+        mask(line)
+
+
+def _seconds(work: Callable[[bytes], None], data: bytes) -> float:
+    began = time.process_time()
+    work(data)
+    return time.process_time() - began
+
+
+TARGETS: dict[str, Callable[[bytes], None]] = {
+    "decode": decode,
+    "strip": strip,
+    "scan": scan,
+    "identity": identity,
+    "results": results,
+    "linear": linear,
+    "many": many,
+    "dear": dear,
+}
