@@ -6,15 +6,19 @@ line, which has no plugins, asks it for further patterns.
 
 from __future__ import annotations
 
+import functools
 import importlib.machinery
 import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.masks import HOOK
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from pytest_dvwiki.masks import Function
     from pytest_dvwiki.settings import Settings
 
 GROUP = "dvwiki"
@@ -83,6 +87,22 @@ def further_patterns(settings: Settings, note: Callable[[str], None]) -> tuple[P
         except Exception as error:  # noqa: BLE001  # somebody else's function
             note(f"patterns of entry point {GROUP}: {name} were left out: {type(error).__name__}: {error}")
     return tuple(paths)
+
+
+def further_masks(note: Callable[[str], None]) -> Iterator[tuple[str, Function]]:
+    """What the packages of this environment mask in texts, by name, without pytest.
+
+    Args:
+        note: Told of each package that cannot be loaded.
+    """
+    for name, extension in extensions(note):
+        hook = getattr(extension, HOOK, None)
+        if hook is not None:
+            yield name, functools.partial(_mask, hook)
+
+
+def _mask(hook: Callable[..., object], text: str) -> object:
+    return hook(text=text)
 
 
 def files_of(given: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None) -> list[Path]:

@@ -85,6 +85,8 @@ class _Ingest:
     """One call of the command."""
 
     def __init__(self, args: argparse.Namespace, scratch: Path) -> None:
+        from pytest_dvwiki.extensions import further_masks, further_patterns  # noqa: PLC0415
+        from pytest_dvwiki.masks import Masks  # noqa: PLC0415
         from pytest_dvwiki.pipeline import Tools  # noqa: PLC0415  # registry and wiki load with it
 
         self._args = args
@@ -97,7 +99,13 @@ class _Ingest:
         """Fingerprints of the causes that were shown."""
         self._ends: Counter[str] = Counter()
         """How many runs were archived, were so before, or could not be."""
-        self._tools: Tools = Tools(self._settings, note=self._complain)
+        self._tools: Tools = Tools(
+            self._settings,
+            extra_patterns=lambda: further_patterns(self._settings, self._complain),
+            note=self._complain,
+        )
+        further = tuple(further_masks(self._complain))
+        self._masks = Masks(lambda: further, self._complain)
         self._vcs = _vcs(self._settings, args.commit)
 
     def run(self) -> int:
@@ -183,7 +191,10 @@ class _Ingest:
         ip_type = self._settings.ip_type or None
         return replace(
             self._run(leftovers.sources, leftovers.times),
-            failures=tuple(replace(failure, ip_type=failure.ip_type or ip_type) for failure in leftovers.failures),
+            failures=tuple(
+                replace(self._masks.failure(failure), ip_type=failure.ip_type or ip_type)
+                for failure in leftovers.failures
+            ),
             results=tuple(leftovers.results),
             simulators=tuple(leftovers.simulators),
             keep_suite=bool(self._settings.task) or bool(os.environ.get("CI")),

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from typing import TYPE_CHECKING
 
+import pytest
+
 from pytest_dvwiki import extensions, pipeline
 from pytest_dvwiki.capture import journal
+from pytest_dvwiki.masks import Masks
 from pytest_dvwiki.roles.guard import Guard
 from pytest_dvwiki.roles.items import ItemRole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    import pytest
+    from pluggy import HookImpl
 
+    from pytest_dvwiki.masks import Function
     from pytest_dvwiki.model import Failure, Verdict
     from pytest_dvwiki.settings import Settings
+
+
+_EXTENDED = pytest.StashKey[bool]()
+"""Whether the entry-point group was asked for."""
 
 
 def register(config: pytest.Config, settings: Settings, *, in_simulator: bool) -> None:
@@ -30,6 +39,7 @@ def register(config: pytest.Config, settings: Settings, *, in_simulator: bool) -
             arguments as the one that a person started.
     """
     guard = Guard()
+    masks = Masks(lambda: _masks(config, guard), guard.note)
     tools = pipeline.Tools(
         settings,
         extra_patterns=lambda: _further_patterns(config, settings, guard),
@@ -40,7 +50,7 @@ def register(config: pytest.Config, settings: Settings, *, in_simulator: bool) -
         from pytest_dvwiki.roles.simulator import SimulatorRole  # noqa: PLC0415
 
         config.pluginmanager.register(
-            SimulatorRole(settings.layout.root, lambda: tools.interest, guard, strict_logs=settings.strict_logs),
+            SimulatorRole(settings.layout.root, lambda: tools.interest, guard, masks, strict_logs=settings.strict_logs),
             "dvwiki_simulator",
         )
         return
@@ -56,6 +66,7 @@ def register(config: pytest.Config, settings: Settings, *, in_simulator: bool) -
         process=journal.MAIN if workerinput is None else str(workerinput["workerid"]),
         interest=lambda: tools.interest,
         guard=guard,
+        masks=masks,
     )
     config.pluginmanager.register(items, "dvwiki_items")
     if workerinput is not None:
@@ -63,7 +74,9 @@ def register(config: pytest.Config, settings: Settings, *, in_simulator: bool) -
         return
     from pytest_dvwiki.roles.main import MainRole  # noqa: PLC0415
 
-    main = MainRole(config, settings, journals=places, items=items, task_id=task_id, tools=tools, guard=guard)
+    main = MainRole(
+        config, settings, journals=places, items=items, task_id=task_id, tools=tools, guard=guard, masks=masks
+    )
     config.pluginmanager.register(main, "dvwiki_main")
 
 
@@ -82,12 +95,31 @@ class _WorkerEnd:
 
 
 def _further_patterns(config: pytest.Config, settings: Settings, guard: Guard) -> Sequence[Path]:
-    """Files that plugins give; with the first question those of the entry-point group become plugins."""
+    """Files that plugins give."""
+    _register_extensions(config, guard)
+    answers = config.hook.pytest_dvwiki_patterns(settings=settings)
+    return [path for given in answers for path in extensions.files_of(given)]
+
+
+def _masks(config: pytest.Config, guard: Guard) -> Iterator[tuple[str, Function]]:
+    """What plugins mask; one after the other, where a call of the hook would give each of them the same text."""
+    _register_extensions(config, guard)
+    for implementation in reversed(config.hook.pytest_dvwiki_redact.get_hookimpls()):
+        yield implementation.plugin_name, functools.partial(_mask, implementation)
+
+
+def _mask(implementation: HookImpl, text: str) -> object:
+    return implementation.function(**dict.fromkeys(implementation.argnames, text))
+
+
+def _register_extensions(config: pytest.Config, guard: Guard) -> None:
+    """Makes plugins of the entry-point group, with the first question that they may answer."""
+    if config.stash.setdefault(_EXTENDED, False):
+        return
+    config.stash[_EXTENDED] = True
     for name, plugin in extensions.extensions(guard.note):
         if not config.pluginmanager.is_registered(plugin):
             config.pluginmanager.register(plugin, f"dvwiki_extension_{name}")
-    answers = config.hook.pytest_dvwiki_patterns(settings=settings)
-    return [path for given in answers for path in extensions.files_of(given)]
 
 
 def _classify_hook(config: pytest.Config) -> Callable[[Failure], Verdict | None]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.children import Child
     from pytest_dvwiki.capture.journal import Journal
     from pytest_dvwiki.capture.logs import LogText
+    from pytest_dvwiki.masks import Masks
     from pytest_dvwiki.model import Interest, Phase, Source
     from pytest_dvwiki.roles.guard import Guard
     from pytest_dvwiki.settings import Settings
@@ -64,6 +65,7 @@ class ItemRole:
         process: `main`, or the name of the xdist worker.
         interest: Gives, at first use, which lines of a long text to keep.
         guard: Keeps errors of this role away from the run.
+        masks: What others mask.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class ItemRole:
         process: str,
         interest: Callable[[], Interest],
         guard: Guard,
+        masks: Masks,
     ) -> None:
         self._config = config
         self._settings = settings
@@ -84,6 +87,7 @@ class ItemRole:
         self._process = process
         self._interest = interest
         self._guard = guard
+        self._masks = masks
         self._journal: Journal | None = None
         self._spool: Spool | None = None
         self._spool_failed = False
@@ -266,7 +270,7 @@ class ItemRole:
                 evidence = replace(evidence, excerpts=(*evidence.excerpts, *(each for each in kept if each.lines)))
             evidence = replace(evidence, frame=frame, text=text)
         if evidence != reports.Evidence():
-            reports.attach(report, evidence)
+            reports.attach(report, reports.masked(evidence, self._masks))
 
     def _errors(self, report: pytest.TestReport) -> reports.Evidence:
         """The error lines in the output of a test that ran no simulator, or none that is known."""
@@ -323,7 +327,7 @@ class ItemRole:
             evidence = reports.attached(report)
             failures = evidence.failures if evidence is not None else ()
             for failure in failures or (reports.failure_of(report, interest=self._interest(), evidence=evidence),):
-                self.journal.failure(failure)
+                self.journal.failure(self._masks.failure(failure))
 
     def close(self, *, remove: bool) -> None:
         """Ends it.

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     import pytest
 
+    from pytest_dvwiki.masks import Masks
     from pytest_dvwiki.model import Interest, Outcome
 
 _SUBTESTS = re.compile(r"contains \d+ failed subtests?")
@@ -62,11 +63,13 @@ class Ledger:
 
     Args:
         interest: Gives, at first use, which lines of a long text to keep.
+        masks: What others mask.
         options: Words of the command line that a test of cocotb's own plugin needs to run again.
     """
 
-    def __init__(self, interest: Callable[[], Interest], options: Sequence[str] = ()) -> None:
+    def __init__(self, interest: Callable[[], Interest], masks: Masks, options: Sequence[str] = ()) -> None:
         self._interest = interest
+        self._masks = masks
         self._options = options
         self._tests: dict[str, _Test] = {}
         self._simulators: dict[Simulator, None] = {}
@@ -147,7 +150,7 @@ class Ledger:
             failures = evidence.failures
         else:
             failure = reports.failure_of(report, interest=self._interest(), evidence=evidence, options=self._options)
-            failures = (failure,)
+            failures = (self._masks.failure(failure),)
         if evidence is not None and evidence.native_runner:
             from pytest_dvwiki.capture.reproduce import native_command  # noqa: PLC0415
 
@@ -164,7 +167,7 @@ class Ledger:
         if test.failures:  # each xdist worker collects, and each may report it
             return ()
         test.worsen("error")
-        test.failures = (reports.failure_of(report, interest=self._interest()),)
+        test.failures = (self._masks.failure(reports.failure_of(report, interest=self._interest())),)
         return test.failures
 
     # What counts

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from pytest_dvwiki.masks import Masks
     from pytest_dvwiki.model import CoverBin, Failure
     from pytest_dvwiki.pipeline import Archived
     from pytest_dvwiki.roles.coverage import SessionCoverage
@@ -39,6 +40,7 @@ class MainRole:
         task_id: The run.
         tools: The registry and what hangs on it.
         guard: Keeps errors of this role away from the run.
+        masks: What others mask.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class MainRole:
         task_id: str,
         tools: pipeline.Tools,
         guard: Guard,
+        masks: Masks,
     ) -> None:
         self._config = config
         self._settings = settings
@@ -60,10 +63,11 @@ class MainRole:
         self._tools = tools
         self._started = time.time()
         options = options_of_cocotb(config.invocation_params.args)
-        self._ledger = Ledger(lambda: tools.interest, options)
+        self._ledger = Ledger(lambda: tools.interest, masks, options)
         self._archived: Archived | None = None
         self._guard = guard
         self._taking = guard("taking a report")
+        self._masks = masks
         self._coverage: SessionCoverage | None = None
         if settings.coverage:
             from pytest_dvwiki.roles.coverage import SessionCoverage  # noqa: PLC0415  # only who asks for it pays
@@ -198,7 +202,7 @@ class MainRole:
                     task_id=orphan.task_id,
                     started=pipeline.utc(orphan.started),
                     finished=pipeline.utc(orphan.ended),
-                    failures=self._of_kind(remains.failures),
+                    failures=self._of_kind(tuple(map(self._masks.failure, remains.failures))),
                     results=remains.results,
                     simulators=remains.simulators,
                     # The killed run may have been at any commit.

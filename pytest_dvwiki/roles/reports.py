@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_dvwiki.capture.logs import LogText
+    from pytest_dvwiki.masks import Masks
     from pytest_dvwiki.model import Interest, Phase, Source
 
 _ATTRIBUTE = "dvwiki"
@@ -80,6 +81,20 @@ def with_excerpts(evidence: Evidence, excerpts: Sequence[Excerpt]) -> Evidence:
         evidence,
         failures=tuple(replace(failure, excerpts=(*failure.excerpts, *bounded)) for failure in evidence.failures),
         excerpts=evidence.excerpts if evidence.failures else (*evidence.excerpts, *bounded),
+    )
+
+
+def masked(evidence: Evidence, masks: Masks) -> Evidence:
+    """Evidence with the masks of others on all its texts."""
+    if not masks:
+        return evidence
+    return replace(
+        evidence,
+        failures=tuple(map(masks.failure, evidence.failures)),
+        excerpts=tuple(map(masks.excerpt, evidence.excerpts)),
+        frame=masks.frame(evidence.frame),
+        text="\n".join(map(masks.text, evidence.text.split("\n"))),
+        refused=masks.text(evidence.refused),
     )
 
 

@@ -1,0 +1,78 @@
+"""What functions of a project or package mask in the texts of a failure, on top of the built-in masks.
+
+They see a failure's message, the source line of its frame, and each line of its excerpts, before any of it is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pytest_dvwiki.model import Excerpt, Failure, Frame
+
+HOOK = "pytest_dvwiki_redact"
+Function = Callable[[str], object]
+"""Gives a text masked, or None where there is nothing to mask."""
+
+
+class Masks:
+    """Functions of others, each given what the one before it left.
+
+    Where one of them fails, the text is not kept at all: nobody knows what it was to hide.
+
+    Args:
+        functions: Gives the functions, each with the name of who brought it.
+        note: Told of each that fails, without the text.
+    """
+
+    def __init__(self, functions: Callable[[], Iterable[tuple[str, Function]]], note: Callable[[str], None]) -> None:
+        self._functions = functions
+        self._note = note
+
+    def __bool__(self) -> bool:
+        return any(True for _ in self._functions())
+
+    def text(self, text: str) -> str:
+        """A text without what the functions mask."""
+        for owner, function in self._functions():
+            if not text:
+                break
+            try:
+                masked = function(text)
+            except Exception as error:  # noqa: BLE001  # somebody else's function
+                # Its words may hold what it was to hide.
+                return self._nothing(owner, f"raised {type(error).__name__}")
+            if masked is None:
+                continue
+            if not isinstance(masked, str):
+                return self._nothing(owner, f"gave {type(masked).__name__}, no text")
+            text = masked
+        return text
+
+    def excerpt(self, excerpt: Excerpt) -> Excerpt:
+        """An excerpt, masked line by line."""
+        lines = ((number, self.text(line).replace("\n", " ")) for number, line in excerpt.lines)
+        return replace(excerpt, lines=tuple(lines))
+
+    def frame(self, frame: Frame | None) -> Frame | None:
+        """A frame whose source line is masked."""
+        return None if frame is None else replace(frame, source=self.text(frame.source))
+
+    def failure(self, failure: Failure) -> Failure:
+        """A failure with all its texts masked; the names of tests and files stay."""
+        if not self:
+            return failure
+        return replace(
+            failure,
+            message=self.text(failure.message),
+            frame=self.frame(failure.frame),
+            excerpts=tuple(map(self.excerpt, failure.excerpts)),
+        )
+
+    def _nothing(self, owner: str, why: str) -> str:
+        self._note(f"{HOOK} of {owner} {why}: the texts that it did not mask were left out")
+        return f"[left out: {HOOK} {why}]"
