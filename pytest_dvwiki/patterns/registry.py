@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 BUILTIN = (
     "dvwiki",
     "benign",
+    "reports",
     "questa_codes",
     "vcs_codes",
     "xcelium_codes",
@@ -55,7 +56,7 @@ BUILTIN = (
     "fallback",
     "generic",
 )
-"""The built-in files in order: a message's code decides before any words do, catch-alls stand last."""
+"""The built-in files in order: a message's code decides before any words of a tool do, catch-alls stand last."""
 
 PRECEDENCE = (
     "benign patterns, wherever they stand: such a message is no failure",

@@ -14,7 +14,8 @@ The rules, in their order:
    fatal report of pyuvm goes before the exception that repeats it.
 6. An HDL error line explains a simulation that ended early.
 7. What cocotb says of a test that was to fail (it passed, or with another exception) goes before that exception.
-8. In a chain of exceptions the one that its author named as cause counts (`raise … from …`); one raised while
+8. A randomize that failed explains the assertion next to it, which mostly checks its result.
+9. In a chain of exceptions the one that its author named as cause counts (`raise … from …`); one raised while
    another was handled counts itself.
 """
 
@@ -38,6 +39,8 @@ _NOISE = 1
 _SUMMARIES = frozenset({"extract_phase", "check_phase", "report_phase", "final_phase"})
 _PYTHON = frozenset({"python", "pytest", "cocotb", "pyuvm"})
 _EXPECTATIONS = frozenset({"unexpected_pass", "wrong_exception"})
+_NEXT_TO = 12
+"""Lines between the report of a solver and the assertion on the result of `randomize`."""
 _FATAL = "RuntimeError: UVM_FATAL: "
 """How pyuvm ends a test after a fatal report: with the report's text."""
 
@@ -210,7 +213,20 @@ def _rule(ranked: list[Candidate], function: str | None) -> tuple[Candidate, str
         hdl = next((c for c in noise if _PYTHON.isdisjoint(c.pattern.tools)), None)
         if hdl is not None:
             return hdl, "the HDL error line explains why the simulation ended early"
+    if subtype == "assertion_fail" and not best.exception:
+        solver = next((c for c in ranked if _explains(c, best)), None)
+        if solver is not None:
+            return solver, "the randomize that failed explains the assertion next to it"
     return best, _plain_rule(best, ranked)
+
+
+def _explains(solver: Candidate, assertion: Candidate) -> bool:
+    """Whether a message of the constraint solver stands next to an assertion."""
+    return (
+        solver.pattern.failure_subtype == "constraint_fail"
+        and solver.source == assertion.source
+        and abs(solver.line - assertion.line) <= _NEXT_TO
+    )
 
 
 def _plain_rule(best: Candidate, ranked: list[Candidate]) -> str:
