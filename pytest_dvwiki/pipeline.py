@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import re
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki import __version__
 from pytest_dvwiki.model import Cause, FailedTest, Occurrence, OtherTest, PassedAgain, RunRecord, Totals
 from pytest_dvwiki.redact import shorten_paths
+from pytest_dvwiki.runs import seconds_between
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -41,8 +39,6 @@ if TYPE_CHECKING:
 
 _DIFFS = 5
 """Commits with which a run is compared for evidence of an origin."""
-_TIME = "%Y-%m-%dT%H:%M:%SZ"
-_NO_NAME = re.compile(r"[^A-Za-z0-9.-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,22 +126,6 @@ class Tools:
         from pytest_dvwiki.triage.classify import Classifier  # noqa: PLC0415
 
         return Classifier(self.registry, self.history, self._classify)
-
-
-def utc(seconds: float) -> str:
-    """A time, seconds since the epoch, as records write it."""
-    return datetime.fromtimestamp(seconds, UTC).strftime(_TIME)
-
-
-def new_task_id(name: str, started: float) -> str:
-    """A name for a run: `{name}_{UTC time}_{6 hex}`.
-
-    Args:
-        name: What the user calls the regression.
-        started: Seconds since the epoch.
-    """
-    moment = datetime.fromtimestamp(started, UTC).strftime("%Y%m%dT%H%M%SZ")
-    return f"{_NO_NAME.sub('-', name).strip('-.')[:60] or 'regression'}_{moment}_{os.urandom(3).hex()}"
 
 
 def process(run: Run, settings: Settings, classifier: Classifier, history: History) -> Archived:
@@ -435,7 +415,7 @@ def _record(run: Run, occurrences: tuple[Occurrence, ...], registry: str, **part
         fingerprint_version=FINGERPRINT_VERSION,
         started=run.started,
         finished=run.finished,
-        duration_s=_duration(run),
+        duration_s=seconds_between(run.started, run.finished),
         simulators=run.simulators,
         sources=run.sources,
         totals=_totals(run.results),
@@ -447,11 +427,6 @@ def _record(run: Run, occurrences: tuple[Occurrence, ...], registry: str, **part
         ),
         **parts,
     )
-
-
-def _duration(run: Run) -> float:
-    start, end = (datetime.strptime(moment, _TIME).replace(tzinfo=UTC) for moment in (run.started, run.finished))
-    return round((end - start).total_seconds(), 1)
 
 
 def _totals(results: Sequence[Result]) -> Totals:

@@ -18,13 +18,13 @@ import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from pytest_dvwiki.capture.flight import Flight
-from pytest_dvwiki.model import Failure
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
+
+    from pytest_dvwiki.capture.flight import Flight
+    from pytest_dvwiki.model import Failure
 
 if sys.platform == "win32":
     import msvcrt
@@ -32,9 +32,7 @@ else:
     import fcntl
 
 MAIN = "main"
-_SUFFIX = ".jsonl"
-_OTHER_HOST_SILENCE = 3600.0
-"""Seconds without a write after which another machine's journal is left behind: locks do not always cross NFS."""
+SUFFIX = ".jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +51,6 @@ class Begin:
     opened: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Orphan:
-    """What a killed run left behind."""
-
-    folder: Path
-    task_id: str
-    started: float
-    ended: float
-    """Time of the last write, seconds since the epoch."""
-    failures: tuple[Failure, ...]
-    running: tuple[Begin, ...]
-    in_flight: tuple[Flight, ...]
-    """Tests of cocotb's own plugin that had begun in a simulation of one of those."""
-
-
 class Journal:
     """The file of one process.
 
@@ -83,8 +66,8 @@ class Journal:
         self.folder = folder
         self.process = process
         folder.mkdir(parents=True, exist_ok=True)
-        self._file = os.open(folder / f"{process}{_SUFFIX}", os.O_CREAT | os.O_APPEND | os.O_RDWR | os.O_CLOEXEC, 0o644)
-        _try_lock(self._file)
+        self._file = os.open(folder / f"{process}{SUFFIX}", os.O_CREAT | os.O_APPEND | os.O_RDWR | os.O_CLOEXEC, 0o644)
+        try_lock(self._file)
         self._append(event="start", time=time.time(), pid=os.getpid(), host=socket.gethostname())
 
     def _append(self, **event: object) -> None:
@@ -150,51 +133,20 @@ def temporary_place() -> Path:
     return Path(tempfile.gettempdir()) / f"dvwiki-{Path.home().name}"
 
 
+def runs_in(place: Path) -> list[Path]:
+    """The folders of the runs in a folder of journals."""
+    try:
+        return sorted(entry for entry in place.iterdir() if entry.is_dir())
+    except OSError:
+        return []
+
+
 def remove(folder: Path) -> None:
     """Removes a run's folder, and the folder of journals with it where it was the last."""
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def find_orphans(place: Path, *, except_for: str) -> Iterator[Orphan]:
-    """Finds the runs in a folder of journals whose processes are gone.
-
-    Each is held locked while the caller works on it, so that two runs do not take over the same one.
-
-    Args:
-        place: The folder of journals.
-        except_for: The present run's task_id.
-    """
-    try:
-        folders = sorted(entry for entry in place.iterdir() if entry.is_dir() and entry.name != except_for)
-    except OSError:
-        return
-    for folder in folders:
-        files = sorted(folder.glob(f"*{_SUFFIX}"))
-        if not files:
-            continue
-        held: list[int] = []
-        try:
-            if all(_is_left_behind(path, held) for path in files):
-                yield _read(folder, files)
-        except OSError:
-            continue
-        finally:
-            for descriptor in held:
-                os.close(descriptor)
-
-
-def _is_left_behind(path: Path, held: list[int]) -> bool:
-    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    held.append(descriptor)
-    if not _try_lock(descriptor):
-        return False
-    start = next(_events(path), {})
-    if start.get("host") == socket.gethostname():
-        return True
-    return time.time() - path.stat().st_mtime > _OTHER_HOST_SILENCE
-
-
-def _try_lock(descriptor: int) -> bool:
+def try_lock(descriptor: int) -> bool:
     """Takes the lock of an open file; record locks, since a forked child does not inherit them."""
     try:
         if sys.platform == "win32":
@@ -205,54 +157,3 @@ def _try_lock(descriptor: int) -> bool:
     except OSError:
         return False
     return True
-
-
-def _events(path: Path) -> Iterator[dict[str, Any]]:
-    """Reads a journal's lines; one that was cut off by a kill or a full disk is passed over."""
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            try:
-                event = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(event, dict):
-                yield event
-
-
-def _read(folder: Path, files: Sequence[Path]) -> Orphan:
-    import msgspec  # noqa: PLC0415  # only a takeover needs it
-
-    failures: list[Failure] = []
-    running: dict[str, Begin] = {}
-    in_flight: dict[str, Flight] = {}
-    started = float("inf")
-    for path in files:
-        for event in _events(path):
-            try:
-                match event.pop("event", None):
-                    case "start":
-                        started = min(started, float(event["time"]))
-                    case "begin":
-                        begin = msgspec.convert(event, Begin)
-                        running[begin.nodeid] = begin
-                    case "end":
-                        running.pop(str(event["nodeid"]), None)
-                    case "takeoff":
-                        flight = msgspec.convert(event, Flight)
-                        in_flight[flight.nodeid] = flight
-                    case "landing":
-                        in_flight.pop(str(event["nodeid"]), None)
-                    case "failure":
-                        failures.append(msgspec.convert(event["failure"], Failure))
-            except (KeyError, TypeError, ValueError):
-                continue
-    ended = max(path.stat().st_mtime for path in (*files, *folder.iterdir()))
-    return Orphan(
-        folder=folder,
-        task_id=folder.name,
-        started=min(started, ended),
-        ended=ended,
-        failures=tuple(failures),
-        running=tuple(running.values()),
-        in_flight=tuple(in_flight.values()),
-    )

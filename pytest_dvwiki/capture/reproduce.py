@@ -93,3 +93,16 @@ def _filter(test: str, module: str | None) -> str:
 def _quoted(text: str) -> str:
     """Quoted even where a shell would not ask for it: brackets in the next node id would."""
     return "'" + text.replace("'", "'\"'\"'") + "'"
+
+
+def options_of_cocotb(arguments: Sequence[str]) -> tuple[str, ...]:
+    """Of a command line the words without which cocotb's own plugin would not be there, or not the same."""
+    kept: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        plugin = next(words, "") if word == "-p" else word.removeprefix("-p") if word.startswith("-p") else None
+        if plugin is not None:
+            kept += [] if plugin.startswith("no:") else ["-p", plugin]
+        elif word.startswith("--cocotb-") and not word.startswith("--cocotb-seed"):
+            kept.append(word)
+    return tuple(kept)

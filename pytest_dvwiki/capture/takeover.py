@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pytest_dvwiki.capture.flight import Flight
-    from pytest_dvwiki.capture.journal import Begin, Orphan
+    from pytest_dvwiki.capture.journal import Begin
+    from pytest_dvwiki.capture.orphans import Orphan
     from pytest_dvwiki.model import Interest
 
 

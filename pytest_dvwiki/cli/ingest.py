@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.place import add_place, layout_of
+from pytest_dvwiki.runs import new_task_id, utc
 
 if TYPE_CHECKING:
     import argparse
@@ -202,16 +203,15 @@ class _Ingest:
 
     def _run(self, files: Sequence[Artefact], times: Sequence[float]) -> Run:
         """A run that left these files, and happened at these times."""
-        from pytest_dvwiki import pipeline  # noqa: PLC0415
         from pytest_dvwiki.model import Run  # noqa: PLC0415
 
         started = min(times)
         # The last part of a task id tells runs of one second apart; here the contents do.
-        name = pipeline.new_task_id(self._settings.task_name, started).rpartition("_")[0]
+        name = new_task_id(self._settings.task_name, started).rpartition("_")[0]
         return Run(
             task_id=f"{name}_{_digest(files)}",
-            started=pipeline.utc(started),
-            finished=pipeline.utc(max(times)),
+            started=utc(started),
+            finished=utc(max(times)),
             sources=tuple({"path": file.shown, "sha256": file.sha256} for file in files),
             always_record=True,
             vcs=self._vcs,

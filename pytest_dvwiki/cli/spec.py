@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_dvwiki.capture.repository import Repository  # noqa: PLC0415
     from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION  # noqa: PLC0415
     from pytest_dvwiki.model import RunRecord  # noqa: PLC0415
-    from pytest_dvwiki.pipeline import new_task_id, utc  # noqa: PLC0415
+    from pytest_dvwiki.runs import new_task_id, utc  # noqa: PLC0415
     from pytest_dvwiki.wiki.build import archive  # noqa: PLC0415
     from pytest_dvwiki.wiki.spec import Clarification  # noqa: PLC0415
 

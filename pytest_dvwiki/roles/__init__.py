@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki import extensions, pipeline
+from pytest_dvwiki import extensions
 from pytest_dvwiki.capture import journal
 from pytest_dvwiki.masks import Masks
 from pytest_dvwiki.roles.guard import Guard
 from pytest_dvwiki.roles.items import ItemRole
+from pytest_dvwiki.runs import new_task_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from pluggy import HookImpl
 
     from pytest_dvwiki.masks import Function
-    from pytest_dvwiki.model import Failure, Verdict
+    from pytest_dvwiki.model import Failure, Interest, Verdict
+    from pytest_dvwiki.pipeline import Tools
     from pytest_dvwiki.settings import Settings
 
 
@@ -40,23 +42,32 @@ def register(config: pytest.Config, settings: Settings, *, in_simulator: bool) -
     """
     guard = Guard()
     masks = Masks(lambda: _masks(config, guard), guard.note)
-    tools = pipeline.Tools(
-        settings,
-        extra_patterns=lambda: _further_patterns(config, settings, guard),
-        classify=(_classify_hook(config),),
-        note=guard.note,
-    )
+
+    @functools.cache
+    def tools() -> Tools:
+        from pytest_dvwiki.pipeline import Tools  # noqa: PLC0415  # a run without failures needs none
+
+        return Tools(
+            settings,
+            extra_patterns=lambda: _further_patterns(config, settings, guard),
+            classify=(_classify_hook(config),),
+            note=guard.note,
+        )
+
+    def interest() -> Interest:
+        return tools().interest
+
     if in_simulator:
         from pytest_dvwiki.roles.simulator import SimulatorRole  # noqa: PLC0415
 
         config.pluginmanager.register(
-            SimulatorRole(settings.layout.root, lambda: tools.interest, guard, masks, strict_logs=settings.strict_logs),
+            SimulatorRole(settings.layout.root, interest, guard, masks, strict_logs=settings.strict_logs),
             "dvwiki_simulator",
         )
         return
     workerinput: dict[str, dict[str, str]] | None = getattr(config, "workerinput", None)
     told = (workerinput or {}).get("dvwiki", {})
-    task_id = told.get("task_id") or pipeline.new_task_id(settings.task_name, time.time())
+    task_id = told.get("task_id") or new_task_id(settings.task_name, time.time())
     places = _journal_places(config, settings)
     items = ItemRole(
         config,
@@ -64,7 +75,7 @@ def register(config: pytest.Config, settings: Settings, *, in_simulator: bool) -
         journals=places,
         task_id=task_id,
         process=journal.MAIN if workerinput is None else str(workerinput["workerid"]),
-        interest=lambda: tools.interest,
+        interest=interest,
         guard=guard,
         masks=masks,
     )

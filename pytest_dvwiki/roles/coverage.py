@@ -5,16 +5,30 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.capture.coverage import Coverage, read_reports
+from pytest_dvwiki.capture.coverage import read_reports
 from pytest_dvwiki.capture.frames import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pytest_dvwiki.model import CoverBin
+
 _CHOOSING = ("-k", "-m", "--lf", "--last-failed", "--sw", "--stepwise", "--deselect")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionBins:
+    """What the reports of a session say together."""
+
+    bins: tuple[CoverBin, ...]
+    whole: bool
+    """Whether all tests had their turn, and all their reports were read."""
+    reports: tuple[dict[str, str], ...]
+    """Path and hash of each, for the record's `sources`."""
 
 
 class SessionCoverage:
@@ -38,21 +52,29 @@ class SessionCoverage:
         paths = sorted(path for path, state in now.items() if state != self._before.get(path))
         return [(shown_path(path, self._root), Path(path)) for path in paths]
 
-    def read(self, notes: list[str]) -> tuple[Coverage, tuple[dict[str, str], ...]]:
+    def read(self, notes: list[str], *, arguments: Sequence[str], is_complete: bool) -> SessionBins | None:
         """Reads the reports of this session.
 
         Args:
             notes: Takes what a person should know of them.
+            arguments: Words of the command line, some of which may choose tests.
+            is_complete: Whether the session came to its end.
 
         Returns:
-            What they say together, and path and hash of each for the record's `sources`.
+            What they say together; None where they say nothing.
         """
         reports = self.written()
         if self._globs and not reports and not self._states():
             notes.append(f"no coverage report was read: no file matches {' '.join(self._globs)} in {self._root}")
         coverage = read_reports(reports)
         notes += (f"a coverage report was left out: {problem}" for problem in coverage.problems)
-        return coverage, tuple({"path": shown, "sha256": _sha256(path)} for shown, path in reports)
+        if not coverage.bins:
+            return None
+        return SessionBins(
+            bins=coverage.bins,
+            whole=is_complete and not chooses_tests(arguments) and not coverage.problems,
+            reports=tuple({"path": shown, "sha256": _sha256(path)} for shown, path in reports),
+        )
 
     def _states(self) -> dict[str, tuple[int, int]]:
         found = {}

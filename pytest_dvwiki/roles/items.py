@@ -1,9 +1,10 @@
-"""The process that runs tests, in a plain run or as xdist worker: finds evidence where and when it exists."""
+"""The process that runs tests, in a plain run or as xdist worker: watches them and what they start."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,9 +13,6 @@ from pytest_dvwiki.capture import tools
 from pytest_dvwiki.capture.children import Children, listen
 from pytest_dvwiki.capture.journal import Begin, open_journal
 from pytest_dvwiki.capture.spool import Place, Spool, place_of
-from pytest_dvwiki.redact import redact
-from pytest_dvwiki.roles import reports, strict
-from pytest_dvwiki.roles.fixtures import BrokenFixtures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -22,9 +20,9 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.capture.children import Child
     from pytest_dvwiki.capture.journal import Journal
-    from pytest_dvwiki.capture.logs import LogText
     from pytest_dvwiki.masks import Masks
-    from pytest_dvwiki.model import Interest, Phase, Source
+    from pytest_dvwiki.model import Interest
+    from pytest_dvwiki.roles.evidence import EvidenceReader
     from pytest_dvwiki.roles.guard import Guard
     from pytest_dvwiki.settings import Settings
 
@@ -33,8 +31,8 @@ _CAPTURING = frozenset({"capfd", "capfdbinary"})
 
 
 @dataclass(slots=True)
-class _Running:
-    """The test that runs now."""
+class Running:
+    """The test that runs now, and what was seen of it so far."""
 
     item: pytest.Item
     started: float
@@ -46,6 +44,7 @@ class _Running:
 
     @property
     def nodeid(self) -> str:
+        """The test's name."""
         return self.item.nodeid
 
     @property
@@ -91,8 +90,7 @@ class ItemRole:
         self._journal: Journal | None = None
         self._spool: Spool | None = None
         self._spool_failed = False
-        self._running: _Running | None = None
-        self._broken_fixtures = BrokenFixtures()
+        self._running: Running | None = None
         capture = config.getoption("capture", "no")
         self._live = capture != "fd"
 
@@ -108,12 +106,20 @@ class ItemRole:
         """Whether anything was written to the journal."""
         return self._journal is not None
 
+    @cached_property
+    def _evidence(self) -> EvidenceReader:
+        from pytest_dvwiki.roles.evidence import EvidenceReader  # noqa: PLC0415  # a test that passes has nothing to tell
+
+        return EvidenceReader(
+            self._settings, interest=self._interest, masks=self._masks, spooled=self._spooled, live=self._live
+        )
+
     # One test
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Listens to the children of each test."""
-        self._running = running = _Running(item, time.time(), self._listen())
+        self._running = running = Running(item, time.time(), self._listen())
         try:
             return (yield)
         finally:
@@ -123,7 +129,7 @@ class ItemRole:
                 with self._guard("ending a test"):
                     self._end(running)
 
-    def _end(self, running: _Running) -> None:
+    def _end(self, running: Running) -> None:
         if running.began:
             self.journal.end(running.nodeid)
         if self._spool is not None:
@@ -201,7 +207,7 @@ class ItemRole:
             )
         )
 
-    def _lead_to_spool(self, running: _Running) -> None:
+    def _lead_to_spool(self, running: Running) -> None:
         if not self._settings.tee or self._spool_failed or not running.is_spooled or running.stdout != place_of(1):
             return
         try:
@@ -211,6 +217,10 @@ class ItemRole:
         except OSError as error:
             self._spool_failed = True
             self._guard.note(f"the output of child processes was not kept: {error}")
+
+    def _spooled(self) -> tuple[Path, ...]:
+        """Files that hold what the test's children printed to stdout and stderr; none where nothing was kept."""
+        return () if self._spool is None or self._spool_failed else self._spool.paths
 
     # A debugger needs the terminal
 
@@ -231,92 +241,8 @@ class ItemRole:
         running = self._running
         if running is not None and (report.outcome == "failed" or running.children.children or report.sections):
             with self._guard("reading the evidence of a test"):
-                self._attach(item, call, report, running)
+                self._evidence.attach(item, call, report, running)
         return report
-
-    def _attach(
-        self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport, running: _Running
-    ) -> None:
-        root = self._settings.layout.root
-        frame, text = None, redact(report.longreprtext) if report.failed else ""
-        if report.failed and call.excinfo is not None:
-            frame = reports.frame_of(call.excinfo, root)
-            text = reports.text_of(call.excinfo, frame)
-        evidence = reports.Evidence()
-        if self._is_turn(report, running):
-            from pytest_dvwiki.roles import simulations  # noqa: PLC0415  # only a run with simulations pays for it
-
-            observed = simulations.Observed(
-                nodeid=running.nodeid,
-                started=running.started,
-                children=running.children,
-                streams=self._streams(report),
-                native=simulations.is_native_runner(item),
-                error="" if call.excinfo is None else redact(call.excinfo.exconly(tryshort=True)),
-                longrepr=text,
-                strict_logs=self._settings.strict_logs and strict.applies_to(report),
-            )
-            evidence = simulations.evidence_of(observed, report, root=root, interest=self._interest()) or evidence
-        if evidence == reports.Evidence() and report.passed and strict.applies_to(report):
-            evidence = self._errors(report)
-        if report.failed and report.when == "setup":
-            failures = self._broken_fixtures.failures_of(item, call.excinfo, evidence.failures)
-            evidence = replace(evidence, failures=failures)
-        if report.failed and not evidence.refused:
-            given = item.ihook.pytest_dvwiki_evidence(report=report, settings=self._settings)
-            evidence = reports.with_excerpts(evidence, [excerpt for some in given for excerpt in some or ()])
-            if self._live and not evidence.failures:  # else pytest's own sections hold it
-                kept = (reports.kept(text, self._interest()) for text in self._spooled())
-                evidence = replace(evidence, excerpts=(*evidence.excerpts, *(each for each in kept if each.lines)))
-            evidence = replace(evidence, frame=frame, text=text)
-        if evidence != reports.Evidence():
-            reports.attach(report, reports.masked(evidence, self._masks))
-
-    def _errors(self, report: pytest.TestReport) -> reports.Evidence:
-        """The error lines in the output of a test that ran no simulator, or none that is known."""
-        from pytest_dvwiki.capture.noise import NO_ERRORS, error_lines  # noqa: PLC0415
-
-        errors = NO_ERRORS
-        for text in self._streams(report):
-            errors += error_lines(text, self._interest)
-        if errors.count and self._settings.strict_logs:
-            return strict.refuse_lines(report, errors, reports.Evidence())
-        return reports.Evidence(noise_errors=errors.count)
-
-    @staticmethod
-    def _is_turn(report: pytest.TestReport, running: _Running) -> bool:
-        """Whether this phase tells of the test's simulations: the call, or a phase before or after it that failed."""
-        if not running.children.children or report.skipped:
-            return False
-        return report.when == "call" or report.failed
-
-    def _streams(self, report: pytest.TestReport) -> tuple[LogText, ...]:
-        """What the children printed: from the spool where there is one, else from pytest's sections."""
-        from pytest_dvwiki.capture.logs import LogText  # noqa: PLC0415
-
-        found = self._spooled()
-        spooled = bool(found)
-        phases = _phases_so_far(report)
-        for header, content in report.sections:
-            captured, _, rest = header.partition(" ")
-            stream, _, phase = rest.partition(" ")
-            if captured == "Captured" and phase in phases and (stream == "log" or not spooled):
-                source: Source = "log" if stream == "log" else "stderr" if stream == "stderr" else "stdout"
-                found.append(LogText(source=source, text=content))
-        return tuple(found)
-
-    def _spooled(self) -> list[LogText]:
-        """What the test's children printed into the spool."""
-        from pytest_dvwiki.capture.logs import LogText  # noqa: PLC0415
-
-        if self._spool is None or self._spool_failed:
-            return []
-        outputs: tuple[Source, ...] = ("stdout", "stderr")
-        return [
-            LogText(source=source, path=path, lasting=False)
-            for path, source in zip(self._spool.paths, outputs, strict=True)
-            if path.stat().st_size
-        ]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Writes each failure of this process to the journal; one that will be run again is none yet."""
@@ -324,10 +250,8 @@ class ItemRole:
         if report.outcome != "failed" or self._running is None or report.nodeid != self._running.nodeid:
             return
         with self._guard("writing the journal"):
-            evidence = reports.attached(report)
-            failures = evidence.failures if evidence is not None else ()
-            for failure in failures or (reports.failure_of(report, interest=self._interest(), evidence=evidence),):
-                self.journal.failure(self._masks.failure(failure))
+            for failure in self._evidence.failures_of(report):
+                self.journal.failure(failure)
 
     def close(self, *, remove: bool) -> None:
         """Ends it.
@@ -342,8 +266,3 @@ class ItemRole:
                 self._journal.remove()
             else:
                 self._journal.close()
-
-
-def _phases_so_far(report: pytest.TestReport) -> tuple[Phase, ...]:
-    phases: tuple[Phase, ...] = ("setup", "call", "teardown")
-    return phases[: phases.index(report.when) + 1] if report.when in phases else phases

@@ -10,23 +10,23 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.capture.flight import Flight, cut_off
-from pytest_dvwiki.model import Failure, Result, Simulator
-from pytest_dvwiki.roles import reports
+from pytest_dvwiki.capture.reproduce import native_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import pytest
 
+    from pytest_dvwiki.capture.flight import Flight
     from pytest_dvwiki.masks import Masks
-    from pytest_dvwiki.model import Interest, Outcome
+    from pytest_dvwiki.model import Failure, Interest, Outcome, Result, Simulator
+    from pytest_dvwiki.roles.reports import Evidence
 
 _SUBTESTS = re.compile(r"contains \d+ failed subtests?")
 _RANK: dict[Outcome, int] = {"passed": 0, "skipped": 1, "xfailed": 2, "failed": 3, "error": 4}
 """Of several phases the worst outcome counts."""
-_MORE_THAN_PASSED = frozenset({"runner_nodeid", "wasxfail"})
-"""Attributes of reports that make a pass no plain one: cocotb's own plugin and pytest set them."""
+_MORE_THAN_PASSED = frozenset({"dvwiki", "runner_nodeid", "wasxfail"})
+"""Attributes of reports that make a pass no plain one: evidence, and those of cocotb's own plugin and of pytest."""
 
 
 @dataclass(slots=True)
@@ -84,12 +84,18 @@ class Ledger:
         test = self._tests.get(nodeid)
         if test is None:  # most reports are of a test that is there already: no second one is made for each
             test = self._tests[nodeid] = _Test()
-        evidence = reports.attached(report)
-        if evidence is None and report.outcome == "passed" and vars(report).keys().isdisjoint(_MORE_THAN_PASSED):
+        if report.outcome == "passed" and vars(report).keys().isdisjoint(_MORE_THAN_PASSED):
             test.duration_s += report.duration
             if report.when == "call":
                 test.worsen("passed")
             return ()
+        return self._add(nodeid, test, report)
+
+    def _add(self, nodeid: str, test: _Test, report: pytest.TestReport) -> tuple[Failure, ...]:
+        """Takes a report that tells more than that a test passed; what reads it is loaded with the first of them."""
+        from pytest_dvwiki.roles.reports import attached  # noqa: PLC0415
+
+        evidence = attached(report)
         if evidence is not None and evidence.simulator is not None:
             self._simulators[evidence.simulator] = None
         outcome: str = report.outcome
@@ -111,15 +117,16 @@ class Ledger:
             test.noise_errors += evidence.noise_errors if not test.inner else 0
         return self._outcome(report, test, evidence)
 
-    def _flight(self, report: pytest.TestReport, evidence: reports.Evidence | None) -> Flight:
-        from pytest_dvwiki.capture.reproduce import native_command  # noqa: PLC0415
+    def _flight(self, report: pytest.TestReport, evidence: Evidence | None) -> Flight:
+        from pytest_dvwiki.capture.flight import Flight  # noqa: PLC0415
+        from pytest_dvwiki.roles.reports import sim_time_of  # noqa: PLC0415
 
         runner, seed = str(report.runner_nodeid), getattr(report, "random_seed", None)
         return Flight(
             nodeid=report.nodeid,
             runner=runner,
             seed=None if seed is None else str(seed),
-            sim_time=reports.sim_time_of(report),
+            sim_time=sim_time_of(report),
             first_line=evidence.first_line if evidence is not None else None,
             reproduce=native_command(report.nodeid, runner=runner, seed=seed, options=self._options),
         )
@@ -128,9 +135,7 @@ class Ledger:
         """The test's flight, while it is inside a simulator."""
         return self._tests[nodeid].flight
 
-    def _outcome(
-        self, report: pytest.TestReport, test: _Test, evidence: reports.Evidence | None
-    ) -> tuple[Failure, ...]:
+    def _outcome(self, report: pytest.TestReport, test: _Test, evidence: Evidence | None) -> tuple[Failure, ...]:
         if hasattr(report, "wasxfail"):
             test.worsen("xfailed" if report.skipped else "passed")
         elif report.skipped:
@@ -141,7 +146,7 @@ class Ledger:
             test.worsen("passed")
         return ()
 
-    def _failed(self, report: pytest.TestReport, test: _Test, evidence: reports.Evidence | None) -> tuple[Failure, ...]:
+    def _failed(self, report: pytest.TestReport, test: _Test, evidence: Evidence | None) -> tuple[Failure, ...]:
         # pytest fails a test for its subtests while it shows the report, in xdist's workers before it is sent.
         if test.failures and isinstance(report.longrepr, str) and _SUBTESTS.fullmatch(report.longrepr):
             test.worsen("failed")
@@ -149,11 +154,11 @@ class Ledger:
         if evidence is not None and evidence.failures:
             failures = evidence.failures
         else:
-            failure = reports.failure_of(report, interest=self._interest(), evidence=evidence, options=self._options)
+            from pytest_dvwiki.roles.reports import failure_of  # noqa: PLC0415
+
+            failure = failure_of(report, interest=self._interest(), evidence=evidence, options=self._options)
             failures = (self._masks.failure(failure),)
         if evidence is not None and evidence.native_runner:
-            from pytest_dvwiki.capture.reproduce import native_command  # noqa: PLC0415
-
             command = native_command(None, runner=report.nodeid, seed=failures[0].seed, options=self._options)
             failures = tuple(replace(failure, reproduce=command) for failure in failures)
         test.worsen("error" if report.when in {"setup", "teardown"} else "failed")
@@ -167,7 +172,9 @@ class Ledger:
         if test.failures:  # each xdist worker collects, and each may report it
             return ()
         test.worsen("error")
-        test.failures = (self._masks.failure(reports.failure_of(report, interest=self._interest())),)
+        from pytest_dvwiki.roles.reports import failure_of  # noqa: PLC0415
+
+        test.failures = (self._masks.failure(failure_of(report, interest=self._interest())),)
         return test.failures
 
     # What counts
@@ -204,8 +211,6 @@ class Ledger:
 
     def _told_apart(self, runner: str | None, failures: Iterable[Failure]) -> Iterator[Failure]:
         """Failures of tests of a runner of cocotb's own plugin with a command that runs none of the other tests."""
-        from pytest_dvwiki.capture.reproduce import native_command  # noqa: PLC0415
-
         for failure in failures:
             if runner is None or not failure.nodeid.startswith(f"{runner}::"):
                 yield failure
@@ -238,6 +243,8 @@ class Ledger:
         for result in test.inner:
             flaky = result.outcome == "passed" and result.nodeid in test.failed_before
             yield replace(result, outcome="flaky") if flaky else result
+        from pytest_dvwiki.model import Result  # noqa: PLC0415  # a session that nobody archives settles nothing
+
         # A build that failed, or a failure of the item's own, is no test inside a simulator.
         named = {result.nodeid for result in test.inner}
         failed = {failure.nodeid for failure in test.failures} | test.failed_before
@@ -268,11 +275,15 @@ class Ledger:
             return
         running = self._in_flight(tests)
         if running is not None:
+            from pytest_dvwiki.capture.flight import cut_off  # noqa: PLC0415
+
             yield cut_off(runner.failures[0], running)
         elif not any(self._tests[test].failures for test in tests):
             yield from runner.failures
 
     def _runner_results(self, nodeid: str, runner: _Test, tests: list[str]) -> Iterator[Result]:
+        from pytest_dvwiki.model import Result  # noqa: PLC0415
+
         running = self._in_flight(tests)
         if running is not None and runner.failures:
             yield Result(nodeid=running.nodeid, outcome="failed", seed=running.seed)

@@ -5,25 +5,24 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki import pipeline
 from pytest_dvwiki.capture import journal
-from pytest_dvwiki.model import Run, Vcs
+from pytest_dvwiki.capture.reproduce import options_of_cocotb
 from pytest_dvwiki.roles.ledger import Ledger
-from pytest_dvwiki.roles.reports import options_of_cocotb
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from pytest_dvwiki.masks import Masks
-    from pytest_dvwiki.model import CoverBin, Failure
-    from pytest_dvwiki.pipeline import Archived
-    from pytest_dvwiki.roles.coverage import SessionCoverage
+    from pytest_dvwiki.model import Failure
+    from pytest_dvwiki.pipeline import Archived, Tools
+    from pytest_dvwiki.roles.archivist import Archivist
+    from pytest_dvwiki.roles.coverage import SessionBins, SessionCoverage
     from pytest_dvwiki.roles.guard import Guard
     from pytest_dvwiki.roles.items import ItemRole
     from pytest_dvwiki.settings import Settings
@@ -38,7 +37,7 @@ class MainRole:
         journals: Folders of journals, the best first.
         items: The role that watches this process's own tests; with xdist there are none.
         task_id: The run.
-        tools: The registry and what hangs on it.
+        tools: Gives, at first use, the registry and what hangs on it.
         guard: Keeps errors of this role away from the run.
         masks: What others mask.
     """
@@ -51,7 +50,7 @@ class MainRole:
         journals: Sequence[Path],
         items: ItemRole,
         task_id: str,
-        tools: pipeline.Tools,
+        tools: Callable[[], Tools],
         guard: Guard,
         masks: Masks,
     ) -> None:
@@ -63,7 +62,7 @@ class MainRole:
         self._tools = tools
         self._started = time.time()
         options = options_of_cocotb(config.invocation_params.args)
-        self._ledger = Ledger(lambda: tools.interest, masks, options)
+        self._ledger = Ledger(lambda: tools().interest, masks, options)
         self._archived: Archived | None = None
         self._guard = guard
         self._taking = guard("taking a report")
@@ -150,73 +149,38 @@ class MainRole:
             self._finish(is_complete=came_to_end and not (session.shouldstop or session.shouldfail))
 
     def _finish(self, *, is_complete: bool) -> None:
-        self._take_over()
+        for place in self._journals:
+            if any(folder.name != self._task_id for folder in journal.runs_in(place)):
+                self._archivist.take_over(place)
         named = bool(self._settings.task) or bool(os.environ.get("CI"))
-        bins, whole, reports = self._read_coverage(is_complete=is_complete)
+        coverage = self._read_coverage(is_complete=is_complete)
         # Where records stand, a test that passes may be the end of a known failure.
-        if bins or self._ledger.has_failures or named or self._settings.layout.tasks.is_dir():
-            failures, results = self._ledger.settle()
-            run = Run(
-                task_id=self._task_id,
-                started=pipeline.utc(self._started),
-                finished=pipeline.utc(time.time()),
-                failures=self._of_kind(failures),
-                results=results,
-                simulators=self._ledger.simulators,
-                sources=reports,
-                keep_suite=named,
-                always_record=named,
-                coverage=bins,
-                whole=whole,
-            )
-            if failures or results or bins:
-                self._archive(run)
+        if coverage is not None or self._ledger.has_failures or named or self._settings.layout.tasks.is_dir():
+            self._archived = self._archivist.archive(self._ledger, coverage, started=self._started, is_regression=named)
         kept = self._archived is not None and self._archived.problem is not None
         self._items.close(remove=not kept)
 
-    def _archive(self, run: Run) -> None:
-        self._archived = pipeline.process(run, self._settings, self._tools.classifier, self._tools.history)
-        if self._archived.problem is None and self._archived.record is not None:
-            self._config.hook.pytest_dvwiki_archived(record=self._archived.record)
+    @cached_property
+    def _archivist(self) -> Archivist:
+        from pytest_dvwiki.roles.archivist import Archivist  # noqa: PLC0415  # a run without news has no need of one
 
-    def _read_coverage(self, *, is_complete: bool) -> tuple[tuple[CoverBin, ...], bool, tuple[dict[str, str], ...]]:
-        """The bins of the reports that the tests wrote, whether all tests had their turn, and the reports."""
+        return Archivist(
+            self._config,
+            self._settings,
+            task_id=self._task_id,
+            tools=self._tools(),
+            guard=self._guard,
+            masks=self._masks,
+        )
+
+    def _read_coverage(self, *, is_complete: bool) -> SessionBins | None:
+        """What the coverage reports of the tests say."""
         if self._coverage is not None:
             with self._guard("reading coverage reports"):
-                from pytest_dvwiki.roles.coverage import chooses_tests  # noqa: PLC0415
-
-                coverage, reports = self._coverage.read(self._guard.notes)
                 # A run that has a name is a regression by itself, whatever it chooses.
-                chosen = not self._settings.task and chooses_tests(self._config.invocation_params.args)
-                return coverage.bins, is_complete and not chosen and not coverage.problems, reports
-        return (), True, ()
-
-    def _take_over(self) -> None:
-        """Archives what killed runs left behind, under their own names, before this run is compared with the past."""
-        for place in self._journals:
-            for orphan in journal.find_orphans(place, except_for=self._task_id):
-                from pytest_dvwiki.capture import takeover  # noqa: PLC0415  # only a takeover pays for it
-
-                remains = takeover.remains_of(orphan, root=self._settings.layout.root, interest=self._tools.interest)
-                run = Run(
-                    task_id=orphan.task_id,
-                    started=pipeline.utc(orphan.started),
-                    finished=pipeline.utc(orphan.ended),
-                    failures=self._of_kind(tuple(map(self._masks.failure, remains.failures))),
-                    results=remains.results,
-                    simulators=remains.simulators,
-                    # The killed run may have been at any commit.
-                    vcs=Vcs(),
-                )
-                archived = pipeline.process(run, self._settings, self._tools.classifier, self._tools.history)
-                if archived.written or not remains.failures:
-                    journal.remove(orphan.folder)
-                if archived.written:
-                    self._guard.note(f"archived what a killed run had left behind: {orphan.task_id}")
-
-    def _of_kind(self, failures: Sequence[Failure]) -> tuple[Failure, ...]:
-        ip_type = self._settings.ip_type or None
-        return tuple(replace(failure, ip_type=failure.ip_type or ip_type) for failure in failures)
+                arguments = () if self._settings.task else self._config.invocation_params.args
+                return self._coverage.read(self._guard.notes, arguments=arguments, is_complete=is_complete)
+        return None
 
     # What people see
 
@@ -233,10 +197,11 @@ class MainRole:
         is_silent = archived is None or (archived.record is None and archived.coverage is None)
         if is_silent and not (notes or noise):
             return
-        from pytest_dvwiki.report import terminal  # noqa: PLC0415  # only where there is something to show
+        from pytest_dvwiki.pipeline import Archived  # noqa: PLC0415  # only where there is something to show
+        from pytest_dvwiki.report import terminal  # noqa: PLC0415
 
         report = terminal.Session(
-            archived=self._archived or pipeline.Archived(),
+            archived=archived or Archived(),
             notes=tuple(notes),
             journal=self._items.journal.folder if self._items.has_journal else None,
             root=self._settings.layout.root,

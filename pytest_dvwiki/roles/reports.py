@@ -263,16 +263,3 @@ def _reproduce(report: pytest.TestReport | pytest.CollectReport, seed: object, o
     if runner is None:
         return reproduce_command(report.nodeid)
     return native_command(report.nodeid, runner=runner, seed=seed, options=options)
-
-
-def options_of_cocotb(arguments: Sequence[str]) -> tuple[str, ...]:
-    """Of a command line the words without which cocotb's own plugin would not be there, or not the same."""
-    kept: list[str] = []
-    words = iter(arguments)
-    for word in words:
-        plugin = next(words, "") if word == "-p" else word.removeprefix("-p") if word.startswith("-p") else None
-        if plugin is not None:
-            kept += [] if plugin.startswith("no:") else ["-p", plugin]
-        elif word.startswith("--cocotb-") and not word.startswith("--cocotb-seed"):
-            kept.append(word)
-    return tuple(kept)

@@ -10,7 +10,8 @@ import textwrap
 import time
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.capture.journal import Begin, Journal, find_orphans, open_journal, temporary_place
+from pytest_dvwiki.capture.journal import Begin, Journal, open_journal, temporary_place
+from pytest_dvwiki.capture.orphans import find_orphans
 from pytest_dvwiki.model import Excerpt, Failure
 
 if TYPE_CHECKING:

@@ -1,0 +1,122 @@
+"""What killed runs left behind: journals whose processes are gone."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from pytest_dvwiki.capture.flight import Flight
+from pytest_dvwiki.capture.journal import SUFFIX, Begin, runs_in, try_lock
+from pytest_dvwiki.model import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+_OTHER_HOST_SILENCE = 3600.0
+"""Seconds without a write after which another machine's journal is left behind: locks do not always cross NFS."""
+
+
+@dataclass(frozen=True, slots=True)
+class Orphan:
+    """What a killed run left behind."""
+
+    folder: Path
+    task_id: str
+    started: float
+    ended: float
+    """Time of the last write, seconds since the epoch."""
+    failures: tuple[Failure, ...]
+    running: tuple[Begin, ...]
+    in_flight: tuple[Flight, ...]
+    """Tests of cocotb's own plugin that had begun in a simulation of one of those."""
+
+
+def find_orphans(place: Path, *, except_for: str) -> Iterator[Orphan]:
+    """Finds the runs in a folder of journals whose processes are gone.
+
+    Each is held locked while the caller works on it, so that two runs do not take over the same one.
+
+    Args:
+        place: The folder of journals.
+        except_for: The present run's task_id.
+    """
+    for folder in runs_in(place):
+        files = sorted(folder.glob(f"*{SUFFIX}"))
+        if not files or folder.name == except_for:
+            continue
+        held: list[int] = []
+        try:
+            if all(_is_left_behind(path, held) for path in files):
+                yield _read(folder, files)
+        except OSError:
+            continue
+        finally:
+            for descriptor in held:
+                os.close(descriptor)
+
+
+def _is_left_behind(path: Path, held: list[int]) -> bool:
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    held.append(descriptor)
+    if not try_lock(descriptor):
+        return False
+    start = next(_events(path), {})
+    if start.get("host") == socket.gethostname():
+        return True
+    return time.time() - path.stat().st_mtime > _OTHER_HOST_SILENCE
+
+
+def _events(path: Path) -> Iterator[dict[str, Any]]:
+    """Reads a journal's lines; one that was cut off by a kill or a full disk is passed over."""
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            try:
+                event = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(event, dict):
+                yield event
+
+
+def _read(folder: Path, files: Sequence[Path]) -> Orphan:
+    failures: list[Failure] = []
+    running: dict[str, Begin] = {}
+    in_flight: dict[str, Flight] = {}
+    started = float("inf")
+    for path in files:
+        for event in _events(path):
+            try:
+                match event.pop("event", None):
+                    case "start":
+                        started = min(started, float(event["time"]))
+                    case "begin":
+                        begin = msgspec.convert(event, Begin)
+                        running[begin.nodeid] = begin
+                    case "end":
+                        running.pop(str(event["nodeid"]), None)
+                    case "takeoff":
+                        flight = msgspec.convert(event, Flight)
+                        in_flight[flight.nodeid] = flight
+                    case "landing":
+                        in_flight.pop(str(event["nodeid"]), None)
+                    case "failure":
+                        failures.append(msgspec.convert(event["failure"], Failure))
+            except (KeyError, TypeError, ValueError):
+                continue
+    ended = max(path.stat().st_mtime for path in (*files, *folder.iterdir()))
+    return Orphan(
+        folder=folder,
+        task_id=folder.name,
+        started=min(started, ended),
+        ended=ended,
+        failures=tuple(failures),
+        running=tuple(running.values()),
+        in_flight=tuple(in_flight.values()),
+    )

@@ -1,0 +1,118 @@
+"""Archives what a session's reports add up to, and what killed runs left behind."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki import pipeline
+from pytest_dvwiki.capture import journal
+from pytest_dvwiki.capture.orphans import find_orphans
+from pytest_dvwiki.model import Run, Vcs
+from pytest_dvwiki.runs import utc
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import pytest
+
+    from pytest_dvwiki.capture.orphans import Orphan
+    from pytest_dvwiki.masks import Masks
+    from pytest_dvwiki.model import Failure
+    from pytest_dvwiki.pipeline import Archived, Tools
+    from pytest_dvwiki.roles.coverage import SessionBins
+    from pytest_dvwiki.roles.guard import Guard
+    from pytest_dvwiki.roles.ledger import Ledger
+    from pytest_dvwiki.settings import Settings
+
+
+class Archivist:
+    """Makes runs and sends them through the pipeline.
+
+    Args:
+        config: pytest's configuration.
+        settings: What was set.
+        task_id: The session's run.
+        tools: The registry and what hangs on it.
+        guard: Takes what a person should know.
+        masks: What others mask.
+    """
+
+    def __init__(
+        self, config: pytest.Config, settings: Settings, *, task_id: str, tools: Tools, guard: Guard, masks: Masks
+    ) -> None:
+        self._config = config
+        self._settings = settings
+        self._task_id = task_id
+        self._tools = tools
+        self._guard = guard
+        self._masks = masks
+
+    def archive(
+        self, ledger: Ledger, coverage: SessionBins | None, *, started: float, is_regression: bool
+    ) -> Archived | None:
+        """Archives the session.
+
+        Args:
+            ledger: What its reports add up to.
+            coverage: What its coverage reports say.
+            started: Seconds since the epoch.
+            is_regression: Whether it has a name, so that it is recorded whatever comes out.
+
+        Returns:
+            What came out; None where nothing ran.
+        """
+        failures, results = ledger.settle()
+        if not (failures or results or coverage):
+            return None
+        run = Run(
+            task_id=self._task_id,
+            started=utc(started),
+            finished=utc(time.time()),
+            failures=self._of_kind(failures),
+            results=results,
+            simulators=ledger.simulators,
+            sources=coverage.reports if coverage else (),
+            keep_suite=is_regression,
+            always_record=is_regression,
+            coverage=coverage.bins if coverage else (),
+            whole=coverage.whole if coverage else True,
+        )
+        archived = self._process(run)
+        if archived.problem is None and archived.record is not None:
+            self._config.hook.pytest_dvwiki_archived(record=archived.record)
+        return archived
+
+    def take_over(self, place: Path) -> None:
+        """Archives what killed runs left behind in a folder of journals, under their own names."""
+        for orphan in find_orphans(place, except_for=self._task_id):
+            self._take_over(orphan)
+
+    def _take_over(self, orphan: Orphan) -> None:
+        from pytest_dvwiki.capture import takeover  # noqa: PLC0415  # only a takeover pays for it
+
+        remains = takeover.remains_of(orphan, root=self._settings.layout.root, interest=self._tools.interest)
+        run = Run(
+            task_id=orphan.task_id,
+            started=utc(orphan.started),
+            finished=utc(orphan.ended),
+            failures=self._of_kind(tuple(map(self._masks.failure, remains.failures))),
+            results=remains.results,
+            simulators=remains.simulators,
+            # The killed run may have been at any commit.
+            vcs=Vcs(),
+        )
+        archived = self._process(run)
+        if archived.written or not remains.failures:
+            journal.remove(orphan.folder)
+        if archived.written:
+            self._guard.note(f"archived what a killed run had left behind: {orphan.task_id}")
+
+    def _process(self, run: Run) -> Archived:
+        return pipeline.process(run, self._settings, self._tools.classifier, self._tools.history)
+
+    def _of_kind(self, failures: Sequence[Failure]) -> tuple[Failure, ...]:
+        ip_type = self._settings.ip_type or None
+        return tuple(replace(failure, ip_type=failure.ip_type or ip_type) for failure in failures)

@@ -1,0 +1,147 @@
+"""What the process that ran a test finds out about each of its phases, where and when the evidence exists."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.capture.logs import LogText
+from pytest_dvwiki.capture.noise import NO_ERRORS, error_lines
+from pytest_dvwiki.redact import redact
+from pytest_dvwiki.roles import reports, strict
+from pytest_dvwiki.roles.fixtures import BrokenFixtures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    import pytest
+
+    from pytest_dvwiki.masks import Masks
+    from pytest_dvwiki.model import Failure, Interest, Phase, Source
+    from pytest_dvwiki.roles.items import Running
+    from pytest_dvwiki.settings import Settings
+
+
+class EvidenceReader:
+    """Reads the evidence of tests.
+
+    Args:
+        settings: What was set.
+        interest: Gives, at first use, which lines of a long text to keep.
+        masks: What others mask.
+        spooled: Gives the files that hold what the test's children printed to stdout and stderr.
+        live: Whether they are the only place that holds it: pytest's own capture is off, or sees nothing of it.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        interest: Callable[[], Interest],
+        masks: Masks,
+        spooled: Callable[[], Sequence[Path]],
+        live: bool,
+    ) -> None:
+        self._settings = settings
+        self._interest = interest
+        self._masks = masks
+        self._spooled = spooled
+        self._live = live
+        self._broken_fixtures = BrokenFixtures()
+
+    def attach(
+        self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport, running: Running
+    ) -> None:
+        """Attaches to the report of a phase what it left behind.
+
+        Args:
+            item: The test.
+            call: How the phase went.
+            report: What pytest made of it.
+            running: What was seen of the test so far.
+        """
+        root = self._settings.layout.root
+        frame, text = None, redact(report.longreprtext) if report.failed else ""
+        if report.failed and call.excinfo is not None:
+            frame = reports.frame_of(call.excinfo, root)
+            text = reports.text_of(call.excinfo, frame)
+        evidence = reports.Evidence()
+        if self._is_turn(report, running):
+            from pytest_dvwiki.roles import simulations  # noqa: PLC0415  # only a run with simulations pays for it
+
+            observed = simulations.Observed(
+                nodeid=running.nodeid,
+                started=running.started,
+                children=running.children,
+                streams=self._streams(report),
+                native=simulations.is_native_runner(item),
+                error="" if call.excinfo is None else redact(call.excinfo.exconly(tryshort=True)),
+                longrepr=text,
+                strict_logs=self._settings.strict_logs and strict.applies_to(report),
+            )
+            evidence = simulations.evidence_of(observed, report, root=root, interest=self._interest()) or evidence
+        if evidence == reports.Evidence() and report.passed and strict.applies_to(report):
+            evidence = self._errors(report)
+        if report.failed and report.when == "setup":
+            failures = self._broken_fixtures.failures_of(item, call.excinfo, evidence.failures)
+            evidence = replace(evidence, failures=failures)
+        if report.failed and not evidence.refused:
+            given = item.ihook.pytest_dvwiki_evidence(report=report, settings=self._settings)
+            evidence = reports.with_excerpts(evidence, [excerpt for some in given for excerpt in some or ()])
+            if self._live and not evidence.failures:  # else pytest's own sections hold it
+                kept = (reports.kept(text, self._interest()) for text in self._printed())
+                evidence = replace(evidence, excerpts=(*evidence.excerpts, *(each for each in kept if each.lines)))
+            evidence = replace(evidence, frame=frame, text=text)
+        if evidence != reports.Evidence():
+            reports.attach(report, reports.masked(evidence, self._masks))
+
+    def _errors(self, report: pytest.TestReport) -> reports.Evidence:
+        """The error lines in the output of a test that ran no simulator, or none that is known."""
+        errors = NO_ERRORS
+        for text in self._streams(report):
+            errors += error_lines(text, self._interest)
+        if errors.count and self._settings.strict_logs:
+            return strict.refuse_lines(report, errors, reports.Evidence())
+        return reports.Evidence(noise_errors=errors.count)
+
+    @staticmethod
+    def _is_turn(report: pytest.TestReport, running: Running) -> bool:
+        """Whether this phase tells of the test's simulations: the call, or a phase before or after it that failed."""
+        if not running.children.children or report.skipped:
+            return False
+        return report.when == "call" or report.failed
+
+    def _streams(self, report: pytest.TestReport) -> tuple[LogText, ...]:
+        """What the children printed: from the spool where there is one, else from pytest's sections."""
+        found = self._printed()
+        spooled = bool(found)
+        phases = _phases_so_far(report)
+        for header, content in report.sections:
+            captured, _, rest = header.partition(" ")
+            stream, _, phase = rest.partition(" ")
+            if captured == "Captured" and phase in phases and (stream == "log" or not spooled):
+                source: Source = "log" if stream == "log" else "stderr" if stream == "stderr" else "stdout"
+                found.append(LogText(source=source, text=content))
+        return tuple(found)
+
+    def _printed(self) -> list[LogText]:
+        """What the test's children printed into the spool."""
+        outputs: tuple[Source, ...] = ("stdout", "stderr")
+        return [
+            LogText(source=source, path=path, lasting=False)
+            for path, source in zip(self._spooled(), outputs, strict=False)
+            if path.stat().st_size
+        ]
+
+    def failures_of(self, report: pytest.TestReport) -> tuple[Failure, ...]:
+        """The failures that a failed report tells of."""
+        evidence = reports.attached(report)
+        failures = evidence.failures if evidence is not None else ()
+        failures = failures or (reports.failure_of(report, interest=self._interest(), evidence=evidence),)
+        return tuple(map(self._masks.failure, failures))
+
+
+def _phases_so_far(report: pytest.TestReport) -> tuple[Phase, ...]:
+    phases: tuple[Phase, ...] = ("setup", "call", "teardown")
+    return phases[: phases.index(report.when) + 1] if report.when in phases else phases
