@@ -3,6 +3,7 @@
 The rules, in their order:
 
 1. A message of tier *cause* goes before a *symptom*, a symptom before a *roll-up* ("2 errors", "quit count reached").
+   In one tier a message without any class ("error: giving up") goes last.
 2. Of several causes the one of the most telling source wins: what an HDL tool wrote into this test's log (`$fatal`
    ended the run, so the entry of the results file only follows), then the entry of the results file, then pytest's
    report, then what was seen of the processes, then exceptions in the log. Without a simulator pytest's report goes
@@ -24,6 +25,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.patterns.schema import UNKNOWN
 from pytest_dvwiki.triage.anatomy import dissect
 from pytest_dvwiki.triage.sections import sections_of
 
@@ -81,7 +83,7 @@ def choose(failure: Failure, matcher: Matcher) -> Choice | None:
         # The results file names the exception that ended the test; others in the log were caught or are the same.
         candidates = [c for c in candidates if not (c.exception and c.source in {"log", "stdout", "stderr"})]
     order = _in_simulator_order if failure.in_simulator else _plain_order
-    ranked = sorted(candidates, key=lambda c: (_tier(c), order(c), c.line))
+    ranked = sorted(candidates, key=lambda c: (_tier(c), _nameless(c), order(c), c.line))
     return _decide(ranked, function=failure.frame.function if failure.frame else None)
 
 
@@ -100,7 +102,7 @@ def choose_in_text(lines: Sequence[tuple[int, str]], matcher: Matcher) -> Choice
         for candidate in _in_text(first, run, "log", matcher, cocotb=marks.cocotb, whole=whole)
         if not (marks.in_passed(candidate.line) and (candidate.noise or candidate.exception))
     ]
-    return _decide(sorted(candidates, key=lambda c: (_tier(c), c.line)), function=None)
+    return _decide(sorted(candidates, key=lambda c: (_tier(c), _nameless(c), c.line)), function=None)
 
 
 def _candidates(excerpt: Excerpt, matcher: Matcher, *, cocotb: bool) -> Iterator[Candidate]:
@@ -171,6 +173,11 @@ def _is_exception(hit: Hit) -> bool:
 def _tier(candidate: Candidate) -> int:
     tier = _TIERS[candidate.pattern.tier]
     return _NOISE if candidate.noise and tier == 0 else tier
+
+
+def _nameless(candidate: Candidate) -> bool:
+    """Whether the message says neither who reported it nor what."""
+    return candidate.pattern.error_class == UNKNOWN
 
 
 def _in_simulator_order(candidate: Candidate) -> int:
