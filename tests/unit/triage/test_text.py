@@ -33,6 +33,35 @@ FAILURES = {
         "Error-[SE] Syntax error\n  Following verilog source has syntax error :\n  tb.sv, 12: token is 'endmodule'\n",
         "compile_error/syntax_error",
     ),
+    "text of a $fatal under its head": (
+        'Fatal: "tb.sv", 88: tb: at time 255000 ns\nTIMEOUT, no done seen\n$finish at simulation time 255000',
+        "sim_error/timeout",
+    ),
+    "check of vcs that meets an x": (
+        'Error: "chk.sv", 9: tb.chk: at time 35 ns\nexpected 3 got x',
+        "sim_error/x_propagation",
+    ),
+    "randomize that failed under an assertion": (
+        (
+            "# ** Error: Assertion error.\n#    Time: 0 ns  Scope: tb File: tb.sv Line: 41\n"
+            "# tb.sv(41): randomize() failed due to conflicts between the following constraints:"
+        ),
+        "sim_error/constraint_fail",
+    ),
+    "assertion far from a randomize": (
+        "# ** Error: Assertion error.\n#    Time: 0 ns  Scope: tb.dut.a File: a.sv Line: 4\n"
+        + "# still running\n" * 20
+        + "# tb.sv(41): randomize() failed due to conflicts between the following constraints:",
+        "sim_error/assertion_fail",
+    ),
+    "words of any tool before a mere prohibition": (
+        "Error-[ZZQQ] Illegal use\n  a.sv, 5\n  'WIDTH' is a constant and cannot be assigned",
+        "compile_error/illegal_assignment",
+    ),
+    "count of a step after one without a class": (
+        "# Error in macro ./run.do line 6\n# Errors: 2, Warnings: 0\n# ** Error: /opt/q/vlog failed.",
+        "compile_error/unknown",
+    ),
     "questa with prefix and detail": (
         "# ** Error: (vsim-10142) tb.a_ack:\n#    Time: 30 ns  Scope: tb File: tb.sv Line: 42",
         "sim_error/assertion_fail",
@@ -143,6 +172,8 @@ FAILURES = {
 }
 
 PASSING = {
+    "notes of a wave dumper": "ANF: vcsd_get_serial_mode_status('./simv: undefined symbol: vcsd_get_serial_mode_status')",
+    "warning that names $fatal": "WARNING: [VRFC 10-8967] first argument of $fatal is invalid; expected 0, 1 or 2 [a.sv:5]",
     "echoed commands": 'grep -q "TEST FAILED" run.log\nrm -f fatal.log\nmake: [clean] Error 1 (ignored)',
     "none": "Assertion coverage: 14 of 14 assertions hit, none failed\nDRC errors: none\ntotal 14, failed 0, passed 14",
     "a timeout that is tested": "  ... timeout event generated at 500 us\nPASS: test_timeout_recovery",
