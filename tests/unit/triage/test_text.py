@@ -172,8 +172,9 @@ FAILURES = {
 }
 
 PASSING = {
-    "notes of a wave dumper": "ANF: vcsd_get_serial_mode_status('./simv: undefined symbol: vcsd_get_serial_mode_status')",
-    "warning that names $fatal": "WARNING: [VRFC 10-8967] first argument of $fatal is invalid; expected 0, 1 or 2 [a.sv:5]",
+    "notes of a wave dumper": "ANF: dump_status('./simv: undefined symbol: dump_status')",
+    "warning that names $fatal": "WARNING: [VRFC 10-8967] first argument of $fatal is invalid; expected 0, 1 [a.sv:5]",
+    "source in a report of coverage": '  15   1   ***0***   `uvm_fatal("CFG", "Unable to obtain config at driver")',
     "echoed commands": 'grep -q "TEST FAILED" run.log\nrm -f fatal.log\nmake: [clean] Error 1 (ignored)',
     "none": "Assertion coverage: 14 of 14 assertions hit, none failed\nDRC errors: none\ntotal 14, failed 0, passed 14",
     "a timeout that is tested": "  ... timeout event generated at 500 us\nPASS: test_timeout_recovery",
