@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.patterns.engines import Engines
 from pytest_dvwiki.patterns.kinds import ENOUGH, MOST, Dull, Found, kind
 from pytest_dvwiki.patterns.messages import LONGEST, MOST_JOINED, Message, assemble, is_indented, strip_line
+from pytest_dvwiki.patterns.search import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pytest_dvwiki.model import Tier
     from pytest_dvwiki.patterns.registry import Registry
     from pytest_dvwiki.patterns.schema import Entry, Pattern
+    from pytest_dvwiki.patterns.search import Search
 
 BEFORE = 4
 """Lines before a candidate that may begin its message."""
@@ -56,8 +58,8 @@ class Rule:
     def __init__(self, entry: Entry) -> None:
         self.pattern = entry.pattern
         self.literals = entry.literals
-        self._match: list[re.Pattern[str] | None] = [None] * len(entry.literals)
-        self._unless: tuple[re.Pattern[str], ...] | None = None
+        self._match: list[Search | None] = [None] * len(entry.literals)
+        self._unless: tuple[Search, ...] | None = None
         self._together: tuple[re.Pattern[str], ...] | None = None
 
     def decide(self, text: str, lowered: str) -> dict[str, str] | None:
@@ -71,35 +73,30 @@ class Rule:
                     break
             else:
                 found = self._expression(number).search(text)
-                if found is not None and not _agrees(found):
+                if found is not None and not _agrees(found.groups):
                     if self._unless is None:
-                        self._unless = _compiled(self.pattern.unless)
-                    if any(exception.search(text) for exception in self._unless):
+                        self._unless = tuple(map(compiled, self.pattern.unless))
+                    if any(exception.search(text) is not None for exception in self._unless):
                         return None
-                    return {name: value for name, value in found.groupdict().items() if value is not None}
+                    return found.groups
         return None
 
     def company(self, text: str) -> bool:
         """Whether the text has what the pattern needs beside its own message."""
         if self._together is None:
-            self._together = _compiled(self.pattern.together_with)
+            self._together = tuple(re.compile(source, re.ASCII) for source in self.pattern.together_with)
         return not self._together or any(expression.search(text) for expression in self._together)
 
-    def _expression(self, number: int) -> re.Pattern[str]:
+    def _expression(self, number: int) -> Search:
         expression = self._match[number]
         if expression is None:
-            expression = self._match[number] = re.compile(self.pattern.match[number], re.ASCII)
+            expression = self._match[number] = compiled(self.pattern.match[number])
         return expression
 
 
-def _agrees(found: re.Match[str]) -> bool:
+def _agrees(groups: Mapping[str, str]) -> bool:
     """Whether the message compares two values that are the same: it then tells of a check that held."""
-    groups = found.groupdict()
     return "expected" in groups and groups["expected"] == groups.get("actual")
-
-
-def _compiled(sources: Sequence[str]) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(source, re.ASCII) for source in sources)
 
 
 class Matcher:

@@ -1,0 +1,134 @@
+"""Looks for an expression in a message, in a time that grows with its length alone.
+
+`re` reads the rest of a line anew from each place at which `head.*rest` may begin: where the head stands a thousand
+times and the rest nowhere, that is a thousand times the line. So an expression is taken apart at its gaps (`.*`,
+`.{0,300}` outside of groups), and what follows a gap is looked for once, from where the part before it ends.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Protocol
+
+WIDE = 16
+"""A part that may repeat as often as this is no short one: where it ends is open."""
+
+_PART = re.compile(
+    r"(?P<atom>\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P<\w+>|\(\?:|.)"
+    r"(?P<repeat>(?:(?P<sign>[*+?])|\{(?P<low>\d+)(?P<to>,(?P<high>\d*))?\})\??)?",
+    re.DOTALL,
+)
+_IGNORE_CASE = "(?i)"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where an expression was found first."""
+
+    start: int
+    groups: dict[str, str]
+    """Those that took part."""
+
+
+class Search(Protocol):
+    """An expression, ready for use."""
+
+    def search(self, text: str, at: int = 0) -> Found | None:
+        """Its first occurrence from an offset on."""
+
+
+def compiled(source: str) -> Search:
+    """Makes an expression of the contract ready for use.
+
+    Args:
+        source: The expression, as `expression.check` takes it.
+    """
+    flag = _IGNORE_CASE if source.startswith(_IGNORE_CASE) else ""
+    gap = _gap(source, len(flag))
+    if gap is None:
+        return _Plain(re.compile(source, re.ASCII))
+    head = re.compile(source[: gap.start], re.ASCII)
+    return _Gapped(head, compiled(flag + source[gap.end :]), gap.low, gap.high)
+
+
+class _Plain:
+    """An expression without a gap at which it could be taken apart."""
+
+    __slots__ = ("_expression",)
+
+    def __init__(self, expression: re.Pattern[str]) -> None:
+        self._expression = expression
+
+    def search(self, text: str, at: int = 0) -> Found | None:
+        found = self._expression.search(text, at)
+        return Found(found.start(), _groups(found)) if found is not None else None
+
+
+class _Gapped:
+    """An expression of a head, a gap, and what follows it."""
+
+    __slots__ = ("_head", "_high", "_low", "_rest")
+
+    def __init__(self, head: re.Pattern[str], rest: Search, low: int, high: int | None) -> None:
+        self._head = head
+        self._rest = rest
+        self._low = low
+        self._high = high
+
+    def search(self, text: str, at: int = 0) -> Found | None:
+        rest: Found | None = None
+        head = self._head.search(text, at)
+        while head is not None:
+            first = head.end() + self._low
+            if rest is None or rest.start < first:
+                rest = self._rest.search(text, first)
+                if rest is None:
+                    return None
+            if self._high is None or rest.start <= head.end() + self._high:
+                return Found(head.start(), _groups(head) | rest.groups)
+            head = self._head.search(text, head.start() + 1)
+        return None
+
+
+def _groups(found: re.Match[str]) -> dict[str, str]:
+    return {name: value for name, value in found.groupdict().items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class _Gap:
+    start: int
+    end: int
+    low: int
+    high: int | None
+
+
+def _gap(source: str, at: int) -> _Gap | None:
+    """The first gap of an expression behind a head of which each occurrence ends at one place only.
+
+    None where there is no such gap, or alternatives make the whole of it more than a sequence.
+    """
+    depth = 0
+    gap: _Gap | None = None
+    for part in _PART.finditer(source, at):
+        atom = part["atom"]
+        if atom == "|" and depth == 0:
+            return None
+        depth += {"(": 1, ")": -1}.get(atom[0], 0)
+        if part["repeat"] and gap is None:
+            low, high = _times(part)
+            if high is None or high >= WIDE:
+                if atom != "." or depth > 0 or part.start() == at or part.end() == len(source):
+                    return None
+                gap = _Gap(part.start(), part.end(), low, high)
+    return gap
+
+
+def _times(part: re.Match[str]) -> tuple[int, int | None]:
+    """How often a part may stand, at least and at most."""
+    if part["sign"]:
+        return {"*": (0, None), "+": (1, None), "?": (0, 1)}[part["sign"]]
+    low = int(part["low"])
+    if not part["to"]:
+        return low, low
+    return low, int(part["high"]) if part["high"] else None

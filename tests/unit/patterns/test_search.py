@@ -1,0 +1,113 @@
+"""An expression taken apart at its gaps finds what `re` finds, and reads a line once."""
+
+from __future__ import annotations
+
+import re
+from time import process_time
+
+import pytest
+
+from pytest_dvwiki.patterns import expression
+from pytest_dvwiki.patterns.registry import load_registry
+from pytest_dvwiki.patterns.search import Search, compiled
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        r"\bUVM_(?:ERROR|FATAL)\b.*(?:@|\[)",
+        r"(?i)\berror\b.{0,40}\bport\b",
+        r"abc.{3,20}def.*ghi",
+        r"abc.+def",
+        r"(?:abc|abcd).{0,16}(?P<name>\w+) end",
+        r"a.*b|c.*d",
+        r"abc.*",
+        r"x\w+.*y",
+        r"a[.*]b.*c\.*d",
+    ],
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "UVM_ERROR UVM_FATAL at [7]",
+        "no Error here: the PORT is far",
+        "error " + "x" * 60 + " error port",
+        "abcdef abc 12 def ghi",
+        "abcdefdef",
+        "abcd word end",
+        "c d a b",
+        "abc",
+        "xyz y x1 y",
+        "a*b..c...d",
+        "",
+    ],
+)
+def test_it_finds_what_re_finds(source: str, text: str) -> None:
+    found = re.search(source, text, re.ASCII)
+
+    ours = compiled(source).search(text)
+
+    assert (ours and ours.start) == (found and found.start())
+
+
+def test_a_later_head_counts_where_the_first_stands_too_far_away() -> None:
+    found = compiled(r"head.{0,20}rest").search("head " + "x" * 30 + " head rest")
+
+    assert found is not None
+    assert found.start == 36
+
+
+def test_the_groups_of_all_parts_come_together() -> None:
+    found = compiled(r"exp (?P<expected>\d) .*act (?P<actual>\d)(?P<more>!)?").search("exp 1 xx act 2")
+
+    assert found is not None
+    assert found.groups == {"expected": "1", "actual": "2"}
+
+
+SHORT = 1000
+"""Characters; more than the widest gaps of an expression."""
+LONG = 3 * SHORT
+STEEPEST = 6
+"""Times as long as for the short line: 3 is linear, 9 quadratic."""
+NOISE = 0.0004
+"""Seconds below which a measured time says nothing about how it grows."""
+
+
+def _hostile(source: str, length: int) -> list[str]:
+    """Lines of a length that an expression is slowest on: one thing repeated, its own literals among them."""
+    own = [literals[0] for literals in expression.check(source, needs_literal=False)]
+    fills = ["a", "a.", "/", "1", ": ", "_", "'", "x ", *own, " ".join((*own, "")), " ".join((*own[::-1], ""))]
+    runs = [fill * (length // len(fill)) for fill in fills if fill]
+    ends = " ".join(own)
+    return [text for run in runs for text in (run, run.upper(), f"{run} {ends}", f"{ends} {run}")]
+
+
+def _seconds(search: Search, line: str) -> float:
+    taken = []
+    for _ in range(3):
+        start = process_time()
+        search.search(line)
+        taken.append(process_time() - start)
+    return min(taken)
+
+
+def _growth(source: str) -> float:
+    """How much longer the search takes on the longer of two lines, at the worst."""
+    search = compiled(source)
+    steepest = 0.0
+    for short, long in zip(_hostile(source, SHORT), _hostile(source, LONG), strict=True):
+        # A search that finds something ends there, however long the line is.
+        if search.search(short) is None and search.search(long) is None and (slow := _seconds(search, long)) > NOISE:
+            steepest = max(steepest, slow / _seconds(search, short))
+    return steepest
+
+
+def test_no_expression_of_the_built_in_patterns_takes_more_than_linear_time() -> None:
+    steep = {
+        f"{entry.pattern.id}: {source}": round(growth, 1)
+        for entry in load_registry().entries
+        for source in (*entry.pattern.match, *entry.pattern.unless)
+        if (growth := _growth(source)) > STEEPEST
+    }
+
+    assert steep == {}
