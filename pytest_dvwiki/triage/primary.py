@@ -30,7 +30,7 @@ from pytest_dvwiki.triage.anatomy import dissect
 from pytest_dvwiki.triage.sections import sections_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from pytest_dvwiki.model import Excerpt, Failure, Source
     from pytest_dvwiki.patterns.matcher import Hit, Matcher
@@ -121,7 +121,7 @@ def _in_text(
     first: int, text: str, source: Source, matcher: Matcher, *, cocotb: bool, whole: str | None = None
 ) -> Iterator[Candidate]:
     hits = matcher.hits(text, first_line=first, whole=whole)
-    lesser = _lesser_exceptions(text, first) if hits else frozenset()
+    lesser = _lesser_exceptions(text, first, {hit.line for hit in hits}) if hits else frozenset()
     for hit in hits:
         if hit.line not in lesser:
             yield Candidate(
@@ -150,18 +150,28 @@ def _runs(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
         yield first, "\n".join(part)
 
 
-def _lesser_exceptions(text: str, first: int) -> frozenset[int]:
-    """Lines that name an exception of a chain which is not the one that counts."""
+def _lesser_exceptions(text: str, first: int, known: Collection[int]) -> frozenset[int]:
+    """Lines of tracebacks that are no cause: exceptions of a chain which do not count, and heads.
+
+    The head of a traceback stands for it where that is cut off, or no pattern knows its exception.
+
+    Args:
+        text: Lines without a gap.
+        first: The number of the first one.
+        known: The lines of which a pattern knows the message.
+    """
     if "Traceback (most recent call last)" not in text:
         return frozenset()
     from pytest_dvwiki.triage.traceback import chains  # noqa: PLC0415
 
-    return frozenset(
-        first + raised.line
-        for chain in chains(text.split("\n"))
-        for raised in chain.raised
-        if raised is not chain.cause
-    )
+    lesser: set[int] = set()
+    for chain in chains(text.split("\n")):
+        for raised in chain.raised:
+            if first + raised.line in known:
+                lesser.add(first + raised.head)
+            if raised is not chain.cause:
+                lesser.add(first + raised.line)
+    return frozenset(lesser)
 
 
 def _is_exception(hit: Hit) -> bool:

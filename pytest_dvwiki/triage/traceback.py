@@ -35,6 +35,8 @@ class Raised:
     frames: tuple[Frame, ...]
     line: int
     """Index of the line that names the exception."""
+    head: int
+    """Index of the line that announces its traceback."""
 
     @property
     def frame(self) -> Frame | None:
@@ -103,6 +105,7 @@ def chains(lines: Sequence[str]) -> list[Chain]:
 def _traceback(lines: Sequence[str], at: int) -> tuple[Raised | None, int]:
     """The exception of the traceback whose frames start at `at`, and the index after it."""
     frames: list[Frame] = []
+    head = at - 1
     indent = _indent(lines[at]) if at < len(lines) else 0
     while at < len(lines):
         line = lines[at]
@@ -127,7 +130,7 @@ def _traceback(lines: Sequence[str], at: int) -> tuple[Raised | None, int]:
         named = _EXCEPTION.match(line.strip())
         if named is not None and _indent(line) <= indent:
             return (
-                Raised(named["type"].rsplit(".", 1)[-1], named["text"] or "", tuple(frames), at),
+                Raised(named["type"].rsplit(".", 1)[-1], named["text"] or "", tuple(frames), at, head),
                 at + 1,
             )
         if line.strip().startswith("[Previous line repeated"):

@@ -83,7 +83,7 @@ RESULTS = {
         "ValueError: Unable to accurately represent 10(ns) with the simulator precision of 1e0",
         "sim_error/missing_timescale",
     ),
-    "custom": ("bus.StateError: not idle", "python_error/unknown"),
+    "custom": ("bus.StateError: not idle", "python_error/runtime_error"),
 }
 
 
