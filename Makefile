@@ -44,6 +44,10 @@ lint: env ## ruff, mypy, the layers, the change notes
 bench: env ## what the plugin costs, and how fast logs are read
 	@$(ACTIVATE); python tests/bench/overhead.py; python tests/bench/scan.py
 
+.PHONY: survive
+survive: env ## a thousand kills, a full disk and a crowd at one wiki; half an hour
+	@$(ACTIVATE); python -m tests.unit.survival
+
 .PHONY: docs
 docs: env ## write what is generated into the documentation, and what its examples print
 	@$(ACTIVATE); python docs/generate.py; python -m tests.sim.pages

@@ -18,7 +18,7 @@ import msgspec
 
 from pytest_dvwiki.model import Occurrence, RunRecord
 from pytest_dvwiki.records import store, tables, verdicts
-from pytest_dvwiki.records.cache import discard, is_held, open_cache
+from pytest_dvwiki.records.cache import discard, is_held, open_cache, transaction
 from pytest_dvwiki.records.judge import Judge
 
 if TYPE_CHECKING:
@@ -226,8 +226,7 @@ class _Refresh:
         gone = {path for (path,) in known} - {self._relative(folder) for folder in present}
         if not (pending or gone or judged_anew):
             return set()
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
+        with transaction(self._db):
             newest = self._archive.newest()
             if judged_anew:
                 self._start_anew(state)
@@ -235,12 +234,7 @@ class _Refresh:
                 self._forget_folder(path)
             for folder in pending:
                 self._read_folder(folder)
-            judged = self._judge(newest)
-            self._db.execute("COMMIT")
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        return judged
+            return self._judge(newest)
 
     def _start_anew(self, state: str) -> None:
         """Empties the tables: what each record in them says may be another thing now."""

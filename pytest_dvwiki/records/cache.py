@@ -10,6 +10,7 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 _WAIT_S = 20.0
@@ -36,6 +37,20 @@ def open_cache(path: Path | None, schema: str, version: int) -> sqlite3.Connecti
     connection = _connect(":memory:")
     connection.executescript(schema)
     return connection
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All that happens inside is kept, or none of it."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        # After some errors, a full disk among them, SQLite has rolled back by itself; the error is what matters.
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
 
 
 def discard(path: Path) -> None:

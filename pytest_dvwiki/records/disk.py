@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
 from typing import TYPE_CHECKING
 
@@ -18,11 +19,16 @@ _REMEDIES = {
     errno.EROFS: "the file system is read-only; put wiki_dir elsewhere",
     errno.ENOSPC: "the disk is full; free some space",
     errno.EDQUOT: "the quota is used up; free some space",
+    errno.EFBIG: "a file may not grow that long here; raise the limit (`ulimit -f`)",
+    errno.EIO: "the disk, or the network to it, is broken; when it works again, run `dvwiki build`",
+    errno.EMFILE: "too many files are open; raise the limit (`ulimit -n`)",
     errno.ENOTDIR: "a file stands where a folder should be; move it away",
     errno.EEXIST: "a file stands where a folder should be; move it away",
     errno.EISDIR: "a folder stands where a file should be; move it away",
     errno.ENAMETOOLONG: "the path is too long; put wiki_dir nearer to the root",
+    errno.ESTALE: "the network file system lost the file; write again",
 }
+_LEFT_OVER = re.compile(r"\..*\.[0-9a-f]{8}\.tmp")
 
 
 class WikiError(OSError):
@@ -107,20 +113,39 @@ def _is_same(path: Path, data: bytes) -> bool:
 
 
 def append_line(path: Path, line: str) -> None:
-    """Appends one line by one write, so that lines of several processes never mix.
+    """Appends one line by one write; it begins on a line of its own even where somebody cut off the last line's end.
+
+    The caller holds the wiki's lock: where only a part of the line fits on the disk, it is taken away again.
 
     Raises:
         WikiError: The file cannot be written.
     """
     with explained(path):
-        data = f"{line}\n".encode()
-        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
         try:
+            size = os.fstat(handle).st_size
+            data = f"{line}\n".encode()
+            if size and _last_byte(handle, size) != b"\n":
+                data = b"\n" + data
             if os.write(handle, data) != len(data):
+                os.ftruncate(handle, size)
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def _last_byte(handle: int, size: int) -> bytes:
+    os.lseek(handle, size - 1, os.SEEK_SET)
+    return os.read(handle, 1)
+
+
+def sweep(folder: Path) -> None:
+    """Removes the temporary files that killed processes left in a folder; nobody else may be writing there."""
+    with contextlib.suppress(OSError):
+        for path in folder.iterdir():
+            if _LEFT_OVER.fullmatch(path.name):
+                path.unlink(missing_ok=True)
 
 
 def _temporary(target: Path, data: bytes, mode: int | None) -> Path:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import RunRecord
 
+SUITES = "suites"
 _TIME = re.compile(r"(\d{4})-(\d\d)-\d\dT\d\d:\d\d:\d\dZ")
 _TASK_ID = re.compile(r"[A-Za-z0-9_.-]{1,200}")
 _YEAR = re.compile(r"\d{4}")
@@ -73,7 +74,7 @@ def write_suite(tasks: Path, names: Iterable[str]) -> str:
     """
     data = _suite_bytes(names)
     identity = hashlib.sha256(data).hexdigest()[:16]
-    create(tasks / "suites" / f"{identity}.txt", data)
+    create(tasks / SUITES / f"{identity}.txt", data)
     return identity
 
 
@@ -82,7 +83,7 @@ def read_suite(tasks: Path, identity: str) -> tuple[str, ...]:
     if not re.fullmatch(r"[0-9a-f]{16}", identity):
         return ()
     try:
-        text = (tasks / "suites" / f"{identity}.txt").read_text("utf-8", "replace")
+        text = (tasks / SUITES / f"{identity}.txt").read_text("utf-8", "replace")
     except OSError:
         return ()
     return tuple(text.split("\n")[:-1])

@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from pytest_dvwiki.records import aggregate
+from pytest_dvwiki.records import aggregate, disk, store, verdicts
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.disk import WikiError, append_line, explained
-from pytest_dvwiki.records.disk import replace as replace_file
 from pytest_dvwiki.records.store import suite_id, write_record, write_suite
 from pytest_dvwiki.wiki import bug, conflicts, coverage, pages, pattern, spec
 from pytest_dvwiki.wiki.catalogue import Catalogue, is_page
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 
 UNKNOWN = "unknown"
 _INGESTED = re.compile(r"^## \[[^\]]*\] ingest \| ([^ |]+) \|", re.MULTILINE)
-_LEFT_OVER = re.compile(r"\..*\.[0-9a-f]{8}\.tmp")
 _NAMED_IN_LOG = 12
 
 
@@ -244,6 +242,8 @@ def _sound_cache(layout: Layout) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         cache = layout.wiki / ".cache"
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+            raise WikiError(f"cannot write {cache}: the disk is full; free some space") from error
         raise WikiError(f"cannot use {cache}: {error}; remove it and run `dvwiki build`") from error
 
 
@@ -431,10 +431,10 @@ class _Room:
 
     def sweep(self) -> None:
         """Removes temporary files that a killed process left."""
-        for folder in (self.layout.wiki, *(self.layout.wiki / category for category in CATEGORIES)):
-            for path in folder.glob(".*.tmp"):
-                if _LEFT_OVER.fullmatch(path.name):
-                    path.unlink(missing_ok=True)
+        wiki, tasks = self.layout.wiki, self.layout.tasks
+        holders = (tasks / name for name in (store.SUITES, verdicts.FOLDER))
+        for folder in (wiki, *(wiki / category for category in CATEGORIES), *store.folders(tasks), *holders):
+            disk.sweep(folder)
 
     def _settle(self) -> None:
         """Settles conflicts in the tool's lines of all pages."""
@@ -587,7 +587,7 @@ class _Room:
         if self._check:
             self._written[path] = data
         else:
-            replace_file(file, data)
+            disk.replace(file, data)
             status = file.stat()
             state = (status.st_size, status.st_mtime_ns)
         if path.split("/", 1)[0] in CATEGORIES and is_page(file.name):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
 import sqlite3
 from typing import TYPE_CHECKING, Any, Self
 
-from pytest_dvwiki.records.cache import open_cache
+from pytest_dvwiki.records.cache import open_cache, transaction
 from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.index import cells
 from pytest_dvwiki.wiki.listed import CATEGORIES, Listed
@@ -17,6 +16,7 @@ from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
 VERSION = 1
@@ -100,16 +100,9 @@ class Catalogue:
             return
         self.put(path, data, state)
 
-    @contextlib.contextmanager
-    def batch(self) -> Iterator[None]:
+    def batch(self) -> AbstractContextManager[None]:
         """Takes in many pages by one transaction."""
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
+        return transaction(self._db)
 
     def put(self, path: str, data: bytes, state: tuple[int, int] = (-1, -1)) -> None:
         """Takes in a page's bytes.

@@ -41,9 +41,12 @@ def locked(wiki: Path, timeout: float = TIMEOUT_S) -> Iterator[None]:
     path = wiki / NAME
     with explained(path):
         wiki.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path, thread_local=False, mode=0o666)
+    # Without locks the library would take a file's existence for one, which outlives a killed process.
+    lock, turnstile = (
+        FileLock(wiki / name, thread_local=False, mode=0o666, fallback_to_soft=False) for name in (NAME, TURNSTILE)
+    )
     try:
-        _in_turn(lock, FileLock(wiki / TURNSTILE, thread_local=False, mode=0o666), timeout)
+        _in_turn(lock, turnstile, timeout)
     except Timeout as error:
         raise WikiError(
             f"cannot write {wiki}: {_holder(path)} holds its lock for more than {timeout:g} s;"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.records.disk import WikiError, append_line, create, replace
+from pytest_dvwiki.records.disk import WikiError, append_line, create, replace, sweep
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,3 +79,31 @@ def test_lines_are_appended(tmp_path: Path) -> None:
     append_line(tmp_path / "log.md", "one")
     append_line(tmp_path / "log.md", "zwei …")
     assert (tmp_path / "log.md").read_text("utf-8") == "one\nzwei …\n"
+
+
+def test_a_line_begins_on_its_own_where_the_last_one_was_cut_off(tmp_path: Path) -> None:
+    (tmp_path / "log.md").write_bytes(b"one\ntw")
+    append_line(tmp_path / "log.md", "three")
+    assert (tmp_path / "log.md").read_bytes() == b"one\ntw\nthree\n"
+
+
+def test_a_line_that_only_fits_in_part_is_taken_away_again(tmp_path: Path) -> None:
+    log = tmp_path / "log.md"
+    append_line(log, "one")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # A write that reaches the limit is cut there, as on a disk with little space.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+    try:
+        with pytest.raises(WikiError, match="disk is full"):
+            append_line(log, "a line that is longer than that")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert log.read_bytes() == b"one\n"
+
+
+def test_what_killed_processes_left_is_swept_and_all_else_stays(tmp_path: Path) -> None:
+    for name in (".page.md.0123abcd.tmp", ".notes.tmp", "page.md", ".page.md.0123abcd.tmp.md"):
+        (tmp_path / name).write_text("x")
+    sweep(tmp_path)
+    sweep(tmp_path / "absent")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".notes.tmp", ".page.md.0123abcd.tmp.md", "page.md"]

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import signal
 import subprocess
 import sys
 import textwrap
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_dvwiki.records import WikiError
-from pytest_dvwiki.wiki import pages
-from pytest_dvwiki.wiki.build import build
+from pytest_dvwiki.wiki.build import archive, init
 from pytest_dvwiki.wiki.lock import locked
 
-from ..samples import layout
+from ..samples import files, layout, occurrence, record
 
-TESTS = Path(__file__).parents[2]
-_ARCHIVE_MANY = """
+if TYPE_CHECKING:
     from pathlib import Path
-    from unit.samples import layout, occurrence, record
-    from pytest_dvwiki.wiki.build import archive
-    for number in range(25):
-        archive(layout(Path({root!r})), record({first} + number, occurrence(), occurrence("{first:012x}")))
-"""
+
 _HOLD = """
     import sys, time
     from pathlib import Path
@@ -38,28 +34,7 @@ _HOLD = """
 
 
 def _python(code: str) -> subprocess.Popen[str]:
-    paths = os.pathsep.join([str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])
-    environment = os.environ | {"PYTHONPATH": paths}
-    return subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True, env=environment
-    )
-
-
-@pytest.mark.slow
-def test_eight_processes_lose_nothing(tmp_path: Path) -> None:
-    writers = [_python(_ARCHIVE_MANY.format(root=str(tmp_path), first=first * 25)) for first in range(8)]
-    assert [writer.wait(600) for writer in writers] == [0] * 8
-    for writer in writers:
-        writer.communicate()
-    place = layout(tmp_path)
-    assert build(place, check=True).changed == []
-    counts = sorted(
-        pages.read(page.read_bytes()).metadata["hit_count"] for page in (place.wiki / "bugs").glob("RTL*.md")
-    )
-    assert counts == [25] * 8 + [200]
-    lines = (place.wiki / "log.md").read_text().splitlines()
-    assert sum(" ingest | " in line for line in lines) == 200
-    assert all(line.startswith(("## [", "# ")) or not line for line in lines)
+    return subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True)
 
 
 def test_who_waits_in_vain_hears_who_holds_the_lock(tmp_path: Path) -> None:
@@ -88,3 +63,22 @@ def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
     holder.communicate()
     with locked(tmp_path, 5.0):
         assert f"process {os.getpid()} on " in (tmp_path / ".lock").read_text()
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
+def test_a_file_system_without_locks_is_named_and_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """As NFS without its lock service answers; a file that stands for a lock would outlive a killed process."""
+
+    def flock(_file: int, _operation: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    place = layout(tmp_path)
+    init(place)
+    before = files(place.agent)
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with pytest.raises(WikiError, match=r"its file system has no working locks; put wiki_dir on a local disk") as told:
+        archive(place, record(1, occurrence()))
+    assert str(place.wiki) in str(told.value)
+    assert files(place.agent) == before

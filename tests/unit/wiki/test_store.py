@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -217,25 +215,3 @@ def test_an_open_fence_of_a_person_does_not_open_the_tool_s_regions(wiki: Path) 
 def test_a_role_that_there_is_not_is_named(wiki: Path) -> None:
     with pytest.raises(ValueError, match="no role is called 'robot'; there are ingest, agent, reviewer, human"):
         store(wiki, "robot")
-
-
-_INCREMENT = """
-import sys
-from pathlib import Path
-from pytest_dvwiki import WikiConfig, WikiStore
-wiki, count = Path(sys.argv[1]), int(sys.argv[2])
-for _ in range(count):
-    while True:
-        session = WikiStore(WikiConfig(wiki_dir=wiki), "agent")
-        found = session.fetch("specs/counter#Count")
-        done = session.commit("specs/counter#Count", str(int(found.content) + 1), found.version)
-        if done.status == "done":
-            break
-"""
-
-
-def test_of_many_writers_no_increment_is_lost(wiki: Path) -> None:
-    store(wiki).create("specs", "counter", SPEC.replace("## Answer\n\nYes.", "## Count\n\n0"))
-    writers = [subprocess.Popen([sys.executable, "-c", _INCREMENT, str(wiki), "5"]) for _ in range(4)]
-    assert [writer.wait(300) for writer in writers] == [0, 0, 0, 0]
-    assert fetched(store(wiki).fetch("specs/counter#Count")).content == "20"
