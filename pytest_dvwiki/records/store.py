@@ -12,7 +12,7 @@ from pytest_dvwiki.records.disk import WikiError, create
 from pytest_dvwiki.yamlio import YamlError, load_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from pytest_dvwiki.model import RunRecord
@@ -23,6 +23,8 @@ _TASK_ID = re.compile(r"[A-Za-z0-9_.-]{1,200}")
 _YEAR = re.compile(r"\d{4}")
 _MONTH = re.compile(r"\d\d")
 _MONTH_FILE = re.compile(r"\d\d\.yaml")
+_SEPARATOR = b"---\n"
+_DOCUMENT = re.compile(rb"^---[ \t]*\n", re.MULTILINE)
 
 
 def record_path(tasks: Path, record: RunRecord) -> Path:
@@ -141,3 +143,31 @@ def read_records(path: Path, data: bytes, name: str) -> tuple[list[RunRecord], l
     except YamlError as error:
         problems.append(str(error))
     return records, problems
+
+
+def split_month(path: Path, data: bytes, name: str) -> dict[str, bytes]:
+    """The records in the file of a month, byte for byte, by their ids.
+
+    Args:
+        path: The file.
+        data: Its content.
+        name: What to call the file in a message.
+
+    Raises:
+        RecordError: It holds something else, which must not get lost, or two records of one id.
+    """
+    found: dict[str, bytes] = {}
+    for part in _DOCUMENT.split(data):
+        if not part.strip():
+            continue
+        records, problems = read_records(path, part, name)
+        if problems or len(records) != 1:
+            raise RecordError(problems[0] if problems else f"{name}: it holds something that is no record")
+        if found.setdefault(records[0].task_id, part) != part:
+            raise RecordError(f"{name}: it holds two different records {records[0].task_id}")
+    return found
+
+
+def join_month(records: Mapping[str, bytes]) -> bytes:
+    """The file of a month: its records sorted by their ids."""
+    return _SEPARATOR.join(records[name] for name in sorted(records))

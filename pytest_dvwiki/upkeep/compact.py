@@ -7,13 +7,13 @@ twice, and a record counts once wherever it stands. What is no readable record s
 from __future__ import annotations
 
 import calendar
-import re
 import time
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records import store
+from pytest_dvwiki.records.codec import RecordError
 from pytest_dvwiki.records.disk import append_line, explained, replace
 from pytest_dvwiki.wiki.lock import TIMEOUT_S, locked
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from pytest_dvwiki.settings import Layout
 
 DAYS = 90
-_SEPARATOR = b"---\n"
-_DOCUMENT = re.compile(rb"^---[ \t]*\n", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,10 +82,12 @@ def _roll_up(folder: Path, tasks: Path, result: Compacted) -> None:
     place = folder.relative_to(tasks).as_posix()
     documents: dict[str, bytes] = {}
     if month.exists():
-        kept = _documents(month, f"{place}.yaml", result)
-        if kept is None:
+        try:
+            with explained(month):
+                documents |= store.split_month(month, month.read_bytes(), f"{place}.yaml")
+        except RecordError as error:
+            result.left.append(str(error))
             return
-        documents |= kept
     moved: list[Path] = []
     for path in sorted(folder.iterdir()):
         if not store.is_record_file(folder, path.name):
@@ -103,26 +103,10 @@ def _roll_up(folder: Path, tasks: Path, result: Compacted) -> None:
         moved.append(path)
     if not moved:
         return
-    replace(month, _SEPARATOR.join(documents[name] for name in sorted(documents)))
+    replace(month, store.join_month(documents))
     for path in moved:
         with explained(path):
             path.unlink()
     if not any(folder.iterdir()):
         folder.rmdir()
     result.months[place] = len(moved)
-
-
-def _documents(month: Path, place: str, result: Compacted) -> dict[str, bytes] | None:
-    """The records of a month's file by their ids; None where it holds something else, which must not get lost."""
-    with explained(month):
-        data = month.read_bytes()
-    found: dict[str, bytes] = {}
-    for part in _DOCUMENT.split(data):
-        if not part.strip():
-            continue
-        records, problems = store.read_records(month, part, place)
-        if problems or len(records) != 1:
-            result.left.append(problems[0] if problems else f"{place}: it holds something that is no record")
-            return None
-        found[records[0].task_id] = part
-    return found

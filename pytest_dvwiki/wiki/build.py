@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from pytest_dvwiki.records import aggregate, disk, store, verdicts
+from pytest_dvwiki.records import aggregate, disk, merged, store, verdicts
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.disk import WikiError, append_line, explained
 from pytest_dvwiki.records.store import suite_id, write_record, write_suite
@@ -398,6 +398,7 @@ class _Room:
         self, began: float, *, restore: bool, subtypes: frozenset[str], progress: Callable[[int], None] | None
     ) -> BuildResult:
         """Makes everything again."""
+        self._put_records_right()
         self.archive.refresh(verify=True, progress=progress)
         self.catalogue.refresh()
         with self.catalogue.batch():
@@ -409,6 +410,12 @@ class _Room:
             problems=self.archive.problems(),
             seconds=time.monotonic() - began,
         )
+
+    def _put_records_right(self) -> None:
+        """Settles what a merge left among the records."""
+        done = merged.put_right(self.layout.tasks, check=self._check)
+        self.changed += [f"../{self.layout.tasks.name}/{name}" for name in done.changed]
+        self.refused += [(f"../{self.layout.tasks.name}/{name}", reason) for name, reason in done.left]
 
     def _make_pages(self, *, restore: bool, subtypes: frozenset[str]) -> None:
         self._settle()
@@ -438,13 +445,13 @@ class _Room:
 
     def _settle(self) -> None:
         """Settles conflicts in the tool's lines of all pages."""
-        categories = (("bugs", bug.OWNED), ("patterns", pattern.OWNED), ("coverage", coverage.OWNED))
-        for category, owned in categories:
+        owned_in = {"bugs": bug.OWNED, "patterns": pattern.OWNED, "coverage": coverage.OWNED}
+        for category in CATEGORIES:
             for path in sorted((self.layout.wiki / category).glob("*.md")):
                 if not is_page(path.name):
                     continue
                 data = self._read(f"{category}/{path.name}")
-                settled = conflicts.settle(data, owned) if conflicts.has_conflict(data) else None
+                settled = conflicts.settle(data, owned_in.get(category, ())) if conflicts.has_conflict(data) else None
                 if settled is None:
                     continue
                 if settled.open_lines:

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.records.hunks import Hunk, split
 from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.pages import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
-
-_OURS = re.compile(r"<{7}(?: .*)?\r?\n?")
-_BASE = re.compile(r"\|{7}(?: .*)?\r?\n?")
-_MIDDLE = re.compile(r"={7}\r?\n?")
-_THEIRS = re.compile(r">{7}(?: .*)?\r?\n?")
-
-
-@dataclass(frozen=True, slots=True)
-class _Hunk:
-    line: int
-    whole: str
-    ours: str
-    theirs: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +43,8 @@ def settle(data: bytes, owned: Collection[str]) -> Settled | None:
         text = data.decode()
     except UnicodeDecodeError:
         return None
-    parts = _parse(text)
-    hunks = [part for part in parts if isinstance(part, _Hunk)]
+    parts = split(text)
+    hunks = [part for part in parts if isinstance(part, Hunk)]
     if not hunks:
         return None
     theirs_of = {hunk for hunk in hunks if not _is_owned(parts, hunk, owned)}
@@ -65,7 +52,7 @@ def settle(data: bytes, owned: Collection[str]) -> Settled | None:
     return Settled(kept.encode(), tuple(hunk.line for hunk in hunks if hunk in theirs_of))
 
 
-def _is_owned(parts: Sequence[str | _Hunk], hunk: _Hunk, owned: Collection[str]) -> bool:
+def _is_owned(parts: Sequence[str | Hunk], hunk: Hunk, owned: Collection[str]) -> bool:
     """Whether it makes no difference to people's part of the page which side of a conflict is taken."""
     sides = (hunk.ours, hunk.theirs)
     skeletons = []
@@ -76,36 +63,3 @@ def _is_owned(parts: Sequence[str | _Hunk], hunk: _Hunk, owned: Collection[str])
             return False
         skeletons.append(skeleton)
     return skeletons[0] == skeletons[1]
-
-
-def _parse(text: str) -> list[str | _Hunk]:
-    """The text in parts; a marker without its fellows is text."""
-    lines = text.split("\n")
-    lines = [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
-    parts: list[str | _Hunk] = []
-    at = 0
-    while at < len(lines):
-        hunk, after = _hunk(lines, at) if _OURS.fullmatch(lines[at]) else (None, at)
-        parts.append(hunk or lines[at])
-        at = after if hunk else at + 1
-    return parts
-
-
-def _hunk(lines: list[str], start: int) -> tuple[_Hunk | None, int]:
-    """A conflict that begins at a line, and the line after it."""
-    sides: list[list[str]] = [[]]
-    stage = 0  # 0 ours, 1 base, 2 theirs
-    for at in range(start + 1, len(lines)):
-        line = lines[at]
-        if stage == 0 and _BASE.fullmatch(line):
-            stage = 1
-            sides.append([])
-        elif stage < 2 and _MIDDLE.fullmatch(line):  # noqa: PLR2004 (the stages are named above)
-            stage = 2
-            sides.append([])
-        elif stage == 2 and _THEIRS.fullmatch(line):  # noqa: PLR2004
-            whole = "".join(lines[start : at + 1])
-            return _Hunk(start + 1, whole, "".join(sides[0]), "".join(sides[-1])), at + 1
-        else:
-            sides[-1].append(line)
-    return None, start

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import date
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.wiki import pages
+from pytest_dvwiki.records import hunks
+from pytest_dvwiki.upkeep.compact import compact
+from pytest_dvwiki.wiki import bug, pages
 from pytest_dvwiki.wiki.build import archive, build
+from pytest_dvwiki.wiki.spec import Clarification
 
 from ..samples import CAUSE, PRIMARY, failed, files, git, layout, occurrence, record
 
@@ -17,6 +22,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.settings import Layout
 
+LATER = date(2027, 6, 1)
 STYLES = ("merge", "diff3", "zdiff3")
 
 
@@ -28,6 +34,18 @@ def place(tmp_path: Path, request: pytest.FixtureRequest) -> Layout:
     git(tmp_path, "config", "merge.conflictStyle", request.param)
     archive(place, record(1, occurrence("b" * 12)))
     return place
+
+
+# What a person changes on a bug page: the text that is there, and what a branch makes of it.
+EDITS = {
+    "value": ("owner: null", "owner: team of {branch}"),
+    "key": ("type: RTL_BUG", "ticket: {branch}-1\ntype: RTL_BUG"),
+    "comment": ("superseded_reason: null", "superseded_reason: null  # asked by {branch}"),
+    "title": ("# RTL bug:", "# {branch}:"),
+    "symptom": ("\n## Evidence\n", "\nSeen by {branch}.\n\n## Evidence\n"),
+    "between": ("## Related Patterns\n", "## Related Patterns\n\nSee also what {branch} wrote.\n"),
+    "resolution": ("- [ ] Workaround until then", "- [x] Workaround of {branch}"),
+}
 
 
 def _bug(place: Layout, fingerprint: str = CAUSE) -> Path:
@@ -166,3 +184,128 @@ def test_what_people_have_to_settle_is_named_and_left(place: Layout) -> None:
     page.write_text(text[:start] + "status: closed\n" + text[stop:])
     assert build(place).refused == []
     assert pages.read(page.read_bytes()).metadata["hit_count"] == 5
+
+
+def test_a_page_deleted_on_one_stays_away_until_its_cause_occurs(place: Layout) -> None:
+    _seen(place, range(2, 3))
+    page = _bug(place)
+    _merge(place, page.unlink, lambda: archive(place, record(4, occurrence("c" * 12))))
+    assert build(place).refused == []
+    assert not page.exists()
+    assert build(place, check=True).changed == []
+    _seen(place, range(5, 6))
+    assert pages.read(_bug(place).read_bytes()).metadata["hit_count"] == 2
+
+
+def test_a_page_deleted_on_one_whose_cause_occurred_on_the_other_is_there_with_the_sums(place: Layout) -> None:
+    _seen(place, range(2, 3))
+    page = _bug(place)
+    _merge(place, page.unlink, lambda: _seen(place, range(4, 6)))
+    _assert_settled(place, runs=3)
+
+
+def test_two_branches_that_both_began_a_wiki(tmp_path: Path) -> None:
+    place = layout(tmp_path)
+    git(tmp_path, "init", "--quiet", "--initial-branch=main")
+    (tmp_path / "README").write_text("a project")
+    _merge(place, lambda: _seen(place, range(2, 4)), lambda: _seen(place, range(4, 7)))
+    result = build(place)
+    assert (result.refused, result.problems) == ([], [])
+    assert pages.read(_bug(place).read_bytes()).metadata["hit_count"] == 5
+    assert b"<<<<<<<" not in b"".join(files(place.agent).values())
+    log = (place.wiki / "log.md").read_text()
+    assert log.count(" ingest | ") == 5
+    assert log.count("# DV Agentic Wiki Operation Log") == 1
+
+
+@pytest.mark.parametrize("before", [1, 2, 3, 5])
+@pytest.mark.parametrize("ours_is_compacted", [True, False])
+def test_one_side_compacted_a_month_to_which_the_other_added(
+    place: Layout, before: int, *, ours_is_compacted: bool
+) -> None:
+    """Git takes the month's file for its renamed folder where few records were in it, and moves the new ones."""
+    _seen(place, range(2, 1 + before))
+    sides = (lambda: compact(place, today=LATER), lambda: _seen(place, range(10, 12)))
+    _merge(place, *(sides if ours_is_compacted else reversed(sides)))
+    _assert_settled(place, runs=before + 1)
+    assert not list(place.tasks.glob("2026/regression*"))
+
+
+def test_both_sides_compacted_a_month(place: Layout) -> None:
+    def side(numbers: range) -> None:
+        _seen(place, numbers)
+        compact(place, today=LATER)
+
+    _merge(place, lambda: side(range(2, 5)), lambda: side(range(5, 7)))
+    _assert_settled(place, runs=5)
+
+
+def test_both_sides_compacted_a_month_again(place: Layout) -> None:
+    def side(numbers: range) -> None:
+        _seen(place, numbers)
+        compact(place, today=LATER)
+
+    side(range(2, 4))
+    _merge(place, lambda: side(range(10, 13)), lambda: side(range(13, 15)))
+    _assert_settled(place, runs=7)
+
+
+def test_a_conflict_in_a_spec_page_is_named(place: Layout) -> None:
+    def told(text: str, number: int) -> Callable[[], object]:
+        clarification = Clarification(feature="burst", kind="ambiguous", text=text, date="2026-11-21", task_id="x")
+        return lambda: archive(place, record(number), clarification=clarification)
+
+    _merge(place, told("Bursts wrap.", 2), told("Bursts stop.", 3))
+    ((name, reason),) = build(place).refused
+    assert name == "specs/burst_clarification.md"
+    assert "settled by hand: line" in reason
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["merge"], indirect=True)
+def test_of_49_pairs_of_edits_no_conflict_mixes_lines_of_the_tool_and_of_people(place: Layout) -> None:
+    """Both sides archive the page's cause, and a person edits it on each; the styles take turns."""
+    _seen(place, range(2, 3))
+    page = _bug(place)
+    _commit(place, "base")
+    for branch, numbers in (("ours", range(3, 5)), ("theirs", range(5, 8))):
+        git(place.root, "checkout", "--quiet", "-B", branch, "main")
+        _seen(place, numbers)
+        _commit(place, f"{branch} archives")
+        for name, (old, new) in EDITS.items():
+            git(place.root, "checkout", "--quiet", "-B", f"{branch}-{name}", branch)
+            text = page.read_text()
+            assert old in text
+            page.write_text(text.replace(old, new.format(branch=branch), 1))
+            _commit(place, name)
+    for number, (ours, theirs) in enumerate(product(EDITS, EDITS)):
+        git(place.root, "checkout", "--quiet", "--force", "-B", "merged", f"ours-{ours}")
+        git(place.root, "-c", f"merge.conflictStyle={STYLES[number % 3]}", "merge", f"theirs-{theirs}", check=False)
+        _no_hunk_mixes(page.read_text())
+        build(place)
+        text = page.read_text()
+        left = [part for part in hunks.split(text) if isinstance(part, hunks.Hunk)]
+        assert len(left) <= 1, (ours, theirs)
+        if left:
+            page.write_text(text.replace(left[0].whole, left[0].ours))
+            assert build(place).refused == [], (ours, theirs)
+        text = page.read_text()
+        for branch, name in (("ours", ours), ("theirs", theirs)):
+            words = EDITS[name][1].format(branch=branch).strip()
+            assert words in text or (left and branch == "theirs"), (ours, theirs, words)
+        assert pages.read(page.read_bytes()).metadata["hit_count"] == 6, (ours, theirs)
+
+
+def _no_hunk_mixes(text: str) -> None:
+    parts = hunks.split(text)
+    for hunk in parts:
+        if not isinstance(hunk, hunks.Hunk):
+            continue
+        both = [
+            "".join(part if isinstance(part, str) else side if part is hunk else part.ours for part in parts).encode()
+            for side in (hunk.ours, hunk.theirs)
+        ]
+        people = [pages.skeleton(data, bug.OWNED) for data in both]
+        tool = [([pages.read(data).metadata.get(key) for key in bug.OWNED], pages.regions(data)) for data in both]
+        assert not any(isinstance(skeleton, pages.Refused) for skeleton in people)
+        assert (people[0] == people[1]) != (tool[0] == tool[1]), hunk.whole

@@ -1,0 +1,65 @@
+"""Git's conflicts in a text, in the styles merge, diff3 and zdiff3."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_OURS = re.compile(r"<{7}(?: .*)?\r?\n?")
+_BASE = re.compile(r"\|{7}(?: .*)?\r?\n?")
+_MIDDLE = re.compile(r"={7}\r?\n?")
+_THEIRS = re.compile(r">{7}(?: .*)?\r?\n?")
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """A conflict: what stands there on either side."""
+
+    line: int
+    """Of its first marker, from 1."""
+    whole: str
+    ours: str
+    theirs: str
+
+
+def split(text: str) -> list[str | Hunk]:
+    """A text in parts; a marker without its fellows is text."""
+    lines = text.split("\n")
+    lines = [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+    parts: list[str | Hunk] = []
+    at = 0
+    while at < len(lines):
+        hunk, after = _hunk(lines, at) if _OURS.fullmatch(lines[at]) else (None, at)
+        parts.append(hunk or lines[at])
+        at = after if hunk else at + 1
+    return parts
+
+
+def sides(text: str) -> tuple[str, str] | None:
+    """The whole text as it stands on either side; None where it holds no conflict."""
+    parts = split(text)
+    if not any(isinstance(part, Hunk) for part in parts):
+        return None
+    ours = "".join(part if isinstance(part, str) else part.ours for part in parts)
+    theirs = "".join(part if isinstance(part, str) else part.theirs for part in parts)
+    return ours, theirs
+
+
+def _hunk(lines: list[str], start: int) -> tuple[Hunk | None, int]:
+    """A conflict that begins at a line, and the line after it."""
+    sides: list[list[str]] = [[]]
+    stage = 0  # 0 ours, 1 base, 2 theirs
+    for at in range(start + 1, len(lines)):
+        line = lines[at]
+        if stage == 0 and _BASE.fullmatch(line):
+            stage = 1
+            sides.append([])
+        elif stage < 2 and _MIDDLE.fullmatch(line):  # noqa: PLR2004 (the stages are named above)
+            stage = 2
+            sides.append([])
+        elif stage == 2 and _THEIRS.fullmatch(line):  # noqa: PLR2004
+            whole = "".join(lines[start : at + 1])
+            return Hunk(start + 1, whole, "".join(sides[0]), "".join(sides[-1])), at + 1
+        else:
+            sides[-1].append(line)
+    return None, start
