@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 from pytest_dvwiki import __version__
 from pytest_dvwiki.model import Cause, FailedTest, Occurrence, OtherTest, PassedAgain, RunRecord, Totals
 from pytest_dvwiki.redact import shorten_paths
-from pytest_dvwiki.runs import seconds_between
+from pytest_dvwiki.runs import seconds_between, utc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from pytest_dvwiki.capture.orphans import Orphan
     from pytest_dvwiki.capture.repository import Difference, Repository
     from pytest_dvwiki.model import (
         Change,
@@ -171,6 +172,57 @@ def process(run: Run, settings: Settings, classifier: Classifier, history: Histo
     told = {*(each.fingerprint for each in again), *archived.held}
     known = {each: found for each in sorted(told) if (found := history.cause(each)) is not None}
     return replace(archived, known_again=known)
+
+
+def resume(task_id: str, settings: Settings) -> Archived | None:
+    """Completes the archiving of a run that ended behind its record: a record never changes, so no second one is made.
+
+    Returns:
+        None where the run has no record, or nothing is to be archived.
+    """
+    from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
+
+    if not settings.auto_ingest:
+        return None
+    with WikiHistory(settings.layout) as history:
+        record = history.archive.record(task_id)
+    return None if record is None else adopt(record, None, settings)
+
+
+def adopt(record: RunRecord, suite: Sequence[str] | None, settings: Settings) -> Archived:
+    """Archives a record as it is, for example that of another machine's run.
+
+    Args:
+        record: The run.
+        suite: The tests that ran, where they are known.
+        settings: Where the wiki stands and how long to wait for it.
+    """
+    return _write(Archived(record=record), record, suite, settings, time.monotonic())
+
+
+def run_of(orphan: Orphan, settings: Settings, interest: Interest) -> Run:
+    """The run of which a journal tells that a killed process left behind.
+
+    Args:
+        orphan: The journal.
+        settings: Where the project stands.
+        interest: Which lines of a long text to keep.
+    """
+    from pytest_dvwiki.capture.takeover import remains_of  # noqa: PLC0415  # only a takeover pays for them
+    from pytest_dvwiki.model import Run, Vcs  # noqa: PLC0415
+
+    remains = remains_of(orphan, root=settings.layout.root, interest=interest)
+    ip_type = settings.ip_type or None
+    return Run(
+        task_id=orphan.task_id,
+        started=utc(orphan.started),
+        finished=utc(orphan.ended),
+        failures=tuple(replace(failure, ip_type=failure.ip_type or ip_type) for failure in remains.failures),
+        results=remains.results,
+        simulators=remains.simulators,
+        # The killed run may have been at any commit.
+        vcs=Vcs(),
+    )
 
 
 def _write(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import time
 from typing import TYPE_CHECKING
@@ -144,5 +145,8 @@ def _classify_hook(config: pytest.Config) -> Callable[[Failure], Verdict | None]
 def _journal_places(config: pytest.Config, settings: Settings) -> Sequence[Path]:
     """Folders of journals: beside the wiki, else in pytest's cache, else in the temporary folder."""
     cache = getattr(config, "cache", None)
-    in_cache = [] if cache is None else [cache.mkdir("dvwiki")]
+    in_cache = []
+    # A disk that is full or cannot be written has no cache either.
+    with contextlib.suppress(OSError):
+        in_cache = [] if cache is None else [cache.mkdir("dvwiki")]
     return (settings.layout.journal, *in_cache, journal.temporary_place())

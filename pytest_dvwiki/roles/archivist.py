@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki import pipeline
 from pytest_dvwiki.capture import journal
 from pytest_dvwiki.capture.orphans import find_orphans
-from pytest_dvwiki.model import Run, Vcs
+from pytest_dvwiki.model import Run
 from pytest_dvwiki.runs import utc
 
 if TYPE_CHECKING:
@@ -88,24 +88,17 @@ class Archivist:
     def take_over(self, place: Path) -> None:
         """Archives what killed runs left behind in a folder of journals, under their own names."""
         for orphan in find_orphans(place, except_for=self._task_id):
-            self._take_over(orphan)
+            with self._guard("taking over what a killed run left behind"):
+                self._take_over(orphan)
 
     def _take_over(self, orphan: Orphan) -> None:
-        from pytest_dvwiki.capture import takeover  # noqa: PLC0415  # only a takeover pays for it
-
-        remains = takeover.remains_of(orphan, root=self._settings.layout.root, interest=self._tools.interest)
-        run = Run(
-            task_id=orphan.task_id,
-            started=utc(orphan.started),
-            finished=utc(orphan.ended),
-            failures=self._of_kind(tuple(map(self._masks.failure, remains.failures))),
-            results=remains.results,
-            simulators=remains.simulators,
-            # The killed run may have been at any commit.
-            vcs=Vcs(),
-        )
-        archived = self._process(run)
-        if archived.written or not remains.failures:
+        archived = pipeline.resume(orphan.task_id, self._settings)
+        if archived is None:
+            run = pipeline.run_of(orphan, self._settings, self._tools.interest)
+            archived = self._process(replace(run, failures=tuple(map(self._masks.failure, run.failures))))
+        else:
+            self._tools.history.refresh()
+        if archived.written or not (archived.record and archived.record.occurrences):
             journal.remove(orphan.folder)
         if archived.written:
             self._guard.note(f"archived what a killed run had left behind: {orphan.task_id}")

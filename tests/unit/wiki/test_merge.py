@@ -36,6 +36,8 @@ def place(tmp_path: Path, request: pytest.FixtureRequest) -> Layout:
     return place
 
 
+# For cases in which git writes no conflict into a file.
+one_style = pytest.mark.parametrize("place", ["merge"], indirect=True)
 # What a person changes on a bug page: the text that is there, and what a branch makes of it.
 EDITS = {
     "value": ("owner: null", "owner: team of {branch}"),
@@ -186,6 +188,7 @@ def test_what_people_have_to_settle_is_named_and_left(place: Layout) -> None:
     assert pages.read(page.read_bytes()).metadata["hit_count"] == 5
 
 
+@one_style
 def test_a_page_deleted_on_one_stays_away_until_its_cause_occurs(place: Layout) -> None:
     _seen(place, range(2, 3))
     page = _bug(place)
@@ -197,6 +200,7 @@ def test_a_page_deleted_on_one_stays_away_until_its_cause_occurs(place: Layout) 
     assert pages.read(_bug(place).read_bytes()).metadata["hit_count"] == 2
 
 
+@one_style
 def test_a_page_deleted_on_one_whose_cause_occurred_on_the_other_is_there_with_the_sums(place: Layout) -> None:
     _seen(place, range(2, 3))
     page = _bug(place)
@@ -218,6 +222,7 @@ def test_two_branches_that_both_began_a_wiki(tmp_path: Path) -> None:
     assert log.count("# DV Agentic Wiki Operation Log") == 1
 
 
+@one_style
 @pytest.mark.parametrize("before", [1, 2, 3, 5])
 @pytest.mark.parametrize("ours_is_compacted", [True, False])
 def test_one_side_compacted_a_month_to_which_the_other_added(
@@ -262,7 +267,7 @@ def test_a_conflict_in_a_spec_page_is_named(place: Layout) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("place", ["merge"], indirect=True)
+@one_style
 def test_of_49_pairs_of_edits_no_conflict_mixes_lines_of_the_tool_and_of_people(place: Layout) -> None:
     """Both sides archive the page's cause, and a person edits it on each; the styles take turns."""
     _seen(place, range(2, 3))
