@@ -174,19 +174,12 @@ def process(run: Run, settings: Settings, classifier: Classifier, history: Histo
     return replace(archived, known_again=known)
 
 
-def resume(task_id: str, settings: Settings) -> Archived | None:
-    """Completes the archiving of a run that ended behind its record: a record never changes, so no second one is made.
-
-    Returns:
-        None where the run has no record, or nothing is to be archived.
-    """
+def on_record(task_id: str, settings: Settings) -> RunRecord | None:
+    """The record of a run, None where there is none."""
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
 
-    if not settings.auto_ingest:
-        return None
     with WikiHistory(settings.layout) as history:
-        record = history.archive.record(task_id)
-    return None if record is None else adopt(record, None, settings)
+        return history.archive.record(task_id)
 
 
 def adopt(record: RunRecord, suite: Sequence[str] | None, settings: Settings) -> Archived:

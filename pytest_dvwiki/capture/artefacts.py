@@ -1,10 +1,14 @@
-"""Finds what earlier runs left behind, results files, logs, coverage reports: in files, folders, globs, archives."""
+"""Finds what earlier runs left behind, in files, folders, globs and archives.
+
+That is results files, logs, coverage reports, and of runs of pytest elsewhere their records and journals.
+"""
 
 from __future__ import annotations
 
 import glob
 import hashlib
 import os
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -17,7 +21,7 @@ from pytest_dvwiki.capture.frames import shown_path
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-Kind = Literal["results", "log", "coverage"]
+Kind = Literal["results", "log", "coverage", "records", "journal"]
 
 _LOGS = frozenset({".log", ".transcript"})
 _LOG_NAMES = frozenset({"transcript"})
@@ -26,6 +30,12 @@ _HEAD = 4096
 _CHUNK = 1 << 20
 _ARCHIVE_DEPTH = 4
 """Archives in archives that are looked into."""
+_JOURNAL = ".jsonl"
+_JOURNAL_HEAD = b'{"event":"start"'
+_SPOOLS = frozenset({".out", ".err"})
+"""What a journal's run had caught of its children's output; it is read with the journal beside it."""
+_RUN_FOLDER = re.compile(r"[\w.-]+_\d{8}T\d{6}Z_[0-9a-f]{6}")
+_RECORD_KEYS = (re.compile(rb"^schema: \d", re.MULTILINE), re.compile(rb"^task_id: ", re.MULTILINE))
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -156,7 +166,7 @@ class _Search:
             if named and kind == "results":
                 self._add_beside(path.parent)
         elif named:
-            self._problem(shown, "no results file, log or coverage report: it holds binary data")
+            self._problem(shown, "no results file, log, coverage report, record or journal: it holds binary data")
 
     def _take_archive(self, path: Path, shown: str) -> None:
         try:
@@ -231,7 +241,12 @@ def _may_be_one(name: str) -> bool:
     """Whether a name found in a folder is worth a look."""
     path = PurePosixPath(name)
     hidden = any(part.startswith(".") for part in path.parts)
-    return not hidden and (path.suffix.lower() == ".xml" or may_be_coverage(path.name) or may_be_log(path.name))
+    if hidden:
+        return False
+    if path.suffix in _SPOOLS:
+        return _RUN_FOLDER.fullmatch(path.parent.name) is not None
+    may_be_data = path.suffix.lower() == ".xml" or path.suffix == _JOURNAL or may_be_coverage(path.name)
+    return may_be_data or may_be_log(path.name)
 
 
 def may_be_log(name: str) -> bool:
@@ -242,16 +257,27 @@ def may_be_log(name: str) -> bool:
 def _kind(path: Path, *, named: bool) -> Kind | None:
     with path.open("rb") as stream:
         head = stream.read(_HEAD)
-    if is_coverage(path.name, head):
-        return "coverage"
-    if b"<testsuite" in head:
-        return "results"
+    if path.suffix in _SPOOLS and not named:
+        return None
+    kind = _kind_of_content(path, head)
+    if kind is not None:
+        return kind
     if may_be_coverage(path.name):
         # Of other YAML a project is full; of a file that was named the reader says what is wrong with it.
         return "coverage" if named else None
     if path.suffix.lower() == ".xml":
         # Of other XML a folder may be full; an empty file was prepared for a run that never wrote it.
         return "results" if named or not head else None
-    if b"\0" in head and not head.startswith(_UTF16):
-        return None
-    return "log"
+    is_binary = b"\0" in head and not head.startswith(_UTF16)
+    return None if is_binary or (path.suffix == _JOURNAL and not named) else "log"
+
+
+def _kind_of_content(path: Path, head: bytes) -> Kind | None:
+    """What a file is that says so in its first bytes."""
+    if path.suffix == _JOURNAL and head.startswith(_JOURNAL_HEAD):
+        return "journal"
+    if is_coverage(path.name, head):
+        return "coverage"
+    if may_be_coverage(path.name) and all(key.search(head) for key in _RECORD_KEYS):
+        return "records"
+    return "results" if b"<testsuite" in head else None

@@ -6,7 +6,9 @@ import json
 import os
 import socket
 import time
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -48,21 +50,46 @@ def find_orphans(place: Path, *, except_for: str) -> Iterator[Orphan]:
         except_for: The present run's task_id.
     """
     for folder in runs_in(place):
-        files = sorted(folder.glob(f"*{SUFFIX}"))
-        if not files or folder.name == except_for:
-            continue
-        held: list[int] = []
-        try:
-            if all(_is_left_behind(path, held) for path in files):
-                yield _read(folder, files)
-        except OSError:
-            continue
-        finally:
-            for descriptor in held:
-                os.close(descriptor)
+        if folder.name != except_for:
+            with suppress(OSError), left_behind(folder, silence=_OTHER_HOST_SILENCE) as orphan:
+                if orphan is not None:
+                    yield orphan
 
 
-def _is_left_behind(path: Path, held: list[int]) -> bool:
+@contextmanager
+def left_behind(folder: Path, *, silence: float = 0.0) -> Iterator[Orphan | None]:
+    """Reads the journal in a run's folder, and holds it locked meanwhile.
+
+    Args:
+        folder: Of the run.
+        silence: Seconds without a write after which a journal of another machine counts as left behind.
+
+    Yields:
+        What a killed run left; None where there is no journal, or its run still goes on.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    files = sorted(folder.glob(f"*{SUFFIX}"))
+    held: list[int] = []
+    try:
+        is_over = bool(files) and all(_is_left_behind(path, held, silence) for path in files)
+        yield _read(folder, files) if is_over else None
+    finally:
+        for descriptor in held:
+            os.close(descriptor)
+
+
+def moved(orphan: Orphan) -> Orphan:
+    """A journal that came from elsewhere: what its children printed stands beside it, no other path in it is read."""
+    running = tuple(
+        replace(begin, spool=tuple(str(orphan.folder / PureWindowsPath(name).name) for name in begin.spool), opened=())
+        for begin in orphan.running
+    )
+    return replace(orphan, running=running)
+
+
+def _is_left_behind(path: Path, held: list[int], silence: float) -> bool:
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     held.append(descriptor)
     if not try_lock(descriptor):
@@ -70,7 +97,7 @@ def _is_left_behind(path: Path, held: list[int]) -> bool:
     start = next(_events(path), {})
     if start.get("host") == socket.gethostname():
         return True
-    return time.time() - path.stat().st_mtime > _OTHER_HOST_SILENCE
+    return time.time() - path.stat().st_mtime >= silence
 
 
 def _events(path: Path) -> Iterator[dict[str, Any]]:

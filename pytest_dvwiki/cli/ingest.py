@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
@@ -9,7 +10,7 @@ import sys
 import tempfile
 from collections import Counter
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-    from pytest_dvwiki.capture.artefacts import Artefact
+    from pytest_dvwiki.capture.artefacts import Artefact, Kind
     from pytest_dvwiki.capture.leftovers import Leftovers
-    from pytest_dvwiki.model import Run, Vcs
+    from pytest_dvwiki.model import Run, RunRecord, Vcs
     from pytest_dvwiki.pipeline import Archived, Tools
     from pytest_dvwiki.settings import Settings
 
@@ -37,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         metavar="PATH",
         help="results files of cocotb, JUnit XML, simulator logs, coverage reports (cocotb-coverage, UCIS XML), "
-        "folders, archives (.tar, .tar.gz, .zip, .gz), globs",
+        "records and journals of other machines, folders, archives (.tar, .tar.gz, .zip, .gz), globs",
     )
     parser.add_argument(
         "--log",
@@ -77,9 +78,9 @@ class _Group:
     artefacts: tuple[Artefact, ...]
 
     @property
-    def is_coverage(self) -> bool:
-        """Whether they are coverage reports: these are a record of their own, so that a broken one holds up no test."""
-        return any(artefact.kind == "coverage" for artefact in self.artefacts)
+    def kind(self) -> Kind:
+        """What they are; a results file and its log are one run, and any other kind stands for itself."""
+        return self.artefacts[0].kind
 
 
 class _Ingest:
@@ -127,13 +128,17 @@ class _Ingest:
         self._several = len(groups) > 1
         for number, group in enumerate(groups, start=1):
             _progress(f"{number} of {len(groups)}: {group.name}")
-            if group.is_coverage:
-                self._take_coverage(group)
-            else:
-                self._take(group, tuple(given.values()))
+            match group.kind:
+                case "records":
+                    self._take_records(group)
+                case "journal":
+                    self._take_journal(group)
+                case "coverage":
+                    self._take_coverage(group)
+                case _:
+                    self._take(group, tuple(given.values()))
         if self._several:
-            told = ", ".join(f"{self._ends[end]} {end}" for end in _ENDS if self._ends[end])
-            _say(f"{len(groups)} runs: {told}; {_count(len(self._shown), 'cause')}")
+            _say(f"{_count(self._ends.total(), 'run')}: {_ended(self._ends)}; {_count(len(self._shown), 'cause')}")
         _progress("")
         return 1 if self._problems else 0
 
@@ -164,6 +169,66 @@ class _Ingest:
             return
         if not self._is_archived(group, leftovers.sources):
             self._archive(group, self._run_of(leftovers))
+
+    def _take_records(self, group: _Group) -> None:
+        """Archives the records of runs that were archived elsewhere, each as it is."""
+        from pytest_dvwiki.records import store  # noqa: PLC0415
+
+        before = self._ends.copy()
+        for file in group.artefacts:
+            records, problems = store.read_records(file.path, file.path.read_bytes(), file.shown)
+            for problem in problems:
+                self._complain(problem)
+            self._ends["not archived"] += len(problems)
+            for record in records:
+                _progress(f"{group.name}: {record.task_id}")
+                self._ends[self._take_record(file, record)] += 1
+                self._shown |= {item.fingerprint for item in record.occurrences}
+        ends = self._ends - before
+        _say(f"{group.name}: {_count(ends.total(), 'record')}: {_ended(ends)}")
+
+    def _take_record(self, file: Artefact, record: RunRecord) -> str:
+        """Archives a record, and tells how that ended."""
+        from pytest_dvwiki import pipeline  # noqa: PLC0415
+        from pytest_dvwiki.records import store  # noqa: PLC0415
+
+        known = pipeline.on_record(record.task_id, self._settings)
+        if known is not None and known != record:
+            self._complain(f"{file.shown}: another record is called {record.task_id}; a record never changes")
+            return "not archived"
+        # The list of tests stands two folders above a record, and one above a month's file.
+        names = (store.read_suite(folder, record.suite or "") for folder in file.path.parents[1:3])
+        suite = next((found for found in names if found and store.suite_id(found) == record.suite), None)
+        archived = pipeline.adopt(record, suite, self._settings)
+        if archived.problem is not None:
+            self._complain(f"{file.shown}: {archived.problem}")
+            return "not archived"
+        return "archived before" if known is not None else "archived"
+
+    def _take_journal(self, group: _Group) -> None:
+        """Archives a run that was killed, of which only its journal tells."""
+        from pytest_dvwiki import pipeline  # noqa: PLC0415
+        from pytest_dvwiki.capture import orphans  # noqa: PLC0415
+
+        settings, file = self._settings, group.artefacts[0]
+        task_id = PurePosixPath(file.folder).name
+        if pipeline.on_record(task_id, settings) is not None:
+            self._ends["archived before"] += 1
+            _say(f"{group.name}: already archived as {task_id}; nothing changed")
+            return
+        try:
+            with orphans.left_behind(file.path.parent) as orphan:
+                if orphan is None:
+                    raise BlockingIOError(errno.EBUSY, "its run still goes on")
+                is_ours = file.path.is_relative_to(settings.layout.journal)
+                told = replace(orphan if is_ours else orphans.moved(orphan), task_id=task_id)
+                run = pipeline.run_of(told, settings, self._tools.interest)
+        except OSError as error:
+            self._complain(f"{file.shown}: cannot be read: {error.strerror}")
+            self._ends["not archived"] += 1
+            return
+        masked = tuple(map(self._masks.failure, run.failures))
+        self._archive(group, replace(run, failures=masked, always_record=True))
 
     def _take_coverage(self, group: _Group) -> None:
         """Archives what the coverage reports of one run say together; where one cannot be read, what is filled."""
@@ -287,11 +352,20 @@ def _vcs(settings: Settings, commit: str | None) -> Vcs:
 
 
 def _groups(artefacts: Sequence[Artefact], task: str | None) -> Iterator[_Group]:
-    """The files of each folder, or of the whole call where it names a task; reports of coverage for themselves."""
-    reports = [artefact for artefact in artefacts if artefact.kind == "coverage"]
-    yield from _runs([artefact for artefact in artefacts if artefact.kind != "coverage"], task)
+    """The files of each folder, or of the whole call where it names a task; records and journals are runs already.
+
+    Reports of coverage are a run of their own, so that a broken one holds up no test.
+    """
+    of_kind: dict[str, list[Artefact]] = {}
+    for artefact in artefacts:
+        kind = "run" if artefact.kind in {"results", "log"} else artefact.kind
+        of_kind.setdefault(kind, []).append(artefact)
+    yield from _runs(of_kind.get("records", ()), None)
+    yield from _runs(of_kind.get("journal", ()), None)
+    yield from _runs(of_kind.get("run", ()), task)
     # A hole that one report found may be filled by a later one.
-    yield from sorted(_runs(reports, task), key=lambda group: max(report.modified for report in group.artefacts))
+    reports = _runs(of_kind.get("coverage", ()), task)
+    yield from sorted(reports, key=lambda group: max(report.modified for report in group.artefacts))
 
 
 def _runs(artefacts: Sequence[Artefact], task: str | None) -> Iterator[_Group]:
@@ -318,6 +392,10 @@ def _summary(run: Run, archived: Archived) -> str:
     failed = sum(result.outcome in {"failed", "error"} for result in run.results)
     told = f"{_count(len(run.results), 'test')}, {failed} failed"
     return f"{told}, {_count(len(archived.causes), 'cause')}" if failed else told
+
+
+def _ended(ends: Counter[str]) -> str:
+    return ", ".join(f"{ends[end]} {end}" for end in _ENDS if ends[end])
 
 
 def _count(number: int, noun: str) -> str:

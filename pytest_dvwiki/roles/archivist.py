@@ -92,11 +92,13 @@ class Archivist:
                 self._take_over(orphan)
 
     def _take_over(self, orphan: Orphan) -> None:
-        archived = pipeline.resume(orphan.task_id, self._settings)
-        if archived is None:
+        record = pipeline.on_record(orphan.task_id, self._settings)
+        if record is None:
             run = pipeline.run_of(orphan, self._settings, self._tools.interest)
             archived = self._process(replace(run, failures=tuple(map(self._masks.failure, run.failures))))
         else:
+            # It ended behind its record, which never changes: what lacks is made from that.
+            archived = pipeline.adopt(record, None, self._settings)
             self._tools.history.refresh()
         if archived.written or not (archived.record and archived.record.occurrences):
             journal.remove(orphan.folder)
