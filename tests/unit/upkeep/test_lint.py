@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import json
 import subprocess
 from datetime import date
@@ -8,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki import WikiConfig, WikiLintService
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.settings import Settings
 from pytest_dvwiki.upkeep import staleness
@@ -270,27 +268,6 @@ def test_what_is_not_as_the_records_say_is_outdated(wiki: Path) -> None:
 
 
 # The report
-
-
-class TestWikiLintService:
-    """The specification's names."""
-
-    @staticmethod
-    def run(wiki: Path, depth: str = "quick") -> object:
-        return asyncio.run(WikiLintService(WikiConfig(wiki_dir=wiki)).run(depth))  # type: ignore[arg-type]
-
-    def test_detects_orphan_pages(self, wiki: Path) -> None:
-        (wiki / "specs" / "burst.md").write_text("---\ntype: spec\nfeature: burst\n---\n\n# Burst\n", "utf-8")
-        assert getattr(self.run(wiki), "orphan_pages") == ["specs/burst.md"]  # noqa: B009
-
-    def test_detects_stale_open_bugs(self, wiki: Path) -> None:
-        set_key(bug_page(wiki), 'first_seen: "2026-11-21', 'first_seen: "2025-11-21')
-        done = self.run(wiki)
-        assert getattr(done, "stale_open_bugs") == [f"bugs/{bug_page(wiki).name}"]  # noqa: B009
-        assert getattr(done, "human_review_required") is True  # noqa: B009
-
-    def test_clean_wiki_passes_lint(self, wiki: Path) -> None:
-        assert getattr(self.run(wiki, "full"), "human_review_required") is False  # noqa: B009
 
 
 def test_the_report_sorts_findings_as_the_specification_names_them() -> None:
