@@ -12,7 +12,7 @@ from pytest_dvwiki.agent.budget import Block
 from pytest_dvwiki.records import aggregate
 from pytest_dvwiki.records.fixes import in_short
 from pytest_dvwiki.wiki import pages, spec
-from pytest_dvwiki.wiki.bug import RESOLUTION
+from pytest_dvwiki.wiki.bug import RESOLUTION, is_pointer
 from pytest_dvwiki.wiki.index import percent
 from pytest_dvwiki.wiki.markdown import cite, fence, one_line
 from pytest_dvwiki.wiki.pattern import UNWRITTEN
@@ -106,8 +106,19 @@ class Knowledge:
 
     def _ranked(self, query: str, listed: Sequence[Listed]) -> list[Listed]:
         by_path = {page.path: page for page in listed}
-        found = WikiSearchIndex.create(self._backend, self._layout.wiki).ranking(query)
-        return [by_path[path] for path, _ in found if path in by_path]
+        ranking = WikiSearchIndex.create(self._backend, self._layout.wiki).ranking(query)
+        # A page that leads to another one may be found by what people wrote on it; that other one is then told of.
+        found = dict.fromkeys(self._standing(path) for path, _ in ranking)
+        return [by_path[path] for path in found if path in by_path]
+
+    def _standing(self, path: str) -> str:
+        """The page that keeps the cause of a page that leads to it; else the page itself."""
+        page = self._history.catalogue.get(path)
+        return self._family(page)[0].path if page and is_pointer(page) else path
+
+    def _family(self, page: Listed) -> list[Listed]:
+        """All pages of the cause of a page, the one that stands first."""
+        return self._history.catalogue.of_cause(*page.fingerprints()) or [page]
 
     def _of_test(self, test: str) -> list[Listed]:
         """The bug pages of a test's causes, newest first, each followed by the page of its subtype."""
@@ -161,8 +172,9 @@ class Knowledge:
         return Block(header, lines, excerpt)
 
     def _resolution(self, page: Listed) -> tuple[str, ...]:
-        """What people wrote under Resolution; a check box that nobody touched says nothing."""
-        lines = [line.rstrip() for line in self._section(page, "Resolution").splitlines()]
+        """What people wrote under Resolution, there and on pages merged; an untouched check box says nothing."""
+        parts = [self._section(each, "Resolution") for each in self._family(page)]
+        lines = [line.rstrip() for part in parts for line in part.splitlines()]
         text = one_line("\n".join(line for line in lines if line not in _UNTOUCHED), RESOLUTION_LENGTH)
         return (f"Resolution: {text}",) if text else ()
 

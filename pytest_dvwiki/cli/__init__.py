@@ -27,6 +27,7 @@ COMMANDS = {
     "ingest": "archive what earlier runs left behind: results files, logs, coverage reports, folders, archives",
     "init": "make the wiki's folders and files",
     "lint": "check the wiki: pages, links, sources, history, derived content",
+    "merge": "make one bug page of two that stand for the same cause",
     "patterns": "list, explain, check and propose the patterns by which failures are named",
     "scan": "read logs of any size and say what failed in them",
     "search": "find pages of the wiki by words",

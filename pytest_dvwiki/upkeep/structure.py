@@ -77,15 +77,18 @@ def check_supersession(catalogue: Catalogue) -> Iterator[Finding]:
     for page in bugs.values():
         place = page.path
         for key, back in (("superseded_by", "supersedes"), ("supersedes", "superseded_by")):
-            other = page.text(key).removesuffix(".md")
-            if not other:
-                continue
-            if other not in bugs:
-                yield Finding(place, 0, "schema", f"{key}: there is no page {other}")
-            elif bugs[other].text(back).removesuffix(".md") != page.name:
-                yield Finding(place, 0, "schema", f"{key}: {other} does not say `{back}: {page.name}`")
+            for other in _named(page, key):
+                if other not in bugs:
+                    yield Finding(place, 0, "schema", f"{key}: there is no page {other}")
+                elif page.name not in _named(bugs[other], back):
+                    yield Finding(place, 0, "schema", f"{key}: {other} does not say `{back}: {page.name}`")
         if page.text("superseded_by") and not page.text("superseded_reason"):
             yield Finding(place, 0, "schema", "superseded_reason: has no value, although superseded_by has one")
+
+
+def _named(page: Listed, key: str) -> tuple[str, ...]:
+    """The pages that a page names as those that it replaces, or that replace it."""
+    return page.replaces if key == "supersedes" else (page.leads_to,) if page.leads_to else ()
 
 
 def check_causes(catalogue: Catalogue) -> Iterator[Finding]:

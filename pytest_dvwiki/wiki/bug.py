@@ -47,6 +47,7 @@ _SUBJECTS = 5
 _FILES = 4
 _NEWEST_FIXES = 20
 _SAME_CAUSE = "same fingerprint"
+_REPLACED = "superseded by "
 ORIGINS = {"RTL_BUG": "RTL bug", "TB_BUG": "Testbench bug", "UNKNOWN": "Failure of unknown origin"}
 _DECIDED = frozenset({"confirmed", "closed", "wont_fix"})
 _SECTIONS = (
@@ -146,7 +147,7 @@ def keys(page: str, cause: Cause, identities: Sequence[str], aliases: Sequence[s
         "error_class": one_line(newest.error_class, _KEY),
         "failure_subtype": one_line(newest.failure_subtype, _KEY),
         "fingerprint": identities[0],
-        "fingerprint_aliases": list(identities[1:]),
+        "fingerprint_aliases": sorted(identities[1:]),
         "aliases": list(aliases),
         "confidence": round(newest.origin.confidence, 2),
         "first_seen": cause.first_seen[:10],
@@ -162,17 +163,18 @@ def keys(page: str, cause: Cause, identities: Sequence[str], aliases: Sequence[s
     }
 
 
-def regions(cause: Cause, kind: str) -> dict[str, str]:
+def regions(cause: Cause, kind: str, others: Sequence[Listed] = ()) -> dict[str, str]:
     """The regions of a bug page.
 
     Args:
         cause: What the records say.
         kind: The page's `type`, which is a person's where they changed it.
+        others: Further pages of this cause, which lead to this one.
     """
     return {
         "evidence": _evidence(cause),
         "rationale": _rationale(cause, kind),
-        "related": _related(cause.newest),
+        "related": "\n".join([_related(cause.newest), *map(_taken_in, others)]),
         "reproduce": _reproduce(cause),
         "occurrences": _occurrences(cause),
         "fixes": _fixes(cause),
@@ -180,27 +182,47 @@ def regions(cause: Cause, kind: str) -> dict[str, str]:
     }
 
 
-def pointer_keys(page: Listed) -> dict[str, Any]:
+def pointer_keys(page: Listed, keeper: Listed) -> dict[str, Any]:
     """The owned keys of a page whose cause another page keeps: nothing that would be counted twice."""
     metadata = page.metadata
     kept = {"id": page.name, "fingerprint": metadata.get("fingerprint"), "first_seen": metadata.get("first_seen")}
     empty: dict[str, Any] = dict.fromkeys(OWNED)
     empty |= {"fingerprint_aliases": [], "aliases": [], "task_ids": [], "seeds": [], "stale": True}
-    return empty | kept | {"hit_count": 0, "occurrence_count": 0, "corroborations": 0, "stale_reason": _SAME_CAUSE}
+    reason = f"{_REPLACED}{keeper.name}" if page.leads_to else _SAME_CAUSE
+    return empty | kept | {"hit_count": 0, "occurrence_count": 0, "corroborations": 0, "stale_reason": reason}
 
 
 def is_pointer(page: Listed) -> bool:
     """Whether a page only leads to the one that keeps its cause."""
-    return page.metadata.get("stale_reason") == _SAME_CAUSE
+    reason = page.text("stale_reason")
+    return reason == _SAME_CAUSE or (reason.startswith(_REPLACED) and page.leads_to != "")
 
 
-def pointer_regions(keeper: Listed) -> dict[str, str]:
+def pointer_regions(page: Listed, keeper: Listed) -> dict[str, str]:
     """The regions of such a page."""
-    text = (
-        f"Another page has the same cause, and was there first. What the records say of it stands in"
-        f" [{keeper.name}]({keeper.name}.md); what people wrote here stays."
-    )
+    link = f"[{keeper.name}]({keeper.name}.md)"
+    if page.leads_to:
+        why = f" ({_why(page)})" if _why(page) else ""
+        text = (
+            f"This page was merged into {link}{why}. What the records say stands there; what people wrote here stays."
+        )
+    else:
+        text = (
+            f"Another page has the same cause, and was there first. What the records say of it stands in {link};"
+            " what people wrote here stays."
+        )
     return dict.fromkeys((name for _, name in _SECTIONS), "") | {"evidence": text, "citation": ""}
+
+
+def _taken_in(other: Listed) -> str:
+    """Says on the page that is kept which page leads to it."""
+    why = f"merged into this page: {_why(other)}" if _why(other) else "has the same cause"
+    return f"- [{other.name}]({other.name}.md): {why}; what people wrote there stays there"
+
+
+def _why(page: Listed) -> str:
+    """The reason that people gave for replacing a page."""
+    return escape(one_line(page.text("superseded_reason"))) if page.leads_to else ""
 
 
 def _count(number: int, noun: str) -> str:

@@ -14,7 +14,7 @@ from pytest_dvwiki.records import aggregate, disk, merged, store, verdicts
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.disk import WikiError, append_line, explained
 from pytest_dvwiki.records.store import suite_id, write_record, write_suite
-from pytest_dvwiki.wiki import bug, conflicts, coverage, pages, pattern, spec
+from pytest_dvwiki.wiki import bug, conflicts, coverage, pages, pattern, spec, supersession
 from pytest_dvwiki.wiki.catalogue import Catalogue, is_page
 from pytest_dvwiki.wiki.index import indexes
 from pytest_dvwiki.wiki.listed import CATEGORIES
@@ -22,6 +22,7 @@ from pytest_dvwiki.wiki.lock import TIMEOUT_S, locked
 from pytest_dvwiki.wiki.names import bug_name, file_name
 from pytest_dvwiki.wiki.pages import Refused
 from pytest_dvwiki.wiki.scaffold import scaffold
+from pytest_dvwiki.wiki.supersession import MergeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -221,6 +222,42 @@ def change_page(
         return None
 
 
+def merge(
+    layout: Layout, kept: str, other: str, reason: str | None = None, *, lock_timeout: float = TIMEOUT_S
+) -> BuildResult:
+    """Makes one bug page of two: the first counts the runs of both from then on, and the second leads to it.
+
+    What people wrote on either stays there. Without a change nothing is written.
+
+    Args:
+        layout: Where the wiki stands.
+        kept: Path of the page that stays, relative to the wiki.
+        other: Path of the page that leads to it.
+        reason: Why they are one, in one line.
+        lock_timeout: Seconds to wait for another process that writes.
+
+    Raises:
+        MergeError: They cannot be merged; nothing was written.
+        WikiError: A page could not be written, or the lock not be had.
+    """
+    began = time.monotonic()
+    with _sound_cache(layout), locked(layout.wiki, lock_timeout), _Room(layout) as room:
+        room.archive.refresh()
+        room.catalogue.refresh()
+        with room.catalogue.batch():
+            room.merge(kept, other, reason)
+        room.write_indexes()
+        if room.changed:
+            _log(
+                layout,
+                time.strftime("%Y-%m-%d", time.gmtime()),
+                "merge",
+                "-",
+                f"{other} into {kept}{f': {reason}' if reason else ''}",
+            )
+        return room.result(began)
+
+
 def note(layout: Layout, operation: str, text: str, *, lock_timeout: float = TIMEOUT_S) -> None:
     """Adds a line to the log.
 
@@ -404,6 +441,10 @@ class _Room:
         with self.catalogue.batch():
             self._make_pages(restore=restore, subtypes=subtypes)
         self.write_indexes()
+        return self.result(began)
+
+    def result(self, began: float) -> BuildResult:
+        """What was done since a moment of the monotonic clock."""
         return BuildResult(
             changed=sorted(set(self.changed)),
             refused=sorted(set(self.refused)),
@@ -417,16 +458,37 @@ class _Room:
         self.changed += [f"../{self.layout.tasks.name}/{name}" for name in done.changed]
         self.refused += [(f"../{self.layout.tasks.name}/{name}", reason) for name, reason in done.left]
 
+    def merge(self, kept: str, other: str, reason: str | None) -> None:
+        """Makes a bug page lead to another one, and brings all pages of both up to date.
+
+        Raises:
+            MergeError: There is no such page, or it cannot lead there.
+        """
+        found = [self.catalogue.get(path) for path in (kept, other)]
+        if found[0] is None or found[1] is None:
+            raise MergeError(f"{kept if found[0] is None else other}: there is no such page")
+        supersession.check(self.catalogue, found[0], found[1])
+        for path, data in supersession.edits(found[0], found[1], reason, self._read):
+            if data != self._read(path):
+                self.write(path, data)
+        fingerprints = [name for page in found if page for name in page.fingerprints()]
+        self._update_bug(self.catalogue.of_cause(*self.archive.identities(*fingerprints)))
+        for name in sorted({self._subtype_of(fingerprint) for fingerprint in fingerprints} - {None, UNKNOWN}, key=str):
+            self._pattern(str(name), may_create=False)
+
     def _make_pages(self, *, restore: bool, subtypes: frozenset[str]) -> None:
         self._settle()
         unfinished = self.archive.causes_of_runs_outside(_ingested(self.layout))
         causes = aggregate.fingerprints(self.archive)
+        self._let_go()
         for fingerprint in causes:
             self._bug(fingerprint, may_create=restore or fingerprint in unfinished)
-        for fingerprint in self.catalogue.shared_causes():
-            keeper, *rest = self._pages(fingerprint)
-            for listed in rest:
-                self._edit(listed.path, bug.pointer_keys(listed), bug.pointer_regions(keeper))
+        shared = {
+            *self.catalogue.shared_causes(),
+            *(cause for page in self.catalogue.superseded() for cause in page.fingerprints()),
+        }
+        for fingerprint in sorted(shared):
+            self._point(self._pages(fingerprint))
         fresh = {*subtypes, *(self._subtype_of(fingerprint) for fingerprint in unfinished)}
         for name in aggregate.subtypes(self.archive):
             if name != UNKNOWN:
@@ -493,17 +555,37 @@ class _Room:
         if keeper.problem:
             self.refused.append((keeper.path, f"its frontmatter cannot be read: {keeper.problem}"))
             return
-        cause = aggregate.cause(self.archive, keeper.fingerprints())
+        fingerprints = keeper.fingerprints(*(name for page in rest for name in page.fingerprints()))
+        cause = aggregate.cause(self.archive, fingerprints)
         if cause is None:
             return
         known = keeper.metadata.get("aliases")
-        aliases = dict.fromkeys([*(known if isinstance(known, list) else []), *(page.name for page in rest)])
+        gone = (
+            {str(name) for name in known if not self._exists(f"bugs/{name}.md")} if isinstance(known, list) else set()
+        )
+        aliases = sorted(gone | {page.name for page in rest})
         kind = keeper.text("type", cause.newest.origin.type)
         self._edit(
             keeper.path,
-            bug.keys(keeper.name, cause, self.archive.identities(*keeper.fingerprints()), sorted(map(str, aliases))),
-            bug.regions(cause, kind),
+            bug.keys(keeper.name, cause, self.archive.identities(*fingerprints), aliases),
+            bug.regions(cause, kind, rest),
         )
+        self._point(listed)
+
+    def _point(self, listed: list[Listed]) -> None:
+        """Makes all pages of a cause but the first lead to it."""
+        keeper, *rest = listed
+        for page in rest:
+            self._edit(page.path, bug.pointer_keys(page, keeper), bug.pointer_regions(page, keeper))
+
+    def _let_go(self) -> None:
+        """Takes fingerprints of other pages from those that no longer replace them, as after an undone merge."""
+        for page in self.catalogue.of_many_names():
+            own, *aliases = page.fingerprints()
+            mine = {*self.archive.identities(own), *self.catalogue.merged_into(page)}
+            kept = [name for name in aliases if name in mine or not self.catalogue.owns(name)]
+            if kept != aliases:
+                self._edit(page.path, {"fingerprint_aliases": kept}, {})
 
     def _pages(self, fingerprint: str) -> list[Listed]:
         """The pages of a cause, the one to keep first."""

@@ -15,16 +15,17 @@ from pytest_dvwiki.wiki.listed import CATEGORIES, Listed
 from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-VERSION = 1
+VERSION = 2
 _SCHEMA = """
 CREATE TABLE pages (
   path TEXT PRIMARY KEY, category TEXT, size INTEGER, mtime_ns INTEGER, title TEXT, metadata TEXT, problem TEXT,
-  cells TEXT) WITHOUT ROWID;
+  cells TEXT, leads_to TEXT) WITHOUT ROWID;
 CREATE INDEX pages_by_category ON pages (category, path, cells);
+CREATE INDEX pages_by_target ON pages (leads_to, path);
 CREATE TABLE causes (fingerprint TEXT, path TEXT, PRIMARY KEY (fingerprint, path)) WITHOUT ROWID;
 CREATE INDEX causes_by_page ON causes (path)
 """
@@ -120,7 +121,7 @@ class Catalogue:
             listed = Listed(path, category, "", _salvaged(data), str(error).removeprefix("page:"))
         self._remove(path)
         self._db.execute(
-            "INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 path,
                 category,
@@ -129,6 +130,7 @@ class Catalogue:
                 json.dumps(listed.metadata, default=str),
                 listed.problem,
                 cells(listed),
+                listed.leads_to if category == "bugs" else "",
             ),
         )
         self._db.executemany("INSERT INTO causes VALUES (?, ?)", [(item, path) for item in listed.fingerprints()])
@@ -138,12 +140,57 @@ class Catalogue:
         return next(self._listed("WHERE path = ?", path), None)
 
     def of_cause(self, *fingerprints: str) -> list[Listed]:
-        """Pages that have one of the fingerprints or had it once, the one to keep first."""
-        found = self._listed(
-            "WHERE path IN (SELECT path FROM causes WHERE fingerprint IN (SELECT value FROM json_each(?)))",
-            json.dumps(fingerprints),
+        """Pages of the cause that has one of the fingerprints or had it once, the one to keep first.
+
+        Pages of which one has replaced the other are of one cause.
+        """
+        found: dict[str, Listed] = {}
+        more = self._kin(fingerprints, (), ())
+        while more:
+            found |= {page.path: page for page in more}
+            kin = self._kin(
+                [name for page in found.values() for name in page.fingerprints()],
+                [page.name for page in found.values()],
+                [f"bugs/{page.leads_to}.md" for page in found.values() if page.leads_to],
+            )
+            more = [page for page in kin if page.path not in found]
+        return sorted(found.values(), key=seniority)
+
+    def _kin(self, fingerprints: Sequence[str], names: Sequence[str], paths: Sequence[str]) -> list[Listed]:
+        """Pages of the fingerprints, pages that lead to one of the names, and those at the paths that have a cause."""
+        where = (
+            "WHERE path IN (SELECT path FROM causes WHERE fingerprint IN (SELECT value FROM json_each(?))"
+            " UNION SELECT path FROM pages WHERE leads_to IN (SELECT value FROM json_each(?))"
+            " UNION SELECT path FROM causes WHERE path IN (SELECT value FROM json_each(?)))"
         )
-        return sorted(found, key=seniority)
+        return list(self._listed(where, *map(json.dumps, (fingerprints, names, paths))))
+
+    def superseded(self) -> list[Listed]:
+        """Bug pages that people say another one has replaced, by name."""
+        return list(self._listed("WHERE leads_to > '' ORDER BY path"))
+
+    def of_many_names(self) -> list[Listed]:
+        """Pages that have more fingerprints than their own."""
+        where = (
+            "WHERE path IN (SELECT path FROM causes GROUP BY path HAVING COUNT(*) > 1) AND problem = '' ORDER BY path"
+        )
+        return list(self._listed(where))
+
+    def merged_into(self, page: Listed) -> set[str]:
+        """Fingerprints of the pages that lead to a page, by whatever way."""
+        found: dict[str, Listed] = {}
+        names = [page.name]
+        while names:
+            where = "WHERE leads_to IN (SELECT value FROM json_each(?))"
+            more = [other for other in self._listed(where, json.dumps(names)) if other.path not in found]
+            found |= {other.path: other for other in more}
+            names = [other.name for other in more]
+        return {name for other in found.values() for name in other.fingerprints()}
+
+    def owns(self, fingerprint: str) -> bool:
+        """Whether a fingerprint is a page's own, not one that it has besides."""
+        where = "WHERE path IN (SELECT path FROM causes WHERE fingerprint = ?)"
+        return any(page.text("fingerprint") == fingerprint for page in self._listed(where, fingerprint))
 
     def all(self, category: str) -> Iterator[Listed]:
         """The pages of a category by name."""
@@ -160,10 +207,10 @@ class Catalogue:
         query = "SELECT fingerprint FROM causes GROUP BY fingerprint HAVING COUNT(*) > 1 ORDER BY fingerprint"
         return [row[0] for row in self._db.execute(query)]
 
-    def _listed(self, where: str, value: str) -> Iterator[Listed]:
+    def _listed(self, where: str, *values: str) -> Iterator[Listed]:
         rows = self._db.execute(
             f"SELECT path, category, title, metadata, problem FROM pages {where}",  # noqa: S608 (constants)
-            (value,),
+            values,
         )
         for path, category, title, metadata, problem in rows:
             yield Listed(path, category, title, json.loads(metadata), problem)
@@ -174,11 +221,11 @@ def is_page(name: str) -> bool:
     return name.endswith(".md") and not name.startswith((".", "_index."))
 
 
-def seniority(page: Listed) -> tuple[str, str]:
-    """Sort key of two pages of one cause: first seen earlier, then by name."""
+def seniority(page: Listed) -> tuple[bool, str, str]:
+    """Sort key of two pages of one cause: not replaced by another, first seen earlier, then by name."""
     from pytest_dvwiki.wiki.names import bug_date  # noqa: PLC0415
 
-    return bug_date(page.name) or page.text("first_seen").replace("-", ""), page.name
+    return page.leads_to != "", bug_date(page.name) or page.text("first_seen").replace("-", ""), page.name
 
 
 def _salvaged(data: bytes) -> dict[str, Any]:

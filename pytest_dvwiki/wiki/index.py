@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pytest_dvwiki.wiki.bug import is_pointer
 from pytest_dvwiki.wiki.listed import CATEGORIES
 from pytest_dvwiki.wiki.markdown import escape, one_line, table, table_row
 
@@ -27,7 +28,8 @@ def _text(page: Listed, key: str) -> str:
 def _bug(page: Listed) -> tuple[str, ...]:
     confidence = page.metadata.get("confidence")
     shown = f"{confidence:.2f}" if isinstance(confidence, int | float) else ""
-    return _text(page, "type"), _text(page, "status"), shown, _text(page, "last_updated")
+    status = "superseded" if is_pointer(page) else _text(page, "status")
+    return _text(page, "type"), status, shown, _text(page, "last_updated")
 
 
 def _pattern(page: Listed) -> tuple[str, ...]:

@@ -30,6 +30,18 @@ class Listed:
         value = self.metadata.get(key)
         return default if value is None else str(value)
 
+    @property
+    def leads_to(self) -> str:
+        """The name of the page that people say has replaced this one, empty where there is none."""
+        return self.text("superseded_by").rpartition("/")[2].removesuffix(".md")
+
+    @property
+    def replaces(self) -> tuple[str, ...]:
+        """Names of the pages that people say this one has replaced."""
+        value = self.metadata.get("supersedes")
+        names = value if isinstance(value, list) else [value]
+        return tuple(str(name).rpartition("/")[2].removesuffix(".md") for name in names if name)
+
     def fingerprints(self, *more: str) -> tuple[str, ...]:
         """The fingerprint of the page's cause, those that it had before, and more."""
         aliases = self.metadata.get("fingerprint_aliases")

@@ -141,13 +141,15 @@ class WikiHistory:
 
         People decide by the `status` of a cause's page, or by giving it another `type` than the one in its name.
         """
-        mine = self.archive.identities(fingerprint)
+        counted = {page.path for page in self.bug_pages(fingerprint)}
         found: Counter[OriginType] = Counter()
         for cause in aggregate.causes_of_pattern(self.archive, pattern):
-            listed = self.bug_pages(cause) if cause not in mine else []
-            kind = listed[0].text("type") if listed else ""
-            if kind in _BUGS and bug.is_decided(listed[0]):
-                found[cast("OriginType", kind)] += 1
+            page = next(iter(self.bug_pages(cause)), None)
+            if page is None or page.path in counted:
+                continue
+            counted.add(page.path)
+            if page.text("type") in _BUGS and bug.is_decided(page):
+                found[cast("OriginType", page.text("type"))] += 1
         return dict(found)
 
     def last_pass(self, nodeid: str) -> str | None:

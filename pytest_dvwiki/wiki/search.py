@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 EXCERPT = 200
 _TITLE, _LABEL, _TEXT = 3, 2, 1
-_FORMAT = 1
+_FORMAT = 2
 _WORDS = "words.json"
 _LIST = "pages.json"
 _FOLDER = re.compile(r"[0-9a-f]{8}")
@@ -177,7 +177,7 @@ class WikiSearchIndex(abc.ABC):
         page = self._page(path)
         if page is None:
             return []
-        labels = " ".join(str(value) for value in page.metadata.values() if isinstance(value, str))
+        labels = " ".join([str(value) for value in page.metadata.values() if isinstance(value, str)] + _aliases(page))
         name = path.rsplit("/", 1)[-1].removesuffix(".md")
         return [(title_of(page.body), _TITLE), (f"{labels} {name}", _LABEL), (pages.without_marks(page.body), _TEXT)]
 
@@ -205,6 +205,12 @@ class _Given(NamedTuple):
         except OSError:
             return cls(data, state, None)
         return cls(data, state, _State(status.st_size, status.st_mtime_ns))
+
+
+def _aliases(page: pages.Page) -> list[str]:
+    """Names and fingerprints that a page has besides its own."""
+    lists = (page.metadata.get(key) for key in ("aliases", "fingerprint_aliases"))
+    return [str(item) for found in lists if isinstance(found, list) for item in found]
 
 
 def _excerpt(body: str) -> str:

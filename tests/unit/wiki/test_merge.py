@@ -11,7 +11,7 @@ import pytest
 from pytest_dvwiki.records import hunks
 from pytest_dvwiki.upkeep.compact import compact
 from pytest_dvwiki.wiki import bug, pages
-from pytest_dvwiki.wiki.build import archive, build
+from pytest_dvwiki.wiki.build import archive, build, merge
 from pytest_dvwiki.wiki.spec import Clarification
 
 from ..samples import CAUSE, PRIMARY, failed, files, git, layout, occurrence, record
@@ -136,6 +136,28 @@ def test_the_same_cause_on_two_dates_keeps_one_page_and_a_pointer(place: Layout)
     archive(place, record(40, occurrence()))
     assert build(place, check=True).changed == []
     assert pages.read(kept.read_bytes()).metadata["hit_count"] == 5
+
+
+@pytest.mark.parametrize("merged_on_ours", [True, False])
+def test_pages_are_merged_on_one_side_while_the_other_archives_both_causes(place: Layout, merged_on_ours: bool) -> None:
+    other = "b" * 12
+    _seen(place, range(2, 3))
+    kept, given_up = _bug(place), _bug(place, other)
+
+    def one() -> None:
+        merge(place, f"bugs/{kept.name}", f"bugs/{given_up.name}", "same counter")
+
+    def more() -> None:
+        for number in range(3, 6):
+            archive(place, record(number, occurrence(), occurrence(other)))
+
+    _merge(place, one, more) if merged_on_ours else _merge(place, more, one)
+    assert build(place).refused == []
+    assert pages.read(kept.read_bytes()).metadata["hit_count"] == 5
+    assert pages.read(kept.read_bytes()).metadata["fingerprint_aliases"] == [other]
+    assert pages.read(given_up.read_bytes()).metadata["hit_count"] == 0
+    assert b"<<<<<<<" not in b"".join(files(place.agent).values())
+    assert build(place, check=True).changed == []
 
 
 def test_people_edit_both_sides_while_both_archive(place: Layout) -> None:

@@ -1,0 +1,60 @@
+"""`dvwiki merge`: a person says that two bug pages stand for one cause."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.cli import UsageError
+from pytest_dvwiki.cli.place import add_place, layout_of, writing
+
+if TYPE_CHECKING:
+    import argparse
+
+_LONGEST = 200
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's arguments."""
+    parser.add_argument("kept", metavar="KEPT", help="the page that stays: its name, its path, or its fingerprint")
+    parser.add_argument("other", metavar="OTHER", help="the page that leads to it from then on")
+    parser.add_argument("--reason", help="why they are one, in one sentence")
+    add_place(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Merges, and says what the page that stays counts now.
+
+    Returns:
+        1 where a page was left alone.
+    """
+    from pytest_dvwiki.redact import redact  # noqa: PLC0415 (YAML and the caches load with these)
+    from pytest_dvwiki.upkeep.merge import page_named  # noqa: PLC0415
+    from pytest_dvwiki.wiki.build import merge  # noqa: PLC0415
+    from pytest_dvwiki.wiki.markdown import one_line  # noqa: PLC0415
+    from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
+    from pytest_dvwiki.wiki.supersession import MergeError  # noqa: PLC0415
+
+    layout = layout_of(args)
+    reason = None if args.reason is None else one_line(redact(args.reason), _LONGEST)
+    if reason == "":
+        raise UsageError("--reason is empty; say why they are one")
+    try:
+        with WikiHistory(layout) as history:
+            kept, other = (page_named(history.catalogue, name) for name in (args.kept, args.other))
+        with writing():
+            done = merge(layout, kept.path, other.path, reason)
+    except MergeError as error:
+        raise UsageError(str(error)) from error
+    for path, why in done.refused:
+        print(f"{layout.wiki / path} was left alone: {why}")
+    if not done.changed:
+        print(f"{other.path} leads to {kept.path} already")
+        return 1 if done.refused else 0
+    with WikiHistory(layout) as history:
+        page = history.catalogue.get(kept.path) or kept
+    counts = [each.metadata.get("hit_count") for each in (kept, other, page)]
+    print(f"{other.path} leads to {kept.path}, which counts {counts[2]} runs now ({counts[0]} + {counts[1]})")
+    if other.text("status") != kept.text("status"):
+        print(f"the status is that of {kept.name}: {kept.text('status')}; {other.name} said {other.text('status')}")
+    print("to undo it before it is committed, use `git restore`; after that, `git revert`, then `dvwiki build`")
+    return 1 if done.refused else 0

@@ -1,0 +1,90 @@
+"""One bug page replaces another: which may, and what the two then say of each other.
+
+`superseded_by` of the page that is given up is what counts; the rest follows from it. It is a key of people's, so that
+a merge can be made and undone by hand, and git merges it like any other line that people wrote.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pytest_dvwiki.wiki import pages
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_dvwiki.wiki.catalogue import Catalogue
+    from pytest_dvwiki.wiki.listed import Listed
+
+PLAIN_REASON = "the same cause"
+_STANDS_FOR = {
+    "patterns": "a pattern page stands for its subtype; name the subtype otherwise in the registry, then run"
+    " `dvwiki build --reclassify`",
+    "coverage": "a coverage page stands for its bin",
+    "specs": "a page of specs is people's alone; move its lines and remove it",
+}
+
+
+class MergeError(ValueError):
+    """Two pages that cannot be merged; its text says why and what to do instead."""
+
+
+def check(catalogue: Catalogue, kept: Listed, other: Listed) -> None:
+    """Sees that a page can take in another one.
+
+    Raises:
+        MergeError: It cannot.
+    """
+    if kept.path == other.path:
+        raise MergeError(f"{kept.path} is one page; name the page to keep and another one")
+    if kept.category != other.category:
+        raise MergeError(f"{kept.path} and {other.path} are of different categories; two bug pages can be merged")
+    if kept.category != "bugs":
+        raise MergeError(f"{kept.path}: only bug pages can be merged: {_STANDS_FOR[kept.category]}")
+    for page in (kept, other):
+        if page.problem:
+            raise MergeError(f"{page.path}: its frontmatter cannot be read: {page.problem}; mend it")
+        if not page.fingerprints():
+            raise MergeError(f"{page.path} has no fingerprint, so no run counts on it; move its text and remove it")
+    standing, theirs = (catalogue.of_cause(*page.fingerprints())[0] for page in (kept, other))
+    if standing.path == other.path:
+        raise MergeError(
+            f"{kept.name} leads to {other.name} already, and one of the two has to stand;"
+            f" to turn it round, first take `superseded_by` out of {kept.path} and run `dvwiki build`"
+        )
+    if standing.path != kept.path:
+        raise MergeError(
+            f"{kept.name} leads to {standing.name} already; merge into that one:"
+            f" `dvwiki merge {standing.name} {other.name}`"
+        )
+    if theirs.path not in {other.path, kept.path}:
+        raise MergeError(
+            f"{other.name} leads to {theirs.name} already; merge that one: `dvwiki merge {kept.name} {theirs.name}`"
+        )
+
+
+def edits(kept: Listed, other: Listed, reason: str | None, read: Callable[[str], bytes]) -> list[tuple[str, bytes]]:
+    """What the two pages become; the one that leads to the other first, since that is what counts.
+
+    Args:
+        kept: The page that takes in the other one.
+        other: The page that leads to it from then on.
+        reason: Why; None leaves what the page says, and is the plain reason where it says nothing.
+        read: Gives the bytes of a page.
+
+    Raises:
+        MergeError: The keys of one cannot be edited.
+    """
+    reason = reason or other.text("superseded_reason", PLAIN_REASON)
+    replaced = list(dict.fromkeys((*kept.replaces, other.name)))
+    return [
+        _edited(other, {"superseded_by": kept.name, "superseded_reason": reason}, read),
+        _edited(kept, {"supersedes": replaced if len(replaced) > 1 else replaced[0]}, read),
+    ]
+
+
+def _edited(page: Listed, keys: dict[str, Any], read: Callable[[str], bytes]) -> tuple[str, bytes]:
+    data = pages.edit(read(page.path), keys, {})
+    if isinstance(data, pages.Refused):
+        raise MergeError(f"{page.path} cannot be edited: {data.reason}")
+    return page.path, data

@@ -1,0 +1,308 @@
+"""Two pages that people say are one: the runs add up on the one, all that people wrote stays, and it can be undone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_dvwiki.agent.prompts import context
+from pytest_dvwiki.cli import main
+from pytest_dvwiki.upkeep.lint import lint
+from pytest_dvwiki.wiki import pages
+from pytest_dvwiki.wiki.build import archive, build, merge
+from pytest_dvwiki.wiki.query import WikiHistory
+from pytest_dvwiki.wiki.search import WikiSearchIndex
+from pytest_dvwiki.wiki.supersession import MergeError
+
+from ..samples import CAUSE, PRIMARY, files, git, layout, occurrence, passing, record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_dvwiki.settings import Layout
+
+RENAMED = "a" * 12
+THIRD = "c" * 12
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Layout:
+    """A cause seen in three runs, and in two more under another name of its file."""
+    place = layout(tmp_path)
+    for number in (1, 2, 3):
+        archive(place, record(number, occurrence()))
+    for number in (4, 5):
+        archive(place, record(number, renamed()))
+    return place
+
+
+def renamed(fingerprint: str = RENAMED) -> Any:
+    return occurrence(fingerprint, primary=PRIMARY.replace("sb.sv", "scoreboard.sv"))
+
+
+def page_of(place: Layout, fingerprint: str = CAUSE) -> str:
+    """The page that was made for a fingerprint."""
+    for page in sorted((place.wiki / "bugs").glob("RTL_*.md")):
+        if pages.read(page.read_bytes()).metadata["fingerprint"] == fingerprint:
+            return f"bugs/{page.name}"
+    raise AssertionError(fingerprint)
+
+
+def name_of(place: Layout, fingerprint: str = CAUSE) -> str:
+    return page_of(place, fingerprint).removeprefix("bugs/").removesuffix(".md")
+
+
+def keys(place: Layout, path: str) -> dict[str, Any]:
+    return pages.read((place.wiki / path).read_bytes()).metadata
+
+
+def change(place: Layout, path: str, old: str, new: str) -> None:
+    text = (place.wiki / path).read_text("utf-8")
+    assert old in text
+    (place.wiki / path).write_text(text.replace(old, new, 1), "utf-8")
+
+
+def test_the_page_that_stays_counts_the_runs_of_both(place: Layout) -> None:
+    kept, other = page_of(place), page_of(place, RENAMED)
+    assert merge(place, kept, other, "the file was renamed").refused == []
+    found = keys(place, kept)
+    assert (found["hit_count"], found["occurrence_count"], found["corroborations"]) == (5, 5, 4)
+    assert found["fingerprint_aliases"] == [RENAMED]
+    assert found["aliases"] == [name_of(place, RENAMED)]
+    assert (keys(place, other)["hit_count"], keys(place, other)["stale"]) == (0, True)
+
+
+def test_both_say_so_with_the_reason(place: Layout) -> None:
+    kept, other = page_of(place), page_of(place, RENAMED)
+    merge(place, kept, other, "the file was renamed")
+    assert keys(place, kept)["supersedes"] == name_of(place, RENAMED)
+    assert keys(place, other)["superseded_by"] == name_of(place)
+    assert keys(place, other)["superseded_reason"] == "the file was renamed"
+    assert f"[{name_of(place)}]({name_of(place)}.md) (the file was renamed)" in (place.wiki / other).read_text("utf-8")
+    assert f"({name_of(place, RENAMED)}.md): merged into this page: the file was renamed" in (
+        place.wiki / kept
+    ).read_text("utf-8")
+    (row,) = [line for line in (place.wiki / "index.md").read_text("utf-8").splitlines() if f"({other})" in line]
+    assert "| superseded |" in row
+    assert lint(place, "full") == []
+
+
+def test_what_people_wrote_on_either_stays_there(place: Layout) -> None:
+    kept, other = page_of(place), page_of(place, RENAMED)
+    change(place, kept, "owner: null", "owner: fifo team  # since May")
+    change(place, other, "## Evidence", "We saw it on the bench too.\n\n## Evidence")
+    change(place, other, "- [ ] Workaround until then", "- [x] Workaround: slow the clock down")
+    merge(place, kept, other)
+    assert "owner: fifo team  # since May" in (place.wiki / kept).read_text("utf-8")
+    text = (place.wiki / other).read_text("utf-8")
+    assert "We saw it on the bench too." in text
+    assert "slow the clock down" in text
+    before = [pages.skeleton((place.wiki / path).read_bytes(), bug_keys()) for path in (kept, other)]
+    archive(place, record(6, occurrence(), renamed()))
+    assert [pages.skeleton((place.wiki / path).read_bytes(), bug_keys()) for path in (kept, other)] == before
+
+
+def bug_keys() -> tuple[str, ...]:
+    from pytest_dvwiki.wiki.bug import OWNED  # noqa: PLC0415
+
+    return OWNED
+
+
+def test_what_people_wrote_on_the_page_given_up_is_found_and_told_with_the_one_that_stays(place: Layout) -> None:
+    kept, other = page_of(place), page_of(place, RENAMED)
+    change(place, other, "- [ ] Workaround until then", "- [x] Workaround: slow the zebra clock down")
+    merge(place, kept, other)
+    for text in (context(place, query="zebra"), context(place, test="tests/test_fifo.py::test_fifo")):
+        assert f"**{name_of(place)}**" in text
+        assert f"**{name_of(place, RENAMED)}**" not in text
+        assert "slow the zebra clock down" in text
+
+
+def test_later_runs_of_both_names_count_on_the_page_that_stays(place: Layout) -> None:
+    kept, other = page_of(place), page_of(place, RENAMED)
+    merge(place, kept, other)
+    done = archive(place, record(6, renamed()))
+    assert done.page_of == {RENAMED: kept}
+    assert keys(place, kept)["hit_count"] == 6
+    archive(place, passing(7, RENAMED))
+    assert "fifo: reset the read pointer" in (place.wiki / kept).read_text("utf-8")
+    with WikiHistory(place) as history:
+        for fingerprint in (CAUSE, RENAMED):
+            known = history.cause(fingerprint)
+            assert known is not None
+            assert (known.page, known.runs) == (kept, 6)
+    assert build(place, check=True).changed == []
+
+
+def test_build_keeps_it_so_and_makes_the_same_bytes_from_nothing_but_peoples_keys(place: Layout) -> None:
+    kept, other = page_of(place), page_of(place, RENAMED)
+    merge(place, kept, other)
+    before = files(place.wiki)
+    assert build(place, check=True).changed == []
+    change(place, kept, f"fingerprint_aliases: [{RENAMED}]", "fingerprint_aliases: []")
+    change(place, kept, "hit_count: 5", "hit_count: 9")
+    assert build(place).refused == []
+    after = files(place.wiki)
+    del before["log.md"], after["log.md"]
+    assert after == before
+
+
+def test_a_person_may_merge_by_hand(place: Layout) -> None:
+    kept, other = page_of(place), page_of(place, RENAMED)
+    change(place, other, "superseded_by: null", f"superseded_by: {name_of(place)}")
+    change(place, other, "superseded_reason: null", "superseded_reason: the file was renamed")
+    change(place, kept, "supersedes: null", f"supersedes: {name_of(place, RENAMED)}")
+    build(place)
+    assert (keys(place, kept)["hit_count"], keys(place, other)["hit_count"]) == (5, 0)
+    assert lint(place, "full") == []
+
+
+@pytest.mark.parametrize("by_hand", [True, False])
+def test_it_can_be_undone(place: Layout, by_hand: bool) -> None:
+    kept, other = page_of(place), page_of(place, RENAMED)
+    git(place.root, "init", "--quiet")
+    commit(place)
+    before = files(place.wiki)
+    merge(place, kept, other, "the file was renamed")
+    commit(place)
+    if by_hand:
+        change(place, other, f'superseded_by: "{name_of(place)}"', "superseded_by: null")
+        change(place, other, 'superseded_reason: "the file was renamed"', "superseded_reason: null")
+        change(place, kept, f'supersedes: "{name_of(place, RENAMED)}"', "supersedes: null")
+        build(place)
+    else:
+        git(place.root, "revert", "--no-edit", "HEAD")
+    after = files(place.wiki)
+    del before["log.md"], after["log.md"]
+    assert after == before
+    assert build(place, check=True).changed == []
+
+
+def commit(place: Layout) -> None:
+    git(place.root, "add", "--all")
+    git(place.root, "commit", "--quiet", "--message", "more")
+
+
+def test_a_revert_after_further_runs_is_settled_by_build(place: Layout) -> None:
+    kept, other = page_of(place), page_of(place, RENAMED)
+    git(place.root, "init", "--quiet")
+    commit(place)
+    merge(place, kept, other)
+    commit(place)
+    archive(place, record(6, occurrence(), renamed()))
+    commit(place)
+    git(place.root, "revert", "--no-edit", "HEAD~1", check=False)
+    assert build(place).refused == []
+    assert (keys(place, kept)["hit_count"], keys(place, other)["hit_count"]) == (4, 3)
+    assert keys(place, kept)["fingerprint_aliases"] == []
+    assert build(place, check=True).changed == []
+
+
+def test_a_page_takes_in_several_and_those_that_they_had_taken_in(place: Layout) -> None:
+    archive(place, record(7, renamed(THIRD)))
+    archive(place, record(8, renamed("d" * 12)))
+    first, second, third, fourth = (page_of(place, each) for each in (CAUSE, RENAMED, THIRD, "d" * 12))
+    merge(place, second, third)
+    merge(place, first, second)
+    merge(place, first, fourth)
+    assert keys(place, first)["supersedes"] == [name_of(place, RENAMED), name_of(place, "d" * 12)]
+    assert keys(place, first)["hit_count"] == 7
+    assert keys(place, first)["fingerprint_aliases"] == sorted([RENAMED, THIRD, "d" * 12])
+    assert [keys(place, path)["hit_count"] for path in (second, third, fourth)] == [0, 0, 0]
+    assert build(place, check=True).changed == []
+    assert lint(place, "full") == []
+
+
+def test_the_same_merge_again_changes_nothing(place: Layout) -> None:
+    kept, other = page_of(place), page_of(place, RENAMED)
+    merge(place, kept, other, "the file was renamed")
+    before = files(place.wiki)
+    assert merge(place, kept, other).changed == []
+    assert files(place.wiki) == before
+
+
+def test_what_cannot_be_merged_is_refused_and_nothing_written(place: Layout) -> None:
+    archive(place, record(7, renamed(THIRD)))
+    first, second, third = (page_of(place, each) for each in (CAUSE, RENAMED, THIRD))
+    own = "bugs/our_own.md"
+    (place.wiki / own).write_text("---\nstatus: open\n---\n# Ours\n", "utf-8")
+    merge(place, first, second)
+    before = files(place.wiki)
+    refused = [
+        (first, first, "is one page"),
+        (first, "patterns/scoreboard_fail.md", "different categories"),
+        ("patterns/scoreboard_fail.md", "patterns/scoreboard_fail.md", "is one page"),
+        (second, first, "leads to .* already, and one of the two has to stand"),
+        (second, third, f"leads to {name_of(place)} already; merge into that one"),
+        (third, second, f"leads to {name_of(place)} already; merge that one"),
+        (first, "bugs/gone.md", "there is no such page"),
+        (first, own, "has no fingerprint"),
+    ]
+    for kept, other, reason in refused:
+        with pytest.raises(MergeError, match=reason):
+            merge(place, kept, other)
+    assert files(place.wiki) == before
+
+
+def test_only_bug_pages_can_be_merged(place: Layout) -> None:
+    archive(place, record(7, occurrence(THIRD, failure_subtype="timeout")))
+    with pytest.raises(MergeError, match="only bug pages can be merged: a pattern page stands for its subtype"):
+        merge(place, "patterns/timeout.md", "patterns/scoreboard_fail.md")
+
+
+def test_a_page_whose_keys_cannot_be_edited_stops_the_merge_before_anything_is_written(place: Layout) -> None:
+    kept, other = page_of(place), page_of(place, RENAMED)
+    change(place, kept, "supersedes: null", "supersedes: &anchor null")
+    before = files(place.wiki)
+    with pytest.raises(MergeError, match="cannot be edited: the value of supersedes has an anchor"):
+        merge(place, kept, other)
+    assert files(place.wiki) == before
+
+
+# The command
+
+
+def test_the_command_takes_names_paths_and_fingerprints(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    kept, other = page_of(place), page_of(place, RENAMED)
+    change(place, other, "status: open", "status: closed")
+    assert main(["merge", CAUSE[:6], str(place.wiki / other), "--reason", "renamed", "--root", str(place.root)]) == 0
+    out = capsys.readouterr().out
+    assert f"{other} leads to {kept}, which counts 5 runs now (3 + 2)" in out
+    assert f"the status is that of {name_of(place)}: open; {name_of(place, RENAMED)} said closed" in out
+    assert (place.wiki / "log.md").read_text("utf-8").endswith(f" merge | - | {other} into {kept}: renamed\n")
+    assert main(["merge", name_of(place), name_of(place, RENAMED), "--root", str(place.root)]) == 0
+    assert capsys.readouterr().out == f"{other} leads to {kept} already\n"
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (("RTL_20261121_20573", "aaaa"), "no page has this name or fingerprint; nearest: RTL_"),
+        (("9b1f", "nothing"), "no page has this name or fingerprint; index.md names all pages"),
+        (("9b1f", "9b1f03c2a7d4"), "is one page"),
+    ],
+)
+def test_a_mistake_in_the_call_is_told_in_one_line(
+    place: Layout, capsys: pytest.CaptureFixture[str], names: tuple[str, str], said: str
+) -> None:
+    before = files(place.wiki)
+    assert main(["merge", *names, "--root", str(place.root)]) == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1
+    assert files(place.wiki) == before
+
+
+def test_a_name_that_a_page_had_finds_it(place: Layout) -> None:
+    kept, other = page_of(place), page_of(place, RENAMED)
+    gone = name_of(place, RENAMED)
+    merge(place, kept, other)
+    (place.wiki / other).unlink()
+    build(place)
+    assert keys(place, kept)["aliases"] == [gone]
+    found = WikiSearchIndex.create("bm25", place.wiki).search(gone)
+    assert found[0].page_path == kept
+    archive(place, record(7, occurrence(THIRD)))
+    assert main(["merge", gone, THIRD, "--root", str(place.root)]) == 0
+    assert keys(place, kept)["hit_count"] == 6
