@@ -43,7 +43,8 @@ def run(args: argparse.Namespace) -> int:
     """Checks, and prints what was found.
 
     Returns:
-        0 where nothing was found, 1 where something was; 2, as for a wrong call, where the check itself failed.
+        0 where nothing was found but warnings, 1 where something was; 2, as for a wrong call, where the check itself
+        failed.
     """
     from pytest_dvwiki.upkeep.lint import lint  # noqa: PLC0415 (YAML and the caches load with it)
     from pytest_dvwiki.wiki.build import build  # noqa: PLC0415
@@ -55,11 +56,15 @@ def run(args: argparse.Namespace) -> int:
         found = lint(layout, args.depth)
     for line in _FORMATS[args.format](found, layout):
         print(line)
-    return 1 if found else 0
+    return 0 if all(finding.is_warning for finding in found) else 1
 
 
 def _text(found: Sequence[Finding], layout: Layout) -> list[str]:
-    lines = [f"{_place(finding, layout)}: {finding.kind}: {finding.text}; {finding.remedy}" for finding in found]
+    lines = [
+        f"{_place(finding, layout)}: {finding.kind}{' (warning)' if finding.is_warning else ''}:"
+        f" {finding.text}; {finding.remedy}"
+        for finding in found
+    ]
     if found:
         return [*lines, f"{len(found)} finding{'' if len(found) == 1 else 's'}"]
     return ["the wiki is sound" if layout.wiki.is_dir() else f"there is no wiki in {layout.wiki}"]
@@ -75,7 +80,8 @@ def _json(found: Sequence[Finding], _: Layout) -> list[str]:
 
 def _github(found: Sequence[Finding], layout: Layout) -> list[str]:
     return [
-        f"::warning file={_escaped(_file(finding, layout), ':,')}{f',line={finding.line}' if finding.line else ''}"
+        f"::{'notice' if finding.is_warning else 'warning'} file={_escaped(_file(finding, layout), ':,')}"
+        f"{f',line={finding.line}' if finding.line else ''}"
         f",title=dvwiki {finding.kind}::{_escaped(f'{finding.text}; {finding.remedy}')}"
         for finding in found
     ]

@@ -149,6 +149,10 @@ class Archive:
         """The commit of the newest run in which a test, or one inside a runner, is known to have passed."""
         return self._judge.last_pass(nodeid)
 
+    def passed_since(self, tests: Sequence[str], moment: str) -> bool:
+        """Whether a run from a moment on is known to have passed one of the tests and failed none."""
+        return self._judge.passed_since(tests, moment)
+
     def records(self) -> Iterator[RunRecord]:
         """All records as they were written, by file; each once."""
         seen: set[str] = set()

@@ -40,6 +40,7 @@ class Judge:
         self._db = db
         self._tasks = tasks
         self._suites: dict[str, frozenset[str]] = {}
+        self._listed: tuple[int | None, Sequence[str]] = (None, ())
 
     def update(self, fingerprints: Iterable[str] | None) -> set[str]:
         """Judges causes again.
@@ -188,6 +189,27 @@ class Judge:
         if suite not in self._suites:
             self._suites[suite] = frozenset(store.read_suite(self._tasks, suite))
         return self._suites[suite]
+
+    def passed_since(self, tests: Sequence[str], moment: str) -> bool:
+        """Whether a run from a moment on is known to have passed one of the tests and failed none."""
+        suites = [suite for suite in self._all_suites() if any(self._meant(suite, test) for test in tests)]
+        runs = self._db.execute(
+            "SELECT id, suite, EXISTS (SELECT 1 FROM passed_again p WHERE p.run = runs.id"
+            " AND p.nodeid IN (SELECT value FROM json_each(:tests))) AS again FROM runs"
+            " WHERE moment >= :moment AND (again OR suite IN (SELECT value FROM json_each(:suites)))"
+            " AND NOT EXISTS (SELECT 1 FROM failed f"
+            " WHERE f.run = runs.id AND f.nodeid IN (SELECT value FROM json_each(:tests))) ORDER BY moment",
+            {"tests": wanted(tests), "moment": moment, "suites": wanted(suites)},
+        )
+        return any(again or any(self._passed(run, suite, test) for test in tests) for run, suite, again in runs)
+
+    def _all_suites(self) -> Sequence[str]:
+        """All lists of tests that runs name; there are few of them, and few runs bring a new one."""
+        (newest,) = self._db.execute("SELECT MAX(id) FROM runs").fetchone()
+        if self._listed[0] != newest:
+            rows = self._db.execute("SELECT DISTINCT suite FROM runs WHERE suite IS NOT NULL ORDER BY suite")
+            self._listed = (newest, [suite for (suite,) in rows])
+        return self._listed[1]
 
     def _passed(self, run: int, suite: str, test: str) -> bool:
         names = self._meant(suite, test)

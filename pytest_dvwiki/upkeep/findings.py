@@ -10,6 +10,7 @@ Kind = Literal[
     "missing",
     "broken_link",
     "stale",
+    "unseen",
     "unreviewed",
     "uncited",
     "unknown_source",
@@ -28,6 +29,7 @@ REMEDIES: dict[Kind, str] = {
     "missing": "run `dvwiki build`",
     "broken_link": "mend or remove the link",
     "stale": "close it if it is fixed, confirm it if it is not",
+    "unseen": "close it if it is fixed, or run its test again",
     "unreviewed": "set `status` and `type` to what you found",
     "uncited": "end the claim with (source: tasks/{task_id}.yaml | log: {file}:{line})",
     "unknown_source": "name a run that the archive holds",
@@ -42,6 +44,8 @@ REMEDIES: dict[Kind, str] = {
 }
 SETTLED_BY_BUILD: frozenset[Kind] = frozenset({"orphan", "missing", "duplicate_cause", "outdated"})
 """What `dvwiki build` puts right without asking a person."""
+WARNINGS: frozenset[Kind] = frozenset({"unseen"})
+"""What a person may look at, though nothing is wrong with the wiki: these alone do not make the check fail."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -55,6 +59,11 @@ class Finding:
     kind: Kind
     text: str
     """What is wrong, in one line."""
+
+    @property
+    def is_warning(self) -> bool:
+        """Whether nothing is wrong, but a person may look at it."""
+        return self.kind in WARNINGS
 
     @property
     def remedy(self) -> str:

@@ -43,7 +43,7 @@ class LintReport:
     suggestions: list[str] = field(default_factory=list)
     """What to do, one line each, each once."""
     human_review_required: bool = False
-    """Whether anything was found that `dvwiki build` cannot put right."""
+    """Whether anything is wrong that `dvwiki build` cannot put right."""
     findings: list[Finding] = field(default_factory=list)
     """All that was found, by file and line."""
 
@@ -137,6 +137,6 @@ def report(findings: list[Finding]) -> LintReport:
         missing_pages=[finding.page for finding in of("missing")],
         uncited_claims=[(finding.page, finding.line) for finding in of("uncited")],
         suggestions=list(dict.fromkeys(f"{finding.kind}: {finding.remedy}" for finding in findings)),
-        human_review_required=any(finding.kind not in SETTLED_BY_BUILD for finding in findings),
+        human_review_required=any(not (finding.is_warning or finding.kind in SETTLED_BY_BUILD) for finding in findings),
         findings=findings,
     )

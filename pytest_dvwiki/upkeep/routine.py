@@ -23,7 +23,7 @@ def look(settings: Settings) -> str | None:
     """Checks the wiki as far as it is this session's turn.
 
     Returns:
-        What was found, in one line; None where nothing was, there is no wiki, or no check is wanted.
+        What is wrong, in one line; None where nothing was, there is no wiki, or no check is wanted.
 
     Raises:
         WikiError: The wiki could not be read.
@@ -36,7 +36,8 @@ def look(settings: Settings) -> str | None:
     is_full = is_turn and sum(1 for _ in wiki.glob("*/*.md")) <= _MOST_PAGES
     if not (is_full or settings.lint_on_startup):
         return None
-    kinds = Counter(finding.kind for finding in lint(settings.layout, "full" if is_full else "quick"))
+    found = lint(settings.layout, "full" if is_full else "quick")
+    kinds = Counter(finding.kind for finding in found if not finding.is_warning)
     if not kinds:
         return None
     total = kinds.total()

@@ -1,4 +1,4 @@
-"""Bugs that nobody has looked at for long."""
+"""Bugs that nobody has looked at for long, or that nobody has seen for long."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.upkeep.findings import Finding
-from pytest_dvwiki.wiki.bug import is_pointer
+from pytest_dvwiki.wiki.bug import drifted, is_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 STALE_DAYS = 90
 REVIEW_DAYS = 30
+UNSEEN_DAYS = 30
 
 
 def check_age(catalogue: Catalogue, today: date | None = None) -> Iterator[Finding]:
-    """Bugs that were first seen long ago and are still open.
+    """Open bugs that were first seen, or last seen, long ago: of each the gravest.
 
     Args:
         catalogue: The pages.
@@ -35,8 +36,12 @@ def check_age(catalogue: Catalogue, today: date | None = None) -> Iterator[Findi
         age = (today - first).days
         unseen = (today - (last or first)).days
         seen = f"last seen {unseen} days ago" if unseen else "last seen today"
-        if age > STALE_DAYS:
+        if page.metadata.get("stale") is True and not drifted(page):
+            yield Finding(page.path, 0, "stale", f"marked as stale: {page.text('stale_reason')}")
+        elif age > STALE_DAYS:
             yield Finding(page.path, 0, "stale", f"open for {age} days, {seen}")
+        elif unseen > UNSEEN_DAYS:
+            yield Finding(page.path, 0, "unseen", f"open, and {seen}")
         elif age > REVIEW_DAYS:
             yield Finding(page.path, 0, "unreviewed", f"nobody has judged it for {age} days, {seen}")
 

@@ -48,6 +48,7 @@ _FILES = 4
 _NEWEST_FIXES = 20
 _SAME_CAUSE = "same fingerprint"
 _REPLACED = "superseded by "
+_DRIFTED = "cites "
 ORIGINS = {"RTL_BUG": "RTL bug", "TB_BUG": "Testbench bug", "UNKNOWN": "Failure of unknown origin"}
 _DECIDED = frozenset({"confirmed", "closed", "wont_fix"})
 _SECTIONS = (
@@ -132,7 +133,9 @@ def new(origin: str, occurrence: Occurrence, description: str) -> bytes:
     ).encode()
 
 
-def keys(page: str, cause: Cause, identities: Sequence[str], aliases: Sequence[str]) -> dict[str, Any]:
+def keys(
+    page: str, cause: Cause, identities: Sequence[str], aliases: Sequence[str], stale: str | None = None
+) -> dict[str, Any]:
     """The owned keys of a bug page.
 
     Args:
@@ -140,6 +143,7 @@ def keys(page: str, cause: Cause, identities: Sequence[str], aliases: Sequence[s
         cause: What the records say.
         identities: The fingerprint of the cause, then the others that it has or had.
         aliases: Ids of further pages of this cause.
+        stale: Why the page is out of date, None where it is not.
     """
     newest = cause.newest
     return {
@@ -158,8 +162,8 @@ def keys(page: str, cause: Cause, identities: Sequence[str], aliases: Sequence[s
         "corroborations": cause.runs - 1,
         "seeds": [one_line(seed, _KEY) for seed in cause.seeds],
         "ip_type": one_line(newest.ip_type, _KEY) if newest.ip_type else None,
-        "stale": False,
-        "stale_reason": None,
+        "stale": stale is not None,
+        "stale_reason": stale,
     }
 
 
@@ -196,6 +200,17 @@ def is_pointer(page: Listed) -> bool:
     """Whether a page only leads to the one that keeps its cause."""
     reason = page.text("stale_reason")
     return reason == _SAME_CAUSE or (reason.startswith(_REPLACED) and page.leads_to != "")
+
+
+def drift_mark(problem: str) -> str:
+    """The reason by which a page is stale that cites what is gone."""
+    return one_line(f"{_DRIFTED}what is gone: {problem}", _KEY * 2)
+
+
+def drifted(page: Listed) -> str | None:
+    """The mark of drift that a page has, None where it has none."""
+    reason = page.text("stale_reason")
+    return reason if page.metadata.get("stale") is True and reason.startswith(_DRIFTED) else None
 
 
 def pointer_regions(page: Listed, keeper: Listed) -> dict[str, str]:

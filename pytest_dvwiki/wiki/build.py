@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from pytest_dvwiki.records import aggregate, disk, merged, store, verdicts
+from pytest_dvwiki.records import absence, aggregate, disk, merged, store, verdicts
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.disk import WikiError, append_line, explained
 from pytest_dvwiki.records.store import suite_id, write_record, write_suite
@@ -359,7 +359,8 @@ class _Room:
         before = {item.failure_subtype: self._hits(item.failure_subtype) for item in record.occurrences}
         for occurrence in record.occurrences:
             self._bug(occurrence.fingerprint, may_create=True)
-        for fingerprint in sorted(others - mine):
+        gone = self.catalogue.still_open(absence.candidates(self.archive, record))
+        for fingerprint in sorted({*others, *gone} - mine):
             self._bug(fingerprint, may_create=False)
         stated = {str(row["failure_subtype"]) for row in record.fixes if row.get("failure_subtype")}
         theirs = {self._subtype_of(fingerprint) for fingerprint in others}
@@ -546,7 +547,7 @@ class _Room:
         self._create(
             path,
             data,
-            bug.keys(name, cause, self.archive.identities(fingerprint), ()),
+            bug.keys(name, cause, self.archive.identities(fingerprint), (), self._gone(cause)),
             bug.regions(cause, cause.newest.origin.type),
         )
 
@@ -567,10 +568,23 @@ class _Room:
         kind = keeper.text("type", cause.newest.origin.type)
         self._edit(
             keeper.path,
-            bug.keys(keeper.name, cause, self.archive.identities(*fingerprints), aliases),
+            bug.keys(
+                keeper.name, cause, self.archive.identities(*fingerprints), aliases, self._stale_reason(keeper, cause)
+            ),
             bug.regions(cause, kind, rest),
         )
         self._point(listed)
+
+    def _stale_reason(self, page: Listed, cause: aggregate.Cause) -> str | None:
+        """Why a page is out of date: its cause is gone though nobody fixed it, or the last check of it said so."""
+        gone = self._gone(cause) if page.text("status") == "open" else None
+        return gone or bug.drifted(page)
+
+    def _gone(self, cause: aggregate.Cause) -> str | None:
+        """Since when a cause is gone though nobody is on record for fixing it."""
+        if not absence.is_gone(self.archive, cause):
+            return None
+        return f"not seen since {cause.last_seen[:10]}, and its tests pass since {absence.DAYS} days after that"
 
     def _point(self, listed: list[Listed]) -> None:
         """Makes all pages of a cause but the first lead to it."""

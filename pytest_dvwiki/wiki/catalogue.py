@@ -23,7 +23,7 @@ VERSION = 2
 _SCHEMA = """
 CREATE TABLE pages (
   path TEXT PRIMARY KEY, category TEXT, size INTEGER, mtime_ns INTEGER, title TEXT, metadata TEXT, problem TEXT,
-  cells TEXT, leads_to TEXT) WITHOUT ROWID;
+  cells TEXT, leads_to TEXT, is_open INTEGER) WITHOUT ROWID;
 CREATE INDEX pages_by_category ON pages (category, path, cells);
 CREATE INDEX pages_by_target ON pages (leads_to, path);
 CREATE TABLE causes (fingerprint TEXT, path TEXT, PRIMARY KEY (fingerprint, path)) WITHOUT ROWID;
@@ -121,7 +121,7 @@ class Catalogue:
             listed = Listed(path, category, "", _salvaged(data), str(error).removeprefix("page:"))
         self._remove(path)
         self._db.execute(
-            "INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 path,
                 category,
@@ -131,6 +131,7 @@ class Catalogue:
                 listed.problem,
                 cells(listed),
                 listed.leads_to if category == "bugs" else "",
+                listed.text("status") == "open" and listed.metadata.get("stale") is not True,
             ),
         )
         self._db.executemany("INSERT INTO causes VALUES (?, ?)", [(item, path) for item in listed.fingerprints()])
@@ -168,6 +169,14 @@ class Catalogue:
     def superseded(self) -> list[Listed]:
         """Bug pages that people say another one has replaced, by name."""
         return list(self._listed("WHERE leads_to > '' ORDER BY path"))
+
+    def still_open(self, fingerprints: Sequence[str]) -> list[str]:
+        """Of fingerprints those whose page is open and not stale, in order."""
+        query = (
+            "SELECT DISTINCT fingerprint FROM causes JOIN pages USING (path)"
+            " WHERE is_open AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY fingerprint"
+        )
+        return [row[0] for row in self._db.execute(query, (json.dumps(fingerprints),))]
 
     def of_many_names(self) -> list[Listed]:
         """Pages that have more fingerprints than their own."""

@@ -38,7 +38,7 @@ Resolution, Description, Fix Template, further sections, further keys.
 - `status` (open, confirmed, closed, wont_fix) and `type` (RTL_BUG, TB_BUG, UNKNOWN) of a bug page are people's. A
   closed bug that comes back is reported as REGRESSED; `wont_fix` silences it.
 - Two bug pages that turn out to be one cause: `dvwiki merge KEPT OTHER --reason "…"`. The first then counts the runs
-  of both, the second leads to it, and what people wrote stays on each. `superseded_by` says it; without it, all is as before.
+  of both, the second leads to it, and what people wrote stays on each. Taking `superseded_by` out undoes it.
 - A page that was deleted is made again when its cause occurs again.
 - After a git merge run `dvwiki build`: it counts again, makes the indexes, and settles the conflicts in its own lines.
 

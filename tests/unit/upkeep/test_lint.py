@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -143,9 +143,17 @@ def test_a_conflict_marker_is_found_in_a_page_and_in_the_log(wiki: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("today", "kinds"), [("2026-12-01", []), ("2026-12-28", ["unreviewed"]), ("2027-03-01", ["stale"])]
+    ("today", "last", "kinds"),
+    [
+        ("2026-12-01", "2026-11-21", []),
+        ("2026-12-28", "2026-12-20", ["unreviewed"]),
+        ("2026-12-28", "2026-11-21", ["unseen"]),
+        ("2027-03-01", "2027-02-20", ["stale"]),
+    ],
 )
-def test_an_open_bug_grows_old(wiki: Path, today: str, kinds: list[str]) -> None:
+def test_an_open_bug_grows_old(wiki: Path, today: str, last: str, kinds: list[str]) -> None:
+    for page in (wiki / "bugs").glob("RTL_*.md"):
+        set_key(page, 'last_updated: "2026-11-21"', f'last_updated: "{last}"')
     with Catalogue(wiki, None) as catalogue:
         catalogue.refresh()
         ages = list(staleness.check_age(catalogue, date.fromisoformat(today)))
@@ -154,6 +162,20 @@ def test_an_open_bug_grows_old(wiki: Path, today: str, kinds: list[str]) -> None
     with Catalogue(wiki, None) as catalogue:
         catalogue.refresh()
         assert len(list(staleness.check_age(catalogue, date.fromisoformat(today)))) == len(kinds)
+
+
+def test_what_is_only_to_be_looked_at_fails_no_check(wiki: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    today = datetime.now(UTC).date()
+    for page in (wiki / "bugs").glob("RTL_*.md"):
+        set_key(page, 'first_seen: "2026-11-21"', f'first_seen: "{today - timedelta(days=40)}"')
+        set_key(page, 'last_updated: "2026-11-21"', f'last_updated: "{today - timedelta(days=35)}"')
+    root = str(wiki.parent.parent)
+    assert main(["lint", "--root", root, "--depth", "quick"]) == 0
+    assert "unseen (warning): open, and last seen 35 days ago; close it" in capsys.readouterr().out
+    assert main(["lint", "--root", root, "--depth", "quick", "--format", "github"]) == 0
+    assert capsys.readouterr().out.startswith("::notice file=")
+    assert not report(found(wiki, "unseen", "quick")).human_review_required
+    assert look(settings(wiki)) is None
 
 
 # Text
