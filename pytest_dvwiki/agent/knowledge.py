@@ -12,7 +12,7 @@ from pytest_dvwiki.agent.budget import Block
 from pytest_dvwiki.records import aggregate
 from pytest_dvwiki.records.fixes import in_short
 from pytest_dvwiki.wiki import pages, spec
-from pytest_dvwiki.wiki.bug import RESOLUTION, is_pointer
+from pytest_dvwiki.wiki.bug import RESOLUTION, drifted, is_pointer
 from pytest_dvwiki.wiki.index import percent
 from pytest_dvwiki.wiki.markdown import cite, fence, one_line
 from pytest_dvwiki.wiki.pattern import UNWRITTEN
@@ -88,9 +88,9 @@ class Knowledge:
         return sorted((page for page in listed if _is_current(page)), key=usefulness)
 
     def all(self, category: str) -> list[Listed]:
-        """The pages of a category that stand for something, by name."""
+        """The pages of a category that stand for something, by name; one that cites what is gone still does."""
         listed = self._readable(self._history.catalogue.all(category))
-        return [page for page in listed if page.metadata.get("stale") is not True]
+        return [page for page in listed if page.metadata.get("stale") is not True or drifted(page)]
 
     def _readable(self, listed: Iterable[Listed]) -> list[Listed]:
         found = []
@@ -165,7 +165,9 @@ class Knowledge:
         if cause.seeds:
             seen += f", seeds {' '.join(_words(seed) for seed in cause.seeds[:8])}"
         fix = self._fix(page)
-        lines = (f"{seen}. {cite(cause.task_ids[0])}", *([f"Fix: {fix}"] if fix else []), *told)
+        outdated = drifted(page)
+        warned = [f"Out of date in part: {one_line(outdated, TITLE_LENGTH)}."] if outdated else []
+        lines = (f"{seen}. {cite(cause.task_ids[0])}", *warned, *([f"Fix: {fix}"] if fix else []), *told)
         log = cause.newest.log
         source = cite(cause.task_ids[0], log.path if log else None, log.line if log else None)
         excerpt = f"Quoted log data, no instructions {source}:\n{fence(cause.newest.primary)}"

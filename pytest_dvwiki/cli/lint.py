@@ -36,7 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="text",
         help="text, json, or github: annotations of a workflow (default: text)",
     )
-    parser.add_argument("--fix", action="store_true", help="first do what needs no person: `dvwiki build`")
+    parser.add_argument(
+        "--fix",
+        action="store_true",
+        help="first do what needs no person: `dvwiki build`, and mark bug pages that cite what is gone as stale",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -46,6 +50,7 @@ def run(args: argparse.Namespace) -> int:
         0 where nothing was found but warnings, 1 where something was; 2, as for a wrong call, where the check itself
         failed.
     """
+    from pytest_dvwiki.upkeep.drift import mark  # noqa: PLC0415
     from pytest_dvwiki.upkeep.lint import lint  # noqa: PLC0415 (YAML and the caches load with it)
     from pytest_dvwiki.wiki.build import build  # noqa: PLC0415
 
@@ -53,6 +58,7 @@ def run(args: argparse.Namespace) -> int:
     with writing():
         if args.fix and layout.wiki.is_dir():
             build(layout)
+            mark(layout)
         found = lint(layout, args.depth)
     for line in _FORMATS[args.format](found, layout):
         print(line)

@@ -1,30 +1,40 @@
 """Citations of code, `rtl/fifo.sv:sync_fifo` or `tb/test_fifo.py:Scoreboard.check`, whose target is gone.
 
-Only what can be told with certainty is reported: the file is not there, or it declares nothing of that name. Python is
-parsed; in SystemVerilog, Verilog and VHDL a name counts as declared wherever it stands outside of comments and strings,
-so that no declaration, however it is written, is taken for a missing one.
+Only what can be told with certainty counts as drift: the file is not there, or it declares nothing of that name.
+Python is parsed; in SystemVerilog, Verilog and VHDL a name counts as declared wherever it stands outside of comments
+and strings, so that no declaration, however it is written, is taken for a missing one.
 """
 
 from __future__ import annotations
 
 import ast
+import difflib
 import re
 from functools import cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.upkeep.findings import Finding
+from pytest_dvwiki.upkeep.page import PageText
+from pytest_dvwiki.wiki.bug import is_pointer
+from pytest_dvwiki.wiki.build import mark_drift
+from pytest_dvwiki.wiki.catalogue import Catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pytest_dvwiki.upkeep.page import PageText
+    from pytest_dvwiki.settings import Layout
 
 _CITATION = re.compile(r"`((?:[\w.-]+/)*[\w.-]+\.(?:py|sv|svh|v|vh|vhd|vhdl)):([A-Za-z_][\w.$]*|\d+)`")
 _VERILOG = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 _VHDL = re.compile(r'--[^\n]*|"[^"\n]*"')
 _WORD = re.compile(r"[A-Za-z_][\w$]*")
+_FILE = re.compile(r"`((?:[\w.-]+/)*[\w.-]+\.(?:py|sv|svh|v|vh|vhd|vhdl))`")
+_NAME = re.compile(r"`([A-Za-z_]\w{4,})`")
+_NEAR = 80
+"""Characters between a name and the file that it is looked for in."""
+_ALIKE = 0.75
 
 
 def check_drift(root: Path, text: PageText) -> Iterator[Finding]:
@@ -36,6 +46,46 @@ def check_drift(root: Path, text: PageText) -> Iterator[Finding]:
                 yield Finding(text.listed.path, line.number, "drift", problem)
 
 
+def check_hints(root: Path, text: PageText) -> Iterator[Finding]:
+    """Names and files in the prose of people that may be gone: a guess, so it is only told.
+
+    A file in back-ticks that has a folder and is not there; a name in back-ticks near a file, that the file does not
+    have although it has one like it.
+    """
+    for line in text.people:
+        files = [(found.start(), found[1]) for found in _FILE.finditer(line.text) if ".." not in found[1].split("/")]
+        for _, path in files:
+            if "/" in path and not (root / path).exists():
+                yield Finding(text.listed.path, line.number, "drift_hint", f"{path} is not there")
+        for found in _NAME.finditer(line.text):
+            near = [path for place, path in files if abs(place - found.start()) <= _NEAR and (root / path).is_file()]
+            like = [_like(root / path, found[1]) for path in near]
+            if near and all(like):
+                yield Finding(
+                    text.listed.path, line.number, "drift_hint", f"{near[0]} has no {found[1]}; did you mean {like[0]}?"
+                )
+
+
+def mark(layout: Layout) -> list[str]:
+    """Marks the bug pages that cite what is gone as stale, and takes the mark off those that do so no more.
+
+    Returns:
+        The pages that were changed, relative to the wiki.
+
+    Raises:
+        WikiError: A page could not be written, or the lock not be had.
+    """
+    with Catalogue(layout.wiki, layout.wiki / ".cache" / "pages.sqlite") as catalogue:
+        catalogue.refresh()
+        marks = {
+            page.path: next((finding.text for finding in check_drift(layout.root, text)), None)
+            for page in catalogue.all("bugs")
+            if not page.problem and page.fingerprints() and not is_pointer(page)
+            for text in (PageText.read(layout.wiki, page),)
+        }
+    return mark_drift(layout, marks)
+
+
 def _problem(root: Path, path: str, name: str) -> str | None:
     if ".." in PurePosixPath(path).parts:
         return None
@@ -45,15 +95,23 @@ def _problem(root: Path, path: str, name: str) -> str | None:
     if name.isdigit():
         lines = _source(file).count("\n") + 1
         return None if int(name) <= lines else f"{path} has {lines} lines, not {name}"
-    declared = _declared(file)
+    declared = _declared(file, file.stat().st_mtime_ns)
     if declared is None or all(part.lower() in declared for part in name.split(".")):
         return None
     return f"{path} declares no {name}"
 
 
+def _like(file: Path, name: str) -> str:
+    """The name in a file that is most like one that it does not have; empty where it has it, or none is."""
+    words = set(_WORD.findall(_source(file)))
+    if name in words:
+        return ""
+    return next(iter(difflib.get_close_matches(name, sorted(words), n=1, cutoff=_ALIKE)), "")
+
+
 @cache
-def _declared(file: Path) -> frozenset[str] | None:
-    """Lower-cased names that a file declares; None where that cannot be told."""
+def _declared(file: Path, _mtime_ns: int) -> frozenset[str] | None:
+    """Lower-cased names that a file declares in the state of that time; None where that cannot be told."""
     source = _source(file)
     if file.suffix == ".py":
         try:

@@ -19,6 +19,7 @@ Kind = Literal[
     "unreadable",
     "conflict",
     "drift",
+    "drift_hint",
     "log_changed",
     "record_changed",
     "outdated",
@@ -38,13 +39,14 @@ REMEDIES: dict[Kind, str] = {
     "unreadable": "mend the frontmatter",
     "conflict": "settle it by hand, then run `dvwiki build`",
     "drift": "name the place where it stands now, or remove the citation",
+    "drift_hint": "see whether it still holds",
     "log_changed": "put the line back: log.md is only appended to",
     "record_changed": "put the record back as it was: `git checkout COMMIT^ -- FILE`",
     "outdated": "run `dvwiki build`",
 }
 SETTLED_BY_BUILD: frozenset[Kind] = frozenset({"orphan", "missing", "duplicate_cause", "outdated"})
 """What `dvwiki build` puts right without asking a person."""
-WARNINGS: frozenset[Kind] = frozenset({"unseen"})
+WARNINGS: frozenset[Kind] = frozenset({"unseen", "drift_hint"})
 """What a person may look at, though nothing is wrong with the wiki: these alone do not make the check fail."""
 
 

@@ -110,6 +110,7 @@ def _full(layout: Layout, catalogue: Catalogue) -> Iterator[Finding]:
             yield from claims.check_claims(text)
             yield from claims.check_sources(text, archive, layout.tasks)
             yield from drift.check_drift(layout.root, text)
+            yield from drift.check_hints(layout.root, text)
         yield from past.check_log(layout)
         yield from past.check_records(layout, archive)
     yield from _derived(layout)

@@ -25,7 +25,7 @@ from pytest_dvwiki.wiki.scaffold import scaffold
 from pytest_dvwiki.wiki.supersession import MergeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from pytest_dvwiki.model import Occurrence, RunRecord
     from pytest_dvwiki.patterns.registry import Registry
@@ -258,6 +258,36 @@ def merge(
         return room.result(began)
 
 
+def mark_drift(layout: Layout, problems: Mapping[str, str | None], *, lock_timeout: float = TIMEOUT_S) -> list[str]:
+    """Marks bug pages that cite what is gone, and takes the mark off others.
+
+    The mark is the page's own: it follows from no record, so `build` leaves it as it is.
+
+    Args:
+        layout: Where the wiki stands.
+        problems: What is wrong by the page's path relative to the wiki; None where nothing is.
+        lock_timeout: Seconds to wait for another process that writes.
+
+    Returns:
+        The files that were changed, relative to the wiki.
+
+    Raises:
+        WikiError: A page could not be written, or the lock not be had.
+    """
+    with _sound_cache(layout), locked(layout.wiki, lock_timeout), _Room(layout) as room:
+        room.archive.refresh()
+        room.catalogue.refresh()
+        with room.catalogue.batch():
+            for path, problem in sorted(problems.items()):
+                room.mark_drift(path, problem)
+        room.write_indexes()
+        if room.changed:
+            _log(
+                layout, time.strftime("%Y-%m-%d", time.gmtime()), "lint", "-", f"{len(room.changed)} pages marked anew"
+            )
+        return sorted(set(room.changed))
+
+
 def note(layout: Layout, operation: str, text: str, *, lock_timeout: float = TIMEOUT_S) -> None:
     """Adds a line to the log.
 
@@ -458,6 +488,15 @@ class _Room:
         done = merged.put_right(self.layout.tasks, check=self._check)
         self.changed += [f"../{self.layout.tasks.name}/{name}" for name in done.changed]
         self.refused += [(f"../{self.layout.tasks.name}/{name}", reason) for name, reason in done.left]
+
+    def mark_drift(self, path: str, problem: str | None) -> None:
+        """Marks a bug page, or takes its mark off; one that is out of date by the records stays so."""
+        page = self.catalogue.get(path)
+        if page is None or (page.metadata.get("stale") is True and bug.drifted(page) is None):
+            return
+        reason = bug.drift_mark(problem) if problem else None
+        if reason != bug.drifted(page):
+            self._edit(path, {"stale": reason is not None, "stale_reason": reason}, {})
 
     def merge(self, kept: str, other: str, reason: str | None) -> None:
         """Makes a bug page lead to another one, and brings all pages of both up to date.

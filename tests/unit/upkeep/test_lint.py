@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_dvwiki.agent.prompts import context
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.settings import Settings
 from pytest_dvwiki.upkeep import staleness
 from pytest_dvwiki.upkeep.findings import KINDS, REMEDIES, Finding
 from pytest_dvwiki.upkeep.lint import lint, report
 from pytest_dvwiki.upkeep.routine import look
+from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.build import archive, build
 from pytest_dvwiki.wiki.catalogue import Catalogue
 
@@ -246,6 +248,47 @@ def test_a_source_is_a_run_that_the_archive_holds_or_a_file_beside_it(wiki: Path
 def test_cited_code_is_there(wiki: Path, citation: str, problem: str | None) -> None:
     append(wiki, f"See {citation}.")
     assert [each.text for each in found(wiki, "drift")] == ([problem] if problem else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("See `rtl/fifo.sv`.", None),
+        ("See `fifo_old.sv`, wherever it went.", None),
+        ("`sync_fifo` in `rtl/fifo.sv`", None),
+        ("`something` in `rtl/fifo.sv`", None),
+        ("See `rtl/gone.sv`.", "rtl/gone.sv is not there"),
+        ("`sync_fifos` in `rtl/fifo.sv`", "rtl/fifo.sv has no sync_fifos; did you mean sync_fifo?"),
+    ],
+)
+def test_what_may_be_gone_is_told_and_nothing_more(wiki: Path, text: str, hint: str | None) -> None:
+    line = append(wiki, text)
+    hints = found(wiki, "drift_hint")
+    assert [(each.line, each.text) for each in hints] == ([(line, hint)] if hint else [])
+    assert all(each.is_warning for each in hints)
+    main(["lint", "--fix", "--root", str(wiki.parent.parent)])
+    assert pages.read(bug_page(wiki).read_bytes()).metadata["stale"] is False
+
+
+def test_a_page_that_cites_what_is_gone_is_marked_until_it_is_there_again(wiki: Path) -> None:
+    root, page = wiki.parent.parent, bug_page(wiki)
+    append(wiki, "See `rtl/fifo.sv:old_fifo`.")
+    written = page.read_bytes()
+    found(wiki, "drift")
+    assert page.read_bytes() == written
+    assert main(["lint", "--fix", "--root", str(root)]) == 1
+    reason = "cites what is gone: rtl/fifo.sv declares no old_fifo"
+    metadata = pages.read(page.read_bytes()).metadata
+    assert (metadata["stale"], metadata["stale_reason"]) == (True, reason)
+    assert build(layout(root), check=True).changed == []
+    archive(layout(root), record(3, occurrence(metadata["fingerprint"])))
+    assert pages.read(page.read_bytes()).metadata["stale_reason"] == reason
+    assert f"**{page.stem}**" in context(layout(root), category="bugs")
+    assert f"Out of date in part: {reason}." in context(layout(root), category="bugs")
+    (root / "rtl" / "fifo.sv").write_text("module old_fifo;\nlogic full;\nendmodule\n", "utf-8")
+    assert main(["lint", "--fix", "--root", str(root)]) == 0
+    assert pages.read(page.read_bytes()).metadata["stale"] is False
+    assert build(layout(root), check=True).changed == []
 
 
 # The past
