@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 from pytest_dvwiki.agent.budget import Block
 from pytest_dvwiki.records import aggregate
 from pytest_dvwiki.records.fixes import in_short
-from pytest_dvwiki.wiki import pages, spec
+from pytest_dvwiki.wiki import age, pages, spec
 from pytest_dvwiki.wiki.bug import RESOLUTION, drifted, is_pointer
 from pytest_dvwiki.wiki.index import percent
 from pytest_dvwiki.wiki.markdown import cite, fence, one_line
@@ -22,6 +22,7 @@ from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from datetime import date
 
     from pytest_dvwiki.patterns.registry import Registry
     from pytest_dvwiki.patterns.schema import Pattern
@@ -33,6 +34,7 @@ FIX_LENGTH = 80
 TITLE_LENGTH = 200
 RESOLUTION_LENGTH = 600
 _CLARIFICATIONS = 3
+_DATED = re.compile(r"- (\d{4}-\d\d-\d\d) \(")
 OPEN = frozenset({"open", "confirmed"})
 _UNTOUCHED = frozenset(RESOLUTION.splitlines())
 _logger = logging.getLogger(__name__)
@@ -44,10 +46,12 @@ class Knowledge:
     Args:
         layout: Where the wiki stands.
         backend: How its pages are searched.
+        today: The day from which ages count; the present one where None.
     """
 
-    def __init__(self, layout: Layout, backend: str = "bm25") -> None:
+    def __init__(self, layout: Layout, backend: str = "bm25", *, today: date | None = None) -> None:
         self._layout = layout
+        self.today = today or age.today()
         self._backend = backend
         self._history = WikiHistory(layout)
         self.passed_over: dict[str, str] = {}
@@ -149,13 +153,20 @@ class Knowledge:
             case "coverage":
                 return self._hole(page)
             case _:
-                return Block(f"**{_words(page.name)}** — {_words(page.title)}", self._clarifications(page))
+                told = self._clarifications(page)
+                header = f"**{_words(page.name)}** — {_words(page.title)}"
+                return Block(self._tagged(header, page, _first_date(told)), told[-_CLARIFICATIONS:])
+
+    def _tagged(self, header: str, page: Listed, since: str | None = None) -> str:
+        """A header with how long what it tells has been known."""
+        return f"{header} [{age.tag(page, self.today, since)}]"
 
     def _bug(self, page: Listed) -> Block:
         confidence = page.metadata.get("confidence")
         shown = f"{confidence:.2f}" if isinstance(confidence, int | float) else "n/a"
         status = _words(page.text("status", "open"))
-        header = f"**{_words(page.name)}** ({status}, {shown}) — {one_line(page.title, TITLE_LENGTH)}"
+        title = f"**{_words(page.name)}** ({status}, {shown}) — {one_line(page.title, TITLE_LENGTH)}"
+        header = self._tagged(title, page)
         told = self._resolution(page)
         cause = aggregate.cause(self._history.archive, page.fingerprints())
         if cause is None:
@@ -197,7 +208,8 @@ class Knowledge:
     def _pattern(self, page: Listed) -> Block:
         rate = percent(page.metadata.get("fix_success_rate"))
         hits = _words(page.text("hit_count", "0"))
-        header = f"**{_words(page.name)}** (hit_count: {hits}, fix_rate: {rate}) — {self._first_line(page)}"
+        title = f"**{_words(page.name)}** (hit_count: {hits}, fix_rate: {rate}) — {self._first_line(page)}"
+        header = self._tagged(title, page)
         known = self._history.subtype(page.text("failure_subtype", page.name))
         held = known.fix if known and known.fix and known.fix.result == "held" else None
         template = _words(self._history.fix_template(page.name))
@@ -228,11 +240,11 @@ class Knowledge:
             yield f"Scenario: {scenario}"
 
     def _clarifications(self, page: Listed) -> tuple[str, ...]:
-        """The newest clarifications of a page of the specification."""
+        """The clarifications of a page of the specification, the newest last."""
         lines = [line.strip() for line in self._section(page, spec.SECTION).splitlines() if line.strip()]
         if not lines:
             return (self._first_line(page),)
-        return tuple(one_line(line, RESOLUTION_LENGTH) for line in lines[-_CLARIFICATIONS:])
+        return tuple(one_line(line, RESOLUTION_LENGTH) for line in lines)
 
     def _first_line(self, page: Listed) -> str:
         text = self._section(page, "Description") or page.title
@@ -247,6 +259,11 @@ def _groups(pattern: Pattern, message: str) -> dict[str, str]:
     """What a message has for the names in a pattern."""
     found = next((match for source in pattern.match if (match := re.search(source, message, re.ASCII))), None)
     return {name: value for name, value in found.groupdict().items() if value} if found else {}
+
+
+def _first_date(clarifications: Iterable[str]) -> str | None:
+    """The date of the first clarification that has one."""
+    return next((found[1] for line in clarifications if (found := _DATED.match(line))), None)
 
 
 def _opened(hole: Hole) -> str:

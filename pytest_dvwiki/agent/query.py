@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pytest_dvwiki.agent.budget import fit, fit_table
 from pytest_dvwiki.agent.knowledge import OPEN, Knowledge, is_open_hole, usefulness
+from pytest_dvwiki.wiki.age import tag
 from pytest_dvwiki.wiki.index import percent
 from pytest_dvwiki.wiki.markdown import code, escape, one_line, table, table_row
 from pytest_dvwiki.wiki.names import file_name
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.listed import Listed
     from pytest_dvwiki.wiki.search import SearchResult
 
-_COLUMNS = ("Pattern", "error_class", "hit_count", "failing tests", "fix_rate", "last_seen")
+_COLUMNS = ("Pattern", "error_class", "hit_count", "failing tests", "fix_rate", "last_seen", "known")
 _CELL = 80
 _logger = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
@@ -146,6 +147,7 @@ class WikiQueryService:
                     escape(one_line(page.text("occurrence_count", "0"), _CELL)),
                     percent(page.metadata.get("fix_success_rate")),
                     escape(one_line(page.text("last_seen"), _CELL)),
+                    tag(page, knowledge.today),
                 )
             )
             for page in sorted(knowledge.all("patterns"), key=usefulness)

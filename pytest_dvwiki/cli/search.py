@@ -44,16 +44,22 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps([asdict(result) for result in found], indent=2, default=str))
         return 0
     for result in found:
-        print(f"{result.page_path}  {_status(result)}\n  {result.excerpt}")
+        print(f"{result.page_path}  {', '.join(_status(result))}\n  {result.excerpt}")
     if not found:
         print("no page has a word of this query", file=sys.stderr)
     return 0
 
 
-def _status(result: SearchResult) -> str:
+def _status(result: SearchResult) -> list[str]:
     """What a person wants to know first of a page."""
+    from pytest_dvwiki.wiki.age import tag, today  # noqa: PLC0415
+    from pytest_dvwiki.wiki.listed import Listed  # noqa: PLC0415
+
     metadata = result.frontmatter
     shown = [str(metadata[key]) for key in ("type", "status") if metadata.get(key)]
     if metadata.get("hit_count") is not None:
         shown.append(f"hit_count {metadata['hit_count']}")
-    return ", ".join(shown)
+    page = Listed(result.page_path, result.page_path.partition("/")[0], "", metadata, "")
+    if page.leads_to:
+        return [*shown, f"superseded by {page.leads_to}"]
+    return [*shown, tag(page, today())] if metadata.get("first_seen") else shown

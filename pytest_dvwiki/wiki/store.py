@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.wiki import bug, build, coverage, pages, parts, pattern
+from pytest_dvwiki.wiki.age import tag, today
 from pytest_dvwiki.wiki.catalogue import Catalogue
 from pytest_dvwiki.wiki.listed import CATEGORIES
 from pytest_dvwiki.wiki.lock import TIMEOUT_S
@@ -39,6 +40,8 @@ class Entry:
     category: str
     title: str
     metadata: Mapping[str, Any]
+    age: str
+    """How long what it says has been known, as of today."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +100,7 @@ class WikiStore:
         """The pages of a category, or of all, by name; a page that cannot be read has no metadata."""
         wanted = [category] if category in CATEGORIES else [] if category else CATEGORIES
         cache = self._layout.wiki / ".cache" / "pages.sqlite"
+        day = today()
         with Catalogue(self._layout.wiki, cache if self._layout.wiki.is_dir() else None) as catalogue:
             catalogue.refresh()
             return [
@@ -105,6 +109,7 @@ class WikiStore:
                     category=name,
                     title=page.title,
                     metadata=page.metadata,
+                    age=tag(page, day),
                 )
                 for name in wanted
                 for page in catalogue.all(name)

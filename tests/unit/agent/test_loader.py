@@ -38,8 +38,9 @@ def test_the_four_placeholders_are_filled(config: WikiConfig) -> None:
     assert header == "**axi_cov.wrap** (actionable) — AXI burst"
     assert told.startswith("Open since 2026-11-21. (source: tasks/")
     table = loader.render("{{WIKI_PATTERN_SUMMARY}}").splitlines()
-    assert table[0] == "| Pattern | error_class | hit_count | failing tests | fix_rate | last_seen |"
-    assert table[2] == "| `scoreboard_fail` | `uvm_error` | 2 | 2 | n/a | 2026-11-21 |"
+    assert table[0] == "| Pattern | error_class | hit_count | failing tests | fix_rate | last_seen | known |"
+    assert table[2].startswith("| `scoreboard_fail` | `uvm_error` | 2 | 2 | n/a | 2026-11-21 | ")
+    assert table[2].endswith(" (+1) |")
 
 
 def test_the_wiki_wins_over_the_profile_where_it_knows_something(config: WikiConfig, tmp_path: Path) -> None:

@@ -1,0 +1,64 @@
+"""How long something has been known, in the words in which readers are told.
+
+An age counts from the reader's day, so it stands in answers alone: prompts, lists, results of a search. No file of the
+wiki holds one; there the dates stand, and the same records make the same bytes on any day.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_dvwiki.wiki.listed import Listed
+
+RECENT_DAYS = 30
+_MONTH = 30
+_YEAR = 365
+
+
+def today() -> date:
+    """The present day, in UTC as all dates of the wiki."""
+    return datetime.now(UTC).date()
+
+
+def age(since: str, day: date) -> str:
+    """How long something has been known.
+
+    Args:
+        since: The day from which on, `YYYY-MM-DD…`.
+        day: The day on which it is read.
+    """
+    try:
+        days = (day - date.fromisoformat(since[:10])).days
+    except ValueError:
+        return "age unknown"
+    if days < RECENT_DAYS:
+        return "recently added"
+    if days < _YEAR:
+        return f"stable for {_count(days // _MONTH, 'month')}"
+    return f"stable for {_count(days // _YEAR, 'year')}"
+
+
+def tag(page: Listed, day: date, since: str | None = None) -> str:
+    """How long what a page says has been known, and how often that was seen again.
+
+    Args:
+        page: The page.
+        day: The day on which it is read.
+        since: When it was first known, where the page itself does not say.
+    """
+    known = age(since or page.text("first_seen"), day)
+    again = _again(page)
+    return f"{known} (+{again})" if again > 0 else known
+
+
+def _again(page: Listed) -> int:
+    """Runs that saw it after the first one."""
+    key, first = {"bugs": ("corroborations", 0), "patterns": ("hit_count", 1)}.get(page.category, ("", 0))
+    runs = page.metadata.get(key)
+    return runs - first if isinstance(runs, int) and not isinstance(runs, bool) else 0
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
