@@ -412,6 +412,8 @@ class Cause:
 
     None where one held for the cause itself; that stands in `known`.
     """
+    like: tuple[str, str] | None = None
+    """Names of an older page that says nearly the same, and of the page just made; None where there is no such one."""
 
 
 class Interest(Protocol):

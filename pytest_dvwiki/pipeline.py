@@ -231,7 +231,11 @@ def _write(
     return replace(
         archived,
         causes=tuple(
-            replace(cause, page=_shown(layout, result.page_of.get(cause.occurrence.fingerprint)))
+            replace(
+                cause,
+                page=_shown(layout, result.page_of.get(cause.occurrence.fingerprint)),
+                like=result.like.get(cause.occurrence.fingerprint),
+            )
             for cause in archived.causes
         ),
         written=True,

@@ -140,6 +140,9 @@ def _cause(cause: Cause, *, verbosity: int, width: int, now: str) -> Iterator[Li
         yield from _command(occurrence.reproduce, width)
     if cause.page is not None:
         yield Line(f"  page   {cause.page}")
+    if cause.like is not None:
+        yield Line(f"  like   {cause.like[0]}; if the two are one cause:")
+        yield Line(f"         dvwiki merge {' '.join(cause.like)}")
     if verbosity > 0:
         yield from _detail(cause, width)
 

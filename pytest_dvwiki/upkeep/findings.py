@@ -16,6 +16,7 @@ Kind = Literal[
     "unknown_source",
     "schema",
     "duplicate_cause",
+    "near_duplicate",
     "unreadable",
     "conflict",
     "drift",
@@ -36,6 +37,7 @@ REMEDIES: dict[Kind, str] = {
     "unknown_source": "name a run that the archive holds",
     "schema": "set the key to one of the values named",
     "duplicate_cause": "run `dvwiki build`",
+    "near_duplicate": "merge them if they are one cause, else name the other page in `distinct_from`",
     "unreadable": "mend the frontmatter",
     "conflict": "settle it by hand, then run `dvwiki build`",
     "drift": "name the place where it stands now, or remove the citation",
@@ -46,7 +48,7 @@ REMEDIES: dict[Kind, str] = {
 }
 SETTLED_BY_BUILD: frozenset[Kind] = frozenset({"orphan", "missing", "duplicate_cause", "outdated"})
 """What `dvwiki build` puts right without asking a person."""
-WARNINGS: frozenset[Kind] = frozenset({"unseen", "drift_hint"})
+WARNINGS: frozenset[Kind] = frozenset({"unseen", "drift_hint", "near_duplicate"})
 """What a person may look at, though nothing is wrong with the wiki: these alone do not make the check fail."""
 
 

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from pytest_dvwiki.records.archive import Archive
-from pytest_dvwiki.upkeep import claims, drift, links, past, staleness, structure
+from pytest_dvwiki.upkeep import claims, drift, duplicates, links, past, staleness, structure
 from pytest_dvwiki.upkeep.findings import SETTLED_BY_BUILD, Finding
 from pytest_dvwiki.upkeep.page import PageText
 from pytest_dvwiki.wiki.build import build
@@ -104,6 +104,7 @@ def _full(layout: Layout, catalogue: Catalogue) -> Iterator[Finding]:
     yield from structure.check_supersession(catalogue)
     with Archive(layout.tasks, layout.wiki / ".cache" / "records.sqlite") as archive:
         archive.refresh()
+        yield from duplicates.check_likeness(catalogue, archive)
         for page in chain.from_iterable(catalogue.all(category) for category in CATEGORIES):
             text = PageText.read(layout.wiki, page)
             yield from links.check_links(layout.wiki, text, catalogue)

@@ -17,6 +17,7 @@ from pytest_dvwiki.records.store import suite_id, write_record, write_suite
 from pytest_dvwiki.wiki import bug, conflicts, coverage, pages, pattern, spec, supersession
 from pytest_dvwiki.wiki.catalogue import Catalogue, is_page
 from pytest_dvwiki.wiki.index import indexes
+from pytest_dvwiki.wiki.likeness import alike
 from pytest_dvwiki.wiki.listed import CATEGORIES
 from pytest_dvwiki.wiki.lock import TIMEOUT_S, locked
 from pytest_dvwiki.wiki.names import bug_name, file_name
@@ -53,6 +54,8 @@ class ArchiveResult:
     """Pages that were left alone, each with the reason."""
     held: list[str]
     """Causes whose fix this run made hold."""
+    like: dict[str, tuple[str, str]]
+    """Of causes with a new page the name of one that was there and says nearly the same, then that of the new one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +140,7 @@ def archive(
             seconds=time.monotonic() - began,
             refused=room.refused,
             held=room.held_by(record.task_id, changes),
+            like=room.like,
         )
 
 
@@ -352,6 +356,7 @@ class _Room:
         self.updated: list[str] = []
         self.changed: list[str] = []
         self.refused: list[tuple[str, str]] = []
+        self.like: dict[str, tuple[str, str]] = {}
         self._written: dict[str, bytes] = {}
 
     def __enter__(self) -> Self:
@@ -389,6 +394,7 @@ class _Room:
         before = {item.failure_subtype: self._hits(item.failure_subtype) for item in record.occurrences}
         for occurrence in record.occurrences:
             self._bug(occurrence.fingerprint, may_create=True)
+        self._compare(item.fingerprint for item in record.occurrences)
         gone = self.catalogue.still_open(absence.candidates(self.archive, record))
         for fingerprint in sorted({*others, *gone} - mine):
             self._bug(fingerprint, may_create=False)
@@ -399,6 +405,17 @@ class _Room:
         for covergroup, bin_name in _bins(record):
             self._hole(covergroup, bin_name, may_create=True)
         return self._told(record, len(known), before)
+
+    def _compare(self, fingerprints: Iterable[str]) -> None:
+        """Looks for older pages that say nearly what the new ones say."""
+        for fingerprint in fingerprints:
+            page = next(iter(self._pages(fingerprint)), None)
+            if page is None or page.path not in self.created:
+                continue
+            found = alike(self.archive, self.catalogue, (fingerprint,))
+            older = next((other for other in found if other.path not in self.created), None)
+            if older is not None:
+                self.like[fingerprint] = (older.name, page.name)
 
     def held_by(self, task_id: str, judged: set[str]) -> list[str]:
         """Of causes that are judged otherwise than before those whose newest fix a run made hold."""
@@ -432,7 +449,8 @@ class _Room:
             head += (
                 f", {len(bins)} coverage bin{'' if len(bins) == 1 else 's'}{f' ({filled} filled)' if filled else ''}"
             )
-        events = [f"{path} created" for path in self.created]
+        like = {f"bugs/{new}.md": f", like {old}" for old, new in self.like.values()}
+        events = [f"{path} created{like.get(path, '')}" for path in self.created]
         for name, hits in sorted(before.items()):
             path = f"patterns/{file_name(name)}.md"
             if name != UNKNOWN and path not in self.created:

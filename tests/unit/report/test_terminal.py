@@ -105,6 +105,14 @@ def test_a_new_cause_shows_label_origin_tests_seeds_first_cause_command_and_page
     ]
 
 
+def test_a_new_page_that_says_what_an_older_one_says_proposes_to_merge_them() -> None:
+    lines = shown(replace(NEW, like=("RTL_20260420_118220", "RTL_20261121_480127")))
+    assert lines[-2:] == [
+        "  like   RTL_20260420_118220; if the two are one cause:",
+        "         dvwiki merge RTL_20260420_118220 RTL_20261121_480127",
+    ]
+
+
 def test_a_known_cause_shows_since_when_how_often_and_its_fix() -> None:
     lines = shown(KNOWN)
     assert "  since 2026-04-20, 7 runs, fixed 3 of 3 times" in lines

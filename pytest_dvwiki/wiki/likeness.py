@@ -1,0 +1,124 @@
+"""Bug pages that may stand for one cause, though their fingerprints differ: a file was renamed, a message reworded.
+
+Two causes are alike where all of this holds, which is told from the records and says nothing of how certain it is:
+
+* one label: the same subtype, recognised by the same pattern where both were recognised;
+* one wording: of the words of both first causes, without values, file names and severities, at least four in five are
+  in both, and there are three such words or more;
+* one place: a test failed with both, or one of the two names no test;
+* never at once: no run had both. Two checks of one testbench fail side by side sooner or later; a message and what it
+  was reworded to do not.
+
+A person decides; `distinct_from` on either page says that they are two.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.fingerprint import mask
+from pytest_dvwiki.records import tables
+from pytest_dvwiki.wiki.bug import is_pointer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pytest_dvwiki.model import Occurrence
+    from pytest_dvwiki.records.archive import Archive
+    from pytest_dvwiki.wiki.catalogue import Catalogue
+    from pytest_dvwiki.wiki.listed import Listed
+
+SHARE = 0.8
+FEWEST = 3
+DISTINCT = "distinct_from"
+_TESTS = 20
+"""Tests of a cause that are asked for what else they failed with; they failed together, so some stand for all."""
+_WORD = re.compile(r"[A-Za-z_][\w$-]*(?:\.[\w$-]+)*")
+_SAYS_NOTHING = re.compile(
+    r"[VT]|XZ|UUID|DATE"  # what stands for a value
+    r"|.*\d.*|.*\.\w{1,4}"  # names of instances, and of files
+    r"|(?i:uvm_\w+|\w*(?:error|exception|failure)|fatal|warning|critical|info|assert)"
+)
+
+
+def words(primary: str) -> frozenset[str]:
+    """The words of a first cause that tell it from others."""
+    return frozenset(word.lower() for word in _WORD.findall(mask(primary)) if not _SAYS_NOTHING.fullmatch(word))
+
+
+def alike(archive: Archive, catalogue: Catalogue, fingerprints: Sequence[str]) -> list[Listed]:
+    """The pages of other causes that may be the one that has these fingerprints, the one seen first first."""
+    newest = archive.newest_occurrence(fingerprints)
+    said = words(newest.primary) if newest else frozenset[str]()
+    if newest is None or len(said) < FEWEST:
+        return []
+    own = catalogue.of_cause(*archive.identities(*fingerprints))
+    seen = {page.path for page in own}
+    found = []
+    for name in _candidates(archive, newest):
+        page = next(iter(catalogue.of_cause(*archive.identities(name))), None)
+        if page is None or page.path in seen:
+            continue
+        seen.add(page.path)
+        if page.problem or is_pointer(page) or any(_are_distinct(page, each) for each in own):
+            continue
+        other = archive.newest_occurrence(page.fingerprints(name))
+        if (
+            other is not None
+            and _same_label(newest, other)
+            and _same_words(said, words(other.primary))
+            and not _at_once(archive, fingerprints, page.fingerprints(name))
+        ):
+            found.append(page)
+    return sorted(found, key=_first_seen)
+
+
+def _first_seen(page: Listed) -> tuple[str, str]:
+    return page.text("first_seen"), page.name
+
+
+def _candidates(archive: Archive, occurrence: Occurrence) -> list[str]:
+    """Causes with which a test of this one failed too; of one that names no test, all of its subtype."""
+    tests = sorted({test.nodeid for test in occurrence.tests})[:_TESTS]
+    query, asked = (
+        (
+            "SELECT DISTINCT fingerprint FROM failed WHERE nodeid IN (SELECT value FROM json_each(?))",
+            tables.wanted(tests),
+        )
+        if tests
+        else ("SELECT DISTINCT fingerprint FROM occurrences WHERE subtype = ?", occurrence.failure_subtype)
+    )
+    return sorted(fingerprint for (fingerprint,) in archive.db.execute(query, (asked,)))
+
+
+def _same_label(one: Occurrence, other: Occurrence) -> bool:
+    patterns = {one.pattern, other.pattern} - {None}
+    return one.failure_subtype == other.failure_subtype and len(patterns) <= 1
+
+
+def _same_words(one: frozenset[str], other: frozenset[str]) -> bool:
+    both = len(one & other)
+    return both >= FEWEST and both >= SHARE * len(one | other)
+
+
+def _at_once(archive: Archive, one: Iterable[str], other: Iterable[str]) -> bool:
+    """Whether a run had both causes."""
+    query = (
+        "SELECT 1 FROM occurrences a JOIN occurrences b ON b.run = a.run"
+        " WHERE a.fingerprint IN (SELECT value FROM json_each(?))"
+        " AND b.fingerprint IN (SELECT value FROM json_each(?)) LIMIT 1"
+    )
+    asked = (tables.wanted(archive.present(tuple(one))), tables.wanted(archive.present(tuple(other))))
+    return archive.db.execute(query, asked).fetchone() is not None
+
+
+def _are_distinct(one: Listed, other: Listed) -> bool:
+    """Whether people say on either page that the other is another cause."""
+    return other.name in _named(one) or one.name in _named(other)
+
+
+def _named(page: Listed) -> set[str]:
+    value = page.metadata.get(DISTINCT)
+    names = value if isinstance(value, list) else [value]
+    return {str(name).rpartition("/")[2].removesuffix(".md") for name in names if name}
