@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from pytest_dvwiki.upkeep.lint import LintReport, WikiLintService
     from pytest_dvwiki.wiki.config import WikiConfig
     from pytest_dvwiki.wiki.ingest import WikiIngestResult, WikiIngestService
-    from pytest_dvwiki.wiki.search import SearchResult, WikiSearchIndex
+    from pytest_dvwiki.wiki.search import Filters, SearchResult, WikiSearchIndex
     from pytest_dvwiki.wiki.store import WikiStore
 
 __all__ = [
+    "Filters",
     "LintReport",
     "PromptLoader",
     "SearchResult",
@@ -33,6 +34,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Filters": "wiki.search",
     "LintReport": "upkeep.lint",
     "PromptLoader": "agent.loader",
     "SearchResult": "wiki.search",

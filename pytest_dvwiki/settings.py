@@ -83,7 +83,8 @@ class Option:
     flag: str | None = None
     """On the command line; one of kind bool without a metavar is a switch."""
     metavar: str | None = None
-    choices: tuple[str, ...] = ()
+    check: Callable[[Any], None] | None = None
+    """Raises a ValueError that says why a value of the right kind cannot be used."""
 
     @property
     def is_switch(self) -> bool:
@@ -110,8 +111,11 @@ class Option:
             parsed = _PARSERS[self.kind](value)
         except (TypeError, ValueError):
             raise SettingsError(f"{where}: expected {_KIND_NAMES[self.kind]}, got {value!r}") from None
-        if self.choices and parsed not in self.choices:
-            raise SettingsError(f"{where}: expected one of {', '.join(self.choices)}, got {value!r}")
+        if self.check:
+            try:
+                self.check(parsed)
+            except ValueError as error:
+                raise SettingsError(f"{where}: {error}") from error
         if isinstance(parsed, (int, float)) and not isinstance(parsed, bool) and parsed < 0:
             raise SettingsError(f"{where}: expected no negative number, got {value!r}")
         return parsed
@@ -140,6 +144,12 @@ def _parse_string(value: object) -> str:
     if not isinstance(value, (str, os.PathLike)):
         raise TypeError(value)
     return os.fspath(value)
+
+
+def _check_backend(name: str) -> None:
+    from pytest_dvwiki import backends  # noqa: PLC0415 (only who sets one pays)
+
+    backends.check(name)
 
 
 _PARSERS: dict[Kind, Callable[[object], object]] = {
@@ -264,8 +274,9 @@ OPTIONS: tuple[Option, ...] = (
         "search_backend",
         "string",
         default="bm25",
-        choices=("bm25", "keyword", "none"),
-        help="How pages are searched.",
+        check=_check_backend,
+        help="How pages are searched: `bm25`, `keyword` (without an index), `tantivy` (an extra, for 100,000 pages "
+        "and more), `none` (not at all), or what another package gives.",
     ),
     Option(
         "lint_on_startup",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.wiki.config import WikiConfig
     from pytest_dvwiki.wiki.listed import Listed
-    from pytest_dvwiki.wiki.search import SearchResult
+    from pytest_dvwiki.wiki.search import Filters, SearchResult
 
 _COLUMNS = ("Pattern", "error_class", "hit_count", "failing tests", "fix_rate", "last_seen", "known")
 _CELL = 80
@@ -86,19 +86,22 @@ class WikiQueryService:
         """The table of statistics, for `{{WIKI_PATTERN_SUMMARY}}`: a row for each pattern, by `hit_count`."""
         return self._ask(self._summary, "")
 
-    def search(self, query: str, category: str | None = None, top_k: int = 5) -> list[SearchResult]:
+    def search(
+        self, query: str, category: str | None = None, top_k: int = 5, filters: Filters | None = None
+    ) -> list[SearchResult]:
         """The best pages for a query; none that has no word of it.
 
         Args:
             query: Words; an identifier is found whole and by its parts.
             category: Only pages of this one of `bugs`, `patterns`, `coverage` and `specs`.
             top_k: Most results.
+            filters: Only pages that these take.
         """
         config = self.config
 
         def found(_: Knowledge) -> list[SearchResult]:
             index = WikiSearchIndex.create(config.search_backend, config.layout.wiki)
-            return index.search(query, top_k, category=category)
+            return index.search(query, top_k, category=category, filters=filters)
 
         return self._ask(found, [])
 

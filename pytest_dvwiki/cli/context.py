@@ -57,7 +57,13 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(_filled(args.template, settings, args.budget))
         return 0
     from pytest_dvwiki.agent.prompts import gather  # noqa: PLC0415
+    from pytest_dvwiki.backends import BackendError, load  # noqa: PLC0415
 
+    if args.query:
+        try:
+            load(settings.search_backend)
+        except BackendError as error:
+            raise UsageError(f"search_backend: {error}") from error
     found = gather(
         settings.layout,
         query=" ".join(args.query) or None,

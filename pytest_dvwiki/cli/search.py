@@ -13,7 +13,7 @@ from pytest_dvwiki.cli.place import add_place, settings_of
 if TYPE_CHECKING:
     import argparse
 
-    from pytest_dvwiki.wiki.search import SearchResult
+    from pytest_dvwiki.wiki.search import Filters, SearchResult
 
 _MOST = 10
 
@@ -24,6 +24,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("query", nargs="+", help="words to look for; identifiers are found by their parts too")
     parser.add_argument("--category", choices=CATEGORIES, help="only pages of this category")
+    parser.add_argument(
+        "--status", metavar="STATUS", help="only pages with this status (open, closed, …; of a coverage bin: filled, …)"
+    )
+    parser.add_argument(
+        "--label", metavar="LABEL", help="only pages of this error class, failure subtype, or 'class / subtype'"
+    )
+    parser.add_argument("--ip-type", metavar="NAME", help="only pages of this kind of design (axi, ddr, …)")
+    parser.add_argument("--since", metavar="DAY", help="only what was seen on this day (YYYY-MM-DD) or later")
+    parser.add_argument("--until", metavar="DAY", help="only what was seen on this day or before it")
     parser.add_argument("--limit", type=int, default=_MOST, metavar="N", help="most results (default %(default)s)")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how results are printed")
     add_place(parser)
@@ -31,23 +40,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints what was found, the best first; nothing where no page has a word of the query."""
-    from pytest_dvwiki.wiki.search import WikiSearchIndex  # noqa: PLC0415 (YAML loads with it)
+    from pytest_dvwiki.backends import BackendError  # noqa: PLC0415
+    from pytest_dvwiki.wiki.search import Filters, WikiSearchIndex  # noqa: PLC0415 (YAML loads with it)
 
     if args.limit < 1:
         raise UsageError(f"--limit {args.limit}: give 1 or more")
     settings = settings_of(args)
     if settings.search_backend == "none":
         raise UsageError("search_backend is none, which switches searching off; set it to bm25 or keyword")
-    index = WikiSearchIndex.create(settings.search_backend, settings.layout.wiki)
-    found = index.search(" ".join(args.query), args.limit, category=args.category)
+    try:
+        filters = Filters(
+            category=args.category,
+            status=args.status,
+            label=args.label,
+            ip_type=args.ip_type,
+            since=args.since,
+            until=args.until,
+        )
+    except ValueError as error:
+        raise UsageError(f"--{error}") from error
+    try:
+        index = WikiSearchIndex.create(settings.search_backend, settings.layout.wiki)
+    except BackendError as error:
+        raise UsageError(str(error)) from error
+    found = index.search(" ".join(args.query), args.limit, filters=filters)
     if args.format == "json":
         print(json.dumps([asdict(result) for result in found], indent=2, default=str))
         return 0
     for result in found:
-        print(f"{result.page_path}  {', '.join(_status(result))}\n  {result.excerpt}")
+        print(f"{result.page_path}  {', '.join(_status(result))}\n  {result.snippet}")
     if not found:
-        print("no page has a word of this query", file=sys.stderr)
+        print(_nothing(filters), file=sys.stderr)
     return 0
+
+
+def _nothing(filters: Filters) -> str:
+    asked = any(value is not None for value in asdict(filters).values())
+    return "no page that the filters take has a word of this query" if asked else "no page has a word of this query"
 
 
 def _status(result: SearchResult) -> list[str]:

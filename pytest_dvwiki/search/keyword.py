@@ -2,54 +2,37 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.search.relevance import Statistics, ranked, score
 from pytest_dvwiki.search.tokenizer import tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable
 
-_SATURATION = 1.5
-_LENGTH = 0.75
-"""The constants of BM25, and its formula as Lucene has it, are those of the library, so that both rank alike."""
+    from pytest_dvwiki.search.relevance import Ranking, Words
 
 
-def rank(query: str, documents: Mapping[str, Sequence[tuple[str, float]]]) -> list[tuple[str, float]]:
+def rank(query: str, documents: Iterable[tuple[str, Words]]) -> Ranking:
     """Ranks documents by the words that they share with a query, a rare word counting more.
 
     Args:
         query: What is asked.
-        documents: Each by its name, as texts with the weight of a word in them.
+        documents: Each with its name.
 
     Returns:
-        Names with their scores, the best first, equals by name. A document without a word of the query is not in it.
+        The documents that have a word of the query.
     """
-    wanted = set(tokens(query))
+    wanted = dict.fromkeys(tokens(query))
     if not wanted:
         return []
-    lengths: dict[str, float] = {}
-    found: dict[str, dict[str, float]] = {}
-    for name, fields in documents.items():
-        lengths[name], found[name] = 0.0, {}
-        for text, weight in fields:
-            words = tokens(text)
-            lengths[name] += weight * len(words)
-            for word in words:
-                if word in wanted:
-                    found[name][word] = found[name].get(word, 0.0) + weight
-    mean = sum(lengths.values()) / max(1, len(lengths)) or 1.0
-    spread = Counter(word for counts in found.values() for word in counts)
-    worth = {word: math.log(1 + (len(lengths) - number + 0.5) / (number + 0.5)) for word, number in spread.items()}
-    scores = {
-        name: round(sum(worth[word] * _share(count, lengths[name] / mean) for word, count in counts.items()), 4)
-        for name, counts in found.items()
-        if counts
-    }
-    return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
-
-
-def _share(count: float, length: float) -> float:
-    """How far a word that stands so often in a document of that relative length speaks for it, below 1."""
-    return count / (count + _SATURATION * (1 - _LENGTH + _LENGTH * length))
+    # Of a document nothing is kept but what the query asks for.
+    found = [
+        (name, sum(words.values()), {word: words[word] for word in wanted if word in words})
+        for name, words in documents
+    ]
+    frequency = Counter(word for _, _, words in found for word in words)
+    mean = sum(length for _, length, _ in found) / max(1, len(found))
+    statistics = Statistics(len(found), mean, frequency.__getitem__)
+    return ranked((name, score(words, length, wanted, statistics)) for name, length, words in found)

@@ -7,6 +7,11 @@ values, fingerprints and file names stay whole too.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 VERSION = 1
 """Counts up when the same text would give other words."""
@@ -26,18 +31,22 @@ _LONGEST = 64
 
 def tokens(text: str) -> list[str]:
     """The words of a text in order, in lower case; an identifier gives itself and its parts."""
-    found: list[str] = []
+    return [word for _, _, words in spans(text) for word in words]
+
+
+def spans(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """Start and end of each word that stands in a text, with the words that it gives."""
     for match in _WORD.finditer(text):
-        word = match[0]
-        if len(word) > _LONGEST:
-            continue
-        lower = word.lower()
-        if lower in _STOP:
-            continue
-        found.append(lower)
-        if not _VALUE.fullmatch(word):
-            found += _parts(word, lower)
-    return found
+        yield match.start(), match.end(), _words(match[0])
+
+
+@lru_cache(maxsize=1 << 16)
+def _words(word: str) -> tuple[str, ...]:
+    """What one word of a text gives; a wiki uses few words, each very often."""
+    lower = word.lower()
+    if len(word) > _LONGEST or lower in _STOP:
+        return ()
+    return (lower,) if _VALUE.fullmatch(word) else (lower, *_parts(word, lower))
 
 
 def _parts(word: str, whole: str) -> list[str]:

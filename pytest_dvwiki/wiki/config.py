@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
+from pytest_dvwiki import backends
 from pytest_dvwiki.settings import DEFAULT_WIKI_DIR, Layout, Settings, SettingsError, resolve
 from pytest_dvwiki.wiki.root import find_root
 
-BACKENDS = ("bm25", "keyword", "none")
 _SHARES = ("pattern_context_tokens", "bug_context_tokens", "coverage_context_tokens", "summary_context_tokens")
 
 
@@ -30,7 +30,7 @@ class WikiConfig:
     max_context_tokens: int = 2000
     auto_ingest: bool = True
     search_backend: str = "bm25"
-    """`bm25`, `keyword`, or `none`: then a query finds nothing."""
+    """One of `backends.names()`; with `none` a query finds nothing."""
     lint_on_startup: bool = True
     lint_interval_sessions: int = 10
     pattern_context_tokens: int | None = None
@@ -40,8 +40,10 @@ class WikiConfig:
     summary_context_tokens: int | None = None
 
     def __post_init__(self) -> None:
-        if self.search_backend not in BACKENDS:
-            raise SettingsError(f"search_backend: expected one of {', '.join(BACKENDS)}, got {self.search_backend!r}")
+        try:
+            backends.check(self.search_backend)
+        except backends.BackendError as error:
+            raise SettingsError(f"search_backend: {error}") from error
         if min(self.max_context_tokens, *self._given().values(), 0) < 0:
             raise SettingsError("a number of tokens cannot be negative")
         if sum(self._given().values()) > self.max_context_tokens:

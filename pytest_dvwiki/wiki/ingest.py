@@ -14,6 +14,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_dvwiki import __version__
+from pytest_dvwiki.backends import BackendError
 from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION, fingerprint
 from pytest_dvwiki.model import FailedTest, LogReference, Occurrence, Origin, RunRecord
 from pytest_dvwiki.records import aggregate
@@ -286,8 +287,16 @@ class WikiIngestService:
             if known is None:
                 raise
             done = archive(layout, known, clarification=_of_record(clarification, known))
-        searchable = WikiSearchIndex.create(self.config.search_backend, layout.wiki).refresh()
-        return _Done(_result(layout, task_id, identity, done, searchable=searchable), done.page_of, done.refused)
+        result = _result(layout, task_id, identity, done, searchable=self._index(layout))
+        return _Done(result, done.page_of, done.refused)
+
+    def _index(self, layout: Layout) -> bool:
+        """Brings the search index up to date, and tells whether there is one."""
+        try:
+            return WikiSearchIndex.create(self.config.search_backend, layout.wiki).refresh()
+        except BackendError as error:
+            _logger.warning("pages were archived, and cannot be searched: %s", error)
+            return False
 
     def _session(self, failure_summary: str | None, classification: str | None) -> tuple[Occurrence, ...]:
         """The failure that a session tells of, if it tells of one."""

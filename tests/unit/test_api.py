@@ -51,11 +51,11 @@ SIGNATURES = {
     "WikiQueryService.get_coverage_history": "self covergroup top_k",
     "WikiQueryService.get_pattern_summary": "self",
     "WikiQueryService.get_pattern_page": "self failure_subtype",
-    "WikiQueryService.search": "self query category top_k",
+    "WikiQueryService.search": "self query category top_k filters",
     "WikiSearchIndex.create": "backend wiki_dir",
     "WikiSearchIndex.build": "self wiki_dir",
     "WikiSearchIndex.update": "self page_path content",
-    "SearchResult": "page_path score excerpt frontmatter",
+    "SearchResult": "page_path score excerpt frontmatter snippet",
     "WikiConfig": (
         "enabled wiki_dir max_context_tokens auto_ingest search_backend lint_on_startup lint_interval_sessions "
         "pattern_context_tokens bug_context_tokens coverage_context_tokens summary_context_tokens"

@@ -61,7 +61,7 @@ def test_words_for_true(tmp_path: Path, word: str) -> None:
         ("DVWIKI_ENABLED", "perhaps", "DVWIKI_ENABLED: expected true or false, got 'perhaps'"),
         ("DVWIKI_LOCK_TIMEOUT", "soon", "DVWIKI_LOCK_TIMEOUT: expected a number, got 'soon'"),
         ("DVWIKI_MAX_CONTEXT_TOKENS", "-1", "expected no negative number"),
-        ("DVWIKI_SEARCH_BACKEND", "qmd", "expected one of bm25, keyword, none, got 'qmd'"),
+        ("DVWIKI_SEARCH_BACKEND", "qmd", "expected one of bm25, keyword, none, tantivy, got 'qmd'"),
     ],
 )
 def test_a_bad_value_names_where_it_stands_and_what_may_stand_there(

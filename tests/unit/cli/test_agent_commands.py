@@ -61,6 +61,20 @@ def test_search_without_a_hit_says_so_aside(place: Layout, capsys: pytest.Captur
     assert capsys.readouterr() == ("", "no page has a word of this query\n")
 
 
+def test_search_takes_filters_and_marks_the_words(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    archive(place, record(30, occurrence("a" * 12, ip_type="axi", error_class="sim_error")))
+    asked = ("--status", "open", "--label", "sim_error / scoreboard_fail", "--ip-type", "axi", "--since", "2026-11-22")
+    assert main(["search", "expected", *asked, "--until", "2026-11-22"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("bugs/RTL_20261122_")
+    assert "**expected**" in out
+    assert out.count("bugs/") == 1
+    assert main(["search", "expected", "--status", "closed"]) == 0
+    assert capsys.readouterr() == ("", "no page that the filters take has a word of this query\n")
+    assert main(["search", "expected", "--since", "yesterday"]) == 2
+    assert "--since 'yesterday': expected a day, YYYY-MM-DD" in capsys.readouterr().err
+
+
 def test_search_that_is_off_is_a_mistake(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
     (place.agent / "project.yaml").write_text("wiki:\n  search_backend: none\n")
     assert main(["search", "licence"]) == 2

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import json
+import importlib.util
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_dvwiki.model import Origin
 from pytest_dvwiki.search import bm25
+from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.build import archive
-from pytest_dvwiki.wiki.search import WikiSearchIndex
+from pytest_dvwiki.wiki.search import Filters, WikiSearchIndex
 
 from ..samples import layout, occurrence, record
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-BACKENDS = ("bm25", "keyword")
+needs_tantivy = pytest.mark.skipif(importlib.util.find_spec("tantivy") is None, reason="tantivy is not installed")
+BACKENDS = ("bm25", "keyword", pytest.param("tantivy", marks=needs_tantivy))
 CAUSES = (
     occurrence(failure_subtype="scoreboard_fail"),
     occurrence("a" * 12, failure_subtype="timeout", primary="SimTimeoutError: waiting for RisingEdge(dut.bvalid)"),
@@ -51,7 +54,7 @@ def found(wiki: Path, query: str, backend: str = "bm25") -> list[str]:
 
 @pytest.mark.parametrize("query", PROBES)
 def test_both_searches_give_the_same_pages(wiki: Path, query: str) -> None:
-    with_library, without = (found(wiki, query, backend) for backend in BACKENDS)
+    with_library, without = (found(wiki, query, backend) for backend in ("bm25", "keyword"))
     assert with_library == without
     assert with_library[0].startswith(PROBES[query])
 
@@ -67,7 +70,7 @@ def test_search_that_is_off_finds_nothing(wiki: Path) -> None:
 
 
 def test_an_unknown_search_is_a_mistake(wiki: Path) -> None:
-    with pytest.raises(ValueError, match="expected one of bm25, keyword, none, got 'qmd'"):
+    with pytest.raises(ValueError, match="search_backend: expected one of bm25, keyword, none, tantivy, got 'qmd'"):
         WikiSearchIndex.create("qmd", wiki)
 
 
@@ -94,31 +97,17 @@ def test_a_category_and_a_limit_hold(wiki: Path, backend: str) -> None:
     assert index.search("timeout", category="specs") == []
 
 
-def test_only_pages_are_indexed(wiki: Path) -> None:
-    assert found(wiki, "protocol agents classify") == found(wiki, "protocol agents classify", "keyword")
-    stored = json.loads((wiki / ".search_index" / "pages.json").read_bytes())
-    names = {page[0] for page in stored["pages"]}
-    assert len(names) == 9
-    assert not {name for name in names if name.rsplit("/", 1)[-1] in {"WIKI.md", "log.md", "index.md", "_index.md"}}
-
-
-def test_an_index_on_disk_is_used(wiki: Path) -> None:
-    found(wiki, "reset")
-    before = {path: path.stat().st_mtime_ns for path in (wiki / ".search_index").rglob("*")}
-    assert found(wiki, "reset")[0] == "specs/reset_clarification.md"
-    assert {path: path.stat().st_mtime_ns for path in (wiki / ".search_index").rglob("*")} == before
-
-
-def test_a_page_that_was_changed_added_or_removed_is_seen(wiki: Path) -> None:
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_page_that_was_changed_added_or_removed_is_seen(wiki: Path, backend: str) -> None:
     page = wiki / "specs" / "reset_clarification.md"
-    index = WikiSearchIndex.create("bm25", wiki)
+    index = WikiSearchIndex.create(backend, wiki)
     assert index.search("zebra") == []
     page.write_text(page.read_text() + "A zebra.\n")
     assert [result.page_path for result in index.search("zebra")] == ["specs/reset_clarification.md"]
     (wiki / "specs" / "more.md").write_text("# More zebra\n")
-    assert found(wiki, "zebra") == ["specs/more.md", "specs/reset_clarification.md"]
+    assert found(wiki, "zebra", backend) == ["specs/more.md", "specs/reset_clarification.md"]
     page.unlink()
-    assert found(wiki, "zebra") == ["specs/more.md"]
+    assert found(wiki, "zebra", backend) == ["specs/more.md"]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -132,42 +121,6 @@ def test_update_takes_in_what_the_caller_says_until_the_file_changes(wiki: Path,
     assert [result.page_path for result in index.search("okapi")] == ["specs/animal.md"]
     assert index.search("gnu") == []
     assert found(wiki, "gnu") == []
-
-
-@pytest.mark.parametrize("damage", ["garbage", "version", "tokenizer", "words", "array", "gone", "place"])
-def test_a_broken_index_is_made_again(wiki: Path, damage: str) -> None:
-    expected = found(wiki, "timescale")
-    listing = wiki / ".search_index" / "pages.json"
-    stored = json.loads(listing.read_bytes())
-    folder = wiki / ".search_index" / stored["folder"]
-    match damage:
-        case "garbage":
-            listing.write_bytes(b"\xff{")
-        case "version":
-            listing.write_text(json.dumps(stored | {"engine": "bm25s 0.0.1"}))
-        case "tokenizer":
-            listing.write_text(json.dumps(stored | {"tokenizer": 0}))
-        case "words":
-            (folder / "words.json").write_text('["zebra"]')
-        case "array":
-            (folder / "data.csc.index.npy").write_bytes(b"\x93NUMPY")
-        case "gone":
-            (folder / "vocab.index.json").unlink()
-        case _:
-            listing.write_text(json.dumps(stored | {"folder": "../../../secrets"}))
-    assert found(wiki, "timescale") == expected
-    assert found(wiki, "zebra") == []
-    assert json.loads(listing.read_bytes())["folder"] != stored["folder"]
-    assert len(list((wiki / ".search_index").iterdir())) == 2
-
-
-def test_build_makes_the_index_again(wiki: Path) -> None:
-    index = WikiSearchIndex.create("bm25", wiki)
-    index.build()
-    first = (wiki / ".search_index" / "pages.json").read_bytes()
-    index.build(wiki)
-    assert (wiki / ".search_index" / "pages.json").read_bytes() != first
-    assert index.search("timescale")
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -185,6 +138,62 @@ def test_an_empty_or_missing_wiki_has_nothing_and_is_not_made(tmp_path: Path, ba
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_index_that_cannot_be_written_stays_in_memory(wiki: Path) -> None:
-    (wiki / ".search_index").write_text("a file")
-    assert found(wiki, "timescale")[0] == "patterns/missing_timescale.md"
+FILTERS: dict[str, tuple[Filters, set[str]]] = {
+    "category": (Filters(category="patterns"), {"patterns/timeout.md"}),
+    "status": (Filters(status="closed"), {"bugs/TB"}),
+    "class": (Filters(label="sim_error"), {"bugs/TB", "patterns/timeout.md"}),
+    "subtype": (Filters(label="timeout"), {"bugs/RTL", "bugs/TB", "patterns/timeout.md"}),
+    "label": (Filters(label="sim_error / timeout"), {"bugs/TB", "patterns/timeout.md"}),
+    "another label": (Filters(label="sim_error / scoreboard_fail"), set()),
+    "ip_type": (Filters(ip_type="axi"), {"bugs/RTL"}),
+    "since": (Filters(since="2026-11-22"), {"bugs/TB", "patterns/timeout.md"}),
+    "until": (Filters(until="2026-11-21"), {"bugs/RTL", "patterns/timeout.md"}),
+    "a day of neither": (Filters(since="2026-11-23"), set()),
+    "two": (Filters(category="bugs", until="2026-11-21"), {"bugs/RTL"}),
+    "none": (Filters(), {"bugs/RTL", "bugs/TB", "patterns/timeout.md", "specs/timeout_clarification.md"}),
+}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", FILTERS)
+def test_filters_take_the_pages_that_have_what_they_ask_for(tmp_path: Path, backend: str, name: str) -> None:
+    place = layout(tmp_path)
+    late = Origin(type="TB_BUG", confidence=0.7)
+    archive(place, record(1, occurrence("a" * 12, failure_subtype="timeout", ip_type="axi")))
+    archive(place, record(30, occurrence("b" * 12, failure_subtype="timeout", error_class="sim_error", origin=late)))
+    archive(place, record(31, occurrence("b" * 12, failure_subtype="timeout", error_class="sim_error", origin=late)))
+    (place.wiki / "specs" / "timeout_clarification.md").write_text("---\ntype: spec\n---\n# Timeout\n")
+    (page,) = (place.wiki / "bugs").glob("TB*")
+    page.write_text(page.read_text().replace("status: open", "status: closed"))
+    filters, expected = FILTERS[name]
+    results = WikiSearchIndex.create(backend, place.wiki).search("timeout", filters=filters)
+    assert {result.page_path.partition("_2")[0] for result in results} == expected
+
+
+@pytest.mark.parametrize("day", ["soon", "2026-13-01", "20261121", "2026-11-21T10:00:00"])
+def test_a_day_that_is_none_is_a_mistake(day: str) -> None:
+    with pytest.raises(ValueError, match=f"since '{day}': expected a day, YYYY-MM-DD"):
+        Filters(since=day)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_result_shows_where_the_page_answers(wiki: Path, backend: str) -> None:
+    (result, *_) = WikiSearchIndex.create(backend, wiki).search("waiting bvalid", category="bugs")
+    assert "**waiting** for RisingEdge(**bvalid**)" in result.snippet
+    assert "\n" not in result.snippet
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_no_page_is_read_beyond_those_that_are_asked_for(
+    wiki: Path, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = WikiSearchIndex.create(backend, wiki)
+    read: list[str] = []
+    index.search("uvm_error")
+
+    def page(path: str) -> pages.Page:
+        read.append(path)
+        return pages.Page({}, "")
+
+    monkeypatch.setattr(index, "page", page)
+    assert len(index.search("uvm_error", 2)) == len(read) == 2

@@ -1,0 +1,72 @@
+"""The ways to search a wiki, by the names that the setting `search_backend` takes.
+
+A package adds one by an entry point of the group `dvwiki.search`: its name, and a class made like
+`pytest_dvwiki.WikiSearchIndex`. Nothing here is loaded before it is used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+GROUP = "dvwiki.search"
+_HOME = "pytest_dvwiki.wiki"
+_BUILT_IN = {
+    "bm25": f"{_HOME}.indexed:bm25_search",
+    "keyword": f"{_HOME}.search:KeywordIndex",
+    "none": f"{_HOME}.search:NoIndex",
+    "tantivy": f"{_HOME}.tantivy:TantivyIndex",
+}
+_NEEDED = {"tantivy": "tantivy"}
+"""The package that one needs, which is an extra of the same name."""
+
+
+class BackendError(ValueError):
+    """A way to search that is not to be had; the text says why, and what there is."""
+
+
+def names() -> list[str]:
+    """What there is: the project's own, then those of other packages."""
+    return [*_BUILT_IN, *sorted(_further().keys() - _BUILT_IN.keys())]
+
+
+def check(name: str) -> None:
+    """Sees that there is such a way to search; what it needs may be missing where nobody searches.
+
+    Raises:
+        BackendError: There is not.
+    """
+    if name not in _BUILT_IN and name not in _further():
+        raise BackendError(f"expected one of {', '.join(names())}, got {name!r}")
+
+
+def load(name: str) -> Any:
+    """The class of a way to search.
+
+    Raises:
+        BackendError: There is no such one, or what gives it cannot be loaded.
+    """
+    check(name)
+    needed = _NEEDED.get(name)
+    if needed is not None and find_spec(needed) is None:
+        raise BackendError(f"{name!r} needs a package: pip install 'pytest-dvwiki[{needed}]'")
+    if name in _BUILT_IN:
+        module, _, attribute = _BUILT_IN[name].partition(":")
+        return getattr(importlib.import_module(module), attribute)
+    point = _further()[name]
+    try:
+        return point.load()
+    except Exception as error:
+        raise BackendError(
+            f"{name!r}, entry point {GROUP}: {point.value}, cannot be loaded: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _further() -> dict[str, EntryPoint]:
+    from importlib.metadata import entry_points  # noqa: PLC0415 (only a name that is not ours needs it)
+
+    return {point.name: point for point in entry_points(group=GROUP)}

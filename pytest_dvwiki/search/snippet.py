@@ -1,0 +1,63 @@
+"""The part of a text that answers a query, with the query's words marked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.search.tokenizer import spans
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+MARK = "**"
+_LEAD = 40
+"""Characters before the first word that is marked."""
+
+
+def snippet(text: str, wanted: Collection[str], limit: int) -> str:
+    """Cuts a text to where most of the words stand.
+
+    Args:
+        text: One line.
+        wanted: The words of the query; a word of the text that gives one of them, as `axi_burst` gives `burst`, is
+            marked whole.
+        limit: Most characters of the text, its marks apart.
+
+    Returns:
+        The first such part, with `…` where something was cut off; the beginning of a text that has none of the words.
+    """
+    hits = [(start, end, set(words).intersection(wanted)) for start, end, words in spans(text)]
+    hits = [hit for hit in hits if hit[2]]
+    begin = _best(hits, limit)
+    stop = len(text)
+    if begin:
+        # Not in the midst of a word.
+        begin = text.find(" ", begin) + 1 or begin
+    if stop - begin > limit:
+        stop = begin + limit
+        space = text.rfind(" ", begin, stop)
+        stop = space if space > begin else stop
+    inside = [(start, end) for start, end, _ in hits if begin <= start and end <= stop]
+    return f"{'… ' if begin else ''}{_marked(text, begin, stop, inside)}{' …' if stop < len(text) else ''}"
+
+
+def _best(hits: list[tuple[int, int, set[str]]], limit: int) -> int:
+    """Where the part begins that has most different words; the first of equals."""
+    best, most = 0, 0
+    for number, (start, _, _) in enumerate(hits):
+        words: set[str] = set()
+        for _, end, found in hits[number:]:
+            if end - start > limit - _LEAD:
+                break
+            words |= found
+        if len(words) > most:
+            best, most = max(0, start - _LEAD), len(words)
+    return best
+
+
+def _marked(text: str, begin: int, stop: int, hits: list[tuple[int, int]]) -> str:
+    parts = []
+    for start, end in hits:
+        parts += [text[begin:start], MARK, text[start:end], MARK]
+        begin = end
+    return "".join([*parts, text[begin:stop]])

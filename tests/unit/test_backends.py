@@ -1,0 +1,96 @@
+"""The ways to search are found by name; another package adds its own, and a name that is none says what there is."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dvwiki import backends
+from pytest_dvwiki.cli import main
+from pytest_dvwiki.settings import SettingsError, resolve
+from pytest_dvwiki.wiki.search import KeywordIndex, NoIndex, WikiSearchIndex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MODULE = """
+from pytest_dvwiki import WikiSearchIndex
+
+class First(WikiSearchIndex):
+    def ranking(self, query):
+        return [(path, 1.0) for path in sorted(self.present())]
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An installed package that gives the searches `first` and `broken`."""
+    site = tmp_path / "site"
+    information = site / "dvwiki_first-1.0.dist-info"
+    information.mkdir(parents=True)
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: dvwiki-first\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text(
+        "[dvwiki.search]\nfirst = dvwiki_first:First\nbroken = dvwiki_first:Missing\nbm25 = dvwiki_first:First\n"
+    )
+    (site / "dvwiki_first.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(str(site))
+    yield
+    sys.modules.pop("dvwiki_first", None)
+
+
+def project(root: Path, backend: str) -> Path:
+    (root / ".agent" / "wiki" / "specs").mkdir(parents=True)
+    (root / ".agent" / "wiki" / "specs" / "reset.md").write_text("# Reset\n")
+    (root / ".agent" / "project.yaml").write_text(f"wiki:\n  search_backend: {backend}\n")
+    return root
+
+
+@pytest.mark.parametrize(("name", "kind"), [("keyword", KeywordIndex), ("none", NoIndex)])
+def test_a_way_to_search_is_found_by_its_name(tmp_path: Path, name: str, kind: type[WikiSearchIndex]) -> None:
+    assert type(WikiSearchIndex.create(name, tmp_path)) is kind
+
+
+def test_an_unknown_one_names_file_key_and_what_there_is(tmp_path: Path) -> None:
+    project(tmp_path, "qmd")
+    place = tmp_path / ".agent" / "project.yaml"
+    with pytest.raises(SettingsError) as raised:
+        resolve(tmp_path, environ={})
+    assert str(raised.value) == (
+        f"{place}: wiki.search_backend: expected one of bm25, keyword, none, tantivy, got 'qmd'"
+    )
+
+
+def test_another_package_adds_one(tmp_path: Path, package: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert backends.names() == ["bm25", "keyword", "none", "tantivy", "broken", "first"]
+    assert resolve(project(tmp_path, "first"), environ={}).search_backend == "first"
+    assert main(["search", "whatever", "--root", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.startswith("specs/reset.md")
+
+
+def test_no_package_replaces_one_of_the_projects_own(tmp_path: Path, package: None) -> None:
+    assert type(WikiSearchIndex.create("bm25", tmp_path)).__module__ == "pytest_dvwiki.wiki.indexed"
+
+
+def test_one_that_cannot_be_loaded_is_a_mistake_of_who_searches(
+    tmp_path: Path, package: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project(tmp_path, "broken")
+    for command in ("search", "context"):
+        assert main([command, "reset", "--root", str(tmp_path)]) == 2
+        said = capsys.readouterr().err
+        assert "search_backend: 'broken', entry point dvwiki.search: dvwiki_first:Missing, cannot be loaded: " in said
+
+
+def test_an_extra_that_is_missing_is_named_where_somebody_searches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(backends, "find_spec", lambda name: None)
+    project(tmp_path, "tantivy")
+    assert resolve(tmp_path, environ={}).search_backend == "tantivy"
+    assert main(["search", "reset", "--root", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == (
+        "dvwiki search: search_backend: 'tantivy' needs a package: pip install 'pytest-dvwiki[tantivy]'\n"
+    )
