@@ -99,6 +99,7 @@ def dvwiki_context(pytestconfig: pytest.Config) -> ContextSource:
             category=category,
             budget=settings.max_context_tokens if budget is None else budget,
             backend=settings.search_backend,
+            tokenizer=settings.tokenizer,
         )
 
     return ask

@@ -271,6 +271,13 @@ OPTIONS: tuple[Option, ...] = (
         help="Most tokens for the table of statistics; a quarter of max_context_tokens where unset.",
     ),
     Option(
+        "context_tokenizer",
+        "string",
+        default="",
+        help="A `tokenizer.json`, relative to the root directory, by which the tokens of a prompt are counted exactly, "
+        "without a network (an extra, `tokens`). Empty: by a rule that counts rather too many.",
+    ),
+    Option(
         "search_backend",
         "string",
         default="bm25",
@@ -312,9 +319,15 @@ class Settings:
     bug_context_tokens: int = 500
     coverage_context_tokens: int = 500
     summary_context_tokens: int = 500
+    context_tokenizer: str = ""
     search_backend: str = "bm25"
     lint_on_startup: bool = True
     lint_interval_sessions: int = 10
+
+    @property
+    def tokenizer(self) -> Path | None:
+        """The file of the tokeniser that counts, None where a rule does."""
+        return self.layout.root / self.context_tokenizer if self.context_tokenizer else None
 
     @property
     def task_name(self) -> str:

@@ -1,33 +1,19 @@
-"""Blocks of text within a budget of tokens.
-
-Tokens are counted by a conservative rule, so that nothing has to be downloaded: common vocabularies take 5.2
-characters of English prose a token and 3.9 of a simulator log; the rule takes 4 and 3, and a token for each character
-outside ASCII.
-"""
+"""Blocks of text within a budget of tokens."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from pytest_dvwiki.agent.tokens import LOG, by_rule
 
-PROSE = 4
-LOG = 3
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pytest_dvwiki.agent.tokens import Count
+
 _GAP = 2  # two line feeds between blocks
 _STEP = 8  # characters by which a header that is too long is cut
-
-
-def cost(text: str, characters: int = PROSE) -> int:
-    """Tokens of a text, rounded up.
-
-    Args:
-        text: The text.
-        characters: ASCII characters of such text that make a token.
-    """
-    plain = sum(char.isascii() for char in text)
-    return -(-plain // characters) + len(text) - plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +26,24 @@ class Block:
     excerpt: str = ""
     """Fenced log text after the line that names it."""
 
-    def lengths(self) -> list[tuple[str, int]]:
+    def lengths(self, count: Count = by_rule) -> list[tuple[str, int]]:
         """The block whole, without its excerpt, and as its header alone, each with its tokens."""
         prose = "\n".join((self.header, *self.lines))
-        found = [(prose, cost(prose) + _GAP), (self.header, cost(self.header) + _GAP)]
+        found = [(prose, count(prose) + _GAP), (self.header, count(self.header) + _GAP)]
         if self.excerpt:
-            tokens = found[0][1] + cost(self.excerpt, LOG) + 1
+            tokens = found[0][1] + count(self.excerpt, LOG) + 1
             found.insert(0, (f"{prose}\n{self.excerpt}", tokens))
         return found
 
 
-def fit(blocks: Sequence[Block], budget: int, more: int = 0) -> str:
+def fit(blocks: Sequence[Block], budget: int, more: int = 0, count: Count = by_rule) -> str:
     """Joins blocks as far as a budget goes.
 
     Args:
         blocks: The best first.
         budget: Tokens.
         more: Hits beyond the blocks, which are left out in any case.
+        count: Counts tokens.
 
     Returns:
         Each block in the longest form that fits; the last line says what was left out. A budget too small for the best
@@ -64,15 +51,19 @@ def fit(blocks: Sequence[Block], budget: int, more: int = 0) -> str:
     """
     if not blocks:
         return ""
-    room = budget - cost(_note(budget, len(blocks) + more, len(blocks)))
+    return _within(budget, count, lambda room: _joined(blocks, budget, room, more, count))
+
+
+def _joined(blocks: Sequence[Block], budget: int, room: int, more: int, count: Count) -> str:
+    room -= count(_note(budget, len(blocks) + more, len(blocks)))
     texts: list[str] = []
     shortened = 0
     for block in blocks:
-        lengths = block.lengths()
+        lengths = block.lengths(count)
         text, tokens = next((pair for pair in lengths if pair[1] <= room), ("", 0))
         if not text:
             if not texts:
-                return _cut(block.header, budget)
+                return _cut(block.header, budget, count)
             continue
         shortened += text != lengths[0][0]
         texts.append(text)
@@ -83,13 +74,14 @@ def fit(blocks: Sequence[Block], budget: int, more: int = 0) -> str:
     return "\n\n".join(texts)
 
 
-def fit_table(header: str, rows: Sequence[str], budget: int) -> str:
+def fit_table(header: str, rows: Sequence[str], budget: int, count: Count = by_rule) -> str:
     """A table as far as a budget goes.
 
     Args:
         header: Its first two lines.
         rows: The best first.
         budget: Tokens.
+        count: Counts tokens.
 
     Returns:
         As many rows as fit, and a last line that says how many were left out. A budget too small for the first row with
@@ -97,18 +89,33 @@ def fit_table(header: str, rows: Sequence[str], budget: int) -> str:
     """
     if not rows:
         return ""
+    return _within(budget, count, lambda room: _rows(header, rows, budget, room, count))
+
+
+def _rows(header: str, rows: Sequence[str], budget: int, room: int, count: Count) -> str:
     texts = [header]
-    room = budget - cost(header) - cost(f"\n\n{_note(budget, len(rows), 0)}")
+    room -= count(header) + count(f"\n\n{_note(budget, len(rows), 0)}")
     for row in rows:
-        room -= cost(f"\n{row}")
+        room -= count(f"\n{row}")
         if room < 0:
             break
         texts.append(row)
     if len(texts) == 1:
-        return _cut(rows[0], budget)
+        return _cut(rows[0], budget, count)
     left_out = len(rows) - len(texts) + 1
     table = "\n".join(texts)
     return f"{table}\n\n{_note(budget, left_out, 0)}" if left_out else table
+
+
+def _within(budget: int, count: Count, make: Callable[[int], str]) -> str:
+    """The longest text that keeps a budget, made of parts that do.
+
+    Parts put together may cost a tokeniser more than they do one by one; then there is less room for them.
+    """
+    room = budget
+    while (excess := count(text := make(room)) - budget) > 0:
+        room -= excess
+    return text
 
 
 def _note(budget: int, left_out: int, shortened: int) -> str:
@@ -116,12 +123,12 @@ def _note(budget: int, left_out: int, shortened: int) -> str:
     return f"(budget of {budget} tokens: {pages} left out, {shortened} shortened)"
 
 
-def _cut(header: str, budget: int) -> str:
-    if cost(header) <= budget:
+def _cut(header: str, budget: int, count: Count) -> str:
+    if count(header) <= budget:
         return header
     name = header.partition(" ")[0]
-    while len(header) > len(name) and cost(f"{header}…") > budget:
+    while len(header) > len(name) and count(f"{header}…") > budget:
         header = header[:-_STEP]
     if len(header) > len(name):
         return f"{header}…"
-    return name if cost(name) <= budget else ""
+    return name if count(name) <= budget else ""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from pytest_dvwiki.settings import Layout
 
@@ -38,6 +39,7 @@ def context(
     category: str | None = None,
     budget: int = BUDGET,
     backend: str = "bm25",
+    tokenizer: Path | None = None,
 ) -> str:
     """What is known of a test, of a query, or of everything, the most useful first.
 
@@ -47,13 +49,16 @@ def context(
         test: A node id; what it failed with is known best. Without its parameters all their values count, and of a
             test that runs others in a simulator all of these.
         category: Only pages of this one of `CATEGORIES`.
-        budget: Tokens that the text may cost, by the rule of `budget.cost`.
-        backend: How pages are searched: `bm25`, `keyword`, or `none`, by which a query finds nothing.
+        budget: Tokens that the text may cost, as `tokens.counting` counts them.
+        backend: How pages are searched, one of `backends.names()`; with `none` a query finds nothing.
+        tokenizer: The `tokenizer.json` by which tokens are counted; where None a rule counts.
 
     Returns:
         Markdown; empty where nothing is known, and where the wiki cannot be read. Never raises.
     """
-    return gather(layout, query=query, test=test, category=category, budget=budget, backend=backend).text
+    return gather(
+        layout, query=query, test=test, category=category, budget=budget, backend=backend, tokenizer=tokenizer
+    ).text
 
 
 def gather(
@@ -64,6 +69,7 @@ def gather(
     category: str | None = None,
     budget: int = BUDGET,
     backend: str = "bm25",
+    tokenizer: Path | None = None,
 ) -> Context:
     """As `context`, with the pages that were passed over since they cannot be read."""
     if not layout.wiki.is_dir():
@@ -72,12 +78,14 @@ def gather(
         # YAML, the caches and the search load with these.
         from pytest_dvwiki.agent.budget import fit  # noqa: PLC0415
         from pytest_dvwiki.agent.knowledge import Knowledge  # noqa: PLC0415
+        from pytest_dvwiki.agent.tokens import counting  # noqa: PLC0415
 
         with Knowledge(layout, backend) as knowledge:
             categories = CATEGORIES if category is None else (category,)
             found = knowledge.pages(categories, query=query, test=test)
             blocks = knowledge.blocks(found[:_MOST])
-            return Context(fit(blocks, budget, more=max(0, len(found) - _MOST)), knowledge.passed_over)
+            text = fit(blocks, budget, max(0, len(found) - _MOST), counting(tokenizer))
+            return Context(text, knowledge.passed_over)
     except Exception:
         _logger.debug("the wiki gave no context", exc_info=True)
         return Context()

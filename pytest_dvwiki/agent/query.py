@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pytest_dvwiki.agent.budget import fit, fit_table
 from pytest_dvwiki.agent.knowledge import OPEN, Knowledge, is_open_hole, usefulness
+from pytest_dvwiki.agent.tokens import counting
 from pytest_dvwiki.wiki.age import tag
 from pytest_dvwiki.wiki.index import percent
 from pytest_dvwiki.wiki.markdown import code, escape, one_line, table, table_row
@@ -29,7 +30,7 @@ _Answer = TypeVar("_Answer")
 class WikiQueryService:
     """Asks the wiki; a missing one, and one that cannot be read, knows nothing, and no question raises.
 
-    A page that cannot be read is passed over. Budgets are counted by the rule of `budget.cost`.
+    A page that cannot be read is passed over. Budgets are counted as `tokens.counting` says.
     """
 
     def __init__(self, wiki_config: WikiConfig) -> None:
@@ -136,7 +137,7 @@ class WikiQueryService:
         def told(knowledge: Knowledge) -> str:
             listed = [page for page in _with(knowledge.all(category), wanted) if is_wanted(page)]
             listed.sort(key=lambda page: (_is_filled(page), usefulness(page)))
-            return fit(knowledge.blocks(listed[: max(0, top_k)]), budget)
+            return fit(knowledge.blocks(listed[: max(0, top_k)]), budget, count=counting(self.config.tokenizer))
 
         return self._ask(told, "")
 
@@ -155,7 +156,7 @@ class WikiQueryService:
             )
             for page in sorted(knowledge.all("patterns"), key=usefulness)
         ]
-        return fit_table(table(_COLUMNS, ()), rows, self.config.summary_budget)
+        return fit_table(table(_COLUMNS, ()), rows, self.config.summary_budget, counting(self.config.tokenizer))
 
 
 def _with(listed: Iterable[Listed], wanted: dict[str, str | None]) -> list[Listed]:

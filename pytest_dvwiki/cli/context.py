@@ -71,6 +71,7 @@ def run(args: argparse.Namespace) -> int:
         category=args.category,
         budget=settings.max_context_tokens if args.budget is None else args.budget,
         backend=settings.search_backend,
+        tokenizer=settings.tokenizer,
     )
     if found.text:
         print(found.text)

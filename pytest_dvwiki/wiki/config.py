@@ -38,6 +38,8 @@ class WikiConfig:
     bug_context_tokens: int | None = None
     coverage_context_tokens: int | None = None
     summary_context_tokens: int | None = None
+    tokenizer: Path | None = None
+    """The `tokenizer.json` by which tokens are counted; where None a rule counts."""
 
     def __post_init__(self) -> None:
         try:
@@ -66,6 +68,7 @@ class WikiConfig:
             bug_context_tokens=settings.bug_context_tokens,
             coverage_context_tokens=settings.coverage_context_tokens,
             summary_context_tokens=settings.summary_context_tokens,
+            tokenizer=settings.tokenizer,
         )
 
     @classmethod

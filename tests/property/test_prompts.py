@@ -11,9 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from pytest_dvwiki.agent.budget import LOG, cost, fit_table
+from pytest_dvwiki.agent.budget import fit_table
 from pytest_dvwiki.agent.loader import QUESTIONS, PromptLoader
 from pytest_dvwiki.agent.prompts import context
+from pytest_dvwiki.agent.query import WikiQueryService
+from pytest_dvwiki.agent.tokens import LOG
+from pytest_dvwiki.agent.tokens import by_rule as cost
 from pytest_dvwiki.model import FailedTest, Occurrence, Origin, RunRecord
 from pytest_dvwiki.settings import Layout
 from pytest_dvwiki.wiki.build import archive
@@ -73,6 +76,10 @@ def wiki(folder: str, texts: list[str]) -> Layout:
         finished="2026-11-21T01:10:00Z",
         duration_s=600.0,
         occurrences=causes,
+        coverage=tuple(
+            {"covergroup": "axi", "bin": f"bin_{number}", "feature": text, "scenario": text, "priority": number}
+            for number, text in enumerate(texts)
+        ),
     )
     archive(place, record)
     return place
@@ -93,6 +100,7 @@ def test_no_placeholder_exceeds_its_budget_and_the_best_hit_is_there(texts: list
         for name, share, best in (
             ("KNOWN_ERROR_PATTERNS", config.pattern_budget, "**kind_0**"),
             ("KNOWN_RTL_BUGS", config.bug_budget, "**RTL_20261121_"),
+            ("COVERAGE_HOLE_HISTORY", config.coverage_budget, "**axi.bin_0**"),
             ("WIKI_PATTERN_SUMMARY", config.summary_budget, "`kind_0`"),
         ):
             text = PromptLoader(config).render(f"{{{{{name}}}}}")
@@ -100,6 +108,30 @@ def test_no_placeholder_exceeds_its_budget_and_the_best_hit_is_there(texts: list
             if share >= 12:
                 assert best in text
         assert tokens(PromptLoader(config).render(TEMPLATE).replace("\n**", "**")) <= budget
+
+
+@SLOW
+@given(
+    st.lists(HOSTILE | WORDS, min_size=1, max_size=6),
+    st.integers(0, 600),
+    st.sampled_from([None, "axi", "uvm_error", "kind_0", "open", "filled"]),
+    st.integers(-1, 9),
+)
+def test_no_question_is_answered_beyond_its_budget(texts: list[str], budget: int, word: str | None, top_k: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        place = wiki(folder, texts)
+        config = WikiConfig(wiki_dir=place.wiki).with_budget(budget)
+        asked = WikiQueryService(config)
+        answers = {
+            asked.get_known_error_patterns(word, top_k=top_k): config.pattern_budget,
+            asked.get_known_error_patterns(failure_subtype=word, top_k=top_k): config.pattern_budget,
+            asked.get_known_rtl_bugs(word, top_k=top_k): config.bug_budget,
+            asked.get_known_rtl_bugs(status=word or "open", top_k=top_k): config.bug_budget,
+            asked.get_coverage_history(word, top_k=top_k): config.coverage_budget,
+            asked.get_pattern_summary(): config.summary_budget,
+        }
+        assert not [(text, share) for text, share in answers.items() if tokens(text) > share]
+        assert tokens(context(place, query=word, budget=budget)) <= budget
 
 
 @SLOW

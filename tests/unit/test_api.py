@@ -58,7 +58,7 @@ SIGNATURES = {
     "SearchResult": "page_path score excerpt frontmatter snippet",
     "WikiConfig": (
         "enabled wiki_dir max_context_tokens auto_ingest search_backend lint_on_startup lint_interval_sessions "
-        "pattern_context_tokens bug_context_tokens coverage_context_tokens summary_context_tokens"
+        "pattern_context_tokens bug_context_tokens coverage_context_tokens summary_context_tokens tokenizer"
     ),
 }
 """What agent systems call by these names; parameters beyond them have to come behind and be optional."""

@@ -1,0 +1,142 @@
+"""Tokens are counted by a rule that counts rather too many, or exactly by a tokeniser whose file is at hand."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_dvwiki.agent.budget import Block, fit, fit_table
+from pytest_dvwiki.agent.prompts import context
+from pytest_dvwiki.agent.query import WikiQueryService
+from pytest_dvwiki.agent.tokens import LOG, by_rule, counting
+from pytest_dvwiki.settings import resolve
+from pytest_dvwiki.wiki.build import archive
+from pytest_dvwiki.wiki.config import WikiConfig
+
+from ..samples import layout, occurrence, record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_dvwiki.agent.tokens import Count
+
+needs_tokenizers = pytest.mark.skipif(importlib.util.find_spec("tokenizers") is None, reason="tokenizers is missing")
+TEXTS = st.text(alphabet=st.sampled_from("abc def_1—…`中\n"), min_size=1, max_size=120)
+BLOCKS = st.lists(
+    st.builds(
+        Block,
+        header=TEXTS.map(lambda text: f"**page** ({' '.join(text.split())})"),
+        lines=st.lists(TEXTS, max_size=3).map(tuple),
+        excerpt=TEXTS.map(lambda text: f"Quoted:\n```text\n{text}\n```") | st.just(""),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tokeniser as comes with a model, but small."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers  # noqa: PLC0415 (may be missing)
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=400, initial_alphabet=alphabet, show_progress=False)
+    tokenizer.train_from_iterator(
+        ["the budget of tokens: pages left out, shortened, page fifo scoreboard"] * 4, trainer
+    )
+    path = tmp_path_factory.mktemp("model") / "tokenizer.json"
+    tokenizer.save(str(path))
+    return path
+
+
+@pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a" * 4, 1), ("a" * 5, 2), ("中文", 2), ("aaaa—", 2)])
+def test_the_rule_counts_upwards(text: str, tokens: int) -> None:
+    assert counting(None)(text) == tokens
+    assert counting(None)(text, LOG) >= tokens
+
+
+@needs_tokenizers
+def test_a_tokeniser_counts_exactly(file: Path) -> None:
+    count = counting(file)
+    assert [count(text) for text in ("", " budget", "zq", "the budget of tokens")] == [0, 1, 2, 4]
+    assert count(" budget", LOG) == 1
+
+
+@needs_tokenizers
+@given(BLOCKS, st.integers(0, 300), st.integers(0, 3))
+def test_no_budget_is_exceeded_by_what_the_tokeniser_counts(
+    file: Path, blocks: list[Block], budget: int, more: int
+) -> None:
+    count = counting(file)
+    text = fit(blocks, budget, more, count)
+    assert count(text) <= budget
+    if count(blocks[0].header) <= budget:
+        assert text.startswith(blocks[0].header)
+    elif count("**page**") <= budget:
+        assert text.startswith("**page**")
+    rows = [" ".join(block.header.split()) for block in blocks]
+    assert count(fit_table("| a |\n| --- |", rows, budget, count)) <= budget
+
+
+@given(BLOCKS, st.integers(0, 300), st.integers(2, 7))
+def test_parts_that_cost_more_together_than_one_by_one_get_less_room(
+    blocks: list[Block], budget: int, price: int
+) -> None:
+    def count(text: str, characters: int = 4) -> int:
+        # Each pair of line feeds costs what no part of the text shows.
+        return len(text) // 3 + price * text.count("\n\n")
+
+    assert count(fit(blocks, budget, 0, count)) <= budget
+
+
+@needs_tokenizers
+def test_a_project_names_its_tokeniser(tmp_path: Path, file: Path) -> None:
+    place = layout(tmp_path)
+    archive(place, record(1, *(occurrence(f"{number:012x}") for number in range(8))))
+    (tmp_path / "tokenizer.json").write_bytes(file.read_bytes())
+    place.project_file.write_text("wiki:\n  context_tokenizer: tokenizer.json\n")
+    settings = resolve(tmp_path, environ={})
+    count = counting(tmp_path / "tokenizer.json")
+    for budget in (40, 150, 400):
+        text = context(place, budget=budget, tokenizer=settings.tokenizer)
+        assert 0 < count(text) <= budget
+        assert text != context(place, budget=budget)
+    bugs = WikiQueryService(WikiConfig.of(settings)).get_known_rtl_bugs()
+    assert 0 < count(bugs) <= 500
+    assert bugs != WikiQueryService(WikiConfig(wiki_dir=place.wiki)).get_known_rtl_bugs()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        pytest.param(None, "No such file or directory", marks=needs_tokenizers),
+        pytest.param(b"{", "no tokenizer.json that can be read", marks=needs_tokenizers),
+        (b"", "the package tokenizers is not installed: pip install 'pytest-dvwiki[tokens]'"),
+    ],
+)
+def test_a_tokeniser_that_cannot_be_used_is_said_once_and_the_rule_counts(
+    tmp_path: Path,
+    content: bytes | None,
+    said: str,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = tmp_path / "tokenizer.json"
+    if content is not None:
+        file.write_bytes(content)
+    if "not installed" in said:
+        monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with caplog.at_level(logging.WARNING):
+        counts: list[Count] = [counting(file), counting(file)]
+    assert counts == [by_rule, by_rule]
+    (message,) = caplog.messages
+    assert message.startswith(f"context_tokenizer {file}: ")
+    assert said in message
