@@ -24,14 +24,44 @@ _RESERVED = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "nul
 # libyaml takes the width as a C int; no line is ever folded.
 _WIDTH = 2**31 - 1
 _TAG = "tag:yaml.org,2002:"
+_STR, _MAP, _SEQ = (f"{_TAG}{kind}" for kind in ("str", "map", "seq"))
+_SCALARS = frozenset(f"{_TAG}{kind}" for kind in ("null", "bool", "int", "float"))
 
 
 class YamlError(ValueError):
     """A text that is not the YAML that was asked for; its message names file and line."""
 
 
+class _NotPlainError(Exception):
+    """A document has more than plain mappings, lists and scalars: the library makes it."""
+
+
 class _Loader(yaml.CSafeLoader):
     """The safe loader, which refuses a key that stands twice instead of keeping the last."""
+
+    def construct_document(self, node: yaml.Node) -> Any:
+        # A third faster than the library's way, which also does what hardly any document has.
+        try:
+            return self._plain(node, set())
+        except (_NotPlainError, RecursionError):
+            return super().construct_document(node)
+
+    def _plain(self, node: yaml.Node, seen: set[int]) -> Any:
+        if node.tag == _STR and isinstance(node, yaml.ScalarNode):
+            return node.value
+        if isinstance(node, yaml.ScalarNode) and node.tag in _SCALARS:
+            return self.yaml_constructors[node.tag](self, node)
+        if id(node) in seen:
+            raise _NotPlainError  # an alias
+        seen.add(id(node))
+        if node.tag == _MAP and isinstance(node, yaml.MappingNode):
+            plain = (pair for pair in node.value if pair[0].tag == _STR and isinstance(pair[0], yaml.ScalarNode))
+            found = {key.value: self._plain(value, seen) for key, value in plain}
+            if len(found) == len(node.value):
+                return found
+        elif node.tag == _SEQ and isinstance(node, yaml.SequenceNode):
+            return [self._plain(item, seen) for item in node.value]
+        raise _NotPlainError
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 (PyYAML's signature)
         seen: set[str] = set()

@@ -8,6 +8,7 @@ import sqlite3
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Self
 
 from pytest_dvwiki.records import absence, aggregate, disk, merged, store, verdicts
@@ -390,7 +391,7 @@ class _Room:
         mine = {item.fingerprint for item in record.occurrences}
         others = judged | {item.fingerprint for item in record.passed_again}
         others |= {str(row["fingerprint"]) for row in record.fixes if row.get("fingerprint")}
-        known = [item for item in record.occurrences if self._pages(item.fingerprint)]
+        known = [item for item in record.occurrences if self._bug_path(item.fingerprint)]
         before = {item.failure_subtype: self._hits(item.failure_subtype) for item in record.occurrences}
         for occurrence in record.occurrences:
             self._bug(occurrence.fingerprint, may_create=True)
@@ -472,10 +473,9 @@ class _Room:
         """The page to read of each occurrence, for those that have one."""
         found = {}
         for item in occurrences:
-            listed = self._pages(item.fingerprint)
-            path = listed[0].path if listed else f"patterns/{file_name(item.failure_subtype)}.md"
-            if listed or self.catalogue.get(path):
-                found[item.fingerprint] = path
+            own, kind = self._bug_path(item.fingerprint), f"patterns/{file_name(item.failure_subtype)}.md"
+            if own or self.catalogue.get(kind):
+                found[item.fingerprint] = own or kind
         return found
 
     # Everything
@@ -698,8 +698,11 @@ class _Room:
             self._create(path, coverage.new(hole), coverage.keys(hole), coverage.regions(hole))
 
     def _bug_name(self, fingerprint: str) -> str | None:
-        listed = self._pages(fingerprint)
-        return listed[0].name if listed else None
+        path = self._bug_path(fingerprint)
+        return PurePosixPath(path).stem if path else None
+
+    def _bug_path(self, fingerprint: str) -> str | None:
+        return self.catalogue.path_of_cause(*self.archive.identities(fingerprint))
 
     def _fix_of(self, pattern_id: str) -> str | None:
         known = self._registry.get(pattern_id)

@@ -8,6 +8,8 @@ import re
 import sqlite3
 from typing import TYPE_CHECKING, Any, Self
 
+import msgspec
+
 from pytest_dvwiki.records.cache import open_cache, transaction
 from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.index import cells
@@ -201,6 +203,18 @@ class Catalogue:
         where = "WHERE path IN (SELECT path FROM causes WHERE fingerprint = ?)"
         return any(page.text("fingerprint") == fingerprint for page in self._listed(where, fingerprint))
 
+    def path_of_cause(self, *fingerprints: str) -> str | None:
+        """The page to keep of those that have one of the fingerprints or had it once, None where there is none."""
+        rows = self._db.execute(
+            "SELECT DISTINCT path, leads_to FROM causes JOIN pages USING (path)"
+            " WHERE fingerprint IN (SELECT value FROM json_each(?))",
+            (json.dumps(fingerprints),),
+        ).fetchall()
+        if not rows:
+            return None
+        (path, leads_to), *others = rows
+        return self.of_cause(*fingerprints)[0].path if others or leads_to else str(path)
+
     def all(self, category: str) -> Iterator[Listed]:
         """The pages of a category by name."""
         return self._listed("WHERE category = ? ORDER BY path", category)
@@ -222,7 +236,16 @@ class Catalogue:
             values,
         )
         for path, category, title, metadata, problem in rows:
-            yield Listed(path, category, title, json.loads(metadata), problem)
+            yield Listed(path, category, title, _metadata(metadata), problem)
+
+
+def _metadata(text: str) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        # Somebody's `.nan`, which JSON does not have.
+        found = json.loads(text)
+    return found
 
 
 def is_page(name: str) -> bool:

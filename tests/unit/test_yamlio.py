@@ -9,6 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_dvwiki import yamlio
 from pytest_dvwiki.yamlio import YamlError, dump, flow, load, load_all
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
@@ -65,6 +66,48 @@ def test_a_text_of_several_lines_is_a_literal_block() -> None:
 
 def test_no_line_is_folded() -> None:
     assert dump({"key": "word " * 400}).count("\n") == 1
+
+
+AWKWARD = [
+    "a: &x [1, 2]\nb: *x\nc: *x\n",
+    "a: &x {k: 1}\nb: {<<: *x, l: 2}\n",
+    "&x a: 1\n*x : 2\n",
+    "a: &x [*x]\n",
+    "1: a\n2.5: b\nnull: c\ntrue: d\n",
+    "? [1, 2]\n: a\n",
+    "? !!str {a: 1}\n: a\n",
+    "a: !!map b\n",
+    "a: !!seq b\n",
+    "a: !!binary aGk=\n",
+    "a: !!set {b, c}\n",
+    "a: !!omap [b: 1]\n",
+    "a: !!str 12\nb: !!int '12'\nc: !!float 1\n",
+    "a: !python/name:os.system x\n",
+    "a: 1\na: 2\n",
+    "a: {b: 1, b: 2}\n",
+    "a: 0x_\n",
+    "a: 190:20:30\nb: 0o17\nc: 017\nd: .inf\ne: ~\n",
+    "---\n",
+    "- - - a\n",
+]
+
+
+@pytest.mark.parametrize("text", AWKWARD)
+def test_what_is_read_is_what_the_library_reads(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read() -> str:
+        try:
+            return repr(load(text, "text"))
+        except YamlError as error:
+            return f"error: {error}"
+
+    ours = read()
+    monkeypatch.setattr(yamlio._Loader, "construct_document", yaml.CSafeLoader.construct_document)
+    assert ours == read()
+
+
+def test_a_document_that_grows_by_aliases_does_not_grow() -> None:
+    lines = ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 60))]
+    assert len(load("\n".join(lines), "text")) == 60
 
 
 def test_a_time_that_nobody_quoted_stays_text() -> None:
