@@ -1,6 +1,6 @@
 """A wiki as it is after years of regressions, made of records alone: the same one for the same numbers.
 
-    python -m tests.bench.grown FOLDER [--pages N] [--records N]
+    python tests/bench/grown.py FOLDER [--pages N] [--records N]
 
 The records of FOLDER name so many causes, subtypes and coverage bins that the wiki has N pages. Few of them make most
 of the failures, as in a real project: a cause is seen in one run or in hundreds, and few labels are those of most.
@@ -9,6 +9,8 @@ of the failures, as in a real project: a cause is seen in one run or in hundreds
 from __future__ import annotations
 
 import argparse
+import bisect
+import itertools
 import random
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -33,7 +35,7 @@ from pytest_dvwiki.settings import Layout
 from pytest_dvwiki.wiki.build import build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from pytest_dvwiki.model import OriginType
 
@@ -101,36 +103,34 @@ class Generator:
             f"tests/test_{ip}.py::test_{ip}::{unit}_{number}" for ip in _IPS for unit in _UNITS for number in range(4)
         ]
 
-    def records(self) -> list[RunRecord]:
+    def records(self) -> Iterator[RunRecord]:
         """All records, by time; each cause and bin is in one at least."""
-        count = self.numbers.records
-        moments = sorted(self._dice.randrange(_DAYS * 86_400) for _ in range(count))
+        dice, count = self._dice, self.numbers.records
+        moments = sorted(dice.randrange(_DAYS * 86_400) for _ in range(count))
         debut: dict[int, list[int]] = {}
         for cause in range(self.numbers.causes):
-            debut.setdefault(self._dice.randrange(count), []).append(cause)
+            debut.setdefault(dice.randrange(count), []).append(cause)
         bins: dict[int, list[int]] = {}
         for number in range(self.numbers.bins):
-            for _ in range(self._dice.randrange(1, 4)):
-                bins.setdefault(self._dice.randrange(count), []).append(number)
+            for _ in range(dice.randrange(1, 4)):
+                bins.setdefault(dice.randrange(count), []).append(number)
         seen: list[int] = []
-        failing: set[int] = set()
-        made = []
+        failing: dict[int, None] = {}
         for number, moment in enumerate(moments):
-            new = debut.get(number, [])
-            again = {self._any(seen) for _ in range(self._dice.randrange(3))} if seen else set()
-            fixed = (
-                {cause for cause in sorted(failing)[:40] if self._dice.random() < 0.02} - again if failing else set()
-            )
-            made.append(
-                self.record(number, moment, [*new, *sorted(again - set(new))], bins.get(number, []), sorted(fixed))
-            )
-            seen += new
-            failing = (failing | again | set(new)) - fixed
-        return made
+            causes = dict.fromkeys(debut.get(number, []))
+            seen += causes
+            causes |= dict.fromkeys(self._any(seen) for _ in range(dice.randrange(3)) if seen)
+            # What fails longest is fixed first.
+            fixed = [cause for cause in itertools.islice(failing, dice.randrange(2)) if cause not in causes]
+            yield self.record(number, moment, list(causes), bins.get(number, []), fixed)
+            failing |= causes
+            for cause in fixed:
+                del failing[cause]
 
     def _any(self, seen: Sequence[int]) -> int:
         """One of the causes seen so far, an early one more often."""
-        return self._dice.choices(seen, cum_weights=self._weights[: len(seen)])[0]
+        share = self._dice.random() * self._weights[len(seen) - 1]
+        return seen[bisect.bisect(self._weights, share, 0, len(seen) - 1)]
 
     def record(
         self, number: int, second: int, causes: Sequence[int], bins: Sequence[int] = (), fixed: Sequence[int] = ()

@@ -1,0 +1,195 @@
+"""What the wiki costs as it grows: search, update, build, context, archiving.
+
+    python tests/bench/scale.py [--pages N ...] [--backend NAME] [--folder FOLDER] [--known]
+
+Grows a wiki of each size, with two records for each page, and prints a table in Markdown: seconds or milliseconds of
+process time (user and system), the median of several measures where they are short, and by which power of the number of
+pages each grows between the last two sizes. FOLDER keeps the wikis for another time, `--known` uses those that it has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import math
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grown import Generator, Numbers, grow, layout_of
+
+from pytest_dvwiki.agent.prompts import context
+from pytest_dvwiki.wiki.build import archive, build
+from pytest_dvwiki.wiki.search import WikiSearchIndex
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pytest_dvwiki.settings import Layout
+
+CAUSES = 20
+"""In a run that is archived."""
+_AFTER = 800 * 86_400
+"""Second at which the measured runs begin, when all others are over."""
+_QUERIES = ("axi reader credit lost", "scoreboard mismatch expected 0x12", "ddr arbiter timeout", "cache_bridge parity")
+_COLD = """
+import sys, time
+from pathlib import Path
+from pytest_dvwiki.wiki.search import WikiSearchIndex
+WikiSearchIndex.create(sys.argv[1], Path(sys.argv[2])).search(sys.argv[3])
+print(time.process_time())
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One number: its name, seconds, and the unit in which it is shown."""
+
+    name: str
+    seconds: float
+    unit: str = "ms"
+
+    def shown(self) -> str:
+        """It with its unit."""
+        if self.unit == "":
+            return f"{self.seconds:.2f}"
+        return f"{self.seconds:.1f} s" if self.unit == "s" else f"{self.seconds * 1000:.0f} ms"
+
+
+def spent(work: Callable[[], object]) -> float:
+    """Process time of one call."""
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def median(work: Callable[[], object], times: int = 5) -> float:
+    """Median process time of a few calls."""
+    return statistics.median(spent(work) for _ in range(times))
+
+
+def measures(place: Layout, numbers: Numbers, backend: str) -> Iterator[Measure]:
+    """All measures of a wiki."""
+    shutil.rmtree(place.wiki / ".cache", ignore_errors=True)
+    yield Measure("build of a fresh clone", spent(lambda: build(place)), "s")
+    yield Measure("build again", spent(lambda: build(place)), "s")
+    yield from _search(place, backend)
+    yield Measure("context for a query", median(lambda: context(place, query=_QUERIES[0], backend=backend)))
+    yield Measure("context for a test", median(lambda: context(place, test="tests/test_axi.py::test_axi::reader_0")))
+    yield from _archive(place, numbers)
+
+
+def _search(place: Layout, backend: str) -> Iterator[Measure]:
+    shutil.rmtree(place.wiki / WikiSearchIndex.INDEX_DIR, ignore_errors=True)
+    index = WikiSearchIndex.create(backend, place.wiki)
+    yield Measure("search: index made", spent(lambda: index.search(_QUERIES[0])), "s")
+    yield Measure("search: cold, a process of its own", statistics.median(_cold(place, backend) for _ in range(3)))
+    queries = itertools.cycle(_QUERIES)
+    yield Measure("search: warm", median(lambda: index.search(next(queries)), 8))
+    pages = itertools.cycle(sorted((place.wiki / "bugs").glob("[RTU]*.md"))[:5])
+    words = map("zebra".__add__, map("".join, itertools.product("qwxz", repeat=3)))
+
+    def update() -> None:
+        page, word = next(pages), next(words)
+        index.update(page, page.read_text() + word)
+
+    def edited() -> None:
+        page, word = next(pages), next(words)
+        page.write_text(page.read_text() + word)
+        (found,) = index.search(word)
+        assert place.wiki / found.page_path == page
+
+    yield Measure("search: update of one page", median(update))
+    yield Measure("search: a page edited, then searched", median(edited))
+
+
+def _cold(place: Layout, backend: str) -> float:
+    done = subprocess.run(
+        [sys.executable, "-c", _COLD, backend, str(place.wiki), _QUERIES[1]], capture_output=True, text=True, check=True
+    )
+    return float(done.stdout)
+
+
+def _archive(place: Layout, numbers: Numbers) -> Iterator[Measure]:
+    """A run of known causes and one of new ones, here and in a wiki that has no others."""
+    generator = Generator(numbers)
+    runs = itertools.count(int(time.time()) % 1_000_000 * 1_000)
+
+    def run(where: Layout, first: int) -> float:
+        number = next(runs)
+        record = generator.record(number, _AFTER + number % 1_000_000, range(first, first + CAUSES))
+        return spent(lambda: archive(where, record))
+
+    news = itertools.count(10_000_000, CAUSES)
+    run(place, 0)
+    grown, small = [], []
+    for known in range(0, 5 * CAUSES, CAUSES):
+        with tempfile.TemporaryDirectory() as name:
+            empty = layout_of(Path(name))
+            new = next(news)
+            small.append((run(empty, new), run(empty, new)))
+            grown.append((run(place, new), run(place, known)))
+    new_here, known_here = (statistics.median(each) for each in zip(*grown, strict=True))
+    new_there, known_there = (statistics.median(each) for each in zip(*small, strict=True))
+    yield Measure("archive: a new cause", new_here / CAUSES)
+    yield Measure("archive: a known cause", known_here / CAUSES)
+    yield Measure("archive: new, against an empty wiki", new_here / new_there, "")
+    yield Measure("archive: known, against an empty wiki", known_here / known_there, "")
+
+
+def machine() -> str:
+    """What was measured on."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return f"{os.cpu_count()} cores, {memory:.0f} GiB of memory, Python {platform.python_version()}, Linux"
+
+
+def table(found: dict[int, list[Measure]]) -> str:
+    """The measures of all sizes as a table, with the power by which each grows between the last two."""
+    sizes = list(found)
+    rows = [["", *(f"{size:,} pages" for size in sizes), "grows as"], ["---"] * (len(sizes) + 2)]
+    rows += [
+        [row[0].name, *(each.shown() for each in row), _growth(sizes, row)] for row in zip(*found.values(), strict=True)
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _growth(sizes: list[int], row: tuple[Measure, ...]) -> str:
+    if len(row) < 2 or row[0].unit == "":
+        return ""
+    power = math.log(row[-1].seconds / row[-2].seconds) / math.log(sizes[-1] / sizes[-2])
+    return f"n^{power:.1f}"
+
+
+def main() -> None:
+    """Runs the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pages", type=int, nargs="+", default=[100, 1_000])
+    parser.add_argument("--backend", default="bm25")
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--known", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        home = options.folder or Path(name)
+        found: dict[int, list[Measure]] = {}
+        for size in options.pages:
+            numbers, folder = Numbers(size, 2 * size), home / str(size)
+            place = layout_of(folder)
+            if not (options.known and place.wiki.exists()):
+                place = grow(folder, numbers, lambda text: print(text, file=sys.stderr, flush=True))
+            found[size] = []
+            for measure in measures(place, numbers, options.backend):
+                found[size].append(measure)
+                print(f"{size:>8,} {measure.name:44} {measure.shown()}", file=sys.stderr, flush=True)
+        print(f"{machine()}\n\n{table(found)}")
+
+
+if __name__ == "__main__":
+    main()
