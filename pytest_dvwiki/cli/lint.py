@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pytest_dvwiki.settings import Layout
+    from pytest_dvwiki.upkeep.calibration import Decile
     from pytest_dvwiki.upkeep.findings import Finding
 
 _DEPTHS = ("quick", "full")
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=_DEPTHS,
         default="full",
         help="quick: the index and what pages say of themselves; full: also all text, links, sources, cited code,"
-        " git's history and what is derived (default: full)",
+        " git's history, what is derived, and how sure verdicts were against what people decided (default: full)",
     )
     parser.add_argument(
         "--format",
@@ -51,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         failed.
     """
     from pytest_dvwiki.upkeep.drift import mark  # noqa: PLC0415
-    from pytest_dvwiki.upkeep.lint import lint  # noqa: PLC0415 (YAML and the caches load with it)
+    from pytest_dvwiki.upkeep.lint import calibration_of, lint  # noqa: PLC0415 (YAML and the caches load with it)
     from pytest_dvwiki.wiki.build import build  # noqa: PLC0415
 
     layout = layout_of(args)
@@ -60,31 +61,43 @@ def run(args: argparse.Namespace) -> int:
             build(layout)
             mark(layout)
         found = lint(layout, args.depth)
-    for line in _FORMATS[args.format](found, layout):
+        deciles = calibration_of(layout) if args.depth == "full" else ()
+    for line in _FORMATS[args.format](found, deciles, layout):
         print(line)
     return 0 if all(finding.is_warning for finding in found) else 1
 
 
-def _text(found: Sequence[Finding], layout: Layout) -> list[str]:
+def _text(found: Sequence[Finding], deciles: Sequence[Decile], layout: Layout) -> list[str]:
+    from pytest_dvwiki.upkeep.calibration import table  # noqa: PLC0415
+
+    told = [*_findings(found, layout), *table(deciles)]
+    if layout.wiki.is_dir():
+        return told if found else ["the wiki is sound", *told]
+    return [f"there is no wiki in {layout.wiki}"]
+
+
+def _findings(found: Sequence[Finding], layout: Layout) -> list[str]:
     lines = [
         f"{_place(finding, layout)}: {finding.kind}{' (warning)' if finding.is_warning else ''}:"
         f" {finding.text}; {finding.remedy}"
         for finding in found
     ]
-    if found:
-        return [*lines, f"{len(found)} finding{'' if len(found) == 1 else 's'}"]
-    return ["the wiki is sound" if layout.wiki.is_dir() else f"there is no wiki in {layout.wiki}"]
+    return [*lines, f"{len(found)} finding{'' if len(found) == 1 else 's'}"] if found else []
 
 
-def _json(found: Sequence[Finding], _: Layout) -> list[str]:
+def _json(found: Sequence[Finding], deciles: Sequence[Decile], _: Layout) -> list[str]:
     from pytest_dvwiki.upkeep.lint import report  # noqa: PLC0415
 
     values = asdict(report(list(found)))
     values["findings"] = [{**asdict(finding), "remedy": finding.remedy} for finding in found]
+    values["calibration"] = [
+        {"low": each.low, "high": each.high, "said": round(each.said, 3), "causes": each.count, "right": each.right}
+        for each in deciles
+    ]
     return [json.dumps(values, indent=2)]
 
 
-def _github(found: Sequence[Finding], layout: Layout) -> list[str]:
+def _github(found: Sequence[Finding], _: Sequence[Decile], layout: Layout) -> list[str]:
     return [
         f"::{'notice' if finding.is_warning else 'warning'} file={_escaped(_file(finding, layout), ':,')}"
         f"{f',line={finding.line}' if finding.line else ''}"
@@ -109,7 +122,7 @@ def _escaped(text: str, more: str = "") -> str:
     return text
 
 
-_FORMATS: dict[str, Callable[[Sequence[Finding], Layout], list[str]]] = {
+_FORMATS: dict[str, Callable[[Sequence[Finding], Sequence[Decile], Layout], list[str]]] = {
     "text": _text,
     "json": _json,
     "github": _github,

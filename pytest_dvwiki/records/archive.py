@@ -22,7 +22,7 @@ from pytest_dvwiki.records.cache import discard, is_held, open_cache, transactio
 from pytest_dvwiki.records.judge import Judge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pytest_dvwiki.records.fixes import FixState
@@ -185,6 +185,35 @@ class Archive:
         record = verdicts.read(self.tasks).applied(self._read_run(run, task_id))
         occurrences = tables.by_fingerprint(record.occurrences)
         return next(item for item in occurrences if item.fingerprint == fingerprint)
+
+    def first_occurrences(self, causes: Mapping[str, Sequence[str]]) -> dict[str, Occurrence]:
+        """The oldest occurrence of each of several causes, as the run wrote it, before anything was known of the cause.
+
+        Args:
+            causes: By any name the fingerprints of a cause.
+
+        Returns:
+            By the same names; a cause that is on record nowhere is left out.
+        """
+        wanted: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        for name, fingerprints in causes.items():
+            row = self.db.execute(
+                "SELECT files.folder, files.name, r.task_id FROM occurrences o JOIN runs r ON r.id = o.run"
+                " JOIN places ON places.run = r.id JOIN files ON files.id = places.file"
+                " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) ORDER BY o.moment LIMIT 1",
+                (tables.wanted(self.present(fingerprints)),),
+            ).fetchone()
+            if row is not None:
+                wanted.setdefault(row[:2], []).append((row[2], name))
+        found: dict[str, Occurrence] = {}
+        for (folder, file), of_file in wanted.items():
+            path = self.tasks / folder / file
+            records = {record.task_id: record for record in store.read_records(path, path.read_bytes(), file)[0]}
+            for task_id, name in of_file:
+                prints = self.identities(*causes[name])
+                of_run = (each for each in records[task_id].occurrences if each.fingerprint in prints)
+                found.update((name, each) for each in of_run)
+        return found
 
     def _read_run(self, run: int, task_id: str) -> RunRecord:
         folder, name = self.db.execute(

@@ -23,6 +23,7 @@ Kind = Literal[
     "drift_hint",
     "log_changed",
     "record_changed",
+    "calibration",
     "outdated",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -44,6 +45,7 @@ REMEDIES: dict[Kind, str] = {
     "drift_hint": "see whether it still holds",
     "log_changed": "put the line back: log.md is only appended to",
     "record_changed": "put the record back as it was: `git checkout COMMIT^ -- FILE`",
+    "calibration": "give the pattern another `origin` in .agent/patterns, or mend the `type` of a page that is wrong",
     "outdated": "run `dvwiki build`",
 }
 SETTLED_BY_BUILD: frozenset[Kind] = frozenset({"orphan", "missing", "duplicate_cause", "outdated"})

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from pytest_dvwiki.records.archive import Archive
-from pytest_dvwiki.upkeep import claims, drift, duplicates, links, past, staleness, structure
+from pytest_dvwiki.upkeep import calibration, claims, drift, duplicates, links, past, staleness, structure
 from pytest_dvwiki.upkeep.findings import SETTLED_BY_BUILD, Finding
 from pytest_dvwiki.upkeep.page import PageText
 from pytest_dvwiki.wiki.build import build
@@ -114,6 +114,7 @@ def _full(layout: Layout, catalogue: Catalogue) -> Iterator[Finding]:
             yield from drift.check_hints(layout.root, text)
         yield from past.check_log(layout)
         yield from past.check_records(layout, archive)
+        yield from calibration.check_calibration(archive, catalogue)
     yield from _derived(layout)
 
 
@@ -124,6 +125,24 @@ def _derived(layout: Layout) -> Iterator[Finding]:
         yield Finding(path, 0, "outdated", "it is not as the records say")
     for problem in built.problems:
         yield Finding("../tasks", 0, "unreadable", problem)
+
+
+def calibration_of(layout: Layout) -> tuple[calibration.Decile, ...]:
+    """How sure verdicts were against what people decided; nothing where they decided too little.
+
+    Raises:
+        WikiError: The caches or the pages could not be read.
+    """
+    if not layout.wiki.is_dir():
+        return ()
+    cache = layout.wiki / ".cache"
+    with (
+        Catalogue(layout.wiki, cache / "pages.sqlite") as catalogue,
+        Archive(layout.tasks, cache / "records.sqlite") as archive,
+    ):
+        catalogue.refresh()
+        archive.refresh()
+        return calibration.deciles(archive, catalogue)
 
 
 def report(findings: list[Finding]) -> LintReport:

@@ -22,7 +22,7 @@ from pytest_dvwiki import (
     WikiSearchIndex,
     pipeline,
 )
-from pytest_dvwiki.agent.budget import cost
+from pytest_dvwiki.agent.tokens import by_rule
 from pytest_dvwiki.model import Excerpt, Failure, Result, Run
 from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.settings import Layout, resolve
@@ -176,8 +176,8 @@ class TestWikiQueryService:
             wiki.get_known_rtl_bugs(top_k=60),
             wiki.get_pattern_summary(),
         )
-        assert all(0 < cost(answer) <= 100 for answer in answers)
-        assert sum(map(cost, answers)) <= wiki_with_many_patterns.max_context_tokens
+        assert all(0 < by_rule(answer) <= 100 for answer in answers)
+        assert sum(map(by_rule, answers)) <= wiki_with_many_patterns.max_context_tokens
 
 
 class TestBM25SearchIndex:

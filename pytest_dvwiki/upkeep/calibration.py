@@ -1,0 +1,145 @@
+"""Whether a verdict that says 80% is right in four of five cases: what was said against what people decided.
+
+One decision counts per cause: the origin that its first failure was given, while nobody had judged it, against the
+`type` of its page after a person confirmed or closed it, or changed the type. Verdicts of UNKNOWN claim nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.upkeep.findings import Finding
+from pytest_dvwiki.wiki.bug import is_decided, is_pointer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pytest_dvwiki.records.archive import Archive
+    from pytest_dvwiki.wiki.catalogue import Catalogue
+
+FEWEST = 20
+"""Decisions in all, below which nothing is said."""
+FEWEST_OF_DECILE = 8
+"""Decisions in one decile, below which it is no finding."""
+CHANCE = 0.025
+"""A decile is found wrong where so few, or so many, right verdicts would come by chance no more often than this."""
+_CLAIMS = frozenset({"RTL_BUG", "TB_BUG"})
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was said of one cause, and what people decided."""
+
+    said: str
+    confidence: float
+    decided: str
+    pattern: str | None
+
+    @property
+    def right(self) -> bool:
+        """Whether both are the same."""
+        return self.said == self.decided
+
+
+@dataclass(frozen=True, slots=True)
+class Decile:
+    """The decisions on verdicts of about the same confidence."""
+
+    low: int
+    """Lowest confidence, in percent: 80 for 0.80 to 0.89."""
+    decisions: tuple[Decision, ...]
+
+    @property
+    def high(self) -> int:
+        """Highest confidence, in percent."""
+        return 100 if self.low == 90 else self.low + 9  # noqa: PLR2004  # the last one takes certainty, too
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.decisions)
+
+    @property
+    def right(self) -> int:
+        """How many of the verdicts were right."""
+        return sum(decision.right for decision in self.decisions)
+
+    @property
+    def said(self) -> float:
+        """The mean confidence."""
+        return sum(decision.confidence for decision in self.decisions) / self.count
+
+    @property
+    def is_off(self) -> bool:
+        """Whether chance explains badly how many were right."""
+        if self.count < FEWEST_OF_DECILE:
+            return False
+        return min(_chance(range(self.right + 1), self), _chance(range(self.right, self.count + 1), self)) < CHANCE
+
+
+def _chance(rights: Iterable[int], decile: Decile) -> float:
+    """How likely one of these numbers of right verdicts is, if the confidence was what it says."""
+    n, p = decile.count, decile.said
+    return sum(math.comb(n, right) * p**right * (1 - p) ** (n - right) for right in rights)
+
+
+def deciles(archive: Archive, catalogue: Catalogue) -> tuple[Decile, ...]:
+    """The deciles of confidence in which people decided something, the lowest first; none under `FEWEST` decisions."""
+    decisions = list(_decisions(archive, catalogue))
+    if len(decisions) < FEWEST:
+        return ()
+    groups: dict[int, list[Decision]] = {}
+    for decision in decisions:
+        # Rounded first: 0.7 times 100 is less than 70 in binary.
+        groups.setdefault(min(90, round(decision.confidence * 100) // 10 * 10), []).append(decision)
+    return tuple(Decile(low, tuple(groups[low])) for low in sorted(groups))
+
+
+def check_calibration(archive: Archive, catalogue: Catalogue) -> Iterator[Finding]:
+    """Deciles of confidence that are not what they say."""
+    for decile in deciles(archive, catalogue):
+        if decile.is_off:
+            wrong = Counter(decision.pattern or "no pattern" for decision in decile.decisions if not decision.right)
+            named = ", ".join(f"{pattern} ({count})" for pattern, count in wrong.most_common(_NAMED))
+            mostly = f"; wrong most often: {named}" if named else ""
+            yield Finding(
+                "bugs/_index.md",
+                0,
+                "calibration",
+                f"people agreed with {decile.right} of {decile.count} verdicts of {decile.low}-{decile.high}%, about "
+                f"{decile.said * decile.count:.0f} were to be expected{mostly}",
+            )
+
+
+def table(shown: Sequence[Decile]) -> list[str]:
+    """Lines that tell what was said and what people decided; none where there are too few decisions."""
+    if not shown:
+        return []
+    lines = [f"confidence against {sum(decile.count for decile in shown)} decisions of people:"]
+    lines.append(f"  {'SAID':>7}  {'MEAN':>5}  {'CAUSES':>6}  RIGHT")
+    for decile in shown:
+        said = f"{decile.low}-{decile.high}%"
+        right = f"{decile.right} ({decile.right / decile.count:.0%}){', off' if decile.is_off else ''}"
+        lines.append(f"  {said:>7}  {decile.said:>5.0%}  {decile.count:>6}  {right}")
+    return lines
+
+
+def _decisions(archive: Archive, catalogue: Catalogue) -> Iterator[Decision]:
+    decided = {
+        page.path: page
+        for page in catalogue.all("bugs")
+        if not page.problem and not is_pointer(page) and is_decided(page) and page.text("type") in _CLAIMS
+    }
+    first = archive.first_occurrences({path: page.fingerprints() for path, page in decided.items()})
+    for path, occurrence in first.items():
+        if occurrence.origin.type in _CLAIMS:
+            yield Decision(
+                said=occurrence.origin.type,
+                confidence=occurrence.origin.confidence,
+                decided=decided[path].text("type"),
+                pattern=occurrence.pattern,
+            )
