@@ -26,6 +26,9 @@ _SHOWN = 20
 """Causes that the table has without `-v`."""
 _WIDEST = 160
 _INDENT = " " * 6
+_SLOWEST = "python"
+_LARGE = 50_000_000
+"""Bytes for which the slowest engine is worth a word."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ".zip), globs; of folders and archives files with the name of a log are read: *.log, *.transcript, transcript",
     )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how the causes are printed")
-    parser.add_argument("-v", "--verbose", action="store_true", help=f"show all causes, not the first {_SHOWN} alone")
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help=f"all causes, not the first {_SHOWN} alone; the engine"
+    )
     parser.add_argument(
         "--exit-code", action="store_true", help=f"exit with status {EXIT_FAILED} where a log tells of a failure"
     )
@@ -71,8 +76,14 @@ class _Cause:
 
 @dataclass(slots=True)
 class _Scan:
+    engine: str
+    """What finds the lines of interest."""
     logs: list[_Log] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        return sum(log.size for log in self.logs)
 
     @property
     def failed(self) -> int:
@@ -89,10 +100,10 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--task names what --ingest archives; give both")
     from pytest_dvwiki.capture.sources import find_sources  # noqa: PLC0415
 
-    check_engine()
+    engine = check_engine()
     classifier = classifier_of(args)
     found = find_sources(args.paths)
-    scan = _read_all(found.files, classifier)
+    scan = _read_all(found.files, classifier, engine)
     scan.problems[:0] = found.problems
     for problem in scan.problems:
         print(f"dvwiki scan: {problem}", file=sys.stderr)
@@ -105,16 +116,16 @@ def run(args: argparse.Namespace) -> int:
     return status or (EXIT_FAILED if args.exit_code and scan.failed else 0)
 
 
-def check_engine() -> None:
-    """Tells of an engine that was asked for by the environment and is not there.
+def check_engine() -> str:
+    """The name of the engine that finds the lines of interest in a large log.
 
     Raises:
-        UsageError: Why, and the remedy.
+        UsageError: The environment asks for an engine that is not there: why, and the remedy.
     """
     from pytest_dvwiki.patterns.engines import VARIABLE, EngineError, load  # noqa: PLC0415
 
     try:
-        load(("error",))
+        return load(("error",)).name
     except EngineError as error:
         raise UsageError(f"{VARIABLE}: {error}") from error
 
@@ -136,11 +147,11 @@ def _ingest(args: argparse.Namespace) -> int:
 # Reading
 
 
-def _read_all(sources: Sequence[Source], classifier: Classifier) -> _Scan:
+def _read_all(sources: Sequence[Source], classifier: Classifier, engine: str) -> _Scan:
     from pytest_dvwiki.capture.logs import blocks  # noqa: PLC0415
     from pytest_dvwiki.capture.sources import SourceError, read_source  # noqa: PLC0415
 
-    scan = _Scan()
+    scan = _Scan(engine)
     bar = _Bar(sum(source.size for source in sources))
     for source in sources:
         bar.start(source)
@@ -235,6 +246,7 @@ def _as_json(scan: _Scan) -> str:
                 for cause in _causes(scan)
             ],
             "problems": scan.problems,
+            "engine": scan.engine,
         },
         indent=2,
     )
@@ -252,11 +264,10 @@ def _named(sighting: Sighting) -> dict[str, Any]:
 
 
 def _as_text(scan: _Scan, *, verbose: bool) -> str:
-    size = sum(log.size for log in scan.logs)
-    told = f"{_count(len(scan.logs), 'log')}, {_bytes(size)}: {scan.failed or 'none'} failed"
+    told = f"{_count(len(scan.logs), 'log')}, {_bytes(scan.size)}: {scan.failed or 'none'} failed"
     causes = _causes(scan)
     if not causes:
-        return told
+        return "\n".join([told, *_remarks(scan, causes, causes, verbose=verbose)])
     shown = causes if verbose else causes[:_SHOWN]
     rows = [(str(cause.failed or "-"), str(cause.hits), cause) for cause in shown]
     failed = max(len("FAILED"), *(len(row[0]) for row in rows))
@@ -272,16 +283,20 @@ def _as_text(scan: _Scan, *, verbose: bool) -> str:
         lines.append(_cut(f"{_INDENT}{cause.first.primary}", width))
         if cause.failed and cause.first.fix:
             lines.append(_cut(f"{_INDENT}fix: {cause.first.fix}", width))
-    return "\n".join([*lines, *_remarks(scan, causes, shown)])
+    return "\n".join([*lines, *_remarks(scan, causes, shown, verbose=verbose)])
 
 
-def _remarks(scan: _Scan, causes: Sequence[_Cause], shown: Sequence[_Cause]) -> list[str]:
+def _remarks(scan: _Scan, causes: Sequence[_Cause], shown: Sequence[_Cause], *, verbose: bool) -> list[str]:
     """What the table does not say."""
     remarks = []
     if len(shown) < len(causes):
         remarks.append(f"{_count(len(causes) - len(shown), 'further cause')}: -v shows all")
     if left_out := sum(log.reading.left_out for log in scan.logs):
         remarks.append(f"{_count(left_out, 'further message')} were counted, not looked at: these logs hold too many")
+    slow = scan.engine == _SLOWEST and scan.size > _LARGE
+    if verbose or slow:
+        faster = "; `pip install hyperscan` makes such a scan many times faster" if slow else ""
+        remarks.append(f"engine: {scan.engine}{faster}")
     return ["", *remarks] if remarks else []
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from pytest_dvwiki.cli import main
+from pytest_dvwiki.cli import main, scan
 from pytest_dvwiki.cli.scan import EXIT_FAILED
 
 FAILING = "ok\ndut.sv:16: syntax error\ndut.sv:17: syntax error\n"
@@ -175,6 +175,32 @@ def test_failures_change_the_status_where_asked(capsys: pytest.CaptureFixture[st
     Path("b.log").write_text(PASSING)
     assert main(["scan", "--exit-code", "a.log", "b.log"]) == EXIT_FAILED
     assert main(["scan", "--exit-code", "b.log"]) == 0
+
+
+@pytest.mark.parametrize("name", ["python", "re2", "hyperscan"])
+def test_the_engine_is_named_for_who_asks(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip({"python": "re"}.get(name, name))
+    monkeypatch.setenv("DVWIKI_ENGINE", name)
+    Path("d.log").write_text(PASSING)
+    assert main(["scan", "-v", "d.log"]) == 0
+    assert capsys.readouterr().out.endswith(f"\n\nengine: {name}\n")
+    assert scanned(capsys, "d.log")["engine"] == name
+
+
+def test_a_large_log_that_the_slowest_engine_reads_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DVWIKI_ENGINE", "python")
+    monkeypatch.setattr(scan, "_LARGE", 1000)
+    for size, remark in (
+        (10, ""),
+        (1000, "\nengine: python; `pip install hyperscan` makes such a scan many times faster\n"),
+    ):
+        Path("d.log").write_text(QUIET * size)
+        assert main(["scan", "d.log"]) == 0
+        assert capsys.readouterr().out.partition("none failed\n")[2] == remark
 
 
 def test_an_engine_that_is_not_there_is_named(
