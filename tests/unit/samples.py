@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.model import (
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 PRIMARY = "UVM_ERROR sb.sv(210) @ 1250ns: reporter [SCBD] expected 0x12 got 0x13"
 TEST = "tests/test_fifo.py::test_fifo::overflow"
 CAUSE = "9b1f03c2a7d4"
+FIRST_RUN = datetime.fromisoformat("2026-11-21T00:00:00Z")
 
 
 def layout(root: Path) -> Layout:
@@ -54,14 +56,14 @@ def failed(nodeid: str = TEST, seed: str | None = "42") -> FailedTest:
 
 def record(number: int, *occurrences: Occurrence, commit: str | None = None, **changes: Any) -> RunRecord:
     """Run number so-and-so: one an hour from 2026-11-21 on, each at a commit of its own."""
-    day, hour = 21 + number // 24, number % 24
+    started = FIRST_RUN + timedelta(hours=number)
     fields: dict[str, Any] = {
-        "task_id": f"regression_202611{day}T{hour:02d}0000Z_{number:06x}",
+        "task_id": f"regression_{started:%Y%m%dT%H%M%SZ}_{number:06x}",
         "tool": "pytest-dvwiki 0.1.0",
         "registry": "9f2c",
         "fingerprint_version": 1,
-        "started": f"2026-11-{day}T{hour:02d}:00:00Z",
-        "finished": f"2026-11-{day}T{hour:02d}:10:00Z",
+        "started": f"{started:%Y-%m-%dT%H:%M:%SZ}",
+        "finished": f"{started + timedelta(minutes=10):%Y-%m-%dT%H:%M:%SZ}",
         "duration_s": 600.0,
         "vcs": Vcs(commit=commit or f"{number:040x}", branch="main"),
         "simulators": (Simulator(name="icarus", version="11.0"),),
