@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 Phase = Literal["setup", "call", "teardown", "collect"]
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "flaky", "waived"]
@@ -324,6 +324,12 @@ class Fix:
     files: tuple[str, ...] = ()
     """Files that differ; not all of very many."""
     file_count: int = 0
+    counts: bool = True
+    """Whether its passes are more than chance: one had the seed that failed, or they are many enough."""
+    passes: int = 0
+    """Runs that are known to have passed, the first one among them, at most as many as it takes to hold."""
+    needed: int = 0
+    """How many it takes."""
     held_in: str | None = None
     """Task id of the run that made it hold."""
 
@@ -389,8 +395,6 @@ class StillFailing:
     """The repository in the last run in which the cause occurred."""
     proof: int = 0
     """What the best pass since then proves, as `records.fixes.proof` counts it; 0 where there was none."""
-    gone_by_seed: bool = False
-    """Whether the cause has gone away with the seed alone before."""
     evidence: str = ""
     """First cause and excerpt of the cause's newest occurrence."""
 
@@ -447,8 +451,8 @@ class History(Protocol):
         """Whether a new occurrence of a cause is a regression: it was closed, or its newest fix had held."""
         ...
 
-    def still_failing(self, nodeids: Iterable[str]) -> tuple[StillFailing, ...]:
-        """Of tests that pass now those of which a pass is news, by test and fingerprint."""
+    def still_failing(self, seeds: Mapping[str, str | None]) -> tuple[StillFailing, ...]:
+        """Of tests that pass now, each with its seed, those of which a pass is news, by test and fingerprint."""
         ...
 
     def fix_template(self, failure_subtype: str) -> str:

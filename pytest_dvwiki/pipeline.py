@@ -402,7 +402,7 @@ def _passed_again(
         difference = repository.difference(each.vcs, vcs, f"{each.nodeid}\n{each.evidence}")
         seed = seeds[each.nodeid]
         changed = _changed(each, seed, difference)
-        if proof(changed, dirty=vcs.dirty) <= each.proof:
+        if proof(changed, dirty=vcs.dirty, same_seed=seed == each.seed) <= each.proof:
             continue
         again.append(
             PassedAgain(
@@ -415,18 +415,9 @@ def _passed_again(
 
 
 def _changed(failing: StillFailing, seed: str | None, difference: Difference) -> Change:
-    """What differs, the seed taken into account.
-
-    Another seed is all that is known to differ where the sources are the same, or not on record; and where the cause
-    went away with the seed before, other sources explain nothing unless the seed is one that failed.
-    """
+    """What differs: the seed alone, where the sources are the same, or not on record, and it is another one."""
     other_seed = None not in {seed, failing.seed} and seed != failing.seed
-    if other_seed and (
-        difference.change in {"nothing", "unrecorded"}
-        or (failing.gone_by_seed and difference.change in {"commit", "uncommitted"})
-    ):
-        return "seed"
-    return difference.change
+    return "seed" if other_seed and difference.change in {"nothing", "unrecorded"} else difference.change
 
 
 def _fix_row(failing: StillFailing, vcs: Vcs, difference: Difference) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from pytest_dvwiki.model import KnownBin, StillFailing, Vcs
 from pytest_dvwiki.records import fixes, tables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pytest_dvwiki.model import Fix, Occurrence
     from pytest_dvwiki.records.archive import Archive
@@ -290,19 +290,24 @@ def _stated(archive: Archive, name: str) -> list[tuple[Fix, str]]:
     return [(fixes.stated_fix(json.loads(text), finished), task_id) for text, finished, task_id in rows]
 
 
-def still_failing(archive: Archive, nodeids: Iterable[str]) -> list[StillFailing]:
-    """Of the tests given, those that failed and have not passed since in a way that settles it, each with its causes.
+def still_failing(archive: Archive, seeds: Mapping[str, str | None]) -> list[StillFailing]:
+    """Of tests that pass, those that failed and have not passed since in a way that settles it, each with its causes.
+
+    Args:
+        archive: The records.
+        seeds: The tests, each with the seed with which it passes now. Once a test has passed at a commit with another
+            seed than the one that failed, only a pass with that one is news.
 
     Returns:
         By test and fingerprint.
     """
     rows = archive.db.execute(
-        "WITH last AS (SELECT f.nodeid, f.fingerprint, f.seed, MAX(f.moment) AS moment FROM json_each(?) AS n"
-        " JOIN failed AS f ON f.nodeid = n.value GROUP BY f.nodeid, f.fingerprint)"
+        "WITH last AS (SELECT f.nodeid, f.fingerprint, f.seed, MAX(f.moment) AS moment, n.value AS passing"
+        " FROM json_each(?) AS n JOIN failed AS f ON f.nodeid = n.key GROUP BY f.nodeid, f.fingerprint)"
         " SELECT nodeid, fingerprint, seed, COALESCE((SELECT MAX(p.proof) FROM passed_again p"
         " WHERE p.nodeid = last.nodeid AND p.fingerprint = last.fingerprint AND p.moment > last.moment), 0) AS proof"
-        " FROM last WHERE proof < ? ORDER BY 1, 2",
-        (tables.wanted(nodeids), fixes.CERTAIN),
+        " FROM last WHERE proof < ? OR (proof = ? AND seed IS passing) ORDER BY 1, 2",
+        (json.dumps(dict(seeds)), fixes.ANY_SEED, fixes.ANY_SEED),
     ).fetchall()
     causes = {fingerprint: _last_run(archive, fingerprint) for _, fingerprint, _, _ in rows}
     return [
@@ -319,12 +324,8 @@ def _last_run(archive: Archive, fingerprint: str) -> dict[str, Any]:
         (fingerprint,),
     ).fetchone()
     newest = archive.newest_occurrence((fingerprint,))
-    seeded = archive.db.execute(
-        "SELECT 1 FROM passed_again WHERE fingerprint = ? AND changed = 'seed' LIMIT 1", (fingerprint,)
-    ).fetchone()
     return {
         "vcs": Vcs(commit=commit, branch=branch, dirty=bool(dirty), changes=changes),
-        "gone_by_seed": seeded is not None,
         "evidence": f"{newest.primary}\n{newest.excerpt}" if newest else "",
     }
 

@@ -4,8 +4,12 @@ A fix begins with the first run in which a test passes after it failed with the 
 says what was done; all that is said until the cause returns belongs to the same fix. It is
 
 * `open` at first,
-* `held` once three later runs are known to have passed one of its tests, with the cause absent from all of them,
+* `held` once three later runs are known to have passed one of its tests, with the cause absent from all of them, and
+  the passes count,
 * `failed` where the cause returns before that.
+
+A pass counts with the seed that failed, unless the test comes and goes with one seed; passes with other seeds count in
+such a number as leaves less than 5 % to chance at the rate at which the test failed before (`chance`).
 
 Both ends are final: a cause that returns after its fix had held has regressed, and the fix keeps its merit. A row that
 brings its own verdict (`held`, `failed`) keeps it.
@@ -21,6 +25,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_dvwiki.model import Fix
+from pytest_dvwiki.records.chance import Rate  # noqa: TC001  # msgspec asks for it
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -31,8 +36,10 @@ PASSES_TO_HOLD = 3
 Result = Literal["open", "held", "failed"]
 PROVES: frozenset[Change] = frozenset({"commit", "uncommitted", "unrecorded"})
 """Differences that make a pass a fix."""
-CERTAIN = 3
-"""The proof that no later pass adds to."""
+ANY_SEED = 3
+"""The proof of a pass at a commit, with another seed than the one that failed."""
+CERTAIN = 4
+"""The proof that no later pass adds to: at a commit, with the seed that failed."""
 _RANK = {"git": 0, "agent": 1, "person": 2}
 
 
@@ -45,7 +52,20 @@ class Step:
     task_id: str
     date: str
     nodeid: str | None = None
+    seed: str | None = None
+    """Of the pass."""
+    failed_seed: str | None = None
+    """Of the failure before it."""
     fix: Fix | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """How the tests of a cause fared before its fix."""
+
+    rate: Rate
+    comes_and_goes: bool = False
+    """Whether one of them failed and passed with the same sources and seed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +77,10 @@ class FixState:
     """The run in which the fix first showed."""
     moment: str
     tests: tuple[str, ...] = ()
-    passes: int = 0
-    """Later runs that are known to have passed, at most as many as it takes to hold."""
+    past: Past | None = None
+    """What the number of passes follows from that it needs; None where a pass with the seed that failed settles it."""
+    failed_seed: str | None = None
+    """The seed of the failure before its newest pass."""
     returned: str | None = None
     """The time at which the cause came back."""
 
@@ -67,7 +89,8 @@ def judge(
     steps: Iterable[Step],
     returns: Callable[[str], tuple[str, str] | None],
     failed_before: Callable[[str], Sequence[str]],
-    passing_runs: Callable[[Sequence[str], str, str | None], Sequence[str]],
+    past: Callable[[Sequence[str], str, str, str | None], Past],
+    passing_runs: Callable[[Sequence[str], str, str | None, int], Sequence[str]],
 ) -> list[FixState]:
     """Makes fixes of the steps of one cause.
 
@@ -75,8 +98,9 @@ def judge(
         steps: In order of their runs.
         returns: Moment and time of the first occurrence after a moment, None where the cause has not returned.
         failed_before: Tests that failed with the cause in the last occurrence before a moment.
-        passing_runs: Runs between two moments in which one of the tests is known to have passed, by task id, the first
-            as many as a fix needs to hold.
+        past: How tests fared from one moment on and before another, and whether they came and went before a third.
+        passing_runs: Runs from a moment on and before another in which one of the tests is known to have passed, by
+            task id, the first so many.
 
     Returns:
         The fixes, oldest first.
@@ -84,32 +108,59 @@ def judge(
     groups: dict[tuple[str, str] | None, list[Step]] = {}
     for step in steps:
         groups.setdefault(returns(step.moment), []).append(step)
-    states = []
-    for returned, group in groups.items():
+    states: list[FixState] = []
+    present_since = ""
+    for returned, group in sorted(groups.items(), key=lambda item: item[1][0].moment):
         first = group[0]
         tests = tuple(sorted({step.nodeid for step in group if step.nodeid}))
         tests = tests or tuple(failed_before(first.moment))
-        runs = passing_runs(tests, first.moment, returned[0] if returned else None)
-        result = _result(group, len(runs), returned is not None)
-        held_in = runs[-1] if result == "held" and len(runs) == PASSES_TO_HOLD else None
+        end = returned[0] if returned else None
+        before = past(tests, present_since, first.moment, end)
+        proven = not before.comes_and_goes and any(_with_failing_seed(step) for step in group)
+        needed = _needed(group, None if proven else before.rate)
+        runs = passing_runs(tests, first.moment, end, needed)
+        result = _result(group, missing=needed - len(runs), returned=returned is not None)
+        if result == "held" and end:
+            # While a fix held the cause was not there: what passed then says nothing of its rate.
+            present_since = end
+        seeds = [step.failed_seed for step in group if step.failed_seed is not None]
         states.append(
             FixState(
-                fix=replace(_fix(group), result=result, held_in=held_in, date=first.date),
+                fix=replace(
+                    _fix(group),
+                    result=result,
+                    counts=proven or result == "held",
+                    passes=len(runs),
+                    needed=needed,
+                    held_in=runs[-1] if result == "held" and len(runs) == needed else None,
+                    date=first.date,
+                ),
                 task_id=first.task_id,
                 moment=first.moment,
                 tests=tests,
-                passes=len(runs),
+                past=None if proven else before,
+                failed_seed=seeds[-1] if seeds else None,
                 returned=returned[1] if returned else None,
             )
         )
-    return sorted(states, key=lambda state: state.moment)
+    return states
 
 
-def _result(group: list[Step], passes: int, returned: bool) -> Result:  # noqa: FBT001 (named at its only call)
+def _with_failing_seed(step: Step) -> bool:
+    return step.nodeid is not None and step.seed == step.failed_seed
+
+
+def _needed(group: list[Step], rate: Rate | None) -> int:
+    """How many passing runs a fix needs to hold: the first one, three later ones, and enough to leave out chance."""
+    first = 1 if any(step.nodeid and step.moment == group[0].moment for step in group) else 0
+    return max(first + PASSES_TO_HOLD, rate.runs_needed if rate else 0)
+
+
+def _result(group: list[Step], *, missing: int, returned: bool) -> Result:
     stated: list[Result] = [step.fix.result for step in group if step.fix and step.fix.result != "open"]
     if stated:
         return stated[-1]
-    if passes >= PASSES_TO_HOLD:
+    if missing <= 0:
         return "held"
     return "failed" if returned else "open"
 
@@ -133,16 +184,19 @@ def _fix(group: list[Step]) -> Fix:
     )
 
 
-def proof(changed: Change, *, dirty: bool) -> int:
-    """What a pass proves: 1 nothing, 2 a fix in somebody's working tree, 3 a fix.
+def proof(changed: Change, *, dirty: bool, same_seed: bool) -> int:
+    """What a pass proves: 1 nothing, 2 a fix in somebody's working tree, 3 a fix with any seed, 4 a fix.
 
     Args:
         changed: What differs from the failure.
         dirty: Whether the passing run had uncommitted changes: what fixed it may be among them.
+        same_seed: Whether it passed with the seed that failed.
     """
     if changed not in PROVES:
         return 1
-    return 2 if dirty else CERTAIN
+    if dirty:
+        return 2
+    return CERTAIN if same_seed else ANY_SEED
 
 
 def in_short(fix: Fix) -> str:

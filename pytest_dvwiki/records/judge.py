@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from pytest_dvwiki.records import fixes, store
+from pytest_dvwiki.records.chance import Rate
 from pytest_dvwiki.records.tables import wanted
 
 if TYPE_CHECKING:
@@ -16,11 +18,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LOOKED_BACK = 50
-"""Runs that are asked for a test's last pass."""
+"""Runs that are asked for a test's last pass, or for the rate at which it failed."""
 _states = msgspec.json.Decoder(list[fixes.FixState])
 _PASSES = (
-    "SELECT p.moment, p.nodeid, r.task_id, r.finished FROM passed_again p JOIN runs r ON r.id = p.run"
-    " WHERE p.fingerprint IN (SELECT value FROM json_each(?)) AND p.proof > 1"
+    "SELECT p.moment, p.nodeid, p.seed, p.failed_seed, r.task_id, r.finished FROM passed_again p"
+    " JOIN runs r ON r.id = p.run WHERE p.fingerprint IN (SELECT value FROM json_each(?)) AND p.proof > 1"
 )
 _ROWS = (
     "SELECT f.moment, f.row, r.task_id, r.finished FROM fix_rows f JOIN runs r ON r.id = f.run"
@@ -119,7 +121,11 @@ class Judge:
             )
             return [nodeid for (nodeid,) in rows]
 
-        return fixes.judge(self._steps(fingerprints), returns, failed_before, self._passing_runs)
+        def past(tests: Sequence[str], since: str, before: str, until: str | None) -> fixes.Past:
+            rate = self._rate(fingerprints, tests, since, before)
+            return fixes.Past(rate=rate, comes_and_goes=self._comes_and_goes(fingerprints, tests, since, until))
+
+        return fixes.judge(self._steps(fingerprints), returns, failed_before, past, self._passing_runs)
 
     def _previous(self, fingerprints: Sequence[str], moment: str) -> tuple[int, str] | None:
         """Run and moment of the last occurrence up to a moment."""
@@ -133,31 +139,69 @@ class Judge:
     def _steps(self, fingerprints: Sequence[str]) -> list[fixes.Step]:
         asked = (wanted(fingerprints),)
         steps = []
-        for moment, nodeid, task_id, finished in self._db.execute(_PASSES, asked).fetchall():
+        for moment, nodeid, seed, failed_seed, task_id, finished in self._db.execute(_PASSES, asked).fetchall():
             previous = self._previous(fingerprints, moment)
             if previous is not None and previous[1] != moment:
-                steps.append(fixes.Step(moment=moment, task_id=task_id, date=finished, nodeid=nodeid))
+                seeds = {"seed": seed, "failed_seed": failed_seed}
+                steps.append(fixes.Step(moment=moment, task_id=task_id, date=finished, nodeid=nodeid, **seeds))
         for moment, row, task_id, finished in self._db.execute(_ROWS, asked).fetchall():
             if self._previous(fingerprints, moment) is not None:
                 fix = fixes.stated_fix(json.loads(row), finished)
                 steps.append(fixes.Step(moment=moment, task_id=task_id, date=finished, fix=fix))
         return sorted(steps, key=lambda step: (step.moment, step.nodeid or ""))
 
-    def _passing_runs(self, tests: Sequence[str], after: str, before: str | None) -> list[str]:
-        """The first runs between two moments, as many as a fix needs, that passed one of the tests."""
+    def _passing_runs(self, tests: Sequence[str], since: str, before: str | None, most: int) -> list[str]:
+        """The first runs from a moment on and before another, so many at most, that passed one of the tests."""
         runs = self._db.execute(
             "SELECT id, task_id, suite, EXISTS (SELECT 1 FROM passed_again p WHERE p.run = runs.id"
             " AND p.nodeid IN (SELECT value FROM json_each(?))) AS again FROM runs"
-            " WHERE moment > ? AND moment < ? AND (suite IS NOT NULL OR again) ORDER BY moment",
-            (wanted(tests), after, before or "~"),
+            " WHERE moment >= ? AND moment < ? AND (suite IS NOT NULL OR again) ORDER BY moment",
+            (wanted(tests), since, before or "~"),
         )
-        found = []
-        for run, task_id, suite, again in runs:
-            if again or any(self._passed(run, suite, test) for test in tests):
-                found.append(task_id)
-            if len(found) == fixes.PASSES_TO_HOLD:
-                break
-        return found
+        passing = (
+            task_id
+            for run, task_id, suite, again in runs
+            if again or any(self._passed(run, suite, test) for test in tests)
+        )
+        return list(itertools.islice(passing, most))
+
+    def _rate(self, fingerprints: Sequence[str], tests: Sequence[str], since: str, before: str) -> Rate:
+        """In how many of the newest runs between two moments that are known to have run tests these failed."""
+        runs = self._db.execute(
+            "SELECT id, suite, EXISTS (SELECT 1 FROM failed f WHERE f.run = runs.id"
+            " AND f.nodeid IN (SELECT value FROM json_each(:tests))"
+            " AND f.fingerprint IN (SELECT value FROM json_each(:causes))) AS failing,"
+            " EXISTS (SELECT 1 FROM passed_again p WHERE p.run = runs.id"
+            " AND p.nodeid IN (SELECT value FROM json_each(:tests))) AS again FROM runs"
+            " WHERE moment >= :since AND moment < :before AND (suite IS NOT NULL OR failing OR again)"
+            " ORDER BY moment DESC LIMIT :most",
+            {
+                "causes": wanted(fingerprints),
+                "tests": wanted(tests),
+                "since": since,
+                "before": before,
+                "most": _LOOKED_BACK,
+            },
+        ).fetchall()
+        failed = sum(failing for *_, failing, _ in runs)
+        passed = sum(
+            not failing and bool(again or any(self._passed(run, suite, test) for test in tests))
+            for run, suite, failing, again in runs
+        )
+        return Rate(failed=failed, runs=failed + passed)
+
+    def _comes_and_goes(self, fingerprints: Sequence[str], tests: Sequence[str], since: str, until: str | None) -> bool:
+        """Whether one of the tests failed and passed with the same sources and seed, if only in one run's attempts."""
+        found = self._db.execute(
+            "SELECT 1 FROM passed_again WHERE fingerprint IN (SELECT value FROM json_each(:causes))"
+            " AND nodeid IN (SELECT value FROM json_each(:tests)) AND changed = 'nothing'"
+            " AND moment >= :since AND moment < :until"
+            " UNION ALL SELECT 1 FROM other o JOIN runs r ON r.id = o.run WHERE o.outcome = 'flaky'"
+            " AND o.nodeid IN (SELECT value FROM json_each(:tests)) AND r.moment >= :since AND r.moment < :until"
+            " LIMIT 1",
+            {"causes": wanted(fingerprints), "tests": wanted(tests), "since": since, "until": until or "~"},
+        ).fetchone()
+        return found is not None
 
     def last_pass(self, nodeid: str) -> str | None:
         """The commit of the newest run in which a test, or one inside a runner, is known to have passed.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import Occurrence, RunRecord
 
-VERSION = 4
+VERSION = 5
 """Counts up with the tables, and with what is written to them."""
 
 SCHEMA = """
@@ -42,7 +42,8 @@ CREATE TABLE failed (
   nodeid TEXT, fingerprint TEXT, moment TEXT, run INTEGER, seed TEXT, PRIMARY KEY (nodeid, fingerprint, moment))
   WITHOUT ROWID;
 CREATE INDEX failed_by_run ON failed (run, nodeid);
-CREATE TABLE other (run INTEGER, nodeid TEXT, PRIMARY KEY (run, nodeid)) WITHOUT ROWID;
+CREATE TABLE other (run INTEGER, nodeid TEXT, outcome TEXT, PRIMARY KEY (run, nodeid)) WITHOUT ROWID;
+CREATE INDEX other_by_test ON other (nodeid, outcome);
 CREATE TABLE passed_again (
   fingerprint TEXT, moment TEXT, nodeid TEXT, run INTEGER, changed TEXT, proof INTEGER, seed TEXT, failed_seed TEXT,
   PRIMARY KEY (fingerprint, moment, nodeid)) WITHOUT ROWID;
@@ -116,7 +117,9 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int) -> bool:
     db.execute("INSERT INTO places VALUES (?, ?)", (run, file))
     for occurrence in by_fingerprint(record.occurrences):
         _insert_occurrence(db, occurrence, moment, run)
-    db.executemany("INSERT OR IGNORE INTO other VALUES (?, ?)", [(run, test.nodeid) for test in record.other])
+    db.executemany(
+        "INSERT OR IGNORE INTO other VALUES (?, ?, ?)", [(run, test.nodeid, test.outcome) for test in record.other]
+    )
     db.executemany(
         "INSERT OR IGNORE INTO passed_again VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         [
@@ -126,7 +129,7 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int) -> bool:
                 row.nodeid,
                 run,
                 row.changed,
-                proof(row.changed, dirty=record.vcs.dirty),
+                proof(row.changed, dirty=record.vcs.dirty, same_seed=row.seed == row.failed_seed),
                 row.seed,
                 row.failed_seed,
             )

@@ -81,7 +81,7 @@ def render(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
     causes = session.archived.causes
     now = session.archived.record.finished if session.archived.record is not None else ""
     if verbosity < 0:
-        fixed = len(session.archived.record.fixes) if session.archived.record is not None else 0
+        fixed = sum(_is_fixed(session.archived))
         said = [_count(len(causes), "cause"), _news(causes)] if causes else []
         said += [f"{fixed} fixed"] if fixed else []
         if said:
@@ -100,6 +100,14 @@ def render(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
     if verbosity > 0:
         yield from _noise(session.noise)
     yield from _footer(session, quiet=verbosity < 0)
+
+
+def _is_fixed(archived: Archived) -> Iterator[bool]:
+    """Of each fix that a run shows whether its passes are more than chance."""
+    passes = archived.record.passed_again if archived.record is not None else ()
+    for row in archived.record.fixes if archived.record is not None else ():
+        again = [each for each in passes if each.fingerprint == row["fingerprint"]]
+        yield _counts(archived, again, archived.known_again.get(row["fingerprint"]))
 
 
 def _headline(causes: Sequence[Cause]) -> str:
@@ -243,23 +251,49 @@ def _passed_again(session: Session, width: int) -> Iterator[Line]:
     rows = {row["fingerprint"]: stated_fix(row, archived.record.finished) for row in archived.record.fixes}
     for fingerprint, again in passes.items():
         fix = rows.get(fingerprint)
-        yield from _heading("FIXED" if fix else "PASSED", archived.known_again.get(fingerprint), fingerprint)
+        known = archived.known_again.get(fingerprint)
+        counts = fix is not None and _counts(archived, again, known)
+        yield from _heading("FIXED" if counts else "PASSED", known, fingerprint)
         names = [_short(test.nodeid) for test in again]
         more = f", +{len(names) - _MOST_TESTS}" if len(names) > _MOST_TESTS else ""
         verb = "passes" if len(names) == 1 else "pass"
         yield from _wrapped(f"{_count(len(names), 'test')} {verb} again: {', '.join(names[:_MOST_TESTS])}{more}", width)
         if fix:
-            yield from _wrapped(_fix(fix), width, label="by")
+            yield from _wrapped(_fix(fix), width, label="by" if counts else "since")
+            if not counts:
+                yield from _wrapped(_no_proof(again[0], known), width)
         else:
             yield from _wrapped(_no_fix(again[0], archived.causes, fingerprint), width)
         yield from _page(session, fingerprint)
     for fingerprint in archived.held:
         known = archived.known_again.get(fingerprint)
         yield from _heading("HELD", known, fingerprint)
-        yield from _wrapped("the fix holds: three later runs passed, and the cause did not return", width)
+        yield from _wrapped(_held_by(known), width)
         if known is not None and known.newest_fix is not None:
             yield from _wrapped(_fix(known.newest_fix), width, label="by")
         yield from _page(session, fingerprint)
+
+
+def _counts(archived: Archived, again: Sequence[PassedAgain], known: KnownCause | None) -> bool:
+    """Whether the passes of a fix are more than chance."""
+    if not archived.written or known is None or known.newest_fix is None:
+        return any(each.seed == each.failed_seed for each in again)
+    return known.newest_fix.counts
+
+
+def _no_proof(again: PassedAgain, known: KnownCause | None) -> str:
+    """What it takes to know that a pass is no chance."""
+    newest = known.newest_fix if known is not None else None
+    passed = f"passed {newest.passes} of {newest.needed} runs needed" if newest is not None and newest.needed else ""
+    if again.failed_seed is None or again.seed == again.failed_seed:
+        return f"may be chance, as it comes and goes by itself{f': {passed}' if passed else ''}"
+    told = f"may be chance, as it failed with seed {again.failed_seed}"
+    return f"{told}: {f'{passed}, or ' if passed else ''}run it with that seed to know"
+
+
+def _held_by(known: KnownCause | None) -> str:
+    passes = known.newest_fix.passes if known is not None and known.newest_fix is not None else 0
+    return f"the fix holds: {_count(passes, 'run')} passed, and the cause did not return"
 
 
 def _heading(word: str, known: KnownCause | None, fingerprint: str) -> Iterator[Line]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_dvwiki.records.fixes import PASSES_TO_HOLD, tally
+from pytest_dvwiki.records.fixes import tally
 from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.markdown import cite, code, escape, fence, in_words, one_line, table
 from pytest_dvwiki.wiki.names import bug_origin, file_name
@@ -352,6 +352,9 @@ def _fixes(cause: Cause) -> str:
         parts.append(f"Newest first{told}:\n\n" + table(header, rows))
         if len(states) > len(rows):
             parts.append(f"The newest {len(rows)} of {len(states)} fixes; the folder tasks holds all.")
+        reckoning = _reckoning(states[-1]) if states[-1].fix.result == "open" else ""
+        if reckoning:
+            parts.append(f"{reckoning} {cite(states[-1].task_id)}")
     else:
         parts.append("No fix is on record.")
     if cause.unproven:
@@ -387,11 +390,37 @@ def _done(fix: Fix) -> str:
 
 def _became(state: FixState) -> str:
     became: str = state.fix.result
+    passed = f"passed {state.fix.passes} of {_count(state.fix.needed, 'run')} needed"
     if state.fix.result == "open":
-        became += f", {state.passes} of {PASSES_TO_HOLD} later passes"
+        became += f", {passed}"
     elif state.fix.held_in:
         became += f" since {code(state.fix.held_in, 120)}"
-    return f"{became}, returned {state.returned[:10]}" if state.returned else became
+    if state.returned:
+        # Before it had passed often enough nobody could know that it was no fix.
+        became += f", returned {state.returned[:10]}" + (f", {passed}" if state.fix.result == "failed" else "")
+    return became
+
+
+def _reckoning(state: FixState) -> str:
+    """Where the number of passing runs comes from that a fix needs."""
+    past, needed = state.past, state.fix.needed
+    if past is None:
+        return ""
+    failed, runs = past.rate.taken
+    known = max(1, past.rate.runs)
+    taken = "" if runs == known else f", taken as {failed} of {runs} since those are few"
+    chance = f"{past.rate.left_to_chance(needed) * 100:.1f} %"
+    seed = f"seed {code(state.failed_seed)}" if state.failed_seed is not None else "the seed that failed"
+    settles = (
+        "They passed and failed with the same sources and seed, so that no single pass settles it."
+        if past.comes_and_goes
+        else f"A pass with {seed} settles it at once."
+    )
+    return (
+        f"Passes of the newest fix may be chance: its tests failed in {failed} of {_count(known, 'run')} on record"
+        f"{taken}. Chance explains {needed} passing runs in {chance} of cases, (1 - {failed}/{runs})^{needed}."
+        f" {settles}"
+    )
 
 
 def _unproven(each: UnprovenPass) -> str:

@@ -15,7 +15,7 @@ from pytest_dvwiki.wiki.names import file_name
 from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
 
     from pytest_dvwiki.model import KnownBin, OriginType, StillFailing
     from pytest_dvwiki.settings import Layout
@@ -127,12 +127,12 @@ class WikiHistory:
         newest = fixes.newest(self.archive.fix_states(prints))
         return newest is not None and newest.fix.result == "held"
 
-    def still_failing(self, nodeids: Iterable[str]) -> tuple[StillFailing, ...]:
+    def still_failing(self, seeds: Mapping[str, str | None]) -> tuple[StillFailing, ...]:
         """Of tests that pass now, those that were last seen failing, unless nobody wants their cause to be fixed.
 
         What was closed counts: its page learns which commits its tests have passed with.
         """
-        found = aggregate.still_failing(self.archive, nodeids)
+        found = aggregate.still_failing(self.archive, seeds)
         wanted = {each.fingerprint: self._is_wanted(each.fingerprint) for each in found}
         return tuple(each for each in found if wanted[each.fingerprint])
 

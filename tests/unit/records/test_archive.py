@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dvwiki.model import Vcs
+from pytest_dvwiki.model import PassedAgain, Vcs
 from pytest_dvwiki.records import aggregate, store
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.codec import encode
@@ -206,7 +206,7 @@ def test_the_numbers_of_a_subtype(archive: Archive, tasks: Path) -> None:
 def test_tests_that_still_fail(archive: Archive, tasks: Path) -> None:
     def still_failing(*names: str) -> dict[str, tuple[str, int]]:
         archive.refresh()
-        found = aggregate.still_failing(archive, names)
+        found = aggregate.still_failing(archive, dict.fromkeys(names, "42"))
         return {each.nodeid: (each.fingerprint, each.proof) for each in found}
 
     store.write_record(tasks, record(1, occurrence(), occurrence("b" * 12, tests=(failed("other"),))))
@@ -221,16 +221,26 @@ def test_a_pass_that_proves_little_leaves_something_to_prove(archive: Archive, t
     store.write_record(tasks, record(1, occurrence(tests=(failed(seed="7"),)), vcs=Vcs(commit="a", changes="f" * 12)))
     store.write_record(tasks, passing(2, changed="seed"))
     archive.refresh()
-    (found,) = aggregate.still_failing(archive, [TEST])
-    assert (found.proof, found.gone_by_seed, found.seed) == (1, True, "7")
+    (found,) = aggregate.still_failing(archive, {TEST: "42"})
+    assert (found.proof, found.seed) == (1, "7")
     assert found.vcs == Vcs(commit="a", changes="f" * 12)
     assert PRIMARY in found.evidence
     store.write_record(tasks, passing(3, vcs=Vcs(commit="b", dirty=True)))
     archive.refresh()
-    assert [each.proof for each in aggregate.still_failing(archive, [TEST])] == [2]
+    assert [each.proof for each in aggregate.still_failing(archive, {TEST: "42"})] == [2]
     store.write_record(tasks, passing(4))
     archive.refresh()
-    assert aggregate.still_failing(archive, [TEST]) == []
+    assert aggregate.still_failing(archive, {TEST: "42"}) == []
+
+
+def test_after_a_pass_with_another_seed_only_the_one_that_failed_is_news(archive: Archive, tasks: Path) -> None:
+    other = PassedAgain(nodeid=TEST, fingerprint=CAUSE, seed="7", changed="commit", failed_seed="42")
+    store.write_record(tasks, record(1, occurrence()))
+    store.write_record(tasks, passing(2, passed_again=(other,)))
+    archive.refresh()
+    assert aggregate.still_failing(archive, {TEST: "8"}) == []
+    assert aggregate.still_failing(archive, {TEST: None}) == []
+    assert [each.proof for each in aggregate.still_failing(archive, {TEST: "42"})] == [3]
 
 
 def test_a_query_does_not_survive_a_closed_archive(archive: Archive) -> None:

@@ -53,6 +53,92 @@ def test_it_holds_after_three_later_passes(tmp_path: Path) -> None:
     assert _results(tmp_path, *runs, _ran(tmp_path, 5, TEST)) == ["held"]
 
 
+def _other_seed(number: int, seed: str = "7", **changes: Any) -> RunRecord:
+    """A run in which the test passes again, with another seed than the one that failed."""
+    again = PassedAgain(nodeid=TEST, fingerprint=CAUSE, seed=seed, changed="commit", failed_seed="42")
+    return passing(number, **({"passed_again": (again,)} | changes))
+
+
+def test_with_another_seed_it_holds_after_as_many_passes_as_leave_out_chance(tmp_path: Path) -> None:
+    before = [_ran(tmp_path, number, TEST) for number in range(9)]
+    runs = [*before, record(9, occurrence()), _other_seed(10)]
+    runs += [_ran(tmp_path, number, TEST) for number in range(11, 38)]
+    (state,) = _judged(tmp_path, *runs)
+    assert (state.fix.result, state.fix.counts, state.fix.passes, state.fix.needed) == ("open", False, 28, 29)
+    assert state.past is not None
+    assert (state.past.rate.failed, state.past.rate.runs, state.failed_seed) == (1, 10, "42")
+    last = _ran(tmp_path, 38, TEST)
+    (state,) = _judged(tmp_path, *runs, last)
+    assert (state.fix.result, state.fix.counts, state.fix.held_in) == ("held", True, last.task_id)
+
+
+def test_a_test_that_fails_now_and_then_is_never_fixed_by_what_came_between(tmp_path: Path) -> None:
+    runs: list[RunRecord] = []
+    for start in (0, 10, 20):
+        runs += [record(start, occurrence()), _other_seed(start + 1)]
+        runs += [_ran(tmp_path, number, TEST) for number in range(start + 2, start + 10)]
+    states = _judged(tmp_path, *runs)
+    assert [(state.fix.result, state.fix.counts) for state in states] == [
+        ("failed", False),
+        ("failed", False),
+        ("open", False),
+    ]
+    assert states[-1].past is not None
+    assert (states[-1].past.rate.failed, states[-1].past.rate.runs) == (3, 21)
+
+
+def test_one_pass_with_the_seed_that_failed_settles_what_others_left_open(tmp_path: Path) -> None:
+    runs = [record(1, occurrence()), _other_seed(2), _ran(tmp_path, 3, TEST), _ran(tmp_path, 4, TEST)]
+    assert _results(tmp_path, *runs) == ["open"]
+    again = PassedAgain(nodeid=TEST, fingerprint=CAUSE, seed="42", changed="commit", failed_seed="42")
+    assert _results(tmp_path, *runs, passing(5, passed_again=(again,))) == ["held"]
+
+
+def test_a_test_that_comes_and_goes_with_one_seed_needs_the_number_too(tmp_path: Path) -> None:
+    by_itself = passing(2, changed="nothing")
+    runs = [record(1, occurrence()), by_itself, record(3, occurrence()), passing(4)]
+    runs += [_ran(tmp_path, number, TEST) for number in (5, 6, 7)]
+    (state,) = _judged(tmp_path, *runs)
+    assert (state.fix.result, state.fix.counts, state.fix.needed) == ("open", False, 14)
+
+
+def test_a_test_that_passed_at_a_second_attempt_needs_the_number_too(tmp_path: Path) -> None:
+    rerun = _ran(tmp_path, 1, TEST, other=(OtherTest(nodeid=TEST, outcome="flaky"),))
+    runs = [rerun, record(2, occurrence()), passing(3), *(_ran(tmp_path, number, TEST) for number in (4, 5, 6))]
+    (state,) = _judged(tmp_path, *runs)
+    assert (state.fix.result, state.fix.needed) == ("open", 29)
+    assert state.past is not None
+    assert state.past.rate.runs == 1, "nobody knows with what it failed at first"
+
+
+def test_a_test_that_failed_in_every_run_needs_three_later_passes_with_any_seed(tmp_path: Path) -> None:
+    runs = [record(number, occurrence()) for number in range(12)]
+    runs += [_other_seed(12), *(_ran(tmp_path, number, TEST) for number in (13, 14))]
+    assert _results(tmp_path, *runs) == ["open"]
+    assert _results(tmp_path, *runs, _ran(tmp_path, 15, TEST)) == ["held"]
+
+
+def test_what_passed_while_a_fix_held_says_nothing_of_the_rate(tmp_path: Path) -> None:
+    passes = [_ran(tmp_path, number, TEST) for number in range(3, 20)]
+    runs = [record(1, occurrence()), passing(2), *passes, record(20, occurrence()), _other_seed(21)]
+    states = _judged(tmp_path, *runs)
+    assert [state.fix.result for state in states] == ["held", "open"]
+    assert states[-1].past is not None
+    assert (states[-1].past.rate.failed, states[-1].past.rate.runs) == (1, 1)
+
+
+def test_the_rate_is_over_all_tests_of_the_cause_that_pass_again(tmp_path: Path) -> None:
+    both = occurrence(tests=(failed(), failed("other")))
+    again = tuple(
+        PassedAgain(nodeid=name, fingerprint=CAUSE, seed="7", changed="commit", failed_seed="42")
+        for name in (TEST, "other")
+    )
+    runs = [record(1, occurrence()), record(2, both), _ran(tmp_path, 3, "other"), passing(4, passed_again=again)]
+    (state,) = _judged(tmp_path, *runs)
+    assert state.past is not None
+    assert (state.tests, state.past.rate.failed, state.past.rate.runs) == (("other", TEST), 2, 3)
+
+
 def test_runs_that_prove_no_pass_do_not_count(tmp_path: Path) -> None:
     silent = [
         record(3),
@@ -61,7 +147,7 @@ def test_runs_that_prove_no_pass_do_not_count(tmp_path: Path) -> None:
         _ran(tmp_path, 6, TEST, occurrences=(occurrence("b" * 12),)),
     ]
     (state,) = _judged(tmp_path, record(1, occurrence()), passing(2), *silent)
-    assert (state.fix.result, state.passes) == ("open", 0)
+    assert (state.fix.result, state.fix.passes) == ("open", 1)
 
 
 def test_it_fails_when_the_cause_returns(tmp_path: Path) -> None:
@@ -142,7 +228,7 @@ def test_a_runner_whose_build_failed_passes_with_the_tests_inside_it(tmp_path: P
         _ran(tmp_path, 6, f"{runner}_wide::fills"),
     ]
     (state,) = _judged(tmp_path, *runs)
-    assert (state.fix.result, state.passes) == ("open", 2)
+    assert (state.fix.result, state.fix.passes) == ("open", 3)
 
 
 @pytest.mark.parametrize(

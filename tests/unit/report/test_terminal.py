@@ -76,6 +76,8 @@ HELD = Fix(
     log_count=1,
     files=("rtl/regs.v", "rtl/axi.v", "rtl/a.v", "rtl/b.v"),
     file_count=7,
+    passes=4,
+    needed=4,
 )
 KNOWN_CAUSE = KnownCause(
     fingerprint="9b1f03c2a7d4", first_seen="2026-04-20", last_seen="2026-11-01", runs=7, tests=30, held=3
@@ -150,7 +152,7 @@ def test_a_failure_without_a_pattern_says_how_to_get_one() -> None:
 
 def test_quiet_is_one_line() -> None:
     assert shown(NEW, KNOWN, verbosity=-1) == ["dvwiki: 2 causes, 1 new, 1 known; .agent/wiki/index.md"]
-    fixed = replace(RECORD, fixes=({"fingerprint": "9b1f03c2a7d4"},))
+    fixed = replace(RECORD, fixes=({"fingerprint": "9b1f03c2a7d4"},), passed_again=(SAME_SEED,))
     line = "dvwiki: 1 cause, 1 known, 1 fixed; .agent/wiki/index.md"
     assert shown(verbosity=-1, archived=Archived(causes=(KNOWN,), record=fixed)) == [line]
     line = "dvwiki: 1 fixed; .agent/wiki/index.md"
@@ -207,12 +209,13 @@ def test_what_was_archived_is_said_last() -> None:
 
 
 AGAIN = PassedAgain(nodeid="t.py::test_x::a", fingerprint="9b1f03c2a7d4", seed="43", changed="commit", failed_seed="42")
+SAME_SEED = replace(AGAIN, seed="42")
 GONE = replace(KNOWN_CAUSE, label="sim_error / timeout", page="bugs/RTL_20261121_480127.md", newest_fix=HELD)
 
 
 def test_a_known_failure_that_is_fixed_is_told_with_its_commit() -> None:
     row = {"fingerprint": "9b1f03c2a7d4", "text": HELD.text, "commits": list(HELD.commits or ()), "log": list(HELD.log)}
-    record = replace(RECORD, passed_again=(AGAIN,), fixes=(row | {"files": ["rtl/regs.v"]},))
+    record = replace(RECORD, passed_again=(SAME_SEED,), fixes=(row | {"files": ["rtl/regs.v"]},))
     assert shown(archived=Archived(record=record, known_again={"9b1f03c2a7d4": GONE})) == [
         "",
         "FIXED      sim_error / timeout",
@@ -220,6 +223,29 @@ def test_a_known_failure_that_is_fixed_is_told_with_its_commit() -> None:
         "  by     1f0c2aa regs: ack in same cycle (rtl/regs.v)",
         "  page   .agent/wiki/bugs/RTL_20261121_480127.md",
     ]
+
+
+def test_a_pass_that_may_be_chance_is_not_called_a_fix() -> None:
+    record = replace(RECORD, passed_again=(AGAIN,), fixes=({"fingerprint": "9b1f03c2a7d4", "text": "regs: ack"},))
+    few = replace(GONE, newest_fix=replace(HELD, result="open", counts=False, passes=12, needed=29))
+    archived = Archived(record=record, known_again={"9b1f03c2a7d4": few}, written=True)
+    assert shown(archived=archived)[1:6] == [
+        "PASSED     sim_error / timeout",
+        "  1 test passes again: test_x::a",
+        "  since  regs: ack",
+        "  may be chance, as it failed with seed 42: passed 12 of 29 runs needed, or run",
+        "  it with that seed to know",
+    ]
+    assert shown(archived=archived, verbosity=-1) == []
+    by_itself = replace(record, passed_again=(SAME_SEED,))
+    lines = shown(archived=replace(archived, record=by_itself))
+    assert "  may be chance, as it comes and goes by itself: passed 12 of 29 runs needed" in lines
+
+
+def test_passes_that_are_enough_are_a_fix_with_any_seed() -> None:
+    record = replace(RECORD, passed_again=(AGAIN,), fixes=({"fingerprint": "9b1f03c2a7d4", "text": "regs: ack"},))
+    archived = Archived(record=record, known_again={"9b1f03c2a7d4": GONE}, written=True)
+    assert shown(archived=archived)[1] == "FIXED      sim_error / timeout"
 
 
 @pytest.mark.parametrize(
@@ -247,7 +273,7 @@ def test_a_fix_that_holds_now_is_told() -> None:
     archived = Archived(record=RECORD, known_again={"9b1f03c2a7d4": GONE}, held=("9b1f03c2a7d4",), written=True)
     assert shown(archived=archived)[1:4] == [
         "HELD       sim_error / timeout",
-        "  the fix holds: three later runs passed, and the cause did not return",
+        "  the fix holds: 4 runs passed, and the cause did not return",
         "  by     1f0c2aa regs: ack in same cycle (rtl/regs.v, rtl/axi.v, rtl/a.v, +4)",
     ]
 

@@ -32,7 +32,7 @@ def test_a_missing_wiki_knows_nothing_and_stays_missing(place: Layout) -> None:
     with WikiHistory(place) as history:
         assert history.cause(CAUSE) is None
         assert history.subtype("scoreboard_fail") is None
-        assert history.still_failing([TEST]) == ()
+        assert history.still_failing({TEST: "42"}) == ()
         assert history.fix_template("scoreboard_fail") == ""
         assert not history.regressed(CAUSE)
     assert not place.agent.exists()
@@ -57,14 +57,14 @@ def test_people_have_the_last_word(place: Layout) -> None:
         known = history.cause(CAUSE)
         assert known is not None
         assert (known.type, known.status) == ("TB_BUG", "wont_fix")
-        assert history.still_failing([TEST]) == ()
+        assert history.still_failing({TEST: "42"}) == ()
 
 
 def test_a_closed_cause_still_learns_what_it_passed_with(place: Layout) -> None:
     archive(place, record(1, occurrence()))
     _edit(place, "status: open", "status: closed")
     with WikiHistory(place) as history:
-        assert [each.fingerprint for each in history.still_failing([TEST])] == [CAUSE]
+        assert [each.fingerprint for each in history.still_failing({TEST: "42"})] == [CAUSE]
 
 
 def test_the_fix_template_is_what_its_page_says(place: Layout) -> None:

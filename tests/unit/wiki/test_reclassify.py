@@ -116,7 +116,7 @@ def test_old_and_new_fingerprint_are_known_as_one_cause(place: Layout) -> None:
         assert now is not None
         assert (now.fingerprint, now.runs) == (NEW, 2)
         assert now.page is not None
-        assert [(each.nodeid, each.fingerprint) for each in history.still_failing([TEST])] == [(TEST, NEW)]
+        assert [(each.nodeid, each.fingerprint) for each in history.still_failing({TEST: "42"})] == [(TEST, NEW)]
 
 
 @pytest.mark.parametrize("fingerprint", [CAUSE, NEW])
