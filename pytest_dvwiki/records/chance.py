@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 _CHANCE = 20
 """One in so many is the chance that is left, 5 %."""
-FEWEST_RUNS = 10
-"""A rate from fewer runs is taken as if the others up to here had passed: one failure in one run is no rate of 1."""
+FEWEST_RUNS = 2
+"""A rate from fewer runs is taken as if another one had passed: one failure in one run does not mean that all fail."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -120,8 +120,9 @@ def judge(
         needed = _needed(group, None if proven else before.rate)
         runs = passing_runs(tests, first.moment, end, needed)
         result = _result(group, missing=needed - len(runs), returned=returned is not None)
-        if result == "held" and end:
-            # While a fix held the cause was not there: what passed then says nothing of its rate.
+        if result == "held" and end and proven:
+            # While a fix held the cause was not there: what passed then says nothing of its rate. A fix that seemed to
+            # hold for the number of its passes may have been chance after all.
             present_since = end
         seeds = [step.failed_seed for step in group if step.failed_seed is not None]
         states.append(
@@ -129,7 +130,7 @@ def judge(
                 fix=replace(
                     _fix(group),
                     result=result,
-                    counts=proven or result == "held",
+                    counts=proven or len(runs) >= before.rate.runs_needed,
                     passes=len(runs),
                     needed=needed,
                     held_in=runs[-1] if result == "held" and len(runs) == needed else None,

@@ -408,7 +408,7 @@ def _reckoning(state: FixState) -> str:
         return ""
     failed, runs = past.rate.taken
     known = max(1, past.rate.runs)
-    taken = "" if runs == known else f", taken as {failed} of {runs} since those are few"
+    taken = "" if runs == known else f", taken as {failed} of {runs} since one run tells no rate"
     chance = f"{past.rate.left_to_chance(needed) * 100:.1f} %"
     seed = f"seed {code(state.failed_seed)}" if state.failed_seed is not None else "the seed that failed"
     settles = (

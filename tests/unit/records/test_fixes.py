@@ -73,8 +73,8 @@ def test_with_another_seed_it_holds_after_as_many_passes_as_leave_out_chance(tmp
 
 
 def test_a_test_that_fails_now_and_then_is_never_fixed_by_what_came_between(tmp_path: Path) -> None:
-    runs: list[RunRecord] = []
-    for start in (0, 10, 20):
+    runs = [_ran(tmp_path, number, TEST) for number in range(40, 49)]
+    for start in (50, 60, 70):
         runs += [record(start, occurrence()), _other_seed(start + 1)]
         runs += [_ran(tmp_path, number, TEST) for number in range(start + 2, start + 10)]
     states = _judged(tmp_path, *runs)
@@ -84,7 +84,7 @@ def test_a_test_that_fails_now_and_then_is_never_fixed_by_what_came_between(tmp_
         ("open", False),
     ]
     assert states[-1].past is not None
-    assert (states[-1].past.rate.failed, states[-1].past.rate.runs) == (3, 21)
+    assert (states[-1].past.rate.failed, states[-1].past.rate.runs) == (3, 30)
 
 
 def test_one_pass_with_the_seed_that_failed_settles_what_others_left_open(tmp_path: Path) -> None:
@@ -96,26 +96,38 @@ def test_one_pass_with_the_seed_that_failed_settles_what_others_left_open(tmp_pa
 
 def test_a_test_that_comes_and_goes_with_one_seed_needs_the_number_too(tmp_path: Path) -> None:
     by_itself = passing(2, changed="nothing")
-    runs = [record(1, occurrence()), by_itself, record(3, occurrence()), passing(4)]
-    runs += [_ran(tmp_path, number, TEST) for number in (5, 6, 7)]
+    between = [_ran(tmp_path, number, TEST) for number in (3, 4)]
+    runs = [record(1, occurrence()), by_itself, *between, record(5, occurrence()), passing(6)]
+    runs += [_ran(tmp_path, number, TEST) for number in (7, 8, 9)]
     (state,) = _judged(tmp_path, *runs)
-    assert (state.fix.result, state.fix.counts, state.fix.needed) == ("open", False, 14)
+    assert (state.fix.result, state.fix.counts, state.fix.needed) == ("open", False, 6)
+    assert state.past is not None
+    assert (state.past.rate.failed, state.past.rate.runs) == (2, 5)
 
 
 def test_a_test_that_passed_at_a_second_attempt_needs_the_number_too(tmp_path: Path) -> None:
     rerun = _ran(tmp_path, 1, TEST, other=(OtherTest(nodeid=TEST, outcome="flaky"),))
     runs = [rerun, record(2, occurrence()), passing(3), *(_ran(tmp_path, number, TEST) for number in (4, 5, 6))]
     (state,) = _judged(tmp_path, *runs)
-    assert (state.fix.result, state.fix.needed) == ("open", 29)
+    assert (state.fix.result, state.fix.needed) == ("open", 5)
     assert state.past is not None
     assert state.past.rate.runs == 1, "nobody knows with what it failed at first"
 
 
 def test_a_test_that_failed_in_every_run_needs_three_later_passes_with_any_seed(tmp_path: Path) -> None:
-    runs = [record(number, occurrence()) for number in range(12)]
-    runs += [_other_seed(12), *(_ran(tmp_path, number, TEST) for number in (13, 14))]
+    runs = [record(1, occurrence()), record(2, occurrence()), _other_seed(3)]
+    (state,) = _judged(tmp_path, *runs)
+    assert (state.fix.result, state.fix.counts, state.fix.needed) == ("open", True, 4)
+    runs += [_ran(tmp_path, number, TEST) for number in (4, 5)]
     assert _results(tmp_path, *runs) == ["open"]
-    assert _results(tmp_path, *runs, _ran(tmp_path, 15, TEST)) == ["held"]
+    assert _results(tmp_path, *runs, _ran(tmp_path, 6, TEST)) == ["held"]
+
+
+def test_a_number_of_passes_that_proved_wrong_makes_the_next_one_greater(tmp_path: Path) -> None:
+    passes = [_ran(tmp_path, number, TEST) for number in range(3, 11)]
+    runs = [record(1, occurrence()), _other_seed(2), *passes, record(11, occurrence()), _other_seed(12)]
+    states = _judged(tmp_path, *runs)
+    assert [(state.fix.result, state.fix.needed) for state in states] == [("held", 5), ("open", 15)]
 
 
 def test_what_passed_while_a_fix_held_says_nothing_of_the_rate(tmp_path: Path) -> None:
