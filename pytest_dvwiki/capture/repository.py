@@ -11,10 +11,12 @@ import os
 import re
 import subprocess
 import time
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.capture.owners import PLACES, CodeOwners
 from pytest_dvwiki.model import Vcs
 from pytest_dvwiki.redact import redact
 
@@ -26,10 +28,19 @@ if TYPE_CHECKING:
 
 MOST_COMMITS = 10
 MOST_FILES = 20
+MOST_OWNERS = 5
+_MOST_BLAMED = 5
+"""Files of a change whose authors are asked for."""
+_MOST_HUNKS = 20
+_MOST_LINES = 100
+_LARGEST_OWNERS = 1_000_000
+"""Bytes of a CODEOWNERS file."""
+_GITLAB = ".gitlab-ci.yml"
 _LONGEST = 160
 _SHORT = 12
 _IN_TEXT = 3
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
+_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? ", re.MULTILINE)
 _STATE_TIMEOUT_S = 10.0
 _PAST_TIMEOUT_S = 10.0
 _CONFIG = ("core.fsmonitor=false", "log.showSignature=false", "protocol.allow=never")
@@ -127,6 +138,80 @@ class Repository:
         if not _COMMIT.fullmatch(commit):
             return ()
         return self._names("diff", *_DIFF, "--name-only", "-z", commit, *self._sources) or ()
+
+    def came_with(self, passed: str, failed: Vcs, named: str = "") -> Difference | None:
+        """What came between a commit at which a test passed and the state in which it failed.
+
+        Args:
+            passed: Full name of a commit.
+            failed: The repository when it failed: the present state where it has uncommitted changes.
+            named: A text; commits and files come first whose files it names.
+
+        Returns:
+            None where nothing is known to lie between: the sources are the same, or one does not come from the other.
+        """
+        if failed.commit is None or not (passed == failed.commit or self.is_older(passed, failed.commit)):
+            return None
+        files = self._files(passed, failed.commit) if passed != failed.commit else ()
+        if files:
+            return self._commits(Vcs(commit=passed), failed, files, named)
+        return self._uncommitted(Vcs(commit=passed), failed, named) if failed.dirty and files is not None else None
+
+    def is_older(self, commit: str, than: str) -> bool:
+        """Whether a commit comes from another one; False, too, where either is not in this clone."""
+        return commit != than and self._is_ancestor(commit, than)
+
+    def owners(self, commit: str, files: Sequence[str]) -> tuple[str, ...]:
+        """Who answers for files by the CODEOWNERS of a commit, the owners of the first file first."""
+        text, gitlab = self._code_owners(commit) if files else ("", False)
+        if not text:
+            return ()
+        rules = CodeOwners(text, gitlab=gitlab)
+        found = dict.fromkeys(owner for name in files for owner in rules.of(name))
+        return tuple(map(_clean, found))[:MOST_OWNERS]
+
+    def authors(self, before: str, now: str, files: Sequence[str]) -> tuple[str, ...]:
+        """Who wrote the lines that a change touched, as they were before it, those of most lines first.
+
+        Args:
+            before: The commit before the change.
+            now: The commit after it; the same one for uncommitted changes.
+            files: The first few are looked at.
+        """
+        if not files or self._ask("rev-parse", "--is-shallow-repository") != "false":
+            return ()
+        lines: Counter[str] = Counter()
+        for name in files[:_MOST_BLAMED]:
+            lines.update(self._authors_of(before, now, name))
+        ranked = sorted(lines, key=lambda author: (-lines[author], author))
+        return tuple(_clean(author) for author in ranked if author)[:MOST_OWNERS]
+
+    def _code_owners(self, commit: str) -> tuple[str, bool]:
+        """The CODEOWNERS file of a commit, and whether GitLab reads it."""
+        names = (*PLACES, _GITLAB)
+        listing = self._ask("ls-tree", "--full-tree", "-l", "-z", commit, "--", *names) or ""
+        entries = (entry.partition("\t") for entry in listing.split("\0") if entry)
+        found = {name: about.split() for about, _, name in entries}
+        place = next((name for name in PLACES if name in found), None)
+        if place is None:
+            return "", False
+        _, kind, blob, size = found[place]
+        if kind != "blob" or not size.isdigit() or int(size) > _LARGEST_OWNERS:
+            return "", False
+        return self._ask("cat-file", "blob", blob) or "", place.startswith(".gitlab/") or _GITLAB in found
+
+    def _authors_of(self, before: str, now: str, name: str) -> list[str]:
+        """Of each touched line of a file its author; of lines that were put in, of the one before."""
+        span = [before] if before == now else [before, now]
+        patch = self._ask("diff", *_PATCH, *span, "--", f":(top,literal){name}") or ""
+        hunks = [] if "\n--- /dev/null\n" in patch else _HUNK.findall(patch)[:_MOST_HUNKS]
+        # No number of lines means one; none at all, that lines were put in behind the one that is named.
+        ranges = [f"-L{max(1, int(first))},+{min(int(count or 1) or 1, _MOST_LINES)}" for first, count in hunks]
+        top = self._ask("rev-parse", "--show-cdup")
+        if not ranges or top is None:
+            return []
+        told = self._ask("blame", "-w", "--line-porcelain", *ranges, before, "--", f"{top}{name}") or ""
+        return [line.removeprefix("author ") for line in told.split("\n") if line.startswith("author ")]
 
     def between(self, first: str, last: str) -> Difference:
         """What came with the commits after the first up to the last, both full names."""

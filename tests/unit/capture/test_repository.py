@@ -240,6 +240,128 @@ def test_a_run_without_a_commit_is_told(project: Project, before: Vcs | None, to
     assert (found.change, found.text) == ("unrecorded", f"no commit is on record of the run that {told}")
 
 
+# Owners and authors
+
+
+def _as(project: Project, name: str, subject: str, text: str) -> str:
+    project.write("rtl/fifo.v", text)
+    git(project.root, "add", "--all")
+    git(project.root, "-c", f"user.name={name}", "commit", "-q", "-m", subject)
+    return git(project.root, "rev-parse", "HEAD").stdout.strip()
+
+
+def test_the_authors_are_those_of_the_lines_before_the_change(project: Project) -> None:
+    _as(project, "Anna", "fifo", "one\ntwo\nthree\nfour\n")
+    before = _as(project, "Bert", "fifo: more", "one\n2\nthree\nfour\nfive\n")
+    now = _as(project, "Carl", "fifo: fix", "ONE\nTWO\nTHREE\nfour\nfive\nsix\n")
+    for root in (project.root, project.root / "rtl"):
+        found = Repository(layout(root))
+        assert found.authors(before, now, ("rtl/fifo.v",)) == ("Anna", "Bert")
+        assert found.authors(now, now, ("rtl/fifo.v",)) == (), "nothing is uncommitted"
+    project.write("rtl/fifo.v", "1\nTWO\nTHREE\nfour\nfive\nsix\n")
+    assert Repository(layout(project.root)).authors(now, now, ("rtl/fifo.v",)) == ("Carl",)
+
+
+def test_a_new_file_and_an_unknown_one_have_no_authors(project: Project) -> None:
+    before = str(project.state.commit)
+    project.commit("new", rtl__new_v="new")
+    found = Repository(layout(project.root))
+    assert found.authors(before, str(project.state.commit), ("rtl/new.v", "nowhere.v", "-L1,2", "a\nb")) == ()
+
+
+def test_a_shallow_clone_and_a_missing_git_name_no_authors(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = str(project.state.commit)
+    now = _as(project, "Anna", "fifo", "module x;")
+    assert Repository(layout(project.root)).authors(before, now, ("rtl/fifo.v",)) == ("someone",)
+    _as(project, "Anna", "fifo: more", "module y;")
+    git(tmp_path, "clone", "-q", "--depth=2", f"file://{project.root}", "shallow")
+    assert Repository(layout(tmp_path / "shallow")).authors(before, now, ("rtl/fifo.v",)) == ()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = Repository(layout(project.root))
+    assert (found.authors(before, now, ("rtl/fifo.v",)), found.owners(now, ("rtl/fifo.v",))) == ((), ())
+
+
+def test_the_owners_are_those_of_the_first_place_at_that_commit(project: Project) -> None:
+    files = ("rtl/fifo.v", "tb/test.v")
+    assert Repository(layout(project.root)).owners("HEAD", files) == ()
+    project.commit("owners", **{"docs/CODEOWNERS": "* @docs", ".gitlab/CODEOWNERS": "* @never"})
+    assert Repository(layout(project.root)).owners("HEAD", files) == ("@docs",)
+    project.commit("owners", CODEOWNERS="/rtl/ @rtl\ntb/ @tb @rtl\n")
+    found = Repository(layout(project.root / "rtl"))
+    assert found.owners("HEAD", files) == ("@rtl", "@tb")
+    assert found.owners("HEAD~", files) == ("@docs",)
+    project.commit("owners", **{".github/CODEOWNERS": "* @hub\n"})
+    assert Repository(layout(project.root)).owners("HEAD", files) == ("@hub",)
+
+
+def test_gitlab_reads_the_file_by_its_own_rules(project: Project) -> None:
+    project.commit("owners", CODEOWNERS="x/fifo.v @fifo", rtl__x__fifo_v="")
+    assert Repository(layout(project.root)).owners("HEAD", ("rtl/x/fifo.v",)) == ()
+    project.commit("ci", **{".gitlab-ci.yml": "x"})
+    assert Repository(layout(project.root)).owners("HEAD", ("rtl/x/fifo.v",)) == ("@fifo",)
+
+
+def test_a_huge_owners_file_or_a_folder_of_that_name_says_nothing(project: Project) -> None:
+    project.commit("owners", CODEOWNERS="* @all\n" + "#\n" * 600_000)
+    assert Repository(layout(project.root)).owners("HEAD", ("rtl/fifo.v",)) == ()
+    (project.root / "CODEOWNERS").unlink()
+    project.commit("owners", **{"CODEOWNERS/x": "* @all\n"})
+    assert Repository(layout(project.root)).owners("HEAD", ("rtl/fifo.v",)) == ()
+
+
+# What came with a failure
+
+
+def test_a_failure_came_with_the_commits_since_the_pass(project: Project) -> None:
+    passed = str(project.state.commit)
+    project.commit("fifo: rework", rtl__fifo_v="module fifo2;")
+    project.commit("tb: more", tb__test_v="module tb2;")
+    found = Repository(layout(project.root)).came_with(passed, project.state, "fifo.v:12")
+    assert found is not None
+    assert (subjects(found), found.files) == (["tb: more", "fifo: rework"], ("rtl/fifo.v", "tb/test.v"))
+
+
+def test_commits_of_a_branch_that_was_merged_are_named_without_the_merge(project: Project) -> None:
+    passed = str(project.state.commit)
+    git(project.root, "checkout", "-q", "-b", "topic")
+    project.commit("fifo: rework", rtl__fifo_v="module fifo2;")
+    git(project.root, "checkout", "-q", "main")
+    project.commit("tb: more", tb__test_v="module tb2;")
+    git(project.root, "merge", "-q", "--no-edit", "topic")
+    found = Repository(layout(project.root)).came_with(passed, project.state)
+    assert found is not None
+    assert sorted(subjects(found)) == ["fifo: rework", "tb: more"]
+
+
+def test_uncommitted_changes_came_with_it_too(project: Project) -> None:
+    passed = str(project.state.commit)
+    project.write("rtl/fifo.v", "module fifo3;")
+    found = Repository(layout(project.root)).came_with(passed, project.state)
+    assert found is not None
+    assert (found.change, found.files, found.log_count) == ("uncommitted", ("rtl/fifo.v",), 0)
+    project.commit("tb: more", tb__test_v="module tb2;", rtl__fifo_v="module fifo3;")
+    project.write("rtl/fifo.v", "module fifo4;")
+    found = Repository(layout(project.root)).came_with(passed, project.state)
+    assert found is not None
+    assert (found.note, found.log_count) == ("and uncommitted changes", 1)
+
+
+def test_nothing_is_known_to_lie_between_what_is_not_of_one_line(project: Project) -> None:
+    first = project.state
+    project.commit("wiki", **{".agent__wiki__index.md": "x"})
+    asked = Repository(layout(project.root))
+    assert asked.came_with(str(first.commit), project.state) is None, "the sources are the same"
+    assert asked.came_with(str(project.state.commit), project.state) is None
+    assert asked.came_with(str(project.state.commit), first) is None, "the failure is older"
+    assert asked.came_with("f" * 40, project.state) is None
+    assert asked.came_with(str(first.commit), Vcs()) is None
+    git(project.root, "checkout", "-q", "--orphan", "other")
+    project.commit("anew", rtl__fifo_v="module anew;")
+    assert Repository(layout(project.root)).came_with(str(first.commit), project.state) is None
+
+
 # Bounds
 
 

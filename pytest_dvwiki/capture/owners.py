@@ -1,0 +1,102 @@
+"""Who answers for a file, as a CODEOWNERS file says by the rules of GitHub and GitLab.
+
+Of the lines whose pattern matches a path the last one wins; one without owners says that nobody answers for it. GitLab
+parts a file into sections, `[Name] @default-owners`, each of which has a say of its own, and ties a pattern to the top
+only where it begins with a slash. A line that is no rule says nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+PLACES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
+"""Where the file may stand, relative to the top of the repository; the first one that is there counts."""
+_SECTION = re.compile(r"\^?\[(?P<name>[^\]]+)\](?:\[\d+\])?(?P<owners>(?:\s+@?\S+)*)\s*")
+_OWNER = re.compile(r"@\S+|[^\s@]+@[^\s@]+")
+_WORD = re.compile(r"(?:\\.|\S)+")
+_PART = re.compile(
+    r"\\(?P<literal>.)|(?P<folders>(?:(?<=/)|^)\*\*/)|(?P<all>\*\*)|(?P<some>\*)|(?P<one>\?)|(?P<other>.)"
+)
+
+
+@dataclass(slots=True)
+class _Section:
+    """Rules of which the last one that matches wins."""
+
+    default: tuple[str, ...] = ()
+    rules: list[tuple[re.Pattern[str], tuple[str, ...]]] = field(default_factory=list)
+
+    def of(self, path: str) -> tuple[str, ...]:
+        return next((owners for pattern, owners in reversed(self.rules) if pattern.fullmatch(path)), ())
+
+
+class CodeOwners:
+    """The rules of one file.
+
+    Args:
+        text: Of the file.
+        gitlab: Whether GitLab reads it; it does where it has sections, too.
+    """
+
+    def __init__(self, text: str, *, gitlab: bool = False) -> None:
+        lines = [line.strip() for line in text.splitlines()]
+        gitlab = gitlab or any(_SECTION.fullmatch(line) for line in lines)
+        self._sections = {"": _Section()}
+        section = self._sections[""]
+        for line in lines:
+            if not line or line.startswith("#"):
+                continue
+            header = _SECTION.fullmatch(line) if gitlab else None
+            if header:
+                # Sections of one name are one, whatever its case; the defaults are those of the newest header.
+                section = self._sections.setdefault(header["name"].strip().casefold(), _Section())
+                section.default = _owners(header["owners"])
+                continue
+            pattern = _WORD.match(line)
+            if pattern is None:
+                continue
+            owners = _owners(line[pattern.end() :])
+            excluded = gitlab and pattern[0].startswith("!")
+            source = pattern[0].removeprefix("!") if excluded else pattern[0]
+            told = () if excluded else owners or section.default
+            section.rules.append((_expression(source, anchors_inside=not gitlab), told))
+
+    def of(self, path: str) -> tuple[str, ...]:
+        """The owners of a file, by its path from the top of the repository; none where nobody is named."""
+        return tuple(dict.fromkeys(owner for section in self._sections.values() for owner in section.of(path)))
+
+
+def _owners(text: str) -> tuple[str, ...]:
+    """The names on a line behind its pattern, up to a comment."""
+    words = re.split(r"(?:^|\s)#", text, maxsplit=1)[0].split()
+    return tuple(word for word in words if _OWNER.fullmatch(word))
+
+
+def _expression(pattern: str, *, anchors_inside: bool) -> re.Pattern[str]:
+    """What a pattern matches: a file of that path, or all that is in a folder of it.
+
+    Args:
+        pattern: As the file has it.
+        anchors_inside: Whether a slash inside the pattern ties it to the top, as one at its begin does.
+    """
+    is_folder = pattern.endswith("/")
+    inner = pattern.strip("/")
+    anchored = pattern.startswith("/") or (anchors_inside and "/" in inner)
+    told = "".join(map(_part, _PART.finditer(inner)))
+    # `docs/*` means the files of one folder alone.
+    files_alone = inner.endswith("/*") or (inner == "*" and anchored)
+    below = "/.+" if is_folder else "" if files_alone else "(?:/.+)?"
+    return re.compile(f"{'' if anchored else '(?:.+/)?'}{told}{below}", re.DOTALL)
+
+
+def _part(found: re.Match[str]) -> str:
+    if found["folders"] is not None:
+        return "(?:.+/)?"
+    if found["all"] is not None:
+        return ".*"
+    if found["some"] is not None:
+        return "[^/]*"
+    if found["one"] is not None:
+        return "[^/]"
+    return re.escape(found["literal"] or found["other"])
