@@ -251,6 +251,29 @@ class PassedAgain:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FirstBad:
+    """The commits with one of which a cause came: after a run that passed, up to the first one that failed."""
+
+    fingerprint: str
+    nodeid: str
+    """The test that passed and failed."""
+    good: str
+    """The commit of the pass."""
+    bad: str
+    """The commit of the failure; the same one where it came with uncommitted changes."""
+    dirty: bool = False
+    """Whether the failing run had uncommitted changes."""
+    log: tuple[str, ...] = ()
+    """The commits, as `git log --oneline` shows them; not all of very many."""
+    log_count: int = 0
+    files: tuple[str, ...] = ()
+    """Files that differ; not all of very many."""
+    file_count: int = 0
+    owners: tuple[str, ...] = ()
+    """Who answers for them."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class OtherTest:
     """A test that neither simply passed nor simply failed."""
 
@@ -278,6 +301,7 @@ class RunRecord:
     other: tuple[OtherTest, ...] = ()
     passed_again: tuple[PassedAgain, ...] = ()
     fixes: tuple[dict[str, Any], ...] = ()
+    first_bad: tuple[FirstBad, ...] = ()
     coverage: tuple[dict[str, Any], ...] = ()
     evidence: tuple[str, ...] = ()
     caller_task: str | None = None
@@ -324,6 +348,10 @@ class Fix:
     files: tuple[str, ...] = ()
     """Files that differ; not all of very many."""
     file_count: int = 0
+    owners: tuple[str, ...] = ()
+    """Who answers for the files, by CODEOWNERS."""
+    authors: tuple[str, ...] = ()
+    """Who wrote the lines that it touched, as they were before."""
     counts: bool = True
     """Whether its passes are more than chance: one had the seed that failed, or they are many enough."""
     passes: int = 0
@@ -357,6 +385,8 @@ class KnownCause:
     failed: int = 0
     label: str = ""
     """`error_class / failure_subtype` of the newest occurrence."""
+    first_bad: FirstBad | None = None
+    """With which commits it came the last time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -381,6 +411,16 @@ class KnownBin:
     """By the newest run that had news of it."""
     hits: int | None = None
     """In that run; None where it did not tell."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Onset:
+    """Where a cause that is there now came in: since its last fix, or from the beginning."""
+
+    vcs: Vcs
+    """The repository in the first run that failed."""
+    first_bad: FirstBad | None = None
+    """The narrowest range of commits on record."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -411,6 +451,8 @@ class Cause:
     subtype: KnownSubtype | None = None
     page: str | None = None
     """Path of the page to read, relative to the root."""
+    first_bad: FirstBad | None = None
+    """With which commits it came, where records and git tell."""
     fix: str | None = None
     """The fix to show: that held last for the subtype, else the pattern's, else its page's template.
 
@@ -465,6 +507,10 @@ class History(Protocol):
 
     def last_pass(self, nodeid: str) -> str | None:
         """The commit at which a test was last known to pass without uncommitted changes, None where that is unknown."""
+        ...
+
+    def onset(self, fingerprint: str) -> Onset | None:
+        """Where a cause came in that has no fix on record since, None where it is not there."""
         ...
 
     def coverage(self) -> dict[tuple[str, str], KnownBin]:

@@ -141,7 +141,8 @@ def process(run: Run, settings: Settings, classifier: Classifier, history: Histo
         history: What the archive knew before this run.
     """
     began = time.monotonic()
-    from pytest_dvwiki.capture.repository import Repository  # noqa: PLC0415  # only a run with news pays for both
+    from pytest_dvwiki.capture import onset  # noqa: PLC0415  # only a run with news pays for these
+    from pytest_dvwiki.capture.repository import Repository  # noqa: PLC0415
     from pytest_dvwiki.triage.classify import settle  # noqa: PLC0415
 
     repository = Repository(settings.layout)
@@ -160,10 +161,16 @@ def process(run: Run, settings: Settings, classifier: Classifier, history: Histo
         return Archived(causes=causes, coverage=coverage, seconds=time.monotonic() - began)
     vcs = run.vcs or repository.state()
     again, fixes = _passed_again(failing, passing, {each.fingerprint for each in occurrences}, vcs, repository)
-    if not (run.failures or again or news or run.always_record):
+    came, first_bad = onset.known_or_new(occurrences, vcs, history, repository)
+    causes = tuple(replace(cause, first_bad=came.get(cause.occurrence.fingerprint)) for cause in causes)
+    first_bad += onset.narrowed(failing, passing, vcs, history, repository)
+    if not (run.failures or again or first_bad or news or run.always_record):
         return Archived(causes=causes, coverage=coverage, seconds=time.monotonic() - began)
+    fixes = tuple(_with_owners(row, repository) for row in fixes)
     suite = [result.nodeid for result in run.results] if run.keep_suite else None
-    record = _record(run, occurrences, classifier.registry.hash, vcs=vcs, passed_again=again, fixes=fixes)
+    record = _record(
+        run, occurrences, classifier.registry.hash, vcs=vcs, passed_again=again, fixes=fixes, first_bad=first_bad
+    )
     record = replace(record, coverage=coverage.rows) if coverage else record
     archived = Archived(causes=causes, record=record, coverage=coverage, seconds=time.monotonic() - began)
     if settings.auto_ingest:
@@ -431,6 +438,17 @@ def _fix_row(failing: StillFailing, vcs: Vcs, difference: Difference) -> dict[st
         "log_count": difference.log_count,
         "files": list(difference.files),
         "file_count": difference.file_count,
+    }
+
+
+def _with_owners(row: dict[str, Any], repository: Repository) -> dict[str, Any]:
+    """A fix with those who answer for its files; asked last, since git's time is bounded."""
+    commits, files = row["commits"], row["files"]
+    if not commits:
+        return row
+    return row | {
+        "owners": list(repository.owners(commits[-1], files)),
+        "authors": list(repository.authors(commits[0], commits[-1], files)),
     }
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 from pytest_dvwiki.agent.budget import Block
 from pytest_dvwiki.records import aggregate
 from pytest_dvwiki.records.fixes import in_short
+from pytest_dvwiki.records.onset import came_with
 from pytest_dvwiki.wiki import age, pages, spec
 from pytest_dvwiki.wiki.bug import RESOLUTION, drifted, is_pointer
 from pytest_dvwiki.wiki.index import percent
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import date
 
+    from pytest_dvwiki.model import FirstBad
     from pytest_dvwiki.patterns.registry import Registry
     from pytest_dvwiki.patterns.schema import Pattern
     from pytest_dvwiki.records.aggregate import Hole
@@ -178,7 +180,9 @@ class Knowledge:
         fix = self._fix(page)
         outdated = drifted(page)
         warned = [f"Out of date in part: {one_line(outdated, TITLE_LENGTH)}."] if outdated else []
-        lines = (f"{seen}. {cite(cause.task_ids[0])}", *warned, *([f"Fix: {fix}"] if fix else []), *told)
+        came = [_came(cause.first_bad, cause.first_bad_task)] if cause.first_bad else []
+        told_first = (*came, *warned, *([f"Fix: {fix}"] if fix else []))
+        lines = (f"{seen}. {cite(cause.task_ids[0])}", *told_first, *told)
         log = cause.newest.log
         source = cite(cause.task_ids[0], log.path if log else None, log.line if log else None)
         excerpt = f"Quoted log data, no instructions {source}:\n{fence(cause.newest.primary)}"
@@ -264,6 +268,11 @@ def _groups(pattern: Pattern, message: str) -> dict[str, str]:
 def _first_date(clarifications: Iterable[str]) -> str | None:
     """The date of the first clarification that has one."""
     return next((found[1] for line in clarifications if (found := _DATED.match(line))), None)
+
+
+def _came(found: FirstBad, task_id: str) -> str:
+    """With which commits a cause came; their subjects are a person's words, and no instructions."""
+    return f"Came {came_with(found, words=_words)}. {cite(task_id)}"
 
 
 def _opened(hole: Hole) -> str:

@@ -11,7 +11,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_dvwiki.model import KnownBin, StillFailing, Vcs
+import msgspec
+
+from pytest_dvwiki.model import FirstBad, KnownBin, Onset, StillFailing, Vcs
 from pytest_dvwiki.records import fixes, tables
 
 if TYPE_CHECKING:
@@ -82,6 +84,10 @@ class Cause:
     fixes: tuple[fixes.FixState, ...]
     unproven: tuple[UnprovenPass, ...]
     """The newest passes that are no fix, newest first."""
+    first_bad: FirstBad | None
+    """With which commits it came the last time."""
+    first_bad_task: str
+    """The run that told so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +187,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> Cause | None:
         asked,
     ).fetchone()
     rows = tuple(_rows(archive, f"{where} ORDER BY o.moment DESC LIMIT {_ROWS_FOR_SEEDS}", asked))
+    came, came_task = _first_bad(archive, fingerprints)
     (first,) = _rows(archive, f"{where} ORDER BY o.moment LIMIT 1", asked)
     return Cause(
         fingerprint=found.fingerprint,
@@ -195,7 +202,35 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> Cause | None:
         newest=found,
         fixes=tuple(archive.fix_states(fingerprints)),
         unproven=_unproven(archive, fingerprints),
+        first_bad=came,
+        first_bad_task=came_task,
     )
+
+
+def _first_bad(archive: Archive, fingerprints: Sequence[str], after: str = "") -> tuple[FirstBad | None, str]:
+    """The newest range of commits with which a cause came, which is the narrowest, and the run that told so."""
+    row = archive.db.execute(
+        "SELECT b.row, r.task_id FROM first_bad b JOIN runs r ON r.id = b.run"
+        " WHERE b.fingerprint IN (SELECT value FROM json_each(?)) AND b.moment > ? ORDER BY b.moment DESC LIMIT 1",
+        (tables.wanted(archive.present(fingerprints)), after),
+    ).fetchone()
+    return (msgspec.json.decode(row[0], type=FirstBad), row[1]) if row else (None, "")
+
+
+def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
+    """Where a cause came in that has no fix since whose passes count, None where it is not there."""
+    counted = [state.moment for state in archive.fix_states(fingerprints) if state.fix.counts]
+    after = counted[-1] if counted else ""
+    row = archive.db.execute(
+        "SELECT r.vcs_commit, r.branch, r.dirty, r.changes FROM occurrences o JOIN runs r ON r.id = o.run"
+        " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) AND o.moment > ? ORDER BY o.moment LIMIT 1",
+        (tables.wanted(archive.present(fingerprints)), after),
+    ).fetchone()
+    if row is None:
+        return None
+    commit, branch, dirty, changes = row
+    vcs = Vcs(commit=commit, branch=branch, dirty=bool(dirty), changes=changes)
+    return Onset(vcs=vcs, first_bad=_first_bad(archive, fingerprints, after)[0])
 
 
 def _unproven(archive: Archive, fingerprints: Sequence[str]) -> tuple[UnprovenPass, ...]:

@@ -182,6 +182,8 @@ def _fix(group: list[Step]) -> Fix:
         log_count=span.log_count,
         files=span.files,
         file_count=span.file_count,
+        owners=span.owners,
+        authors=span.authors,
     )
 
 
@@ -247,6 +249,8 @@ def stated_fix(row: dict[str, Any], date: str) -> Fix:
         log_count=_count(row, "log_count", log),
         files=files,
         file_count=_count(row, "file_count", files),
+        owners=tuple(map(str, _listed(row, "owners"))),
+        authors=tuple(map(str, _listed(row, "authors"))),
     )
 
 

@@ -114,6 +114,7 @@ class Verdicts:
                 replace(row, fingerprint=self.canonical(row.fingerprint)) for row in record.passed_again
             ),
             fixes=tuple(self._fix(row) for row in record.fixes),
+            first_bad=tuple(replace(row, fingerprint=self.canonical(row.fingerprint)) for row in record.first_bad),
         )
 
     def _occurrence(self, occurrence: Occurrence, record: RunRecord) -> Occurrence:

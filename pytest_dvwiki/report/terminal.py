@@ -12,12 +12,13 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.records.fixes import in_short, stated_fix
+from pytest_dvwiki.records.onset import came_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from pytest_dvwiki.model import Cause, FailedTest, Fix, KnownCause, OriginType, PassedAgain, Result
+    from pytest_dvwiki.model import Cause, FailedTest, FirstBad, Fix, KnownCause, OriginType, PassedAgain, Result
     from pytest_dvwiki.pipeline import Archived
 
 _MOST_CAUSES = 20
@@ -139,6 +140,8 @@ def _cause(cause: Cause, *, verbosity: int, width: int, now: str) -> Iterator[Li
     if frame is not None and frame.file.rpartition("/")[2] not in occurrence.primary:
         line = f":{frame.line}" if frame.line else ""
         yield Line(f"  at     {frame.file}{line}{f' in {frame.function}' if frame.function else ''}")
+    if cause.first_bad is not None:
+        yield from _wrapped(_came(cause.first_bad), width, label="came", most=3 if verbosity < 1 else 12)
     if cause.fix:
         fix = cause.fix.replace("`` ", "").replace(" ``", "")  # back-ticks round a back-tick are for the pages
         yield from _wrapped(fix, width, label="fix", most=4 if verbosity < 1 else 12)
@@ -218,6 +221,11 @@ def _subtype_past(cause: Cause) -> str:
     tried = known.held + known.failed
     fixed = f", fixed {known.held} of {tried} times" if tried else ""
     return f"{known.failure_subtype} itself is known: {_count(known.runs, 'run')} since {known.first_seen[:10]}{fixed}"
+
+
+def _came(found: FirstBad) -> str:
+    owners = f"; owners {' '.join(found.owners)}" if found.owners else ""
+    return f"{came_with(found)}{owners}"
 
 
 def _detail(cause: Cause, width: int) -> Iterator[Line]:

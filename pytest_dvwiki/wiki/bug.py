@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.records.fixes import tally
+from pytest_dvwiki.records.onset import came_with
 from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.markdown import cite, code, escape, fence, in_words, one_line, table
 from pytest_dvwiki.wiki.names import bug_origin, file_name
@@ -16,7 +17,7 @@ from pytest_dvwiki.wiki.names import bug_origin, file_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_dvwiki.model import Fix, Occurrence
+    from pytest_dvwiki.model import FirstBad, Fix, Occurrence
     from pytest_dvwiki.records.aggregate import Cause, Row, UnprovenPass
     from pytest_dvwiki.records.fixes import FixState
     from pytest_dvwiki.wiki.listed import Listed
@@ -265,6 +266,8 @@ def _evidence(cause: Cause) -> str:
     where = _where(last)
     if where:
         lines.append(f"- Newest run: {where}. {cite(last.task_id)}")
+    if cause.first_bad:
+        lines.append(f"- {_came(cause.first_bad, newest)} {cite(cause.first_bad_task)}")
     times = sorted({test.sim_time for test in newest.tests if test.sim_time})
     if times:
         lines.append(
@@ -285,6 +288,14 @@ def _evidence(cause: Cause) -> str:
             fence(newest.excerpt),
         ]
     return "\n".join(lines)
+
+
+def _came(found: FirstBad, newest: Occurrence) -> str:
+    told = came_with(found, code, lambda subject: escape(one_line(subject, _KEY)))
+    owners = f" These files are owned by {', '.join(map(code, found.owners))}." if found.owners else ""
+    # Lists of tests that passed have no seeds.
+    seeds = " The pass may have had another seed." if any(test.seed is not None for test in newest.tests) else ""
+    return f"Came {told}.{owners}{seeds}"
 
 
 def _where(row: Row) -> str:
@@ -348,7 +359,7 @@ def _fixes(cause: Cause) -> str:
         held, failed = tally(states)
         told = f", {held} of {held + failed} that came to an end held" if held + failed else ""
         rows = [_fix_row(state) for state in reversed(states[-_NEWEST_FIXES:])]
-        header = ("Date", "Commits", "What was done", "Files", "By", "Result", "Task")
+        header = ("Date", "Commits", "What was done", "Files", "By", "Result", "Task", "Owners")
         parts.append(f"Newest first{told}:\n\n" + table(header, rows))
         if len(states) > len(rows):
             parts.append(f"The newest {len(rows)} of {len(states)} fixes; the folder tasks holds all.")
@@ -375,7 +386,15 @@ def _fix_row(state: FixState) -> tuple[str, ...]:
         fix.by,
         _became(state),
         code(state.task_id, 120),
+        _owners(fix),
     )
+
+
+def _owners(fix: Fix) -> str:
+    """Who answers for the files of a fix, and who wrote the lines that it touched."""
+    authors = ", ".join(escape(one_line(author, _KEY)) for author in fix.authors)
+    told = [", ".join(map(code, fix.owners)), f"lines by {authors}" if authors else ""]
+    return "; ".join(filter(None, told))
 
 
 def _done(fix: Fix) -> str:

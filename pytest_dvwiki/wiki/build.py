@@ -390,6 +390,7 @@ class _Room:
         """Writes the pages that a record changes, and tells what was done in one line."""
         mine = {item.fingerprint for item in record.occurrences}
         others = judged | {item.fingerprint for item in record.passed_again}
+        others |= {item.fingerprint for item in record.first_bad}
         others |= {str(row["fingerprint"]) for row in record.fixes if row.get("fingerprint")}
         known = [item for item in record.occurrences if self._bug_path(item.fingerprint)]
         before = {item.failure_subtype: self._hits(item.failure_subtype) for item in record.occurrences}

@@ -17,7 +17,7 @@ from pytest_dvwiki.yamlio import YamlError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pytest_dvwiki.model import KnownBin, OriginType, StillFailing
+    from pytest_dvwiki.model import KnownBin, Onset, OriginType, StillFailing
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.listed import Listed
 
@@ -93,6 +93,7 @@ class WikiHistory:
             newest_fix=found.fixes[-1].fix if found.fixes else None,
             held=held,
             failed=failed,
+            first_bad=found.first_bad,
             label=f"{found.newest.error_class} / {found.newest.failure_subtype}",
         )
 
@@ -155,6 +156,11 @@ class WikiHistory:
     def last_pass(self, nodeid: str) -> str | None:
         """The commit at which a test, or all inside a runner, was last known to pass, None where that is unknown."""
         return self.archive.last_pass(nodeid)
+
+    def onset(self, fingerprint: str) -> Onset | None:
+        """Where a cause came in that has no fix on record since, None where it is not there."""
+        listed = self.bug_pages(fingerprint)
+        return aggregate.onset(self.archive, listed[0].fingerprints(fingerprint) if listed else (fingerprint,))
 
     def bug_pages(self, fingerprint: str) -> list[Listed]:
         """The bug pages of a cause, whatever it was called before, the one to keep first."""

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki.agent.query import WikiQueryService
+from pytest_dvwiki.model import FirstBad
 from pytest_dvwiki.wiki.build import archive
 from pytest_dvwiki.wiki.config import WikiConfig
 
-from ..samples import layout, occurrence, record
+from ..samples import CAUSE, TEST, layout, occurrence, record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -123,3 +124,19 @@ def test_a_failure_is_logged_and_not_raised(
         if path.is_file():
             path.write_text("---\nx: [\n---\n")
     assert wiki.get_known_error_patterns() == ""
+
+
+def test_a_bug_says_with_which_commits_it_came(place: Layout, wiki: WikiQueryService) -> None:
+    came = FirstBad(
+        fingerprint=CAUSE,
+        nodeid=TEST,
+        good="a" * 40,
+        bad="b" * 40,
+        log=("bbbbbbbbbbbb fifo: rework `the` ## pointer",),
+        log_count=1,
+        files=("rtl/fifo.sv",),
+        file_count=1,
+    )
+    archive(place, record(3, occurrence(), first_bad=(came,)))
+    told = "Came with bbbbbbb fifo: rework `the` ## pointer (rtl/fifo.sv). (source: tasks/"
+    assert told in wiki.get_known_rtl_bugs()

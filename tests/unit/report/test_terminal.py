@@ -11,6 +11,7 @@ import pytest
 from pytest_dvwiki.model import (
     Cause,
     FailedTest,
+    FirstBad,
     Fix,
     Frame,
     KnownCause,
@@ -223,6 +224,28 @@ def test_a_known_failure_that_is_fixed_is_told_with_its_commit() -> None:
         "  by     1f0c2aa regs: ack in same cycle (rtl/regs.v)",
         "  page   .agent/wiki/bugs/RTL_20261121_480127.md",
     ]
+
+
+CAME = FirstBad(
+    fingerprint="9b1f03c2a7d4",
+    nodeid="t.py::test_x::a",
+    good="aaaaaaaaaa",
+    bad="ffffffffff",
+    log=("ffffffffff regs: ack", "bbbbbbbbbb fifo: rework"),
+    log_count=2,
+    files=("rtl/regs.v",),
+    file_count=1,
+    owners=("@regs", "@anna"),
+)
+
+
+def test_a_cause_shows_the_commits_with_which_it_came() -> None:
+    lines = shown(replace(NEW, first_bad=CAME))
+    assert "  came   with one of 2 commits after aaaaaaa up to fffffff: fffffff regs: ack;" in lines
+    assert "         bbbbbbb fifo: rework; owners @regs @anna" in lines
+    one = replace(CAME, log=CAME.log[:1], log_count=1, owners=(), dirty=True)
+    lines = shown(replace(NEW, first_bad=one))
+    assert "  came   with fffffff regs: ack, or with uncommitted changes (rtl/regs.v)" in lines
 
 
 def test_a_pass_that_may_be_chance_is_not_called_a_fix() -> None:
