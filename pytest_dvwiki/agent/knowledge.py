@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.registry import Registry
     from pytest_dvwiki.patterns.schema import Pattern
     from pytest_dvwiki.records.aggregate import Hole
+    from pytest_dvwiki.records.proposals import Proposal
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.listed import Listed
 
@@ -181,7 +182,8 @@ class Knowledge:
         outdated = drifted(page)
         warned = [f"Out of date in part: {one_line(outdated, TITLE_LENGTH)}."] if outdated else []
         came = [_came(cause.first_bad, cause.first_bad_task)] if cause.first_bad else []
-        told_first = (*came, *warned, *([f"Fix: {fix}"] if fix else []))
+        proposed = [self._proposed(cause.proposal)] if cause.proposal else []
+        told_first = (*came, *warned, *([f"Fix: {fix}"] if fix else []), *proposed)
         lines = (f"{seen}. {cite(cause.task_ids[0])}", *told_first, *told)
         log = cause.newest.log
         source = cite(cause.task_ids[0], log.path if log else None, log.line if log else None)
@@ -208,6 +210,13 @@ class Knowledge:
         pattern = self._registry.get(cause.newest.pattern) if cause else None
         advice = pattern.advice(_groups(pattern, cause.newest.primary)) if pattern and cause else ""
         return _words(advice or self._history.fix_template(name))
+
+    def _proposed(self, proposal: Proposal) -> str:
+        """A fix that held for another cause of the same pattern, with the page that tells of it."""
+        listed = self._history.bug_pages(proposal.fingerprint)
+        source = listed[0].path if listed else f"cause {proposal.fingerprint}"
+        told = f"Proposal, not tried here: {_words(in_short(proposal.fix))} (held for {source})."
+        return f"{told} {cite(proposal.task_id)}"
 
     def _pattern(self, page: Listed) -> Block:
         rate = percent(page.metadata.get("fix_success_rate"))

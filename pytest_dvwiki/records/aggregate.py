@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from pytest_dvwiki.model import FirstBad, KnownBin, Onset, StillFailing, Vcs
-from pytest_dvwiki.records import fixes, tables
+from pytest_dvwiki.records import fixes, proposals, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pytest_dvwiki.model import Fix, Occurrence
     from pytest_dvwiki.records.archive import Archive
+    from pytest_dvwiki.records.proposals import Proposal
 
 NEWEST_TASKS = 20
 NEWEST_ROWS = 20
@@ -88,6 +89,10 @@ class Cause:
     """With which commits it came the last time."""
     first_bad_task: str
     """The run that told so."""
+    proposal: Proposal | None
+    """A fix that held for another cause of the same pattern, where the cause has none that lasts."""
+    same_commits: tuple[str, ...]
+    """Other causes that the commits of its newest fix fixed too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +193,9 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> Cause | None:
     ).fetchone()
     rows = tuple(_rows(archive, f"{where} ORDER BY o.moment DESC LIMIT {_ROWS_FOR_SEEDS}", asked))
     came, came_task = _first_bad(archive, fingerprints)
+    present = archive.present(fingerprints)
+    states = tuple(archive.fix_states(fingerprints))
+    is_fixed = bool(states) and states[-1].returned is None
     (first,) = _rows(archive, f"{where} ORDER BY o.moment LIMIT 1", asked)
     return Cause(
         fingerprint=found.fingerprint,
@@ -200,10 +208,12 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> Cause | None:
         rows=rows[:NEWEST_ROWS],
         first=first,
         newest=found,
-        fixes=tuple(archive.fix_states(fingerprints)),
+        fixes=states,
         unproven=_unproven(archive, fingerprints),
         first_bad=came,
         first_bad_task=came_task,
+        proposal=None if is_fixed else proposals.proposal(archive.db, present, found.pattern),
+        same_commits=tuple(proposals.same_commits(archive.db, present)) if is_fixed else (),
     )
 
 

@@ -147,11 +147,11 @@ class Archive:
 
     def last_pass(self, nodeid: str) -> str | None:
         """The commit of the newest run in which a test, or one inside a runner, is known to have passed."""
-        return self._judge.last_pass(nodeid)
+        return self._judge.passes.last_pass(nodeid)
 
     def passed_since(self, tests: Sequence[str], moment: str) -> bool:
         """Whether a run from a moment on is known to have passed one of the tests and failed none."""
-        return self._judge.passed_since(tests, moment)
+        return self._judge.passes.passed_since(tests, moment)
 
     def records(self) -> Iterator[RunRecord]:
         """All records as they were written, by file; each once."""

@@ -22,13 +22,13 @@ itself (`PassedAgain.changed`) that nothing was changed that could have fixed it
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pytest_dvwiki.model import Fix
 from pytest_dvwiki.records.chance import Rate  # noqa: TC001  # msgspec asks for it
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from pytest_dvwiki.model import Change
 
@@ -69,6 +69,15 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PassingRun:
+    """A run that passed a test of a cause, after the cause was fixed."""
+
+    task_id: str
+    moment: str
+    branch: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FixState:
     """A fix and what became of it."""
 
@@ -81,49 +90,80 @@ class FixState:
     """What the number of passes follows from that it needs; None where a pass with the seed that failed settles it."""
     failed_seed: str | None = None
     """The seed of the failure before its newest pass."""
+    branches: tuple[str, ...] = ()
+    """On which its passes were, by name."""
+    other_tests: int = 0
+    """Further tests that had failed with the cause."""
+    other_passes: int = 0
+    """How many of them are known to have passed among its passes."""
     returned: str | None = None
     """The time at which the cause came back."""
 
 
-def judge(
-    steps: Iterable[Step],
-    returns: Callable[[str], tuple[str, str] | None],
-    failed_before: Callable[[str], Sequence[str]],
-    past: Callable[[Sequence[str], str, str, str | None], Past],
-    passing_runs: Callable[[Sequence[str], str, str | None, int], Sequence[str]],
-) -> list[FixState]:
+class Evidence(Protocol):
+    """What records say of one cause; moments are sort keys of runs."""
+
+    def returns(self, moment: str) -> tuple[str, str] | None:
+        """Moment and time of the first occurrence after a moment, None where the cause has not returned."""
+        ...
+
+    def failed_before(self, moment: str) -> Sequence[str]:
+        """Tests that failed with the cause in the last occurrence before a moment."""
+        ...
+
+    def rate(self, tests: Sequence[str], since: str, before: str) -> Rate:
+        """In how many of the newest runs between two moments that are known to have run tests these failed."""
+        ...
+
+    def comes_and_goes(self, tests: Sequence[str], since: str, before: str) -> bool:
+        """Whether one of the tests failed and passed with the same sources and seed."""
+        ...
+
+    def passing_runs(self, tests: Sequence[str], since: str, before: str | None, most: int) -> Sequence[PassingRun]:
+        """The first runs from a moment on and before another, so many at most, that passed one of the tests."""
+        ...
+
+    def others(self, tests: Sequence[str], runs: Sequence[PassingRun]) -> tuple[int, int]:
+        """How many further tests failed with the cause before some runs, and how many of them passed in these."""
+        ...
+
+
+def judge(steps: Iterable[Step], evidence: Evidence) -> list[FixState]:
     """Makes fixes of the steps of one cause.
+
+    What is said of a fix follows from the runs before it and from those that make it hold, so that it stays as it is
+    however many runs come after.
 
     Args:
         steps: In order of their runs.
-        returns: Moment and time of the first occurrence after a moment, None where the cause has not returned.
-        failed_before: Tests that failed with the cause in the last occurrence before a moment.
-        past: How tests fared from one moment on and before another, and whether they came and went before a third.
-        passing_runs: Runs from a moment on and before another in which one of the tests is known to have passed, by
-            task id, the first so many.
+        evidence: What the records say.
 
     Returns:
         The fixes, oldest first.
     """
     groups: dict[tuple[str, str] | None, list[Step]] = {}
     for step in steps:
-        groups.setdefault(returns(step.moment), []).append(step)
+        groups.setdefault(evidence.returns(step.moment), []).append(step)
     states: list[FixState] = []
     present_since = ""
     for returned, group in sorted(groups.items(), key=lambda item: item[1][0].moment):
         first = group[0]
         tests = tuple(sorted({step.nodeid for step in group if step.nodeid}))
-        tests = tests or tuple(failed_before(first.moment))
+        tests = tests or tuple(evidence.failed_before(first.moment))
         end = returned[0] if returned else None
-        before = past(tests, present_since, first.moment, end)
+        before = Past(
+            rate=evidence.rate(tests, present_since, first.moment),
+            comes_and_goes=evidence.comes_and_goes(tests, present_since, first.moment),
+        )
         proven = not before.comes_and_goes and any(_with_failing_seed(step) for step in group)
         needed = _needed(group, None if proven else before.rate)
-        runs = passing_runs(tests, first.moment, end, needed)
+        runs = evidence.passing_runs(tests, first.moment, end, needed)
         result = _result(group, missing=needed - len(runs), returned=returned is not None)
         if result == "held" and end and proven:
             # While a fix held the cause was not there: what passed then says nothing of its rate. A fix that seemed to
             # hold for the number of its passes may have been chance after all.
             present_since = end
+        other_tests, other_passes = evidence.others(tests, runs)
         seeds = [step.failed_seed for step in group if step.failed_seed is not None]
         states.append(
             FixState(
@@ -133,7 +173,7 @@ def judge(
                     counts=proven or len(runs) >= before.rate.runs_needed,
                     passes=len(runs),
                     needed=needed,
-                    held_in=runs[-1] if result == "held" and len(runs) == needed else None,
+                    held_in=runs[-1].task_id if result == "held" and len(runs) == needed else None,
                     date=first.date,
                 ),
                 task_id=first.task_id,
@@ -141,6 +181,9 @@ def judge(
                 tests=tests,
                 past=None if proven else before,
                 failed_seed=seeds[-1] if seeds else None,
+                branches=tuple(sorted({run.branch for run in runs if run.branch})),
+                other_tests=other_tests,
+                other_passes=other_passes,
                 returned=returned[1] if returned else None,
             )
         )

@@ -36,6 +36,7 @@ CREATE TABLE occurrences (
   fingerprint TEXT, moment TEXT, run INTEGER, subtype TEXT, error_class TEXT, pattern TEXT, tests INTEGER, names TEXT,
   seeds TEXT, PRIMARY KEY (fingerprint, moment)) WITHOUT ROWID;
 CREATE INDEX occurrences_by_subtype ON occurrences (subtype, moment, tests, error_class, pattern);
+CREATE INDEX occurrences_by_pattern ON occurrences (pattern, fingerprint);
 CREATE INDEX occurrences_by_run ON occurrences (run);
 CREATE TABLE details (fingerprint TEXT PRIMARY KEY, moment TEXT, occurrence TEXT) WITHOUT ROWID;
 CREATE TABLE failed (
@@ -64,6 +65,9 @@ CREATE INDEX coverage_by_run ON coverage (run);
 CREATE TABLE fix_states (
   fingerprint TEXT PRIMARY KEY, subtype TEXT, held INTEGER, failed INTEGER, open INTEGER, states TEXT) WITHOUT ROWID;
 CREATE INDEX fix_states_by_subtype ON fix_states (subtype);
+CREATE TABLE fix_commits (name TEXT, fingerprint TEXT, PRIMARY KEY (name, fingerprint)) WITHOUT ROWID;
+CREATE INDEX fix_commits_by_cause ON fix_commits (fingerprint);
+CREATE TABLE proposals (pattern TEXT PRIMARY KEY, fingerprint TEXT, moment TEXT) WITHOUT ROWID;
 CREATE INDEX fix_states_open ON fix_states (open)
 """
 _NAMES = 3

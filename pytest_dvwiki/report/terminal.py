@@ -149,13 +149,18 @@ def _cause(cause: Cause, *, verbosity: int, width: int, now: str) -> Iterator[Li
         yield from _wrapped(_NAMELESS, width, label="fix")
     if occurrence.reproduce:
         yield from _command(occurrence.reproduce, width)
+    yield from _pages(cause)
+    if verbosity > 0:
+        yield from _detail(cause, width)
+
+
+def _pages(cause: Cause) -> Iterator[Line]:
+    """The cause's page, and one that says nearly the same."""
     if cause.page is not None:
         yield Line(f"  page   {cause.page}")
     if cause.like is not None:
         yield Line(f"  like   {cause.like[0]}; if the two are one cause:")
         yield Line(f"         dvwiki merge {' '.join(cause.like)}")
-    if verbosity > 0:
-        yield from _detail(cause, width)
 
 
 def _origin(cause: Cause) -> str:

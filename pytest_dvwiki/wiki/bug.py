@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_dvwiki.records.fixes import tally
+from pytest_dvwiki.records.fixes import in_short, tally
 from pytest_dvwiki.records.onset import came_with
 from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.markdown import cite, code, escape, fence, in_words, one_line, table
 from pytest_dvwiki.wiki.names import bug_origin, file_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pytest_dvwiki.model import FirstBad, Fix, Occurrence
     from pytest_dvwiki.records.aggregate import Cause, Row, UnprovenPass
     from pytest_dvwiki.records.fixes import FixState
+    from pytest_dvwiki.records.proposals import Proposal
     from pytest_dvwiki.wiki.listed import Listed
 
 PEOPLE = ("type", "status", "spec_section", "owner", "supersedes", "superseded_by", "superseded_reason")
@@ -47,6 +48,7 @@ _COMMIT = 8
 _SUBJECTS = 5
 _FILES = 4
 _NEWEST_FIXES = 20
+_OTHERS = 5
 _SAME_CAUSE = "same fingerprint"
 _REPLACED = "superseded by "
 _DRIFTED = "cites "
@@ -168,12 +170,15 @@ def keys(
     }
 
 
-def regions(cause: Cause, kind: str, others: Sequence[Listed] = ()) -> dict[str, str]:
+def regions(
+    cause: Cause, kind: str, page_of: Callable[[str], str | None], others: Sequence[Listed] = ()
+) -> dict[str, str]:
     """The regions of a bug page.
 
     Args:
         cause: What the records say.
         kind: The page's `type`, which is a person's where they changed it.
+        page_of: Name of the bug page of a fingerprint.
         others: Further pages of this cause, which lead to this one.
     """
     return {
@@ -182,7 +187,7 @@ def regions(cause: Cause, kind: str, others: Sequence[Listed] = ()) -> dict[str,
         "related": "\n".join([_related(cause.newest), *map(_taken_in, others)]),
         "reproduce": _reproduce(cause),
         "occurrences": _occurrences(cause),
-        "fixes": _fixes(cause),
+        "fixes": _fixes(cause, page_of),
         "citation": "\n".join(f"- {cite(task)}" for task in cause.task_ids),
     }
 
@@ -352,7 +357,7 @@ def _occurrences(cause: Cause) -> str:
     return text
 
 
-def _fixes(cause: Cause) -> str:
+def _fixes(cause: Cause, page_of: Callable[[str], str | None]) -> str:
     states = cause.fixes
     parts = []
     if states:
@@ -363,15 +368,49 @@ def _fixes(cause: Cause) -> str:
         parts.append(f"Newest first{told}:\n\n" + table(header, rows))
         if len(states) > len(rows):
             parts.append(f"The newest {len(rows)} of {len(states)} fixes; the folder tasks holds all.")
+        if cause.same_commits:
+            parts.append(f"{_also(cause.same_commits, page_of)} {cite(states[-1].task_id)}")
         reckoning = _reckoning(states[-1]) if states[-1].fix.result == "open" else ""
         if reckoning:
             parts.append(f"{reckoning} {cite(states[-1].task_id)}")
     else:
         parts.append("No fix is on record.")
+    if cause.proposal:
+        parts.append(f"{_proposed(cause.proposal, page_of)} {cite(cause.proposal.task_id)}")
     if cause.unproven:
         passes = "\n".join(f"- {_unproven(each)} {cite(each.task_id)}" for each in cause.unproven)
         parts.append(f"Passes that prove no fix, newest first:\n\n{passes}")
     return "\n\n".join(parts)
+
+
+def _link(fingerprint: str, page_of: Callable[[str], str | None]) -> str:
+    page = page_of(fingerprint)
+    return f"[{page}]({page}.md)" if page else code(fingerprint)
+
+
+def _also(causes: Sequence[str], page_of: Callable[[str], str | None]) -> str:
+    """Which other causes went away with the newest fix."""
+    more = f" and {len(causes) - _OTHERS} more" if len(causes) > _OTHERS else ""
+    links = ", ".join(_link(fingerprint, page_of) for fingerprint in causes[:_OTHERS])
+    return f"With commits of the newest fix other causes went away, too: {links}{more}."
+
+
+def _proposed(proposal: Proposal, page_of: Callable[[str], str | None]) -> str:
+    """A fix that may help here; nobody has tried it."""
+    fix = escape(one_line(in_short(proposal.fix)))
+    held = f"held for {_link(proposal.fingerprint, page_of)}, which the pattern {code(proposal.pattern)} names too"
+    return f"A proposal, not tried for this cause: {fix}. It {held}."
+
+
+def _elsewhere(state: FixState) -> str:
+    """On which branches a fix was seen, and in how many further tests of the cause."""
+    told = []
+    if len(state.branches) > 1:
+        more = f" and {len(state.branches) - _OTHERS} more" if len(state.branches) > _OTHERS else ""
+        told.append(f"on {', '.join(map(code, state.branches[:_OTHERS]))}{more}")
+    if state.other_tests:
+        told.append(f"{state.other_passes} of {_count(state.other_tests, 'other test')} of the cause passed, too")
+    return "; ".join(told)
 
 
 def _fix_row(state: FixState) -> tuple[str, ...]:
@@ -417,7 +456,7 @@ def _became(state: FixState) -> str:
     if state.returned:
         # Before it had passed often enough nobody could know that it was no fix.
         became += f", returned {state.returned[:10]}" + (f", {passed}" if state.fix.result == "failed" else "")
-    return became
+    return "; ".join(filter(None, (became, _elsewhere(state))))
 
 
 def _reckoning(state: FixState) -> str:

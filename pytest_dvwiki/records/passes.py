@@ -1,0 +1,92 @@
+"""Which tests passed in which runs: a list of tests says what ran, and the record what of it did not simply pass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.records import store
+from pytest_dvwiki.records.tables import wanted
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+    from pathlib import Path
+
+LOOKED_BACK = 50
+"""Runs that are asked for a test's last pass, or for the rate at which it failed."""
+
+
+class Passes:
+    """The passes on record.
+
+    Args:
+        db: The tables.
+        tasks: The folder of the records, for the lists of tests.
+    """
+
+    def __init__(self, db: sqlite3.Connection, tasks: Path) -> None:
+        self._db = db
+        self._tasks = tasks
+        self._suites: dict[str, frozenset[str]] = {}
+        self._listed: tuple[int | None, Sequence[str]] = (None, ())
+
+    def last_pass(self, nodeid: str) -> str | None:
+        """The commit of the newest run in which a test, or one inside a runner, is known to have passed.
+
+        A run with uncommitted changes tells nothing, since nobody knows what they were; nor do runs long ago.
+        """
+        runs = self._db.execute(
+            "SELECT id, suite, vcs_commit, EXISTS (SELECT 1 FROM passed_again p WHERE p.run = runs.id"
+            # The character after `:` is `;`.
+            " AND (p.nodeid = :test OR p.nodeid > :test || '::' AND p.nodeid < :test || ':;')) AS again FROM runs"
+            " WHERE vcs_commit IS NOT NULL AND NOT dirty AND (suite IS NOT NULL OR again)"
+            " ORDER BY moment DESC LIMIT :most",
+            {"test": nodeid, "most": LOOKED_BACK},
+        )
+        for run, suite, commit, again in runs.fetchall():
+            if again or self.passed(run, suite, nodeid):
+                return str(commit)
+        return None
+
+    def passed_since(self, tests: Sequence[str], moment: str) -> bool:
+        """Whether a run from a moment on is known to have passed one of the tests and failed none."""
+        suites = [suite for suite in self._all_suites() if any(self._meant(suite, test) for test in tests)]
+        runs = self._db.execute(
+            "SELECT id, suite, EXISTS (SELECT 1 FROM passed_again p WHERE p.run = runs.id"
+            " AND p.nodeid IN (SELECT value FROM json_each(:tests))) AS again FROM runs"
+            " WHERE moment >= :moment AND (again OR suite IN (SELECT value FROM json_each(:suites)))"
+            " AND NOT EXISTS (SELECT 1 FROM failed f"
+            " WHERE f.run = runs.id AND f.nodeid IN (SELECT value FROM json_each(:tests))) ORDER BY moment",
+            {"tests": wanted(tests), "moment": moment, "suites": wanted(suites)},
+        )
+        return any(again or any(self.passed(run, suite, test) for test in tests) for run, suite, again in runs)
+
+    def _all_suites(self) -> Sequence[str]:
+        """All lists of tests that runs name; there are few of them, and few runs bring a new one."""
+        (newest,) = self._db.execute("SELECT MAX(id) FROM runs").fetchone()
+        if self._listed[0] != newest:
+            rows = self._db.execute("SELECT DISTINCT suite FROM runs WHERE suite IS NOT NULL ORDER BY suite")
+            self._listed = (newest, [suite for (suite,) in rows])
+        return self._listed[1]
+
+    def _meant(self, suite: str, nodeid: str) -> list[str]:
+        """The test itself, or those inside it, as far as a list has them.
+
+        A runner that failed in its build is a test itself; later its cocotb tests stand for it.
+        """
+        names = self._names(suite)
+        return [nodeid] if nodeid in names else [name for name in names if name.startswith(f"{nodeid}::")]
+
+    def _names(self, suite: str) -> frozenset[str]:
+        if suite not in self._suites:
+            self._suites[suite] = frozenset(store.read_suite(self._tasks, suite))
+        return self._suites[suite]
+
+    def passed(self, run: int, suite: str, test: str) -> bool:
+        """Whether a test, or all that ran of those inside it, passed in a run with that list of tests."""
+        names = self._meant(suite, test)
+        query = (
+            "SELECT 1 FROM failed WHERE run = :run AND nodeid IN (SELECT value FROM json_each(:names))"
+            " UNION SELECT 1 FROM other WHERE run = :run AND nodeid IN (SELECT value FROM json_each(:names))"
+        )
+        return bool(names) and self._db.execute(query, {"run": run, "names": wanted(names)}).fetchone() is None

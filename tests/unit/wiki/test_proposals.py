@@ -1,0 +1,119 @@
+"""A fix that held is told where else it held, and proposed to other causes of its pattern."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dvwiki.agent.query import WikiQueryService
+from pytest_dvwiki.model import PassedAgain, Vcs
+from pytest_dvwiki.records.store import write_suite
+from pytest_dvwiki.wiki.build import archive, build
+from pytest_dvwiki.wiki.config import WikiConfig
+from pytest_dvwiki.wiki.query import WikiHistory
+
+from ..samples import CAUSE, TEST, failed, fixed, layout, occurrence, passing, record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_dvwiki.model import RunRecord
+    from pytest_dvwiki.settings import Layout
+
+OTHER = "b" * 12
+PROPOSED = "A proposal, not tried for this cause: 0000000 fifo: reset the read pointer. It held for "
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Layout:
+    """Two open causes of one pattern."""
+    place = layout(tmp_path)
+    add(place, record(1, occurrence(), occurrence(OTHER, tests=(failed("other"),))))
+    return place
+
+
+def add(place: Layout, *runs: RunRecord) -> None:
+    for run in runs:
+        archive(place, run)
+        assert build(place, check=True).changed == [], "what was archived is what a build makes"
+
+
+def ran(place: Layout, number: int, *names: str, branch: str = "main") -> RunRecord:
+    suite = write_suite(place.tasks, names)
+    return record(number, suite=suite, vcs=Vcs(commit=f"{number:040x}", branch=branch))
+
+
+def hold(place: Layout, first: int = 2) -> None:
+    add(place, passing(first), *(ran(place, first + number, TEST) for number in (1, 2, 3)))
+
+
+def page(place: Layout, fingerprint: str) -> str:
+    with WikiHistory(place) as history:
+        (listed,) = history.bug_pages(fingerprint)
+    return (place.wiki / listed.path).read_text(encoding="utf-8")
+
+
+def name(place: Layout, fingerprint: str) -> str:
+    with WikiHistory(place) as history:
+        return history.bug_pages(fingerprint)[0].name
+
+
+def test_a_fix_that_held_is_proposed_to_open_causes_of_its_pattern(place: Layout) -> None:
+    add(place, passing(2))
+    assert PROPOSED not in page(place, OTHER), "nobody knows yet whether it holds"
+    add(place, *(ran(place, number, TEST) for number in (3, 4, 5)))
+    link = f"[{name(place, CAUSE)}]({name(place, CAUSE)}.md)"
+    told = f"{PROPOSED}{link}, which the pattern `uvm.scoreboard_mismatch` names too."
+    assert told in page(place, OTHER)
+    assert f"(source: tasks/{passing(2).task_id}.yaml)" in page(place, OTHER).partition(told)[2].partition("\n")[0]
+    assert PROPOSED not in page(place, CAUSE)
+
+
+def test_prompts_mark_it_as_a_proposal_with_its_page(place: Layout) -> None:
+    hold(place)
+    text = WikiQueryService(WikiConfig(wiki_dir=place.wiki)).get_known_rtl_bugs()
+    told = f"Proposal, not tried here: 0000000 fifo: reset the read pointer (held for bugs/{name(place, CAUSE)}.md)."
+    assert text.count(told) == 1
+
+
+def test_a_cause_of_another_pattern_or_with_a_fix_of_its_own_gets_none(place: Layout) -> None:
+    add(place, record(2, occurrence("c" * 12, pattern="sim.timeout"), occurrence("d" * 12, pattern=None)))
+    add(place, passing(3, fingerprint=OTHER, nodeid="other"))
+    hold(place, 4)
+    for fingerprint in (OTHER, "c" * 12, "d" * 12):
+        assert PROPOSED not in page(place, fingerprint)
+
+
+def test_a_fix_that_no_longer_holds_is_taken_back(place: Layout) -> None:
+    hold(place)
+    add(place, record(7, occurrence()))
+    assert PROPOSED not in page(place, OTHER)
+
+
+def test_a_new_cause_gets_the_proposal_at_once(place: Layout) -> None:
+    hold(place)
+    add(place, record(7, occurrence("e" * 12, tests=(failed("third"),))))
+    assert PROPOSED in page(place, "e" * 12)
+
+
+def test_a_fix_names_other_causes_that_its_commits_fixed(place: Layout) -> None:
+    add(place, passing(2))
+    same = fixed(3, OTHER, log=fixed(2)["log"])
+    add(place, passing(3, fingerprint=OTHER, nodeid="other", fixes=(same,)))
+    for mine, theirs in ((CAUSE, OTHER), (OTHER, CAUSE)):
+        link = f"[{name(place, theirs)}]({name(place, theirs)}.md)"
+        assert f"With commits of the newest fix other causes went away, too: {link}." in page(place, mine)
+    add(place, record(4, occurrence(OTHER, tests=(failed("other"),))))
+    assert "other causes went away" not in page(place, CAUSE)
+
+
+def test_a_fix_tells_on_which_branches_and_in_how_many_other_tests_it_was_seen(tmp_path: Path) -> None:
+    place = layout(tmp_path)
+    tests = tuple(failed(each) for each in (TEST, "t2", "t3"))
+    again = (PassedAgain(nodeid=TEST, fingerprint=CAUSE, seed="42", changed="commit", failed_seed="42"),)
+    add(place, record(1, occurrence(tests=tests)), passing(2, passed_again=again))
+    add(place, ran(place, 3, TEST), ran(place, 4, TEST, "t2", branch="release"), ran(place, 5, TEST))
+    assert "; on `main`, `release`; 1 of 2 other tests of the cause passed, too |" in page(place, CAUSE)
+    add(place, ran(place, 6, "t3", branch="later"))
+    assert "1 of 2 other tests" in page(place, CAUSE), "what held stays as it is"
