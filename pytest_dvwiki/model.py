@@ -251,6 +251,20 @@ class PassedAgain:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Waived:
+    """Failures of one cause that people accept."""
+
+    id: str
+    """Of the waiver."""
+    fingerprint: str
+    tests: tuple[str, ...]
+    reason: str
+    owner: str = ""
+    expires: str | None = None
+    """The last day on which it holds; None where it has none."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class FirstBad:
     """The commits with one of which a cause came: after a run that passed, up to the first one that failed."""
 
@@ -299,6 +313,7 @@ class RunRecord:
     totals: Totals = field(default_factory=Totals)
     occurrences: tuple[Occurrence, ...] = ()
     other: tuple[OtherTest, ...] = ()
+    waived: tuple[Waived, ...] = ()
     passed_again: tuple[PassedAgain, ...] = ()
     fixes: tuple[dict[str, Any], ...] = ()
     first_bad: tuple[FirstBad, ...] = ()
@@ -453,6 +468,8 @@ class Cause:
     """Path of the page to read, relative to the root."""
     first_bad: FirstBad | None = None
     """With which commits it came, where records and git tell."""
+    waived: tuple[Waived, ...] = ()
+    """The waivers of its failures."""
     fix: str | None = None
     """The fix to show: that held last for the subtype, else the pattern's, else its page's template.
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         StillFailing,
         Vcs,
         Verdict,
+        Waived,
     )
     from pytest_dvwiki.patterns.registry import Registry
     from pytest_dvwiki.settings import Layout, Settings
@@ -63,6 +64,8 @@ class Archived:
     """Why nothing was written: what, where, and the remedy."""
     refused: tuple[tuple[str, str], ...] = ()
     """Pages that were left alone, each with the reason."""
+    waiver_notes: tuple[str, ...] = ()
+    """What is to be said of the waivers: expired or unused ones, and what is wrong with their file."""
 
 
 class Tools:
@@ -155,6 +158,11 @@ def process(run: Run, settings: Settings, classifier: Classifier, history: Histo
     )
     coverage = _coverage_news(run, history)
     news = bool(coverage and coverage.rows)
+    waived, waiver_notes = _waived(run, verdicts, history, settings)
+    causes = tuple(
+        replace(cause, waived=tuple(each for each in waived if each.fingerprint == cause.occurrence.fingerprint))
+        for cause in causes
+    )
     passing = _passing(run.results)
     failing = history.still_failing(passing)
     if not (run.failures or failing or news or run.always_record):
@@ -169,10 +177,23 @@ def process(run: Run, settings: Settings, classifier: Classifier, history: Histo
     fixes = tuple(_with_owners(row, repository) for row in fixes)
     suite = [result.nodeid for result in run.results] if run.keep_suite else None
     record = _record(
-        run, occurrences, classifier.registry.hash, vcs=vcs, passed_again=again, fixes=fixes, first_bad=first_bad
+        replace(run, results=_with_waived(run, verdicts, waived)),
+        occurrences,
+        classifier.registry.hash,
+        vcs=vcs,
+        waived=waived,
+        passed_again=again,
+        fixes=fixes,
+        first_bad=first_bad,
     )
     record = replace(record, coverage=coverage.rows) if coverage else record
-    archived = Archived(causes=causes, record=record, coverage=coverage, seconds=time.monotonic() - began)
+    archived = Archived(
+        causes=causes,
+        record=record,
+        coverage=coverage,
+        waiver_notes=waiver_notes,
+        seconds=time.monotonic() - began,
+    )
     if settings.auto_ingest:
         archived = _write(archived, record, suite, settings, began)
         history.refresh()
@@ -289,6 +310,44 @@ def _with_changes(
         files = changed.get(commit, ()) if commit else ()
         weighed.append(replace(verdict, origin=with_changes(verdict.origin, files, commit or "")))
     return tuple(weighed)
+
+
+# Waivers
+
+
+def _waived(
+    run: Run, verdicts: Sequence[Verdict], history: History, settings: Settings
+) -> tuple[tuple[Waived, ...], tuple[str, ...]]:
+    """What people accept of a run's failures, and what is to be said of the waivers."""
+    if not (settings.layout.waivers.exists() and (run.failures or run.always_record)):
+        return (), ()
+    from pytest_dvwiki.triage.waivers import WaiverError, load_waivers  # noqa: PLC0415  # few projects have any
+
+    problems: list[WaiverError] = []
+    waivers = load_waivers(settings.layout.waivers, problems.append)
+    pages = {verdict.fingerprint: _page_name(history.cause(verdict.fingerprint)) for verdict in verdicts}
+    day = run.finished[:10]
+    found = waivers.apply(run.failures, verdicts, pages.get, day)
+    return found, (*(f"[WAIVER] {problem}" for problem in problems), *waivers.notes(found, day))
+
+
+def _page_name(known: KnownCause | None) -> str | None:
+    page = known.page if known is not None else None
+    return page.rpartition("/")[2].removesuffix(".md") if page else None
+
+
+def _with_waived(run: Run, verdicts: Sequence[Verdict], waived: Sequence[Waived]) -> tuple[Result, ...]:
+    """The results, a test all of whose failures are waived told apart from one that failed."""
+    accepted = {(nodeid, each.fingerprint) for each in waived for nodeid in each.tests}
+    pairs = [(failure.nodeid, verdict.fingerprint) for failure, verdict in zip(run.failures, verdicts, strict=True)]
+    failing = {nodeid for nodeid, fingerprint in pairs if (nodeid, fingerprint) not in accepted}
+    names = {nodeid for nodeid, _ in pairs} - failing
+    return tuple(
+        replace(result, outcome="waived")
+        if result.outcome in {"failed", "error"} and result.nodeid in names
+        else result
+        for result in run.results
+    )
 
 
 # Causes

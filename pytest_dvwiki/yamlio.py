@@ -98,6 +98,36 @@ def load(text: str | bytes, name: str) -> Any:
         raise YamlError(describe(error, name)) from error
 
 
+def located(text: str, depth: int) -> dict[tuple[str | int, ...], int]:
+    """The lines, from 1, of a document's entries, by the keys and numbers that lead to each.
+
+    Args:
+        text: The document.
+        depth: Most keys and numbers that lead to one.
+
+    Raises:
+        YamlError: The text is not YAML.
+    """
+    try:
+        node = yaml.compose(text, Loader=_Loader)
+    except (yaml.YAMLError, ValueError) as error:
+        raise YamlError(describe(error, "the text")) from error
+    return dict(_places(node, (), depth)) if node is not None else {}
+
+
+def _places(node: yaml.Node, path: tuple[str | int, ...], depth: int) -> Iterator[tuple[tuple[str | int, ...], int]]:
+    yield path, node.start_mark.line + 1
+    if len(path) == depth:  # an alias may stand inside what it stands for
+        return
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield from _places(value, (*path, str(key.value)), depth)
+            yield (*path, str(key.value)), key.start_mark.line + 1
+    elif isinstance(node, yaml.SequenceNode):
+        for number, value in enumerate(node.value):
+            yield from _places(value, (*path, number), depth)
+
+
 def load_all(text: str | bytes, name: str) -> Iterator[Any]:
     """Reads the documents of a text one by one.
 

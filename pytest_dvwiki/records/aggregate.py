@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pytest_dvwiki.model import FirstBad, KnownBin, Onset, StillFailing, Vcs
+from pytest_dvwiki.model import FirstBad, KnownBin, Onset, StillFailing, Vcs, Waived
 from pytest_dvwiki.records import fixes, proposals, tables
 
 if TYPE_CHECKING:
@@ -89,6 +89,8 @@ class Cause:
     """With which commits it came the last time."""
     first_bad_task: str
     """The run that told so."""
+    waived: tuple[Waived, ...]
+    """The waivers of its newest occurrence."""
     proposal: Proposal | None
     """A fix that held for another cause of the same pattern, where the cause has none that lasts."""
     same_commits: tuple[str, ...]
@@ -212,6 +214,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> Cause | None:
         unproven=_unproven(archive, fingerprints),
         first_bad=came,
         first_bad_task=came_task,
+        waived=_waived(archive, present, rows[0]),
         proposal=None if is_fixed else proposals.proposal(archive.db, present, found.pattern),
         same_commits=tuple(proposals.same_commits(archive.db, present)) if is_fixed else (),
     )
@@ -225,6 +228,15 @@ def _first_bad(archive: Archive, fingerprints: Sequence[str], after: str = "") -
         (tables.wanted(archive.present(fingerprints)), after),
     ).fetchone()
     return (msgspec.json.decode(row[0], type=FirstBad), row[1]) if row else (None, "")
+
+
+def _waived(archive: Archive, fingerprints: Sequence[str], newest: Row) -> tuple[Waived, ...]:
+    """The waivers of an occurrence."""
+    found = archive.db.execute(
+        "SELECT row FROM waived WHERE fingerprint IN (SELECT value FROM json_each(?)) AND moment = ? ORDER BY number",
+        (tables.wanted(fingerprints), f"{newest.finished} {newest.task_id}"),
+    )
+    return tuple(msgspec.json.decode(row, type=Waived) for (row,) in found)
 
 
 def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:

@@ -55,6 +55,10 @@ CREATE TABLE fix_rows (
   WITHOUT ROWID;
 CREATE INDEX fix_rows_by_fingerprint ON fix_rows (fingerprint);
 CREATE INDEX fix_rows_by_subtype ON fix_rows (subtype);
+CREATE TABLE waived (
+  fingerprint TEXT, moment TEXT, number INTEGER, run INTEGER, row TEXT, PRIMARY KEY (fingerprint, moment, number))
+  WITHOUT ROWID;
+CREATE INDEX waived_by_run ON waived (run);
 CREATE TABLE first_bad (
   fingerprint TEXT, moment TEXT, run INTEGER, row TEXT, PRIMARY KEY (fingerprint, moment)) WITHOUT ROWID;
 CREATE INDEX first_bad_by_run ON first_bad (run);
@@ -158,6 +162,13 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int) -> bool:
         ],
     )
     db.executemany(
+        "INSERT INTO waived VALUES (?, ?, ?, ?, ?)",
+        [
+            (row.fingerprint, moment, number, run, msgspec.json.encode(row).decode())
+            for number, row in enumerate(record.waived)
+        ],
+    )
+    db.executemany(
         "INSERT OR IGNORE INTO first_bad VALUES (?, ?, ?, ?)",
         [(row.fingerprint, moment, run, msgspec.json.encode(row).decode()) for row in record.first_bad],
     )
@@ -204,7 +215,7 @@ def _insert_occurrence(db: sqlite3.Connection, occurrence: Occurrence, moment: s
 
 _ALL = (
     *("aliases", "verdicts", "folders", "files", "runs", "places", "occurrences", "details", "failed", "other"),
-    *("passed_again", "fix_rows", "first_bad", "coverage"),
+    *("passed_again", "fix_rows", "waived", "first_bad", "coverage"),
 )
 
 
@@ -227,6 +238,7 @@ def remove_file(db: sqlite3.Connection, file: int) -> None:
         db.execute("DELETE FROM other WHERE run = ?", (run,))
         db.execute("DELETE FROM passed_again WHERE run = ?", (run,))
         db.execute("DELETE FROM fix_rows WHERE run = ?", (run,))
+        db.execute("DELETE FROM waived WHERE run = ?", (run,))
         db.execute("DELETE FROM first_bad WHERE run = ?", (run,))
         db.execute("DELETE FROM coverage WHERE run = ?", (run,))
         db.execute("DELETE FROM runs WHERE id = ?", (run,))

@@ -113,6 +113,7 @@ class Verdicts:
             passed_again=tuple(
                 replace(row, fingerprint=self.canonical(row.fingerprint)) for row in record.passed_again
             ),
+            waived=tuple(replace(row, fingerprint=self.canonical(row.fingerprint)) for row in record.waived),
             fixes=tuple(self._fix(row) for row in record.fixes),
             first_bad=tuple(replace(row, fingerprint=self.canonical(row.fingerprint)) for row in record.first_bad),
         )

@@ -18,7 +18,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from pytest_dvwiki.model import Cause, FailedTest, FirstBad, Fix, KnownCause, OriginType, PassedAgain, Result
+    from pytest_dvwiki.model import (
+        Cause,
+        FailedTest,
+        FirstBad,
+        Fix,
+        KnownCause,
+        OriginType,
+        PassedAgain,
+        Result,
+        Waived,
+    )
     from pytest_dvwiki.pipeline import Archived
 
 _MOST_CAUSES = 20
@@ -43,6 +53,7 @@ _MARKUP = {
     "NEW": {"red": True, "bold": True},
     "REGRESSED": {"red": True, "bold": True},
     "KNOWN": {"yellow": True, "bold": True},
+    "WAIVED": {"light": True},
     "FIXED": {"green": True, "bold": True},
     "HELD": {"green": True, "bold": True},
     "PASSED": {"green": True, "bold": True},
@@ -117,16 +128,34 @@ def _headline(causes: Sequence[Cause]) -> str:
 
 
 def _news(causes: Sequence[Cause]) -> str:
-    counts = Counter(cause.news for cause in causes)
-    return ", ".join(f"{counts[news]} {news.lower()}" for news in ("NEW", "REGRESSED", "KNOWN") if counts[news])
+    counts = Counter("WAIVED" if is_waived(cause) else cause.news for cause in causes)
+    words = ("NEW", "REGRESSED", "KNOWN", "WAIVED")
+    return ", ".join(f"{counts[word]} {word.lower()}" for word in words if counts[word])
+
+
+def is_waived(cause: Cause) -> bool:
+    """Whether every failing test of a cause is waived."""
+    accepted = {nodeid for each in cause.waived for nodeid in each.tests}
+    return bool(accepted) and accepted >= {test.nodeid for test in cause.occurrence.tests}
+
+
+def _waiver(waived: Waived, cause: Cause) -> str:
+    """One waiver of a cause, with the tests that it is for where these are not all."""
+    until = f", until {waived.expires}" if waived.expires else ""
+    about = f" ({waived.owner}{until})" if waived.owner else ""
+    names = {test.nodeid for test in cause.occurrence.tests}
+    part = f" for {len(waived.tests)} of {_count(len(names), 'test')}" if len(waived.tests) < len(names) else ""
+    tag = "[WAIVED_AS_INFO]" if waived.id == "global" else f"{waived.id}:"
+    return f"{tag} {waived.reason}{about}{part}"
 
 
 def _cause(cause: Cause, *, verbosity: int, width: int, now: str) -> Iterator[Line]:
     occurrence = cause.occurrence
-    label = f"{cause.news:<10} {occurrence.error_class} / {occurrence.failure_subtype}"
+    word = "WAIVED" if is_waived(cause) else cause.news
+    label = f"{word:<10} {occurrence.error_class} / {occurrence.failure_subtype}"
     origin = _origin(cause)
     gap = min(_RIGHT, width) - len(label) - len(origin)
-    yield Line(f"{label}{' ' * gap}{origin}" if gap > 1 else label, _MARKUP[cause.news])
+    yield Line(f"{label}{' ' * gap}{origin}" if gap > 1 else label, _MARKUP[word])
     if gap <= 1:
         yield Line(f"  {origin}")
     yield from _wrapped(_tests(occurrence.tests), width)
@@ -140,8 +169,7 @@ def _cause(cause: Cause, *, verbosity: int, width: int, now: str) -> Iterator[Li
     if frame is not None and frame.file.rpartition("/")[2] not in occurrence.primary:
         line = f":{frame.line}" if frame.line else ""
         yield Line(f"  at     {frame.file}{line}{f' in {frame.function}' if frame.function else ''}")
-    if cause.first_bad is not None:
-        yield from _wrapped(_came(cause.first_bad), width, label="came", most=3 if verbosity < 1 else 12)
+    yield from _accepted_and_since(cause, width, most=3 if verbosity < 1 else 12)
     if cause.fix:
         fix = cause.fix.replace("`` ", "").replace(" ``", "")  # back-ticks round a back-tick are for the pages
         yield from _wrapped(fix, width, label="fix", most=4 if verbosity < 1 else 12)
@@ -226,6 +254,14 @@ def _subtype_past(cause: Cause) -> str:
     tried = known.held + known.failed
     fixed = f", fixed {known.held} of {tried} times" if tried else ""
     return f"{known.failure_subtype} itself is known: {_count(known.runs, 'run')} since {known.first_seen[:10]}{fixed}"
+
+
+def _accepted_and_since(cause: Cause, width: int, *, most: int) -> Iterator[Line]:
+    """The waivers of a cause, and the commits with which it came."""
+    for waived in cause.waived:
+        yield from _wrapped(_waiver(waived, cause), width, label="waived")
+    if cause.first_bad is not None:
+        yield from _wrapped(_came(cause.first_bad), width, label="came", most=most)
 
 
 def _came(found: FirstBad) -> str:
@@ -386,6 +422,7 @@ def _noise(noisy: Sequence[Result]) -> Iterator[Line]:
 def _footer(session: Session, *, quiet: bool) -> Iterator[Line]:
     archived = session.archived
     notes = list(session.notes)
+    notes += archived.waiver_notes
     notes += (f"{page} was left alone: {reason}" for page, reason in archived.refused)
     if archived.problem is not None:
         notes.append(f"the wiki was not written: {archived.problem}")

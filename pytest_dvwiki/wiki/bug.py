@@ -17,7 +17,7 @@ from pytest_dvwiki.wiki.names import bug_origin, file_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pytest_dvwiki.model import FirstBad, Fix, Occurrence
+    from pytest_dvwiki.model import FirstBad, Fix, Occurrence, Waived
     from pytest_dvwiki.records.aggregate import Cause, Row, UnprovenPass
     from pytest_dvwiki.records.fixes import FixState
     from pytest_dvwiki.records.proposals import Proposal
@@ -271,6 +271,7 @@ def _evidence(cause: Cause) -> str:
     where = _where(last)
     if where:
         lines.append(f"- Newest run: {where}. {cite(last.task_id)}")
+    lines += [f"- {_waiver(each, last)} {cite(last.task_id)}" for each in cause.waived]
     if cause.first_bad:
         lines.append(f"- {_came(cause.first_bad, newest)} {cite(cause.first_bad_task)}")
     times = sorted({test.sim_time for test in newest.tests if test.sim_time})
@@ -301,6 +302,15 @@ def _came(found: FirstBad, newest: Occurrence) -> str:
     # Lists of tests that passed have no seeds.
     seeds = " The pass may have had another seed." if any(test.seed is not None for test in newest.tests) else ""
     return f"Came {told}.{owners}{seeds}"
+
+
+def _waiver(waived: Waived, row: Row) -> str:
+    until = f" until {waived.expires}" if waived.expires else ""
+    owner = f" ({escape(one_line(waived.owner, _KEY))})" if waived.owner else ""
+    part = "" if len(waived.tests) >= row.tests else f" for {len(waived.tests)} of its {row.tests} failing tests"
+    return (
+        f"Waived in the newest run by {code(waived.id, _KEY)}{until}{part}: {escape(one_line(waived.reason))}{owner}."
+    )
 
 
 def _where(row: Row) -> str:

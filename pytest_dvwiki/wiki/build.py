@@ -6,6 +6,7 @@ import contextlib
 import re
 import sqlite3
 import time
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -394,8 +395,11 @@ class _Room:
         others |= {str(row["fingerprint"]) for row in record.fixes if row.get("fingerprint")}
         known = [item for item in record.occurrences if self._bug_path(item.fingerprint)]
         before = {item.failure_subtype: self._hits(item.failure_subtype) for item in record.occurrences}
+        waived = Counter(row.fingerprint for row in record.waived for _ in row.tests)
         for occurrence in record.occurrences:
-            self._bug(occurrence.fingerprint, may_create=True)
+            # A waiver silences a cause; that some of its tests have one does not.
+            names = {test.nodeid for test in occurrence.tests}
+            self._bug(occurrence.fingerprint, may_create=not names or waived[occurrence.fingerprint] < len(names))
         self._compare(item.fingerprint for item in record.occurrences)
         gone = self.catalogue.still_open(absence.candidates(self.archive, record))
         for fingerprint in sorted({*others, *gone} - mine):

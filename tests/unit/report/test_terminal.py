@@ -23,6 +23,7 @@ from pytest_dvwiki.model import (
     RunnerUp,
     RunRecord,
     Verdict,
+    Waived,
 )
 from pytest_dvwiki.pipeline import Archived
 from pytest_dvwiki.report.terminal import Session, render
@@ -246,6 +247,33 @@ def test_a_cause_shows_the_commits_with_which_it_came() -> None:
     one = replace(CAME, log=CAME.log[:1], log_count=1, owners=(), dirty=True)
     lines = shown(replace(NEW, first_bad=one))
     assert "  came   with fffffff regs: ack, or with uncommitted changes (rtl/regs.v)" in lines
+
+
+def test_a_waived_cause_is_told_apart_with_its_waiver() -> None:
+    tests = tuple(test.nodeid for test in NEW.occurrence.tests)
+    waiver = Waived(
+        id="W-12",
+        fingerprint="9b1f03c2a7d4",
+        tests=tests,
+        reason="waits for the spec",
+        owner="fifo team",
+        expires="2026-12-31",
+    )
+    lines = shown(replace(NEW, waived=(waiver,)), KNOWN)
+    assert lines[0].endswith("1 known, 1 waived")
+    assert lines[2].startswith("WAIVED     uvm_error / scoreboard_fail ")
+    assert "  waived W-12: waits for the spec (fifo team, until 2026-12-31)" in lines
+    lines = shown(replace(NEW, waived=(replace(waiver, tests=tests[:1]),)))
+    assert lines[2].startswith("NEW ")
+    assert any("for 1 of 4 tests" in line for line in lines)
+    for_all = replace(waiver, id="global", owner="", expires=None, reason="every failure is accepted (mode: global)")
+    lines = shown(replace(NEW, waived=(for_all,)))
+    assert "  waived [WAIVED_AS_INFO] every failure is accepted (mode: global)" in lines
+
+
+def test_what_is_to_be_said_of_waivers_stands_at_the_end() -> None:
+    archived = Archived(causes=(NEW,), waiver_notes=("[WAIVER] matched no failure of this run: W-12",))
+    assert shown(archived=archived)[-1] == "dvwiki: [WAIVER] matched no failure of this run: W-12"
 
 
 def test_a_pass_that_may_be_chance_is_not_called_a_fix() -> None:

@@ -1,0 +1,274 @@
+"""Failures that people accept for a while: `waivers.yaml`, who answers for each, and until when.
+
+    mode: selective                  # selective | global
+    waivers:
+      - id: W-12
+        match: {fingerprint: "9b1f03c2a7d4"}    # and pattern, test, message, page; all that are given must hold
+        reason: waits for spec clarification axi_burst_len
+        owner: fifo team
+        expires: "2026-12-31"        # the last day on which it holds; without it, it holds until somebody removes it
+
+A value is compared exactly, then as a glob in which `*` and `?` alone are special, and with `regex:` in front as an
+expression that is looked for anywhere. `global` accepts every failure. What is waived is counted and archived like any
+other failure; it is only told apart.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Any, Literal
+
+from pytest_dvwiki.model import Waived
+from pytest_dvwiki.redact import redact
+from pytest_dvwiki.yamlio import YamlError, load, located
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from pytest_dvwiki.model import Failure, Verdict
+
+Mode = Literal["selective", "global"]
+MATCHES = ("fingerprint", "pattern", "test", "message", "page")
+_KEYS = ("id", "match", "reason", "owner", "expires")
+_REGEX = "regex:"
+_DEPTH = 4
+"""`waivers`, the number of one, `match`, and a key in it."""
+GLOBAL = "global"
+"""Stands for the id of a waiver where the mode accepts every failure."""
+
+
+class WaiverError(ValueError):
+    """Something in `waivers.yaml` that cannot be used; its text names file, line and remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiver:
+    """One accepted kind of failure."""
+
+    id: str
+    match: Mapping[str, str]
+    reason: str
+    owner: str
+    expires: str | None = None
+
+    def is_expired(self, day: str) -> bool:
+        """Whether it no longer holds on a day."""
+        return self.expires is not None and self.expires < day
+
+    def matches(self, values: Mapping[str, str]) -> bool:
+        """Whether all that it asks for holds."""
+        return bool(self.match) and all(_agrees(wanted, values.get(key, "")) for key, wanted in self.match.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Waivers:
+    """All waivers of a project."""
+
+    mode: Mode = "selective"
+    waivers: tuple[Waiver, ...] = ()
+
+    def apply(
+        self, failures: Sequence[Failure], verdicts: Sequence[Verdict], page_of: Callable[[str], str | None], day: str
+    ) -> tuple[Waived, ...]:
+        """Finds what is waived.
+
+        Args:
+            failures: Of one run.
+            verdicts: Of each failure.
+            page_of: Name of the page of a fingerprint.
+            day: The day of the run, as in `2026-11-21`.
+
+        Returns:
+            By waiver and cause, in the order of the file, the tests whose failure is waived.
+        """
+        found: dict[tuple[int, str], list[str]] = {}
+        for failure, verdict in zip(failures, verdicts, strict=True):
+            number = self._number(failure, verdict, page_of, day)
+            if number is not None:
+                found.setdefault((number, verdict.fingerprint), []).append(failure.nodeid)
+        return tuple(
+            self._waived(number, fingerprint, tests)
+            for (number, fingerprint), tests in sorted(found.items(), key=lambda item: item[0])
+        )
+
+    def _number(self, failure: Failure, verdict: Verdict, page_of: Callable[[str], str | None], day: str) -> int | None:
+        """Which waiver a failure has, None where it has none; -1 stands for the mode."""
+        if self.mode == GLOBAL:
+            return -1
+        values = {
+            "fingerprint": verdict.fingerprint,
+            "pattern": verdict.pattern or "",
+            "test": failure.nodeid,
+            "message": verdict.primary,
+            "page": page_of(verdict.fingerprint) or "",
+        }
+        valid = ((number, each) for number, each in enumerate(self.waivers) if not each.is_expired(day))
+        return next((number for number, each in valid if each.matches(values)), None)
+
+    def _waived(self, number: int, fingerprint: str, tests: Iterable[str]) -> Waived:
+        names = tuple(sorted(set(tests)))
+        if number < 0:
+            reason = "every failure is accepted (mode: global)"
+            return Waived(id=GLOBAL, fingerprint=fingerprint, tests=names, reason=reason)
+        one = self.waivers[number]
+        return Waived(
+            id=one.id, fingerprint=fingerprint, tests=names, reason=one.reason, owner=one.owner, expires=one.expires
+        )
+
+    def notes(self, used: Iterable[Waived], day: str) -> tuple[str, ...]:
+        """What a person should know of the waivers after a run: which are expired, unused, or for information."""
+        if self.mode == GLOBAL:
+            return tuple(f"[WAIVED_INFO] {_named(each)}" for each in self.waivers)
+        expired = [each for each in self.waivers if each.is_expired(day)]
+        ids = {each.id for each in used}
+        unused = [each.id for each in self.waivers if each.id not in ids and each not in expired]
+        told = [f"[WAIVER] expired, it waives nothing: {_named(each)}; renew or remove it" for each in expired]
+        if unused:
+            told.append(f"[WAIVER] matched no failure of this run: {', '.join(unused)}")
+        return tuple(told)
+
+
+def load_waivers(path: Path, problem: Callable[[WaiverError], None]) -> Waivers:
+    """Reads the waivers of a project; there are none without a file.
+
+    Args:
+        path: Of `waivers.yaml`.
+        problem: Called with each thing that cannot be used; it is left out.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        return Waivers()
+    except (OSError, UnicodeDecodeError) as error:
+        problem(WaiverError(f"{path}: cannot be read: {error}; no failure is waived"))
+        return Waivers()
+    try:
+        document = load(text, str(path))
+        lines = located(text, _DEPTH)
+    except YamlError as error:
+        problem(WaiverError(f"{error}; mend it, until then no failure is waived"))
+        return Waivers()
+    return _Reader(path, lines, problem).read(document)
+
+
+class _Reader:
+    """Makes waivers of a document."""
+
+    def __init__(
+        self, path: Path, lines: Mapping[tuple[str | int, ...], int], problem: Callable[[WaiverError], None]
+    ) -> None:
+        self._path = path
+        self._lines = lines
+        self._problem = problem
+
+    def read(self, document: Any) -> Waivers:
+        if document is None:
+            return Waivers()
+        if not isinstance(document, dict):
+            self._tell((), "expected `mode:` and `waivers:`; no failure is waived")
+            return Waivers()
+        for key in document:
+            if key not in {"mode", "waivers"}:
+                self._tell((key,), f"{key!r} is no key of this file; there are `mode` and `waivers`")
+        mode = document.get("mode", "selective")
+        if mode not in {"selective", GLOBAL}:
+            self._tell(("mode",), f"mode {mode!r}: say selective or global; taken as selective")
+            mode = "selective"
+        listed = document.get("waivers") or []
+        if not isinstance(listed, list):
+            self._tell(("waivers",), "expected a list: a waiver begins with `- id:`; no failure is waived")
+            listed = []
+        found: dict[str, Waiver] = {}
+        for number, entry in enumerate(listed):
+            waiver = self._waiver(("waivers", number), entry, mode)
+            if waiver is not None and waiver.id in found:
+                self._tell(("waivers", number), f"the id {waiver.id!r} stands twice; the second one is left out")
+            elif waiver is not None:
+                found[waiver.id] = waiver
+        return Waivers(mode, tuple(found.values()))
+
+    def _waiver(self, place: tuple[str | int, ...], entry: Any, mode: Mode) -> Waiver | None:
+        """One waiver, None where it cannot be used, which was told then."""
+        try:
+            return self._checked(place, entry, mode)
+        except WaiverError as error:
+            self._problem(error)
+            return None
+
+    def _checked(self, place: tuple[str | int, ...], entry: Any, mode: Mode) -> Waiver:
+        if not isinstance(entry, dict):
+            raise self._error(place, f"expected keys {', '.join(_KEYS)}, got {entry!r:.60}")
+        for key in entry:
+            if key not in _KEYS:
+                raise self._error((*place, key), f"no such key {key!r}{_nearest(key, _KEYS)}")
+        texts = {key: self._text((*place, key), entry.get(key), key) for key in ("id", "reason", "owner")}
+        return Waiver(
+            **texts,
+            match=self._match((*place, "match"), entry.get("match"), mode),
+            expires=self._day((*place, "expires"), entry.get("expires")),
+        )
+
+    def _text(self, place: tuple[str | int, ...], value: Any, key: str) -> str:
+        text = "" if value is None or isinstance(value, dict | list) else " ".join(redact(str(value)).split())
+        if not text:
+            raise self._error(place, f"a waiver needs {key}: who reads it in half a year has to know")
+        return text
+
+    def _match(self, place: tuple[str | int, ...], value: Any, mode: Mode) -> Mapping[str, str]:
+        if value is None and mode == GLOBAL:
+            return {}
+        if not isinstance(value, dict) or not value:
+            raise self._error(place, f"say what is waived, by one or more of {', '.join(MATCHES)}")
+        for key, wanted in value.items():
+            if key not in MATCHES:
+                raise self._error((*place, key), f"nothing to match by is called {key!r}{_nearest(key, MATCHES)}")
+            if not isinstance(wanted, str) or not wanted:
+                raise self._error((*place, key), f"{key} has to be a text in quotes, got {wanted!r:.60}")
+            if wanted.startswith(_REGEX):
+                try:
+                    re.compile(wanted.removeprefix(_REGEX))
+                except re.error as error:
+                    raise self._error((*place, key), f"{wanted!r:.60} is no regular expression: {error}") from None
+        return dict(value)
+
+    def _day(self, place: tuple[str | int, ...], value: Any) -> str | None:
+        if value is None:
+            return None
+        try:
+            return date.fromisoformat(str(value)).isoformat()
+        except ValueError:
+            raise self._error(place, f"expires {value!r:.40} is no day; write it as 2026-12-31") from None
+
+    def _tell(self, place: tuple[str | int, ...], what: str) -> None:
+        self._problem(self._error(place, what))
+
+    def _error(self, place: tuple[str | int, ...], what: str) -> WaiverError:
+        """An error at the nearest place whose line is known."""
+        line = next((self._lines[place[:size]] for size in range(len(place), -1, -1) if place[:size] in self._lines), 1)
+        left_out = "; this waiver is left out" if len(place) > 1 and "left out" not in what else ""
+        return WaiverError(f"{self._path}:{line}: {what}{left_out}")
+
+
+def _nearest(key: object, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(str(key), known, n=1)
+    return f"; the nearest is {near[0]!r}" if near else f"; there are {', '.join(known)}"
+
+
+def _named(waiver: Waiver) -> str:
+    until = f", until {waiver.expires}" if waiver.expires else ""
+    return f"{waiver.id}: {waiver.reason} ({waiver.owner}{until})"
+
+
+def _agrees(wanted: str, value: str) -> bool:
+    if wanted.startswith(_REGEX):
+        return re.search(wanted.removeprefix(_REGEX), value) is not None
+    return wanted == value or re.fullmatch(_glob(wanted), value, re.DOTALL) is not None
+
+
+def _glob(wanted: str) -> str:
+    """A glob as an expression; a `[` is just a character, as in the name of a test with parameters."""
+    return "".join(".*" if each == "*" else "." if each == "?" else re.escape(each) for each in wanted)

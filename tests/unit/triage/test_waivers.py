@@ -1,0 +1,163 @@
+"""Failures that people accept: what matches, what has expired, and what is wrong with the file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dvwiki.model import Failure, Verdict, Waived
+from pytest_dvwiki.triage.waivers import Waivers, load_waivers
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CAUSE = "9b1f03c2a7d4"
+FAILURE = Failure(nodeid="tests/test_fifo.py::test_k[fatal]")
+VERDICT = Verdict(
+    error_class="uvm_error",
+    failure_subtype="scoreboard_fail",
+    fingerprint=CAUSE,
+    primary="UVM_ERROR sb.sv(210) @ 1250: [SCBD] expected 0x12 got 0x13",
+    pattern="uvm.scoreboard_mismatch",
+)
+DAY = "2026-11-21"
+
+
+def read(tmp_path: Path, text: str) -> tuple[Waivers, list[str]]:
+    path = tmp_path / "waivers.yaml"
+    path.write_text(text, encoding="utf-8")
+    problems: list[str] = []
+    return load_waivers(path, lambda error: problems.append(str(error).removeprefix(f"{tmp_path}/"))), problems
+
+
+def one(match: str, **keys: str) -> str:
+    fields = {"reason": "waits for the specification", "owner": "fifo team", "expires": "'2026-12-31'"} | keys
+    told = "".join(f"    {key}: {value}\n" for key, value in fields.items())
+    return f"waivers:\n  - id: W-12\n    match: {match}\n{told}"
+
+
+def waived(waivers: Waivers, day: str = DAY) -> tuple[Waived, ...]:
+    return waivers.apply([FAILURE], [VERDICT], {CAUSE: "RTL_20261121_480127"}.get, day)
+
+
+@pytest.mark.parametrize(
+    "match",
+    [
+        f"{{fingerprint: '{CAUSE}'}}",
+        "{pattern: uvm.scoreboard_mismatch}",
+        "{test: 'tests/test_fifo.py::test_k[fatal]'}",
+        "{test: 'tests/*::test_k[*]'}",
+        "{test: 'tests/test_fifo.py::test_k[????l]'}",
+        "{message: '*expected 0x?? got*'}",
+        "{message: 'regex:expected 0x[0-9a-f]+ got'}",
+        "{page: RTL_20261121_480127}",
+        f"{{fingerprint: '{CAUSE}', test: '*test_k*', message: 'regex:^UVM_ERROR'}}",
+    ],
+)
+def test_a_failure_that_agrees_in_all_that_is_given_is_waived(tmp_path: Path, match: str) -> None:
+    waivers, problems = read(tmp_path, one(match))
+    assert problems == []
+    (found,) = waived(waivers)
+    assert found == Waived(
+        id="W-12",
+        fingerprint=CAUSE,
+        tests=(FAILURE.nodeid,),
+        reason="waits for the specification",
+        owner="fifo team",
+        expires="2026-12-31",
+    )
+    assert waivers.notes((found,), DAY) == ()
+
+
+@pytest.mark.parametrize(
+    "match",
+    [
+        "{fingerprint: '9b1f*x'}",
+        "{test: 'test_k[fatal]'}",
+        "{test: 'tests/test_fifo.py::test_[kl]?fatal?'}",
+        "{message: 'expected'}",
+        "{message: 'regex:^expected'}",
+        f"{{fingerprint: '{CAUSE}', test: 'other'}}",
+        "{page: RTL_*7x}",
+    ],
+)
+def test_any_other_failure_counts_and_the_waiver_is_unused(tmp_path: Path, match: str) -> None:
+    waivers, problems = read(tmp_path, one(match))
+    assert (problems, waived(waivers)) == ([], ())
+    assert waivers.notes((), DAY) == ("[WAIVER] matched no failure of this run: W-12",)
+
+
+def test_an_expired_waiver_counts_as_absent_and_says_so(tmp_path: Path) -> None:
+    waivers, _ = read(tmp_path, one(f"{{fingerprint: '{CAUSE}'}}"))
+    assert waived(waivers, "2026-12-31")
+    assert waived(waivers, "2027-01-01") == ()
+    (note,) = waivers.notes((), "2027-01-01")
+    assert note == (
+        "[WAIVER] expired, it waives nothing: W-12: waits for the specification (fifo team, until 2026-12-31);"
+        " renew or remove it"
+    )
+
+
+def test_a_waiver_may_have_no_end(tmp_path: Path) -> None:
+    waivers, problems = read(tmp_path, one(f"{{fingerprint: '{CAUSE}'}}", expires="null"))
+    assert (problems, waived(waivers, "2999-01-01")[0].expires) == ([], None)
+
+
+def test_global_accepts_every_failure_prints_each_reason_and_calls_none_unused(tmp_path: Path) -> None:
+    waivers, problems = read(
+        tmp_path, "mode: global\n" + one("{test: other}").replace("    match: {test: other}\n", "")
+    )
+    assert problems == []
+    (found,) = waived(waivers)
+    assert (found.id, found.tests) == ("global", (FAILURE.nodeid,))
+    assert waivers.notes((found,), "2999-01-01") == (
+        "[WAIVED_INFO] W-12: waits for the specification (fifo team, until 2026-12-31)",
+    )
+
+
+def test_without_a_file_or_with_an_empty_one_nothing_is_waived(tmp_path: Path) -> None:
+    problems: list[object] = []
+    assert (load_waivers(tmp_path / "waivers.yaml", problems.append), problems) == (Waivers(), [])
+    assert read(tmp_path, "") == (Waivers(), [])
+    assert read(tmp_path, "mode: selective\nwaivers: []\n") == (Waivers(), [])
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("mode: selective\nwaivers: ]\n", "waivers.yaml:2: "),
+        ("- a\n", "waivers.yaml:1: expected `mode:` and `waivers:`; no failure is waived"),
+        ("mode: all\n", "waivers.yaml:1: mode 'all': say selective or global; taken as selective"),
+        ("waiver: []\n", "waivers.yaml:1: 'waiver' is no key of this file; there are `mode` and `waivers`"),
+        ("\nwaivers: x\n", "waivers.yaml:2: expected a list: a waiver begins with `- id:`; no failure is waived"),
+        ("waivers:\n  - x\n", "waivers.yaml:2: expected keys id, match, reason, owner, expires, got 'x'"),
+        (one("{test: x}", reson="y"), "waivers.yaml:7: no such key 'reson'; the nearest is 'reason'"),
+        (one("{test: x}", reason="''"), "waivers.yaml:4: a waiver needs reason"),
+        (one("{test: x}").replace("    owner: fifo team\n", ""), "waivers.yaml:2: a waiver needs owner"),
+        (one("{}"), "waivers.yaml:3: say what is waived, by one or more of fingerprint, pattern, test, message, page"),
+        (one("{tests: x}"), "waivers.yaml:3: nothing to match by is called 'tests'; the nearest is 'test'"),
+        (one("{fingerprint: 12345678}"), "waivers.yaml:3: fingerprint has to be a text in quotes, got 12345678"),
+        (one("{message: 'regex:('}"), "waivers.yaml:3: 'regex:(' is no regular expression"),
+        (one("{test: x}", expires="soon"), "waivers.yaml:6: expires 'soon' is no day; write it as 2026-12-31"),
+        (one("{test: x}") + one("{test: x}").removeprefix("waivers:\n"), "waivers.yaml:7: the id 'W-12' stands twice"),
+    ],
+)
+def test_a_mistake_names_file_line_and_remedy(tmp_path: Path, text: str, told: str) -> None:
+    _, (problem,) = read(tmp_path, text)
+    assert problem.startswith(told)
+
+
+def test_a_waiver_that_cannot_be_used_leaves_the_others(tmp_path: Path) -> None:
+    good = f"  - id: W-1\n    match: {{fingerprint: '{CAUSE}'}}\n    reason: r\n    owner: o\n"
+    waivers, problems = read(tmp_path, one("{tests: x}") + good)
+    assert [each.id for each in waived(waivers)] == ["W-1"]
+    assert problems[0].endswith("; this waiver is left out")
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"\x00", b"a: &x [*x]", b"? [a]\n: b", b"waivers:\n  - [1]: 2\n"])
+def test_a_file_of_any_bytes_is_read(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "waivers.yaml").write_bytes(data)
+    problems: list[object] = []
+    load_waivers(tmp_path / "waivers.yaml", problems.append)
+    assert problems
