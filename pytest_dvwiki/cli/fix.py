@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
-from pytest_dvwiki import __version__
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.place import add_place, layout_of, writing
+from pytest_dvwiki.cli.statement import said, stated
 
 if TYPE_CHECKING:
     import argparse
@@ -39,34 +38,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Archives a record with the fix, and says on which page it stands."""
     from pytest_dvwiki.capture.repository import Repository  # noqa: PLC0415
-    from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION  # noqa: PLC0415
-    from pytest_dvwiki.model import RunRecord  # noqa: PLC0415
-    from pytest_dvwiki.redact import redact  # noqa: PLC0415
-    from pytest_dvwiki.runs import new_task_id, utc  # noqa: PLC0415
     from pytest_dvwiki.wiki.build import archive  # noqa: PLC0415
 
     layout = layout_of(args)
-    text = " ".join(redact(args.text).split())
-    if not text:
-        raise UsageError("--text is empty; say what was done")
+    text = said(args.text, "--text", "say what was done")
     fingerprint, page = _cause(layout, args.fingerprint)
-    now = time.time()
     repository = Repository(layout)
     row: dict[str, Any] = {"fingerprint": fingerprint, "text": text, "by": "person"}
     row |= {"commits": [], "result": args.result} | _commits(repository, args.commit)
-    record = RunRecord(
-        task_id=new_task_id("fix", now),
-        tool=f"pytest-dvwiki {__version__}",
-        registry="",
-        fingerprint_version=FINGERPRINT_VERSION,
-        started=utc(now),
-        finished=utc(now),
-        duration_s=0.0,
-        vcs=repository.state(),
-        fixes=(row,),
-    )
     with writing():
-        archive(layout, record)
+        archive(layout, stated("fix", repository, fixes=(row,)))
     print(f"fix of {fingerprint} is on record{f', see {layout.wiki / page}' if page else ''}")
     return 0
 
@@ -145,4 +126,6 @@ def _commits(repository: Repository, given: str | None) -> dict[str, Any]:
         "log_count": between.log_count,
         "files": list(between.files),
         "file_count": between.file_count,
+        "owners": list(repository.owners(commits[-1], between.files)),
+        "authors": list(repository.authors(commits[0], commits[-1], between.files)),
     }

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki import __version__
-from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.place import add_place, layout_of, writing
+from pytest_dvwiki.cli.statement import said, stated
 
 if TYPE_CHECKING:
     import argparse
+
+_ADVICE = "say what the clarification is about"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,32 +31,22 @@ def run(args: argparse.Namespace) -> int:
         1 where the page is there and cannot be added to.
     """
     from pytest_dvwiki.capture.repository import Repository  # noqa: PLC0415
-    from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION  # noqa: PLC0415
-    from pytest_dvwiki.model import RunRecord  # noqa: PLC0415
-    from pytest_dvwiki.runs import new_task_id, utc  # noqa: PLC0415
     from pytest_dvwiki.wiki.build import archive  # noqa: PLC0415
     from pytest_dvwiki.wiki.spec import Clarification  # noqa: PLC0415
 
     layout = layout_of(args)
-    now = time.time()
-    clarification = Clarification(
-        feature=_said(args.feature, "FEATURE"),
-        kind=_said(args.type, "--type"),
-        text=_said(args.text, "--text"),
-        section=" ".join(args.section.split()),
-        date=utc(now)[:10],
-        task_id=new_task_id("spec", now),
+    feature, kind, text = (
+        said(given, where, _ADVICE)
+        for given, where in ((args.feature, "FEATURE"), (args.type, "--type"), (args.text, "--text"))
     )
-    record = RunRecord(
-        task_id=clarification.task_id,
-        tool=f"pytest-dvwiki {__version__}",
-        registry="",
-        fingerprint_version=FINGERPRINT_VERSION,
-        started=utc(now),
-        finished=utc(now),
-        duration_s=0.0,
-        vcs=Repository(layout).state(),
-        evidence=(clarification.text,),
+    record = stated("spec", Repository(layout), evidence=(text,))
+    clarification = Clarification(
+        feature=feature,
+        kind=kind,
+        text=text,
+        section=" ".join(args.section.split()),
+        date=record.finished[:10],
+        task_id=record.task_id,
     )
     with writing():
         done = archive(layout, record, clarification=clarification)
@@ -66,17 +56,3 @@ def run(args: argparse.Namespace) -> int:
         return 1
     print(f"clarification of {clarification.feature} is on record, see {layout.wiki / clarification.path}")
     return 0
-
-
-def _said(text: str, where: str) -> str:
-    """A word or sentence of the user's on one line.
-
-    Raises:
-        UsageError: There is none.
-    """
-    from pytest_dvwiki.redact import redact  # noqa: PLC0415
-
-    words = " ".join(redact(text).split())
-    if not words:
-        raise UsageError(f"{where} is empty; say what the clarification is about")
-    return words

@@ -1,0 +1,58 @@
+"""What a person says on the command line, as a record of its own."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from pytest_dvwiki import __version__
+from pytest_dvwiki.cli import UsageError
+
+if TYPE_CHECKING:
+    from pytest_dvwiki.capture.repository import Repository
+    from pytest_dvwiki.model import RunRecord
+
+
+def stated(name: str, repository: Repository, **parts: Any) -> RunRecord:
+    """A record of now, without a run.
+
+    Args:
+        name: Of the command, with which its task id begins.
+        repository: Tells the present state.
+        parts: What was said: fields of the record.
+    """
+    from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION  # noqa: PLC0415
+    from pytest_dvwiki.model import RunRecord  # noqa: PLC0415
+    from pytest_dvwiki.runs import new_task_id, utc  # noqa: PLC0415
+
+    now = time.time()
+    return RunRecord(
+        task_id=new_task_id(name, now),
+        tool=f"pytest-dvwiki {__version__}",
+        registry="",
+        fingerprint_version=FINGERPRINT_VERSION,
+        started=utc(now),
+        finished=utc(now),
+        duration_s=0.0,
+        vcs=repository.state(),
+        **parts,
+    )
+
+
+def said(text: str, where: str, advice: str) -> str:
+    """A word or sentence of the user's on one line.
+
+    Args:
+        text: As it was given.
+        where: By which argument.
+        advice: What to say there.
+
+    Raises:
+        UsageError: There is none.
+    """
+    from pytest_dvwiki.redact import redact  # noqa: PLC0415
+
+    words = " ".join(redact(text).split())
+    if not words:
+        raise UsageError(f"{where} is empty; {advice}")
+    return words
