@@ -490,6 +490,10 @@ class Interest(Protocol):
         """Whether a message, as one line, looks like a failure and is none."""
         ...
 
+    def is_accepted(self, message: str) -> bool:
+        """Whether people accept a message, as one line, although it is an error."""
+        ...
+
 
 class History(Protocol):
     """What the archive knows; implemented by the wiki."""

@@ -87,6 +87,7 @@ class Tools:
         note: Callable[[str], None],
     ) -> None:
         self._layout = settings.layout
+        self._strict_logs = settings.strict_logs
         self._extra_patterns = extra_patterns
         self._classify = classify
         self._note = note
@@ -115,7 +116,14 @@ class Tools:
         """Which lines of a long text to keep."""
         from pytest_dvwiki.patterns.matcher import Matcher  # noqa: PLC0415
 
-        return Matcher(self.registry)
+        matcher = Matcher(self.registry)
+        if not (self._strict_logs and self._layout.waivers.exists()):
+            return matcher
+        from pytest_dvwiki.triage.waivers import Accepting, load_waivers  # noqa: PLC0415
+
+        # What is wrong with the file is told where the failures of the run are waived.
+        waivers = load_waivers(self._layout.waivers, lambda _: None)
+        return Accepting(matcher, waivers, utc(time.time())[:10])
 
     @cached_property
     def history(self) -> History:

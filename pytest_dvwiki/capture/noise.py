@@ -1,7 +1,8 @@
 """Error lines: a test may pass although its log has some; they are counted, and strict logs do not let them pass.
 
 An error line is a UVM or pyuvm report of severity error or fatal, an HDL message of severity error or above, or a line
-that a logger of the testbench wrote with level ERROR or above; no line that a benign pattern knows is one.
+that a logger of the testbench wrote with level ERROR or above; no line that a benign pattern knows is one, nor, with
+strict logs, one that a waiver accepts.
 """
 
 from __future__ import annotations
@@ -121,7 +122,8 @@ class ErrorCounter:
             if len(self._benign) >= _MOST_KINDS:
                 self._benign.clear()
             known = self._benign[its_kind] = self._interest.is_benign(text)
-        return known
+        # A waiver may be for one value of many, so that it is asked about every line.
+        return known or self._interest.is_accepted(text)
 
     def _keep(self, number: int, lines: list[str], text: str) -> None:
         if self._kept >= _KEPT:

@@ -24,7 +24,8 @@ _SECTION = "dvwiki strict logs"
 _ADVICE = """\
 --dvwiki-strict-logs lets no test pass with an error line in its log. Mend what the line complains about; or, if it is
 meant to be there, say so by a pattern of tier benign in .agent/patterns (`dvwiki patterns list --tier benign` shows
-how they look)."""
+how they look); or, if it is accepted for a while, by a waiver in .agent/waivers.yaml that matches by message or pattern
+alone."""
 
 
 def applies_to(report: pytest.TestReport) -> bool:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_dvwiki.model import Failure, Verdict
+    from pytest_dvwiki.patterns.matcher import Matcher
 
 Mode = Literal["selective", "global"]
 MATCHES = ("fingerprint", "pattern", "test", "message", "page")
@@ -130,6 +131,36 @@ class Waivers:
         if unused:
             told.append(f"[WAIVER] matched no failure of this run: {', '.join(unused)}")
         return tuple(told)
+
+
+class Accepting:
+    """A matcher that knows which error lines people accept: those that a waiver names by message, pattern, or both.
+
+    Args:
+        matcher: Of the patterns.
+        waivers: Of the project.
+        day: The day of the run.
+    """
+
+    def __init__(self, matcher: Matcher, waivers: Waivers, day: str) -> None:
+        self._matcher = matcher
+        self._all = waivers.mode == GLOBAL
+        # What test a line is of, and what it would be called as a failure, is not known yet.
+        self._waivers = [
+            each
+            for each in waivers.waivers
+            if each.match and not each.is_expired(day) and each.match.keys() <= {"message", "pattern"}
+        ]
+        self.find = matcher.find
+        self.is_benign = matcher.is_benign
+
+    def is_accepted(self, message: str) -> bool:
+        """Whether a waiver is for a message, as one line."""
+        if self._all or not self._waivers:
+            return self._all
+        hit = next(self._matcher.matches(message), None)
+        values = {"message": message, "pattern": hit.pattern.id if hit is not None else ""}
+        return any(each.matches(values) for each in self._waivers)
 
 
 def load_waivers(path: Path, problem: Callable[[WaiverError], None]) -> Waivers:

@@ -91,6 +91,30 @@ def test_a_file_that_cannot_be_read_is_told_and_breaks_nothing(accepted: Project
     assert len(accepted.pages()) == 2
 
 
+def test_strict_logs_let_a_line_stand_that_is_accepted_for_now(project: Project) -> None:
+    project.pytester.makepyfile(
+        """
+        def test_accepted(): print("UVM_ERROR @ 12: env.sb [SCBD] lost packet 7")
+        def test_other_value(): print("UVM_ERROR @ 12: env.sb [SCBD] lost packet 8")
+        def test_both():
+            print("UVM_ERROR @ 12: env.sb [SCBD] lost packet 7")
+            print("UVM_ERROR @ 13: env.sb [DRV] no answer")
+        """
+    )
+    (project.path / ".agent").mkdir()
+    waivers = project.path / ".agent" / "waivers.yaml"
+    accepted = "    match: {message: '*lost packet 7'}\n    reason: r\n    owner: o\n"
+    waivers.write_text(f"waivers:\n  - id: W-1\n{accepted}", encoding="utf-8")
+    result = project.run("--dvwiki-strict-logs")
+    result.assert_outcomes(passed=1, failed=2)
+    assert set(project.causes()) == {"test_other_value", "test_both"}
+    assert "that matches by message or pattern" in result.stdout.str()
+    waivers.write_text(f"waivers:\n  - id: W-1\n{accepted}    expires: '2020-01-01'\n", encoding="utf-8")
+    project.run("--dvwiki-strict-logs").assert_outcomes(failed=3)
+    waivers.write_text("mode: global\n", encoding="utf-8")
+    project.run("--dvwiki-strict-logs").assert_outcomes(passed=3)
+
+
 def test_a_test_that_passes_again_after_a_waiver_is_news(accepted: Project) -> None:
     accepted.run()
     accepted.pytester.makepyfile("def test_accepted(): pass\ndef test_open(): pass\n")

@@ -28,6 +28,9 @@ class Words:
                     yield start, tier
             start += len(line)
 
+    def is_accepted(self, message: str) -> bool:
+        return False
+
     def is_benign(self, message: str) -> bool:
         return False
 

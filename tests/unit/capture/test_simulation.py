@@ -460,6 +460,9 @@ class Errors:
         for found in re.finditer(r"^(?:FATAL|ERROR)", text, re.MULTILINE):
             yield found.start(), "cause"
 
+    def is_accepted(self, message: str) -> bool:
+        return False
+
     def is_benign(self, message: str) -> bool:
         return False
 
