@@ -316,6 +316,8 @@ class RunRecord:
     waived: tuple[Waived, ...] = ()
     passed_again: tuple[PassedAgain, ...] = ()
     fixes: tuple[dict[str, Any], ...] = ()
+    without_fix: tuple[str, ...] = ()
+    """Causes of this run whose newest fix its commit does not have: there they have not returned."""
     first_bad: tuple[FirstBad, ...] = ()
     coverage: tuple[dict[str, Any], ...] = ()
     evidence: tuple[str, ...] = ()
@@ -466,6 +468,8 @@ class Cause:
     subtype: KnownSubtype | None = None
     page: str | None = None
     """Path of the page to read, relative to the root."""
+    without_fix: bool = False
+    """Whether the newest fix on record is not in the commit of the run."""
     first_bad: FirstBad | None = None
     """With which commits it came, where records and git tell."""
     waived: tuple[Waived, ...] = ()

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import (
         Change,
         Failure,
+        Fix,
         History,
         Interest,
         KnownCause,
@@ -161,8 +162,10 @@ def process(run: Run, settings: Settings, classifier: Classifier, history: Histo
     verdicts = _with_changes(run.failures, verdicts, history, repository)
     groups = _group(run.failures, verdicts)
     occurrences = tuple(_occurrence(members, settings.layout.root) for members in groups)
+    vcs = run.vcs or (repository.state() if run.failures else None)
     causes = tuple(
-        _cause(occurrence, members[0][1], history) for occurrence, members in zip(occurrences, groups, strict=True)
+        _cause(occurrence, members[0][1], history, lambda fix: repository.lacks(fix, vcs.commit if vcs else None))
+        for occurrence, members in zip(occurrences, groups, strict=True)
     )
     coverage = _coverage_news(run, history)
     news = bool(coverage and coverage.rows)
@@ -175,7 +178,7 @@ def process(run: Run, settings: Settings, classifier: Classifier, history: Histo
     failing = history.still_failing(passing)
     if not (run.failures or failing or news or run.always_record):
         return Archived(causes=causes, coverage=coverage, seconds=time.monotonic() - began)
-    vcs = run.vcs or repository.state()
+    vcs = vcs or repository.state()
     again, fixes = _passed_again(failing, passing, {each.fingerprint for each in occurrences}, vcs, repository)
     came, first_bad = onset.known_or_new(occurrences, vcs, history, repository)
     causes = tuple(replace(cause, first_bad=came.get(cause.occurrence.fingerprint)) for cause in causes)
@@ -192,6 +195,7 @@ def process(run: Run, settings: Settings, classifier: Classifier, history: Histo
         waived=waived,
         passed_again=again,
         fixes=fixes,
+        without_fix=tuple(cause.occurrence.fingerprint for cause in causes if cause.without_fix),
         first_bad=first_bad,
     )
     record = replace(record, coverage=coverage.rows) if coverage else record
@@ -406,13 +410,16 @@ def _failed_test(failure: Failure) -> FailedTest:
     )
 
 
-def _cause(occurrence: Occurrence, verdict: Verdict, history: History) -> Cause:
+def _cause(occurrence: Occurrence, verdict: Verdict, history: History, lacks: Callable[[Fix], bool]) -> Cause:
     known = history.cause(occurrence.fingerprint)
     subtype = history.subtype(occurrence.failure_subtype)
+    newest = known.newest_fix if known is not None else None
+    without_fix = newest is not None and newest.result != "failed" and lacks(newest)
     return Cause(
         occurrence=occurrence,
         verdict=verdict,
-        news=_news(known, history),
+        news="KNOWN" if without_fix else _news(known, history),
+        without_fix=without_fix,
         known=known,
         subtype=subtype,
         fix=_fix_to_show(known, subtype, verdict, history),

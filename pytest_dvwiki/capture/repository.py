@@ -23,7 +23,7 @@ from pytest_dvwiki.redact import redact
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pytest_dvwiki.model import Change
+    from pytest_dvwiki.model import Change, Fix
     from pytest_dvwiki.settings import Layout
 
 MOST_COMMITS = 10
@@ -160,6 +160,15 @@ class Repository:
     def is_older(self, commit: str, than: str) -> bool:
         """Whether a commit comes from another one; False, too, where either is not in this clone."""
         return commit != than and self._is_ancestor(commit, than)
+
+    def lacks(self, fix: Fix, commit: str | None) -> bool:
+        """Whether a commit does not have those of a fix, nor a copy of them; False where git does not tell."""
+        if commit is None or fix.commits is None or not fix.log:
+            return False
+        span = f"{commit}...{fix.commits[-1]}"
+        missing = self._ask("rev-list", "--cherry-pick", "--right-only", "--no-merges", span, *self._sources) or ""
+        names = {name[:_SHORT] for name in missing.split()}
+        return any(line.partition(" ")[0][:_SHORT] in names for line in fix.log)
 
     def owners(self, commit: str, files: Sequence[str]) -> tuple[str, ...]:
         """Who answers for files by the CODEOWNERS of a commit, the owners of the first file first."""

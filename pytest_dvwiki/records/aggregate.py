@@ -48,6 +48,8 @@ class Row:
     dirty: bool
     branch: str | None
     simulators: str
+    without_fix: bool
+    """Whether its commit did not have the newest fix."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +154,7 @@ class Hole:
 
 _ROW = (
     "SELECT o.fingerprint, r.task_id, r.finished, o.error_class, o.pattern, o.tests, o.names, o.seeds, r.vcs_commit,"
-    " r.dirty, r.branch, r.simulators FROM occurrences o JOIN runs r ON r.id = o.run"
+    " r.dirty, r.branch, r.simulators, o.without_fix FROM occurrences o JOIN runs r ON r.id = o.run"
 )
 
 
@@ -171,6 +173,7 @@ def _rows(archive: Archive, rest: str, values: Sequence[Any]) -> Iterator[Row]:
             dirty=bool(row[9]),
             branch=row[10],
             simulators=row[11],
+            without_fix=bool(row[12]),
         )
 
 
@@ -245,7 +248,8 @@ def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
     after = counted[-1] if counted else ""
     row = archive.db.execute(
         "SELECT r.vcs_commit, r.branch, r.dirty, r.changes FROM occurrences o JOIN runs r ON r.id = o.run"
-        " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) AND o.moment > ? ORDER BY o.moment LIMIT 1",
+        " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) AND o.moment > ? AND NOT o.without_fix"
+        " ORDER BY o.moment LIMIT 1",
         (tables.wanted(archive.present(fingerprints)), after),
     ).fetchone()
     if row is None:
@@ -360,7 +364,9 @@ def still_failing(archive: Archive, seeds: Mapping[str, str | None]) -> list[Sti
     """
     rows = archive.db.execute(
         "WITH last AS (SELECT f.nodeid, f.fingerprint, f.seed, MAX(f.moment) AS moment, n.value AS passing"
-        " FROM json_each(?) AS n JOIN failed AS f ON f.nodeid = n.key GROUP BY f.nodeid, f.fingerprint)"
+        " FROM json_each(?) AS n JOIN failed AS f ON f.nodeid = n.key"
+        " WHERE NOT EXISTS (SELECT 1 FROM occurrences o WHERE o.fingerprint = f.fingerprint AND o.moment = f.moment"
+        " AND o.without_fix) GROUP BY f.nodeid, f.fingerprint)"
         " SELECT nodeid, fingerprint, seed, COALESCE((SELECT MAX(p.proof) FROM passed_again p"
         " WHERE p.nodeid = last.nodeid AND p.fingerprint = last.fingerprint AND p.moment > last.moment), 0) AS proof"
         " FROM last WHERE proof < ? OR (proof = ? AND seed IS passing) ORDER BY 1, 2",
@@ -377,7 +383,7 @@ def _last_run(archive: Archive, fingerprint: str) -> dict[str, Any]:
     """What is the same for all tests that failed with a cause."""
     commit, branch, dirty, changes = archive.db.execute(
         "SELECT r.vcs_commit, r.branch, r.dirty, r.changes FROM occurrences o JOIN runs r ON r.id = o.run"
-        " WHERE o.fingerprint = ? ORDER BY o.moment DESC LIMIT 1",
+        " WHERE o.fingerprint = ? AND NOT o.without_fix ORDER BY o.moment DESC LIMIT 1",
         (fingerprint,),
     ).fetchone()
     newest = archive.newest_occurrence((fingerprint,))

@@ -48,7 +48,7 @@ class Evidence:
         row = self._db.execute(
             "SELECT o.moment, r.finished FROM occurrences o JOIN runs r ON r.id = o.run"
             " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) AND o.moment > ?"
-            " ORDER BY o.moment LIMIT 1",
+            " AND NOT o.without_fix ORDER BY o.moment LIMIT 1",
             (wanted(self._causes), moment),
         ).fetchone()
         return (row[0], row[1]) if row else None

@@ -34,7 +34,7 @@ CREATE TABLE places (run INTEGER, file INTEGER, PRIMARY KEY (run, file)) WITHOUT
 CREATE INDEX places_by_file ON places (file);
 CREATE TABLE occurrences (
   fingerprint TEXT, moment TEXT, run INTEGER, subtype TEXT, error_class TEXT, pattern TEXT, tests INTEGER, names TEXT,
-  seeds TEXT, PRIMARY KEY (fingerprint, moment)) WITHOUT ROWID;
+  seeds TEXT, without_fix INTEGER, PRIMARY KEY (fingerprint, moment)) WITHOUT ROWID;
 CREATE INDEX occurrences_by_subtype ON occurrences (subtype, moment, tests, error_class, pattern);
 CREATE INDEX occurrences_by_pattern ON occurrences (pattern, fingerprint);
 CREATE INDEX occurrences_by_run ON occurrences (run);
@@ -127,7 +127,7 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int) -> bool:
     run = int(cursor.lastrowid or 0)
     db.execute("INSERT INTO places VALUES (?, ?)", (run, file))
     for occurrence in by_fingerprint(record.occurrences):
-        _insert_occurrence(db, occurrence, moment, run)
+        _insert_occurrence(db, occurrence, moment, run, without_fix=occurrence.fingerprint in record.without_fix)
     db.executemany(
         "INSERT OR IGNORE INTO other VALUES (?, ?, ?)", [(run, test.nodeid, test.outcome) for test in record.other]
     )
@@ -182,13 +182,15 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int) -> bool:
     return True
 
 
-def _insert_occurrence(db: sqlite3.Connection, occurrence: Occurrence, moment: str, run: int) -> None:
+def _insert_occurrence(
+    db: sqlite3.Connection, occurrence: Occurrence, moment: str, run: int, *, without_fix: bool
+) -> None:
     tests = occurrence.tests
     seeds = list(dict.fromkeys(test.seed for test in tests if test.seed is not None))
     seed_of = {test.nodeid: test.seed for test in reversed(tests)}
     names = list(dict.fromkeys(test.nodeid for test in tests))
     db.execute(
-        "INSERT INTO occurrences VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO occurrences VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             occurrence.fingerprint,
             moment,
@@ -199,6 +201,7 @@ def _insert_occurrence(db: sqlite3.Connection, occurrence: Occurrence, moment: s
             len(tests),
             json.dumps(names[:_NAMES]),
             json.dumps(seeds[:_SEEDS]),
+            without_fix,
         ),
     )
     db.executemany(

@@ -115,6 +115,7 @@ class Verdicts:
             ),
             waived=tuple(replace(row, fingerprint=self.canonical(row.fingerprint)) for row in record.waived),
             fixes=tuple(self._fix(row) for row in record.fixes),
+            without_fix=tuple(map(self.canonical, record.without_fix)),
             first_bad=tuple(replace(row, fingerprint=self.canonical(row.fingerprint)) for row in record.first_bad),
         )
 

@@ -229,7 +229,9 @@ def _past(cause: Cause, now: str) -> Iterator[str]:
     if known.fix is not None and known.fix.result == "held":
         yield f"last fixed by {_fix(known.fix)}, {_held(known.fix, now)}"
     newest = known.newest_fix
-    if newest is not None and newest.result == "open":
+    if cause.without_fix:
+        yield "this commit does not have the newest fix"
+    elif newest is not None and newest.result == "open":
         yield f"not fixed by {_fix(newest)}, {newest.date[:10]}"
 
 

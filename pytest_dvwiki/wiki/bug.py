@@ -357,7 +357,7 @@ def _occurrences(cause: Cause) -> str:
             ", ".join(code(name, 120) for name in row.names[:1]) + (f" +{row.tests - 1}" if row.tests > 1 else ""),
             ", ".join(code(seed) for seed in row.seeds[:5]) + (" …" if len(row.seeds) > len(row.seeds[:5]) else ""),
             code(row.simulators),
-            code(row.commit[:12]) if row.commit else "",
+            (code(row.commit[:12]) if row.commit else "") + (", without the fix" if row.without_fix else ""),
         )
         for row in cause.rows
     ]

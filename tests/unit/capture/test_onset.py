@@ -51,7 +51,13 @@ class Project:
         git(self.root, "checkout", "--quiet", name)
 
     def run(
-        self, *, fails: bool = False, seed: str | None = None, test: str = TEST, vcs: Vcs | None = None
+        self,
+        *,
+        fails: bool = False,
+        named: bool = False,
+        seed: str | None = None,
+        test: str = TEST,
+        vcs: Vcs | None = None,
     ) -> Archived:
         """Archives a run of one test at the present commit."""
         self.runs += 1
@@ -65,7 +71,7 @@ class Project:
             failures=(failure,) if fails else (),
             results=(Result(nodeid=test, outcome="failed" if fails else "passed", seed=seed),),
             keep_suite=True,
-            always_record=self.runs == 1,
+            always_record=named or self.runs == 1,
             vcs=vcs,
         )
         settings = resolve(self.root)
@@ -243,6 +249,33 @@ def test_a_cause_that_returns_after_its_fix_has_a_range_of_its_own(project: Proj
     found = project.first_bad()
     assert found is not None
     assert (found.good, found.bad) == (good, bad)
+
+
+def test_a_failure_at_a_commit_without_the_fix_is_no_return(project: Project) -> None:
+    old = project.commit("fifo: rework")
+    project.run(fails=True)
+    git(project.root, "branch", "release")
+    fix = project.commit("fifo: repair")
+    for _ in range(4):
+        project.run(named=True)
+    project.checkout("release")
+    project.commit("release notes", "NOTES.md")
+    archived = project.run(fails=True)
+    assert archived.record is not None
+    assert [cause.news for cause in archived.causes] == ["KNOWN"]
+    assert archived.record.without_fix == (archived.causes[0].occurrence.fingerprint,)
+    assert ", without the fix |" in project.page()
+    assert "returned" not in project.page()
+    project.checkout(old)
+    assert [cause.news for cause in project.run(fails=True).causes] == ["KNOWN"]
+    project.checkout("main")
+    assert project.run().record is None, "the fix is known"
+    project.checkout("release")
+    git(project.root, "cherry-pick", fix)
+    archived = project.run(fails=True)
+    assert [cause.news for cause in archived.causes] == ["REGRESSED"]
+    assert archived.record is not None
+    assert archived.record.without_fix == ()
 
 
 def test_the_owners_of_the_files_are_named(project: Project) -> None:
