@@ -41,6 +41,7 @@ class Judge:
             which another fix is proposed, or whose fix shares its commits with other causes than before.
         """
         before = self._kept()
+        commits = proposals.commits(self._db)
         if fingerprints is None:
             self._db.execute("DELETE FROM fix_states")
             self._db.execute("DELETE FROM fix_commits")
@@ -52,14 +53,14 @@ class Judge:
         else:
             rows = self._db.execute("SELECT fingerprint FROM fix_states WHERE open > 0")
             causes = {*fingerprints, *(fingerprint for (fingerprint,) in rows)}
-        shared = {cause: proposals.same_commits(self._db, (cause,)) for cause in causes}
         for cause in sorted(causes):
             self._keep(cause, self.judge((cause,)))
         after = self._kept()
         changed = {cause for cause in before.keys() | after.keys() if before.get(cause) != after.get(cause)}
-        related = {other for cause in changed for other in shared.get(cause, ())}
-        related.update(other for cause in changed for other in proposals.same_commits(self._db, (cause,)))
-        return changed | related | proposals.renew(self._db, changed)
+        related = proposals.with_commits(self._db, {name for name, _ in commits ^ proposals.commits(self._db)})
+        # What its pattern is called may be news where the fix of a cause is not.
+        renewed = proposals.renew(self._db, changed if fingerprints is not None else changed | causes)
+        return changed | related | renewed
 
     def states(self, fingerprints: Sequence[str]) -> list[fixes.FixState]:
         """The fixes of a cause, oldest first; one that had other fingerprints is judged over all of them."""

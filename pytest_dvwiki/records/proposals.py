@@ -39,6 +39,19 @@ def keep_commits(db: sqlite3.Connection, fingerprint: str, states: Sequence[FixS
     db.executemany("INSERT INTO fix_commits VALUES (?, ?)", [(name, fingerprint) for name in sorted(commits)])
 
 
+def commits(db: sqlite3.Connection) -> set[tuple[str, str]]:
+    """Every commit of a cause's newest fix, each with the cause."""
+    return set(db.execute("SELECT name, fingerprint FROM fix_commits"))
+
+
+def with_commits(db: sqlite3.Connection, names: Iterable[str]) -> set[str]:
+    """The causes whose newest fix has one of these commits."""
+    rows = db.execute(
+        "SELECT DISTINCT fingerprint FROM fix_commits WHERE name IN (SELECT value FROM json_each(?))", (wanted(names),)
+    )
+    return {fingerprint for (fingerprint,) in rows}
+
+
 def same_commits(db: sqlite3.Connection, fingerprints: Iterable[str]) -> list[str]:
     """Causes whose newest fix has a commit of the newest fix of one of these, themselves left out."""
     rows = db.execute(
