@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.masks import Masks
     from pytest_dvwiki.model import Failure, Interest, Phase, Source
-    from pytest_dvwiki.roles.items import Running
+    from pytest_dvwiki.roles.running import Running
     from pytest_dvwiki.settings import Settings
 
 

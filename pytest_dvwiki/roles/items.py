@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,8 @@ import pytest
 from pytest_dvwiki.capture import tools
 from pytest_dvwiki.capture.children import Children, listen
 from pytest_dvwiki.capture.journal import Begin, open_journal
-from pytest_dvwiki.capture.spool import Place, Spool, place_of
+from pytest_dvwiki.capture.spool import Spool, place_of
+from pytest_dvwiki.roles.running import Running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -25,32 +25,6 @@ if TYPE_CHECKING:
     from pytest_dvwiki.roles.evidence import EvidenceReader
     from pytest_dvwiki.roles.guard import Guard
     from pytest_dvwiki.settings import Settings
-
-_CAPTURING = frozenset({"capfd", "capfdbinary"})
-"""Fixtures by which a test reads what its children print; nothing may come between."""
-
-
-@dataclass(slots=True)
-class Running:
-    """The test that runs now, and what was seen of it so far."""
-
-    item: pytest.Item
-    started: float
-    """Seconds since the epoch."""
-    children: Children
-    began: bool = False
-    stdout: Place | None = None
-    """What file descriptor 1 led to when the test began: another place means that somebody redirected it."""
-
-    @property
-    def nodeid(self) -> str:
-        """The test's name."""
-        return self.item.nodeid
-
-    @property
-    def is_spooled(self) -> bool:
-        """Whether the output of its children may be kept."""
-        return _CAPTURING.isdisjoint(getattr(self.item, "fixturenames", ()))
 
 
 class ItemRole:
