@@ -156,38 +156,58 @@ def judge(steps: Iterable[Step], evidence: Evidence) -> list[FixState]:
             comes_and_goes=evidence.comes_and_goes(tests, present_since, first.moment),
         )
         proven = not before.comes_and_goes and any(_with_failing_seed(step) for step in group)
-        needed = _needed(group, None if proven else before.rate)
-        runs = evidence.passing_runs(tests, first.moment, end, needed)
-        result = _result(group, missing=needed - len(runs), returned=returned is not None)
-        if result == "held" and end and proven:
+        seeds = [step.failed_seed for step in group if step.failed_seed is not None]
+        state = FixState(
+            fix=replace(_fix(group), date=first.date, needed=_needed(group, None if proven else before.rate)),
+            task_id=first.task_id,
+            moment=first.moment,
+            tests=tests,
+            past=None if proven else before,
+            failed_seed=seeds[-1] if seeds else None,
+            returned=returned[1] if returned else None,
+        )
+        states.append(_counted(state, evidence, end, _stated(group)))
+        if states[-1].fix.result == "held" and end and proven:
             # While a fix held the cause was not there: what passed then says nothing of its rate. A fix that seemed to
             # hold for the number of its passes may have been chance after all.
             present_since = end
-        other_tests, other_passes = evidence.others(tests, runs)
-        seeds = [step.failed_seed for step in group if step.failed_seed is not None]
-        states.append(
-            FixState(
-                fix=replace(
-                    _fix(group),
-                    result=result,
-                    counts=proven or len(runs) >= before.rate.runs_needed,
-                    passes=len(runs),
-                    needed=needed,
-                    held_in=runs[-1].task_id if result == "held" and len(runs) == needed else None,
-                    date=first.date,
-                ),
-                task_id=first.task_id,
-                moment=first.moment,
-                tests=tests,
-                past=None if proven else before,
-                failed_seed=seeds[-1] if seeds else None,
-                branches=tuple(sorted({run.branch for run in runs if run.branch})),
-                other_tests=other_tests,
-                other_passes=other_passes,
-                returned=returned[1] if returned else None,
-            )
-        )
     return states
+
+
+def continued(states: list[FixState], evidence: Evidence) -> list[FixState]:
+    """The fixes of a cause of which nothing is news, unless further runs passed its tests."""
+    if not states or states[-1].fix.result != "open":
+        return states
+    return [*states[:-1], _counted(states[-1], evidence, None, None)]
+
+
+def _counted(state: FixState, evidence: Evidence, end: str | None, stated: Result | None) -> FixState:
+    """A fix with the passes that followed it, and what became of it.
+
+    Args:
+        state: The fix.
+        evidence: What the records say.
+        end: The moment at which the cause returned.
+        stated: What somebody says became of it.
+    """
+    needed = state.fix.needed
+    runs = evidence.passing_runs(state.tests, state.moment, end, needed)
+    enough = len(runs) >= needed
+    result: Result = stated or ("held" if enough else "failed" if end else "open")
+    other_tests, other_passes = evidence.others(state.tests, runs)
+    return replace(
+        state,
+        fix=replace(
+            state.fix,
+            result=result,
+            counts=state.past is None or len(runs) >= state.past.rate.runs_needed,
+            passes=len(runs),
+            held_in=runs[-1].task_id if result == "held" and enough else None,
+        ),
+        branches=tuple(sorted({run.branch for run in runs if run.branch})),
+        other_tests=other_tests,
+        other_passes=other_passes,
+    )
 
 
 def _with_failing_seed(step: Step) -> bool:
@@ -200,13 +220,10 @@ def _needed(group: list[Step], rate: Rate | None) -> int:
     return max(first + PASSES_TO_HOLD, rate.runs_needed if rate else 0)
 
 
-def _result(group: list[Step], *, missing: int, returned: bool) -> Result:
+def _stated(group: list[Step]) -> Result | None:
+    """What somebody says became of a fix, None where that is left to the runs."""
     stated: list[Result] = [step.fix.result for step in group if step.fix and step.fix.result != "open"]
-    if stated:
-        return stated[-1]
-    if missing <= 0:
-        return "held"
-    return "failed" if returned else "open"
+    return stated[-1] if stated else None
 
 
 def _fix(group: list[Step]) -> Fix:

@@ -51,8 +51,8 @@ class Judge:
             )
             causes = {fingerprint for (fingerprint,) in rows}
         else:
-            rows = self._db.execute("SELECT fingerprint FROM fix_states WHERE open > 0")
-            causes = {*fingerprints, *(fingerprint for (fingerprint,) in rows)}
+            causes = set(fingerprints)
+            self._continue(causes)
         for cause in sorted(causes):
             self._keep(cause, self.judge((cause,)))
         after = self._kept()
@@ -61,6 +61,16 @@ class Judge:
         # What its pattern is called may be news where the fix of a cause is not.
         renewed = proposals.renew(self._db, changed if fingerprints is not None else changed | causes)
         return changed | related | renewed
+
+    def _continue(self, judged: set[str]) -> None:
+        """Counts the passes of open fixes but those of causes that are judged anew."""
+        rows = self._db.execute("SELECT fingerprint, states FROM fix_states WHERE open > 0 ORDER BY fingerprint")
+        for cause, kept in rows.fetchall():
+            if cause not in judged:
+                states = _states.decode(kept)
+                counted = fixes.continued(states, Evidence(self._db, self.passes, (cause,)))
+                if counted != states:
+                    self._keep(cause, counted)
 
     def states(self, fingerprints: Sequence[str]) -> list[fixes.FixState]:
         """The fixes of a cause, oldest first; one that had other fingerprints is judged over all of them."""
