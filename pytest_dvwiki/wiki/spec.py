@@ -13,6 +13,7 @@ from pytest_dvwiki.wiki import conflicts
 from pytest_dvwiki.wiki.markdown import cite, escape, one_line
 from pytest_dvwiki.wiki.names import file_name
 from pytest_dvwiki.wiki.pages import Refused
+from pytest_dvwiki.wiki.splice import newline_of
 
 SECTION = "Clarifications"
 _NAME = 200
@@ -86,14 +87,14 @@ def with_further(data: bytes, further: Clarification) -> bytes | Refused:
         return Refused("it has a conflict that a merge left; settle it by hand")
     if f": {further.said} (source: tasks/" in text:
         return data
-    newline = "\r\n" if "\r\n" in text else "\n"
+    newline = newline_of(text)
     heading = _HEADING.search(text)
     if heading is None:
-        return f"{text.rstrip()}{newline * 2}## {SECTION}{newline * 2}{further.line()}{newline}".encode()
+        gap = newline if text.endswith("\n") else newline * 2
+        return f"{text}{gap}## {SECTION}{newline * 2}{further.line()}{newline}".encode()
     after = _NEXT.search(text, heading.end())
-    end = after.start() if after else len(text)
-    body = text[:end].rstrip()
+    body = text[: after.start() if after else len(text)].rstrip()
     # The first one stands a line below the heading, and each further one right below the one before.
     gap = newline if body.rpartition("\n")[2].startswith(("- ", "  ")) else newline * 2
-    rest = f"{newline * 2}{text[end:]}" if after else newline
+    rest = text[len(body) :] or newline
     return f"{body}{gap}{further.line()}{rest}".encode()

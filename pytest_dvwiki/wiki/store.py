@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_dvwiki.redact import redact
-from pytest_dvwiki.wiki import bug, build, coverage, pages, parts, pattern
+from pytest_dvwiki.wiki import bug, build, coverage, pages, parts, pattern, splice
 from pytest_dvwiki.wiki.age import tag, today
 from pytest_dvwiki.wiki.catalogue import Catalogue
 from pytest_dvwiki.wiki.listed import CATEGORIES
@@ -196,8 +196,9 @@ class WikiStore:
             present = _part(page, place)
             if isinstance(present, Written):
                 return present
-            kept = present.strip("\n")
-            return self._with_part(page, place, f"{kept}\n\n{text.strip()}" if kept else text.strip())
+            addition = splice.cleaned(text, page)
+            refusal = _too_long(place, addition) or _out_of(page, place, addition)
+            return refusal or splice.appended(page, _found(page, place), addition)
 
         return self._change(place, decide)
 
@@ -279,22 +280,14 @@ class WikiStore:
 
     def _with_part(self, text: str, place: Address, content: str) -> str | Written:
         """A page with another content at a place; refused where that would touch what is not the writer's."""
-        content = redact(content)
-        if len(content) > _LARGEST:
-            return _denied(place, f"it has {len(content)} characters; a page may have {_LARGEST}, link to the rest")
-        newline = "\r\n" if "\r\n" in text else "\n"
+        content = splice.cleaned(content, text)
+        refusal = _too_long(place, content)
+        if refusal:
+            return refusal
         if place.heading is None:
-            changed = _ended(content)
+            changed = splice.whole(text, content)
             return _touches_owned(text, changed, place, may_remove=self._role == "human") or changed
-        outside = parts.breaks_out(content, parts.level_of(text, place.heading))
-        if outside is not None:
-            return _denied(place, f"the line {outside!r} would end the part; use a lower heading, or a fenced block")
-        found = parts.part(text, place.heading)
-        assert found is not None  # noqa: S101 (the caller has read the part)
-        body = newline.join(content.strip("\r\n").replace("\r\n", "\n").split("\n"))
-        between = newline if body else ""
-        tail = newline if found[1] < len(text) else ""
-        return f"{text[: found[0]]}{newline}{body}{between}{tail}{text[found[1] :]}"
+        return _out_of(text, place, content) or splice.replaced(text, _found(text, place), content)
 
     # Places
 
@@ -366,6 +359,27 @@ def _part(text: str, place: Address) -> str | Written:
     if found is None:
         return _denied(place, f"the page has no heading {place.heading!r}")
     return text[found[0] : found[1]].strip("\r\n")
+
+
+def _found(text: str, place: Address) -> tuple[int, int]:
+    """Start and end of a part that the caller has read."""
+    found = parts.part(text, place.heading or "")
+    assert found is not None  # noqa: S101 (it was there)
+    return found
+
+
+def _too_long(place: Address, content: str) -> Written | None:
+    if len(content) <= _LARGEST:
+        return None
+    return _denied(place, f"it has {len(content)} characters; a page may have {_LARGEST}, link to the rest")
+
+
+def _out_of(text: str, place: Address, content: str) -> Written | None:
+    """Refuses what would end the part into which it is put."""
+    outside = parts.breaks_out(content, parts.level_of(text, place.heading or ""))
+    if outside is None:
+        return None
+    return _denied(place, f"the line {outside!r} would end the part; use a lower heading, or a fenced block")
 
 
 def _ended(text: str) -> str:

@@ -215,3 +215,17 @@ def test_an_open_fence_of_a_person_does_not_open_the_tool_s_regions(wiki: Path) 
 def test_a_role_that_there_is_not_is_named(wiki: Path) -> None:
     with pytest.raises(ValueError, match="no role is called 'robot'; there are ingest, agent, reviewer, human"):
         store(wiki, "robot")
+
+
+def test_a_page_with_crlf_and_a_byte_order_mark_can_be_committed_and_keeps_them(wiki: Path) -> None:
+    """Redaction knows line feeds alone; it must reach what is new, and no line that stands there."""
+    before = b"\xef\xbb\xbf" + bug_page(wiki).read_bytes().replace(b"\n", b"\r\n")
+    before = before.replace(b"## Symptom\r\n", b"## Symptom\r\n\r\ntabs\t and \xe2\x80\xa8 stay  \r\n")
+    bug_page(wiki).write_bytes(before)
+    address = f"bugs/{bug_page(wiki).stem}"
+    mine = fetched(store(wiki, "reviewer").fetch(address))
+    done = store(wiki, "reviewer").commit(
+        address, mine.content.replace("owner: null", "owner: fifo team"), mine.version
+    )
+    assert done.status == "done", done.reason
+    assert bug_page(wiki).read_bytes() == before.replace(b"owner: null", b"owner: fifo team")
