@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records import store
 from pytest_dvwiki.records.codec import RecordError
-from pytest_dvwiki.records.disk import append_line, explained, replace
+from pytest_dvwiki.records.disk import explained, replace
+from pytest_dvwiki.wiki.build import add_to_log
 from pytest_dvwiki.wiki.lock import TIMEOUT_S, locked
 
 if TYPE_CHECKING:
@@ -59,8 +60,7 @@ def compact(
             _roll_up(folder, layout.tasks, result)
         if result.months:
             told = ", ".join(f"{count} records of {month}" for month, count in result.months.items())
-            day = time.strftime("%Y-%m-%d", time.gmtime())
-            append_line(layout.wiki / "log.md", f"## [{day}] build | - | rolled up {told}")
+            add_to_log(layout, time.strftime("%Y-%m-%d", time.gmtime()), "build", f"rolled up {told}")
     return result
 
 

@@ -29,6 +29,7 @@ from pytest_dvwiki.wiki.supersession import MergeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from pytest_dvwiki.model import Occurrence, RunRecord
     from pytest_dvwiki.patterns.registry import Registry
@@ -88,7 +89,7 @@ def init(layout: Layout, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
             room.write_indexes()
             made += [f"{layout.wiki.name}/{path}" for path in room.changed]
         if made:
-            _log(layout, time.strftime("%Y-%m-%d", time.gmtime()), "init", "-", f"{len(made)} files made")
+            add_to_log(layout, _today(), "init", f"{len(made)} files made")
     return made
 
 
@@ -134,7 +135,7 @@ def archive(
             told = room.update(record, changes)
         room.write_indexes()
         if is_new or record.task_id not in _ingested(layout):
-            _log(layout, record.finished, "ingest", record.task_id, told)
+            add_to_log(layout, record.finished, "ingest", told, record.task_id)
         return ArchiveResult(
             pages_created=room.created,
             pages_updated=room.updated,
@@ -182,9 +183,9 @@ def build(
             room.sweep()
             result = room.build(began, restore=restore, subtypes=subtypes, progress=progress)
             if result.changed:
-                date = room.archive.last_updated() or time.strftime("%Y-%m-%d", time.gmtime())
+                date = room.archive.last_updated() or _today()
                 told = f"; {reclassified.told()}" if reclassified and reclassified.file else ""
-                _log(layout, date, "build", "-", f"{len(result.changed)} files made again{told}")
+                add_to_log(layout, date, "build", f"{len(result.changed)} files made again{told}")
             return result
 
 
@@ -224,7 +225,7 @@ def change_page(
             if not room.write(path, data):
                 return room.refused[-1][1]
         room.write_indexes()
-        _log(layout, time.strftime("%Y-%m-%d", time.gmtime()), "commit", "-", told)
+        add_to_log(layout, _today(), "commit", told)
         return None
 
 
@@ -301,7 +302,7 @@ def note(layout: Layout, operation: str, text: str, *, lock_timeout: float = TIM
         WikiError: It could not be written, or the lock not be had.
     """
     with locked(layout.wiki, lock_timeout):
-        _log(layout, time.strftime("%Y-%m-%d", time.gmtime()), operation, "-", text)
+        add_to_log(layout, _today(), operation, text)
 
 
 @contextlib.contextmanager
@@ -320,8 +321,29 @@ def _sound_cache(layout: Layout) -> Iterator[None]:
         raise WikiError(f"cannot use {cache}: {error}; remove it and run `dvwiki build`") from error
 
 
-def _log(layout: Layout, date: str, operation: str, task: str, text: str) -> None:
-    append_line(layout.wiki / "log.md", f"## [{date[:10]}] {operation} | {task} | {text}")
+def _today() -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime())
+
+
+def add_to_log(layout: Layout, date: str, operation: str, text: str, task: str = "-") -> None:
+    """Adds a line to the log; the caller holds the wiki's lock.
+
+    Raises:
+        WikiError: It could not be written.
+    """
+    append_line(_log_file(layout), f"## [{date[:10]}] {operation} | {task} | {text}")
+
+
+def _log_file(layout: Layout) -> Path:
+    """Where the log stands.
+
+    Raises:
+        WikiError: It is a link that leads out of the wiki; whoever made it could have any file written to.
+    """
+    log = layout.wiki / "log.md"
+    if not log.resolve().is_relative_to(layout.wiki.resolve()):
+        raise WikiError(f"cannot write {log}: it is a link that leads out of the wiki; replace it by a file")
+    return log
 
 
 def _bins(record: RunRecord) -> list[tuple[str, str]]:
@@ -362,6 +384,8 @@ class _Room:
         self._written: dict[str, bytes] = {}
 
     def __enter__(self) -> Self:
+        if not self._check:
+            _log_file(self.layout)  # before anything is written that would then lack its line
         return self
 
     def __exit__(self, *_: object) -> None:
