@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import atexit
 import re
+import shutil
+import tempfile
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from hypothesis import assume, example, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from pytest_dvwiki.wiki import pages
+from pytest_dvwiki.model import FailedTest, Occurrence, Origin, RunRecord
+from pytest_dvwiki.settings import Layout
+from pytest_dvwiki.wiki import bug, pages
+from pytest_dvwiki.wiki.build import archive, build
 from pytest_dvwiki.wiki.pages import Refused
 
 OWNED = ("hit_count", "seeds", "last_seen")
@@ -131,3 +139,68 @@ def test_people_have_their_part_to_themselves(text: str, keys: dict[str, Any], r
     edited = pages.edit(text.encode(), keys, regions)
     if isinstance(edited, bytes):
         assert pages.skeleton(edited, keys) == pages.skeleton(text.encode(), keys)
+
+
+@cache
+def _template() -> Path:
+    """A wiki with one page of a bug."""
+    folder = Path(tempfile.mkdtemp(prefix="dvwiki-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    archive(_layout(folder), _run(1))
+    return folder
+
+
+def _layout(root: Path) -> Layout:
+    return Layout(root=root, wiki=root / ".agent" / "wiki")
+
+
+def _run(number: int) -> RunRecord:
+    cause = Occurrence(
+        fingerprint="9b1f03c2a7d4",
+        error_class="uvm_error",
+        failure_subtype="scoreboard_fail",
+        pattern=None,
+        origin=Origin(type="RTL_BUG", confidence=0.8),
+        primary=f"UVM_ERROR sb.sv(210) @ {number}ns: expected 0x12",
+        tests=(FailedTest(nodeid="t::a", seed=str(number)),),
+    )
+    moment = f"2026-11-21T{number:02d}:00:00Z"
+    return RunRecord(
+        task_id=f"run_{number}",
+        tool="test",
+        registry="",
+        fingerprint_version=1,
+        started=moment,
+        finished=moment,
+        duration_s=0.0,
+        occurrences=(cause,),
+    )
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(ENTRY, max_size=5), st.lists(BODY, max_size=5), st.booleans(), st.booleans(), st.booleans())
+def test_a_run_changes_only_what_is_the_tool_s_on_a_page_that_people_wrote_to(
+    entries: list[str], body: list[str], crlf: bool, bom: bool, cut: bool
+) -> None:
+    """On the disk: other bytes stay, a refused page is not touched, and who has nothing to write leaves the time."""
+    with tempfile.TemporaryDirectory(prefix="dvwiki-") as folder:
+        place = _layout(Path(folder, "project"))
+        shutil.copytree(_template(), place.root)
+        (page,) = place.wiki.glob("bugs/RTL_*.md")
+        text = page.read_text("utf-8").replace("---\n", "\n".join(["---", *entries, ""]), 1)
+        text = "\n".join([text.removesuffix("\n"), *body]) + ("" if cut else "\n")
+        text = ("\ufeff" if bom else "") + (text.replace("\n", "\r\n") if crlf else text)
+        page.write_bytes(text.encode())
+        before = page.stat()
+        refused = dict(archive(place, _run(2)).refused)
+        after = page.read_bytes().decode()
+        if f"bugs/{page.name}" in refused:
+            assert (after, page.stat().st_mtime_ns) == (text, before.st_mtime_ns)
+        elif after != text:
+            owned: dict[str, Any] = dict.fromkeys(bug.OWNED)
+            assert _without_owned(after, owned) == _without_owned(text, owned)
+            assert pages.read(after.encode()).metadata["hit_count"] == 2
+        times = {path: path.stat().st_mtime_ns for path in place.wiki.rglob("*.md")}
+        archive(place, _run(2))
+        build(place)
+        assert {path: path.stat().st_mtime_ns for path in place.wiki.rglob("*.md")} == times
