@@ -212,9 +212,9 @@ class _Ingest:
 
         settings, file = self._settings, group.artefacts[0]
         task_id = PurePosixPath(file.folder).name
-        if pipeline.on_record(task_id, settings) is not None:
-            self._ends["archived before"] += 1
-            _say(f"{group.name}: already archived as {task_id}; nothing changed")
+        record = pipeline.on_record(task_id, settings)
+        if record is not None:
+            self._complete(group, record)
             return
         try:
             with orphans.left_behind(file.path.parent) as orphan:
@@ -249,9 +249,19 @@ class _Ingest:
         """Whether the same files have made a record; says so."""
         before = self._archived_as(_digest(files), files)
         if before is not None:
-            self._ends["archived before"] += 1
-            _say(f"{group.name}: already archived as {before}; nothing changed")
+            self._complete(group, before)
         return before is not None
+
+    def _complete(self, group: _Group, record: RunRecord) -> None:
+        """Says that a run is archived; where who did it was killed behind its record, what lacks is made."""
+        from pytest_dvwiki import pipeline  # noqa: PLC0415
+
+        archived = pipeline.adopt(record, None, self._settings)
+        if archived.problem is not None:
+            self._complain(f"{group.name}: {archived.problem}")
+        self._ends["archived before"] += 1
+        told = f"its {_count(archived.pages, 'page')} made now" if archived.pages else "nothing changed"
+        _say(f"{group.name}: already archived as {record.task_id}; {told}")
 
     def _run_of(self, leftovers: Leftovers) -> Run:
         ip_type = self._settings.ip_type or None
@@ -304,8 +314,8 @@ class _Ingest:
         for line in terminal.render(session, verbosity=0, width=shutil.get_terminal_size().columns):
             print(line.text)
 
-    def _archived_as(self, digest: str, files: Sequence[Artefact]) -> str | None:
-        """The id of the record that the same files have made, whatever they were called and when they were copied."""
+    def _archived_as(self, digest: str, files: Sequence[Artefact]) -> RunRecord | None:
+        """The record that the same files have made, whatever they were called and when they were copied."""
         from pytest_dvwiki.records import store  # noqa: PLC0415
 
         wanted = sorted(file.sha256 for file in files)
@@ -318,7 +328,7 @@ class _Ingest:
                     continue
                 for record in store.read_records(path, path.read_bytes(), path.name)[0]:
                     if sorted(source["sha256"] for source in record.sources) == wanted:
-                        return record.task_id
+                        return record
         return None
 
 

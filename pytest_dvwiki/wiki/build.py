@@ -127,14 +127,16 @@ def archive(
             record = replace(record, suite=suite_id(names))
             write_suite(layout.tasks, names)
         is_new = write_record(layout.tasks, record)
+        # What people took away since a run was archived stays away when it comes again.
+        is_due = is_new or record.task_id not in _ingested(layout)
         changes = room.archive.refresh()
         room.catalogue.refresh()
         with room.catalogue.batch():
-            if clarification:
+            if clarification and is_due:
                 room.clarify(clarification)
-            told = room.update(record, changes)
+            told = room.update(record, changes, may_create=is_due)
         room.write_indexes()
-        if is_new or record.task_id not in _ingested(layout):
+        if is_due:
             add_to_log(layout, record.finished, "ingest", told, record.task_id)
         return ArchiveResult(
             pages_created=room.created,
@@ -255,11 +257,10 @@ def merge(
             room.merge(kept, other, reason)
         room.write_indexes()
         if room.changed:
-            _log(
+            add_to_log(
                 layout,
-                time.strftime("%Y-%m-%d", time.gmtime()),
+                _today(),
                 "merge",
-                "-",
                 f"{other} into {kept}{f': {reason}' if reason else ''}",
             )
         return room.result(began)
@@ -289,9 +290,7 @@ def mark_drift(layout: Layout, problems: Mapping[str, str | None], *, lock_timeo
                 room.mark_drift(path, problem)
         room.write_indexes()
         if room.changed:
-            _log(
-                layout, time.strftime("%Y-%m-%d", time.gmtime()), "lint", "-", f"{len(room.changed)} pages marked anew"
-            )
+            add_to_log(layout, _today(), "lint", f"{len(room.changed)} pages marked anew")
         return sorted(set(room.changed))
 
 
@@ -411,7 +410,7 @@ class _Room:
 
     # One run
 
-    def update(self, record: RunRecord, judged: set[str]) -> str:
+    def update(self, record: RunRecord, judged: set[str], *, may_create: bool) -> str:
         """Writes the pages that a record changes, and tells what was done in one line."""
         mine = {item.fingerprint for item in record.occurrences}
         others = judged | {item.fingerprint for item in record.passed_again}
@@ -423,7 +422,8 @@ class _Room:
         for occurrence in record.occurrences:
             # A waiver silences a cause; that some of its tests have one does not.
             names = {test.nodeid for test in occurrence.tests}
-            self._bug(occurrence.fingerprint, may_create=not names or waived[occurrence.fingerprint] < len(names))
+            is_silenced = bool(names) and waived[occurrence.fingerprint] >= len(names)
+            self._bug(occurrence.fingerprint, may_create=may_create and not is_silenced)
         self._compare(item.fingerprint for item in record.occurrences)
         gone = self.catalogue.still_open(absence.candidates(self.archive, record))
         for fingerprint in sorted({*others, *gone} - mine):
@@ -431,9 +431,9 @@ class _Room:
         stated = {str(row["failure_subtype"]) for row in record.fixes if row.get("failure_subtype")}
         theirs = {self._subtype_of(fingerprint) for fingerprint in others}
         for name in sorted((stated | theirs | before.keys()) - {None, UNKNOWN}, key=str):
-            self._pattern(str(name), may_create=name in before)
+            self._pattern(str(name), may_create=may_create and name in before)
         for covergroup, bin_name in _bins(record):
-            self._hole(covergroup, bin_name, may_create=True)
+            self._hole(covergroup, bin_name, may_create=may_create)
         return self._told(record, len(known), before)
 
     def _compare(self, fingerprints: Iterable[str]) -> None:

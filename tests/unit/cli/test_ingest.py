@@ -37,7 +37,7 @@ def records(project: Path) -> list[dict[str, Any]]:
 
 def everything(project: Path) -> dict[Path, bytes]:
     files = (path for path in (project / ".agent").rglob("*") if path.is_file() and ".cache" not in path.parts)
-    return {path: path.read_bytes() for path in files}
+    return {path: path.read_bytes() for path in files if not path.name.startswith(".lock")}
 
 
 def test_a_results_file_and_its_log_become_one_record(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,6 +97,25 @@ def test_the_same_contents_are_the_same_record_under_any_name_and_time(
         assert main(["ingest", *words]) == 0
         assert "already archived as regression_19700112T134640Z" in capsys.readouterr().out
     assert everything(project) == before
+
+
+def test_a_second_call_makes_the_pages_that_a_killed_one_did_not_and_none_that_people_took_away(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(project, {"sim.log": UVM_BAD})
+    assert main(["ingest", "sim.log"]) == 0
+    before = everything(project)
+    shutil.rmtree(project / ".agent" / "wiki")
+    capsys.readouterr()
+    assert main(["ingest", "sim.log"]) == 0
+    assert re.search(r"already archived as \S+; its 2 pages made now", capsys.readouterr().out)
+    after = everything(project)
+    assert before.keys() == after.keys()
+    assert len(records(project)) == 1
+    for page in (project / ".agent/wiki/bugs").glob("[A-Z]*.md"):
+        page.unlink()
+    assert main(["ingest", "sim.log"]) == 0
+    assert list((project / ".agent/wiki/bugs").glob("[A-Z]*.md")) == []
 
 
 def test_a_compacted_month_is_known_too(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

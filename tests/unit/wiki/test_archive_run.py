@@ -75,6 +75,13 @@ def test_the_same_record_again_changes_nothing(place: Layout) -> None:
     assert {path: path.stat().st_mtime_ns for path in place.wiki.rglob("*.md")} == times
 
 
+def test_the_same_record_again_makes_no_page_that_a_person_deleted(place: Layout) -> None:
+    archive(place, record(1, occurrence()))
+    _bug(place).unlink()
+    assert archive(place, record(1, occurrence())).pages_created == []
+    assert len(archive(place, record(2, occurrence())).pages_created) == 1
+
+
 @pytest.mark.parametrize(("origin", "prefix"), [("RTL_BUG", "RTL"), ("TB_BUG", "TB"), ("UNKNOWN", "UNK")])
 def test_a_page_is_named_after_origin_and_first_date(place: Layout, origin: str, prefix: str) -> None:
     archive(place, record(1, occurrence(origin=Origin(type=origin, confidence=0.5))))  # type: ignore[arg-type]  # parametrised
