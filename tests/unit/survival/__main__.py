@@ -7,7 +7,6 @@ import random
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 
 from .faults import KILLED_AT, PROJECT, REFUSED_AT, is_available, kill, refuse, start
 from .work import WAYS
@@ -45,21 +44,26 @@ def main() -> int:
 
 def _faults(fault: str, count: int, places: list[tuple[str, int]]) -> int:
     """Tries a fault at some calls, or at all where there are no more; gives how many went wrong."""
-    chosen = sorted(random.sample(places, min(count, len(places))))
-    done: Counter[str] = Counter()
-    wrong: Counter[str] = Counter()
-    for way, number in chosen:
-        begun = start(way)
-        found = kill(begun, number) if fault == "killed" else refuse(begun, number, fault, for_ever=fault == "ENOSPC")
-        done[way] += 1
-        if found:
-            wrong[way] += 1
-            _say(f"{way}: {fault} at call {number}: {found}")
-    for way, cases in done.items():
-        calls = sum(1 for name, _ in places if name == way)
-        _say(f"{fault:8}{way:16}{cases:5} of {calls:4} calls, {wrong[way]} wrong")
-    _say(f"{fault:8}{'all':16}{done.total():5} of {len(places):4} calls, {wrong.total()} wrong")
-    return wrong.total()
+    chosen = random.sample(places, min(count, len(places)))
+    wrong = 0
+    for way in WAYS:
+        numbers = sorted(number for name, number in chosen if name == way)
+        found = {number: _wrong(fault, way, number) for number in numbers}
+        bad = {number: text for number, text in found.items() if text}
+        for number, text in bad.items():
+            _say(f"{way}: {fault} at call {number}: {text}")
+        calls = sum(name == way for name, _ in places)
+        if calls:
+            _say(f"{fault:8}{way:16}{len(numbers):5} of {calls:4} calls, {len(bad)} wrong")
+        wrong += len(bad)
+    _say(f"{fault:8}{'all':16}{len(chosen):5} of {len(places):4} calls, {wrong} wrong")
+    return wrong
+
+
+def _wrong(fault: str, way: str, number: int) -> str | None:
+    if fault == "killed":
+        return kill(start(way), number)
+    return refuse(start(way), number, fault, for_ever=fault == "ENOSPC")
 
 
 def _say(text: str) -> None:
