@@ -78,6 +78,36 @@ def test_no_wiki_is_no_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert not (tmp_path / ".agent").exists()
 
 
+def test_each_kind_is_found_in_a_wiki_that_has_everything_wrong(wiki: Path) -> None:
+    root, place = wiki.parent.parent, layout(wiki.parent.parent)
+    archive(place, record(3, occurrence("b" * 12)))  # says what the first one says
+    for number, digit in enumerate("cdef", 4):
+        archive(place, record(number, occurrence(digit * 12, failure_subtype=f"kind_{digit}", primary=f"kind {digit}")))
+    named = {fingerprint: page for page in (wiki / "bugs").glob("RTL_*.md") if (fingerprint := own(page))}
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "more")
+    today = datetime.now(UTC).date()
+    for fingerprint, first, last in (("c", 100, 1), ("d", 40, 35), ("e", 40, 1)):
+        page = named[fingerprint * 12]
+        set_key(page, 'first_seen: "2026-11-21"', f'first_seen: "{today - timedelta(days=first)}"')
+        set_key(page, 'last_updated: "2026-11-21"', f'last_updated: "{today - timedelta(days=last)}"')
+    append(wiki, "It is late (source: tasks/nobody.yaml). See [x](nothing.md), `rtl/fifo.sv:old_fifo`, `rtl/gone.sv`.")
+    append(wiki, "\nIt never was early.")
+    set_key(named["f" * 12], "status: open", "status: done")
+    set_key(named[OTHER], "status: open", "status: [open")
+    twin = bug_page(wiki).with_name("RTL_20991231_000001.md")
+    twin.write_bytes(named["c" * 12].read_bytes())
+    (wiki / "specs" / "burst.md").write_text("---\ntype: spec\nfeature: burst\n---\n<<<<<<< ours\n", "utf-8")
+    (wiki / "patterns" / "timeout.md").unlink()
+    (wiki / "log.md").write_text("# DV Agentic Wiki Operation Log\n", "utf-8")
+    sorted((wiki.parent / "tasks").glob("2026/11/*.yaml"))[1].unlink()
+    assert {each.kind for each in lint(place, "full")} == set(KINDS)
+
+
+def own(page: Path) -> str:
+    return str(pages.read(page.read_bytes()).metadata["fingerprint"])
+
+
 # Pages and index
 
 
