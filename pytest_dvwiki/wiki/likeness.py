@@ -34,6 +34,8 @@ FEWEST = 3
 DISTINCT = "distinct_from"
 _TESTS = 20
 """Tests of a cause that are asked for what else they failed with; they failed together, so some stand for all."""
+_MOST = 50
+"""Causes that one is compared with."""
 _WORD = re.compile(r"[A-Za-z_][\w$-]*(?:\.[\w$-]+)*")
 _SAYS_NOTHING = re.compile(
     r"[VT]|XZ|UUID|DATE"  # what stands for a value
@@ -53,43 +55,56 @@ def alike(archive: Archive, catalogue: Catalogue, fingerprints: Sequence[str]) -
     said = words(newest.primary) if newest else frozenset[str]()
     if newest is None or len(said) < FEWEST:
         return []
-    own = catalogue.of_cause(*archive.identities(*fingerprints))
-    seen = {page.path for page in own}
-    found = []
-    for name in _candidates(archive, newest):
+    mine = archive.identities(*fingerprints)
+    found = [name for name in _candidates(archive, newest, mine) if _is_alike(archive, newest, said, name)]
+    own = catalogue.of_cause(*mine) if found else []
+    pages: dict[str, Listed] = {}
+    for name in found:
         page = next(iter(catalogue.of_cause(*archive.identities(name))), None)
-        if page is None or page.path in seen:
+        if page is None or page.problem or is_pointer(page) or any(_are_distinct(page, each) for each in own):
             continue
-        seen.add(page.path)
-        if page.problem or is_pointer(page) or any(_are_distinct(page, each) for each in own):
-            continue
-        other = archive.newest_occurrence(page.fingerprints(name))
-        if (
-            other is not None
-            and _same_label(newest, other)
-            and _same_words(said, words(other.primary))
-            and not _at_once(archive, fingerprints, page.fingerprints(name))
-        ):
-            found.append(page)
-    return sorted(found, key=_first_seen)
+        if not _at_once(archive, fingerprints, page.fingerprints(name)):
+            pages[page.path] = page
+    return sorted(pages.values(), key=_first_seen)
+
+
+def _is_alike(archive: Archive, newest: Occurrence, said: frozenset[str], name: str) -> bool:
+    """Whether the newest occurrence of another cause has the label and the words of one."""
+    other = archive.newest_occurrence((name,))
+    return other is not None and _same_label(newest, other) and _same_words(said, words(other.primary))
 
 
 def _first_seen(page: Listed) -> tuple[str, str]:
     return page.text("first_seen"), page.name
 
 
-def _candidates(archive: Archive, occurrence: Occurrence) -> list[str]:
-    """Causes with which a test of this one failed too; of one that names no test, all of its subtype."""
+def _candidates(archive: Archive, occurrence: Occurrence, mine: Sequence[str]) -> list[str]:
+    """Other causes of the subtype with which a test of this one failed too, the newest ones.
+
+    Of a cause that names no test, all of its subtype. None of them occurred in a run with one of its fingerprints.
+    """
     tests = sorted({test.nodeid for test in occurrence.tests})[:_TESTS]
-    query, asked = (
-        (
-            "SELECT DISTINCT fingerprint FROM failed WHERE nodeid IN (SELECT value FROM json_each(?))",
-            tables.wanted(tests),
-        )
+    # The plus keeps SQLite from reading all occurrences of the subtype where those of a few tests are enough.
+    subtype = "+subtype" if tests else "subtype"
+    place = (
+        "fingerprint IN (SELECT fingerprint FROM failed WHERE nodeid IN (SELECT value FROM json_each(:tests)))"
         if tests
-        else ("SELECT DISTINCT fingerprint FROM occurrences WHERE subtype = ?", occurrence.failure_subtype)
+        else "1"
     )
-    return sorted(fingerprint for (fingerprint,) in archive.db.execute(query, (asked,)))
+    rows = archive.db.execute(
+        f"SELECT fingerprint FROM occurrences o WHERE {subtype} = :subtype AND {place}"  # noqa: S608 (constants)
+        " AND fingerprint NOT IN (SELECT value FROM json_each(:mine)) GROUP BY fingerprint"
+        " HAVING NOT EXISTS (SELECT 1 FROM occurrences a JOIN occurrences b ON b.run = a.run"
+        " WHERE a.fingerprint IN (SELECT value FROM json_each(:mine)) AND b.fingerprint = o.fingerprint)"
+        " ORDER BY MAX(moment) DESC, fingerprint LIMIT :most",
+        {
+            "tests": tables.wanted(tests),
+            "subtype": occurrence.failure_subtype,
+            "mine": tables.wanted(mine),
+            "most": _MOST,
+        },
+    )
+    return [fingerprint for (fingerprint,) in rows]
 
 
 def _same_label(one: Occurrence, other: Occurrence) -> bool:
