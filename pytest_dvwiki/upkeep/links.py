@@ -38,6 +38,8 @@ def check_links(wiki: Path, text: PageText, catalogue: Catalogue) -> Iterator[Fi
                 continue
             path, _, anchor = unquote(target).partition("#")
             problem = _problem(wiki, folder, text.listed.path, path)
+            if problem:
+                problem += _moved(catalogue, _joined(folder, path))
             if problem is None and anchor and (not path or path.endswith(".md")):
                 place = _joined(folder, path) if path else text.listed.path
                 if catalogue.get(place) is not None and anchor.lower() not in anchors(place):
@@ -53,6 +55,13 @@ def _problem(wiki: Path, folder: PurePosixPath, own: str, path: str) -> str | No
     if not place.resolve().is_relative_to(wiki.resolve().parent.parent):
         return None
     return None if place.exists() else f"{path} is not there, seen from {own}"
+
+
+def _moved(catalogue: Catalogue, path: str) -> str:
+    """Where the cause of a page that is gone stands now."""
+    category, _, name = path.rpartition("/")
+    found = catalogue.once_called(name.removesuffix(".md")) if category == "bugs" else []
+    return f"; its cause stands in {found[0].path} now" if found else ""
 
 
 def _joined(folder: PurePosixPath, path: str) -> str:

@@ -37,7 +37,7 @@ def page_named(catalogue: Catalogue, name: str) -> Listed:
     if page is not None:
         return page
     bugs = list(catalogue.all("bugs"))
-    found = [page for page in bugs if stem in _former_names(page)]
+    found = catalogue.once_called(stem)
     if not found and _FINGERPRINT.fullmatch(stem.lower()):
         found = [page for page in bugs if page.text("fingerprint").startswith(stem.lower())]
     if len(found) == 1:
@@ -47,11 +47,6 @@ def page_named(catalogue: Catalogue, name: str) -> Listed:
     near = difflib.get_close_matches(stem, [page.name for page in bugs], n=_SUGGESTED, cutoff=0.5)
     told = f"nearest: {_listed([page for page in bugs if page.name in near])}" if near else "index.md names all pages"
     raise MergeError(f"{name!r:.80}: no page has this name or fingerprint; {told}")
-
-
-def _former_names(page: Listed) -> Sequence[str]:
-    aliases = page.metadata.get("aliases")
-    return [str(name) for name in aliases] if isinstance(aliases, list) else []
 
 
 def _listed(pages: Sequence[Listed]) -> str:

@@ -215,6 +215,14 @@ class Catalogue:
         (path, leads_to), *others = rows
         return self.of_cause(*fingerprints)[0].path if others or leads_to else str(path)
 
+    def once_called(self, name: str) -> list[Listed]:
+        """Bug pages that keep the cause of a page of that name, which may be gone, by name."""
+        where = (
+            "WHERE category = 'bugs' AND EXISTS (SELECT 1 FROM json_each(metadata, '$.aliases') WHERE value = ?)"
+            " ORDER BY path"
+        )
+        return list(self._listed(where, name))
+
     def all(self, category: str) -> Iterator[Listed]:
         """The pages of a category by name."""
         return self._listed("WHERE category = ? ORDER BY path", category)

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,7 @@ from pytest_dvwiki.agent.prompts import context
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.settings import Settings
 from pytest_dvwiki.upkeep import staleness
-from pytest_dvwiki.upkeep.findings import KINDS, REMEDIES, Finding
+from pytest_dvwiki.upkeep.findings import KINDS, REMEDIES, WARNINGS, Finding
 from pytest_dvwiki.upkeep.lint import lint, report
 from pytest_dvwiki.upkeep.routine import look
 from pytest_dvwiki.wiki import pages
@@ -19,9 +20,6 @@ from pytest_dvwiki.wiki.build import archive, build
 from pytest_dvwiki.wiki.catalogue import Catalogue
 
 from ..samples import git, layout, occurrence, record
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OTHER = "aa0011223344"
 
@@ -64,6 +62,13 @@ def set_key(page: Path, old: str, new: str) -> None:
 
 def test_each_kind_has_a_remedy() -> None:
     assert set(REMEDIES) == set(KINDS)
+
+
+def test_each_kind_is_documented() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "upkeep.md").read_text("utf-8")
+    documented = re.findall(r"^\| `(\w+)`( \(warning\))? \| ", page, re.MULTILINE)
+    assert [kind for kind, _ in documented] == list(KINDS)
+    assert {kind for kind, mark in documented if mark} == WARNINGS
 
 
 def test_a_sound_wiki_has_no_findings_and_says_so(wiki: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -135,6 +135,15 @@ def test_later_runs_of_both_names_count_on_the_page_that_stays(place: Layout) ->
     assert build(place, check=True).changed == []
 
 
+def test_what_people_decided_on_a_page_of_two_names_counts_once(place: Layout) -> None:
+    kept, other = page_of(place), page_of(place, RENAMED)
+    merge(place, kept, other)
+    change(place, kept, "status: open", "status: confirmed")
+    with WikiHistory(place) as history:
+        assert history.decisions("uvm.scoreboard_mismatch", THIRD) == {"RTL_BUG": 1}
+        assert history.decisions("uvm.scoreboard_mismatch", RENAMED) == {}
+
+
 def test_build_keeps_it_so_and_makes_the_same_bytes_from_nothing_but_peoples_keys(place: Layout) -> None:
     kept, other = page_of(place), page_of(place, RENAMED)
     merge(place, kept, other)
@@ -303,6 +312,9 @@ def test_a_name_that_a_page_had_finds_it(place: Layout) -> None:
     assert keys(place, kept)["aliases"] == [gone]
     found = WikiSearchIndex.create("bm25", place.wiki).search(gone)
     assert found[0].page_path == kept
+    change(place, kept, "## Evidence", f"As in [it]({gone}.md).\n\n## Evidence")
+    (finding,) = [each for each in lint(place, "full") if each.kind == "broken_link"]
+    assert finding.text == f"{gone}.md is not there, seen from {kept}; its cause stands in {kept} now"
     archive(place, record(7, occurrence(THIRD)))
     assert main(["merge", gone, THIRD, "--root", str(place.root)]) == 0
     assert keys(place, kept)["hit_count"] == 6
