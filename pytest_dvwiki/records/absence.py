@@ -22,9 +22,12 @@ def is_gone(archive: Archive, cause: Cause) -> bool:
 
     What was fixed is no absence but a lesson, and a test that nobody runs any more tells nothing.
     """
+    since = _shifted(cause.last_seen, DAYS)
+    if (archive.newest() or "") < since:
+        return False
     tests = tuple(dict.fromkeys(test.nodeid for test in cause.newest.tests))
     holds = bool(cause.fixes) and cause.fixes[-1].fix.result == "held" and cause.fixes[-1].returned is None
-    return bool(tests) and not holds and archive.passed_since(tests, _shifted(cause.last_seen, DAYS))
+    return bool(tests) and not holds and archive.passed_since(tests, since)
 
 
 def candidates(archive: Archive, record: RunRecord) -> list[str]:
