@@ -85,10 +85,10 @@ def _status(result: SearchResult) -> list[str]:
     from pytest_dvwiki.wiki.listed import Listed  # noqa: PLC0415
 
     metadata = result.frontmatter
+    page = Listed(result.page_path, result.page_path.partition("/")[0], "", metadata, "")
+    if page.leads_to:
+        return [page.text("type"), f"superseded by {page.leads_to}"]
     shown = [str(metadata[key]) for key in ("type", "status") if metadata.get(key)]
     if metadata.get("hit_count") is not None:
         shown.append(f"hit_count {metadata['hit_count']}")
-    page = Listed(result.page_path, result.page_path.partition("/")[0], "", metadata, "")
-    if page.leads_to:
-        return [*shown, f"superseded by {page.leads_to}"]
     return [*shown, tag(page, today())] if metadata.get("first_seen") else shown

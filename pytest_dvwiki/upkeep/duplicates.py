@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.upkeep.findings import Finding
 from pytest_dvwiki.wiki.bug import is_pointer
-from pytest_dvwiki.wiki.catalogue import seniority
-from pytest_dvwiki.wiki.likeness import alike
+from pytest_dvwiki.wiki.likeness import alike, first_seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,11 +20,8 @@ def check_likeness(catalogue: Catalogue, archive: Archive) -> Iterator[Finding]:
     for page in list(catalogue.all("bugs")):
         if page.problem or is_pointer(page) or not page.fingerprints():
             continue
-        older = [
-            other for other in alike(archive, catalogue, page.fingerprints()) if seniority(other) < seniority(page)
-        ]
-        if older:
-            kept = min(older, key=seniority)
+        kept = next(iter(alike(archive, catalogue, page.fingerprints())), None)
+        if kept is not None and first_seen(archive, kept) < first_seen(archive, page):
             yield Finding(
                 page.path,
                 0,

@@ -65,7 +65,7 @@ def alike(archive: Archive, catalogue: Catalogue, fingerprints: Sequence[str]) -
             continue
         if not _at_once(archive, fingerprints, page.fingerprints(name)):
             pages[page.path] = page
-    return sorted(pages.values(), key=_first_seen)
+    return sorted(pages.values(), key=lambda page: first_seen(archive, page))
 
 
 def _is_alike(archive: Archive, newest: Occurrence, said: frozenset[str], name: str) -> bool:
@@ -74,8 +74,11 @@ def _is_alike(archive: Archive, newest: Occurrence, said: frozenset[str], name: 
     return other is not None and _same_label(newest, other) and _same_words(said, words(other.primary))
 
 
-def _first_seen(page: Listed) -> tuple[str, str]:
-    return page.text("first_seen"), page.name
+def first_seen(archive: Archive, page: Listed) -> str:
+    """The moment of the first run that had the cause of a page."""
+    query = "SELECT MIN(moment) FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
+    (moment,) = archive.db.execute(query, (tables.wanted(archive.present(page.fingerprints())),)).fetchone()
+    return str(moment or "")
 
 
 def _candidates(archive: Archive, occurrence: Occurrence, mine: Sequence[str]) -> list[str]:

@@ -90,6 +90,14 @@ def test_other_causes_are_not(place: Layout, changes: dict[str, Any]) -> None:
     assert proposals(place) == []
 
 
+def test_the_page_that_was_there_first_is_kept_whatever_its_name(tmp_path: Path) -> None:
+    place = layout(tmp_path)
+    archive(place, record(1, occurrence(OTHER)))
+    archive(place, record(2, occurrence()))
+    assert page_of(place, CAUSE) < page_of(place, OTHER)
+    assert proposals(place)[0].endswith(f"`dvwiki merge {page_of(place, OTHER)} {page_of(place, CAUSE)}`")
+
+
 def test_two_checks_that_fail_in_one_run_are_two(place: Layout) -> None:
     archive(place, record(2, occurrence(OTHER)))
     assert len(proposals(place)) == 1
