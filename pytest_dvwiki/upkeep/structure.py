@@ -82,8 +82,22 @@ def check_supersession(catalogue: Catalogue) -> Iterator[Finding]:
                     yield Finding(place, 0, "schema", f"{key}: there is no page {other}")
                 elif page.name not in _named(bugs[other], back):
                     yield Finding(place, 0, "schema", f"{key}: {other} does not say `{back}: {page.name}`")
+        if _leads_back(page, bugs):
+            yield Finding(
+                place, 0, "schema", f"superseded_by: {page.leads_to} leads back to this page; one has to stand"
+            )
         if page.text("superseded_by") and not page.text("superseded_reason"):
             yield Finding(place, 0, "schema", "superseded_reason: has no value, although superseded_by has one")
+
+
+def _leads_back(page: Listed, bugs: Mapping[str, Listed]) -> bool:
+    """Whether the page that has replaced a page is replaced by it in its turn."""
+    seen: set[str] = set()
+    name = page.leads_to
+    while name in bugs and name not in seen:
+        seen.add(name)
+        name = bugs[name].leads_to
+    return page.name in seen
 
 
 def _named(page: Listed, key: str) -> tuple[str, ...]:

@@ -269,6 +269,18 @@ def test_a_page_whose_keys_cannot_be_edited_stops_the_merge_before_anything_is_w
     assert files(place.wiki) == before
 
 
+def test_two_pages_that_lead_to_each_other_lose_no_run_and_are_told_of(place: Layout) -> None:
+    kept, other = page_of(place), page_of(place, RENAMED)
+    merge(place, kept, other, "one")
+    change(place, kept, "superseded_by: null", f"superseded_by: {name_of(place, RENAMED)}")
+    change(place, kept, "superseded_reason: null", "superseded_reason: two")
+    change(place, other, "supersedes: null", f"supersedes: {name_of(place)}")
+    build(place)
+    assert sorted(keys(place, path)["hit_count"] for path in (kept, other)) == [0, 5]
+    assert build(place, check=True).changed == []
+    assert [(each.page, each.kind) for each in lint(place, "full")] == [(kept, "schema"), (other, "schema")]
+
+
 # The command
 
 
