@@ -54,6 +54,9 @@ _EXPLANATION = re.compile(r"[ ]*\+ +(?:where|and) ")
 _PYTEST = re.compile(r"E {1,}(?=\S)")
 _UVM_HEAD = re.compile(r"(?:KERNEL: )?UVM_(?:ERROR|FATAL|WARNING|INFO)\b.*(?:@|\[)")
 _UVM_WITHOUT_ID = re.compile(r"UVM_(?:ERROR|FATAL)\b[^\[]*$")
+_UVM_ANY = re.compile(r"(?:KERNEL: )?(?:UVM_[A-Z]+\b|-{3} UVM )")
+_UVM_OPEN = re.compile(r"(?:KERNEL: )?UVM_(?:ERROR|FATAL)\b.*@ ?\d(?:[^\[]*:|.*\])$")
+"""A report whose text begins in the next line: it ends with its time or with its id."""
 _VCS_HEAD = re.compile(r"(?:Error|Warning|Lint|Info|Note|Fatal)-\[[\w-]+\]")
 _VCS_REPORT = re.compile(r'(?:Error|Fatal): "[^"]{1,300}", \d+: .{1,300}: at time \d+(?: [munpf]?s)?$')
 """The head of a $error or $fatal; its text stands in the next line."""
@@ -142,6 +145,9 @@ def _joined(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]
     text = line.strip()
     if _PYTEST.match(line):
         return _pytest_error(lines, at)
+    if _UVM_OPEN.match(text) and at + 1 < len(lines) and _is_uvm_text(lines[at + 1]):
+        end, rest = _while(lines[: at + MOST_JOINED], at + 1, _is_wrapped)
+        return end, f"{' '.join(text.split())} {rest}"
     for head, belongs, most in _SPREAD:
         if head.match(text):
             return _while(lines[: at + most], at, belongs)
@@ -165,6 +171,10 @@ def _is_wrapped(line: str) -> bool:
 
 def _is_uvm_id(line: str) -> bool:
     return line.lstrip().startswith("[") and not _UVM_HEAD.match(line.strip())
+
+
+def _is_uvm_text(line: str) -> bool:
+    return any(map(str.isalnum, line)) and not _UVM_ANY.match(line.strip())
 
 
 def _is_vcs_text(line: str) -> bool:

@@ -74,6 +74,22 @@ def test_other_lines_keep_their_words(line: str) -> None:
             ["UVM_FATAL @ 5 ps: (a.sv:147)", "[top.seq] timeout occurred!", "[other] line"],
             "UVM_FATAL @ 5 ps: (a.sv:147) [top.seq] timeout occurred!",
         ),
+        (
+            ["UVM_FATAL drv.sv(138) @ 0:", "cannot get() the bfm", "next"],
+            "UVM_FATAL drv.sv(138) @ 0: cannot get() the bfm",
+        ),
+        (
+            ["UVM_ERROR sb.sv(58) @ 41000: top.sb [SB]", "expected 3", "  got 4", "next"],
+            "UVM_ERROR sb.sv(58) @ 41000: top.sb [SB] expected 3 got 4",
+        ),
+        (
+            ["UVM_ERROR sb.sv(58) @ 41000: top.sb [SB]", "UVM_INFO a.sv(1) @ 42000: top [A] b"],
+            "UVM_ERROR sb.sv(58) @ 41000: top.sb [SB]",
+        ),
+        (
+            ['Fatal: "tb.sv", 8: tb: at time 25 ns', "no done", "next"],
+            'Fatal: "tb.sv", 8: tb: at time 25 ns no done',
+        ),
         (["Compiling into lib: a.vhd", "        failed", "more"], "Compiling into lib: a.vhd failed"),
         (
             ["** Error: Assertion error.", "   Time: 5 ns  File: a.sv Line: 4", "next"],
