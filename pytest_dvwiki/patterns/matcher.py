@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.patterns.engines import Engines
 from pytest_dvwiki.patterns.kinds import ENOUGH, MOST, Dull, Found, kind
-from pytest_dvwiki.patterns.messages import LONGEST, MOST_JOINED, Message, assemble, is_indented, strip_line
+from pytest_dvwiki.patterns.messages import LONGEST, MOST_JOINED, Message, assemble, is_indented, is_logged, strip_line
 from pytest_dvwiki.patterns.search import compiled
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ _TELLING = 400
 DEEPEST_BLOCK = 200
 """Lines that a traceback under one log line may have."""
 _ANY = "surrogatepass"
+_HDL = ("hdl",)
+"""The tools of patterns that know a message of any HDL tool by its words alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +55,20 @@ class Hit:
 class Rule:
     """A pattern with its expressions compiled at first use."""
 
-    __slots__ = ("_match", "_together", "_unless", "literals", "pattern")
+    __slots__ = ("_match", "_of_hdl", "_together", "_unless", "literals", "pattern")
 
     def __init__(self, entry: Entry) -> None:
         self.pattern = entry.pattern
         self.literals = entry.literals
+        self._of_hdl = entry.pattern.tools == _HDL
         self._match: list[Search | None] = [None] * len(entry.literals)
         self._unless: tuple[Search, ...] | None = None
         self._together: tuple[re.Pattern[str], ...] | None = None
 
     def decide(self, text: str, lowered: str) -> dict[str, str] | None:
         """The groups of the first expression that is found in a message; None where the pattern does not count."""
+        if self._of_hdl and is_logged(text):
+            return None  # words such as "port" and "width" are a testbench's own in what it logs
         for number, needs in enumerate(self.literals):
             for literals in needs:
                 for literal in literals:

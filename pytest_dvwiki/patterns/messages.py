@@ -33,7 +33,7 @@ _PREFIX = re.compile(
     r"|[a-z][\w.]{0,30}[-_]\d{1,3}[ ]+\|[ ]"  # docker compose
     r"|\[gw\d+\](?:[ ]\[[ \d]+%\])?[ ]"  # xdist
     r"|(?:INFO|ERROR)[ ](?:[ ]*cocotb:simulator\.py:\d+|cocotb:)[ ]"  # cocotb-test
-    r"|\#(?:[ ]|$)"  # Questa, Riviera
+    r"|\#(?:[ ]|$)(?:COUT:(?:[ ]|$))?"  # Questa, Riviera
     r"|(?:>[ ]?)+(?=\S|[ ]*$)"  # quotes in mails and forums
     # comments, lists and line numbers, where the mark of a tool follows
     r"|(?:[ ]*(?://+|/\*|--|[-*])[ ]*|[ ]*\d{1,6}[ ]?[:.|)]?[ ]+)"
@@ -72,7 +72,11 @@ _CADENCE_WORDLESS = re.compile(
 """A message of Xcelium or Incisive that consists of code and place: its words stand in the lines below."""
 _CADENCE_HEAD = re.compile(r"\w+: \*\S*,\w+|TOOL:|(?:xcelium|ncsim)> |Simulation |\S{1,300}:\d+\s|\s*\|\s*$", re.ASCII)
 _ENTITY = re.compile(r"&(?:gt|lt|amp|quot|apos|nbsp|#\d{1,4}|#x[0-9a-fA-F]{1,4});")
+_ESCAPED = re.compile(r"\\([*_#\[\]<>`])")
+"""A character that Markdown was told to leave alone."""
 _TIME = re.compile(r"[ ]*Time: ")
+_NVC_PLACE = re.compile(r"\s*(?:> \S{1,300}:\d+$|File \S{1,300}, Line \d+$)")
+"""Where NVC puts the place of a message: into the next line."""
 _VUNIT_COMPILE = re.compile(r"Compiling into \S{1,80}: +\S+$")
 
 
@@ -99,6 +103,8 @@ def strip_line(line: str) -> str:
         import html  # noqa: PLC0415
 
         line = html.unescape(line)
+    if "\\" in line:
+        line = _ESCAPED.sub(r"\1", line)
     # Transports nest (a CI's time before a forum's quote before Questa's `# `), though not deeply.
     for _ in range(4):
         found = _PREFIX.match(line)
@@ -132,6 +138,11 @@ def assemble(lines: Sequence[str]) -> list[Message]:
 def is_indented(line: str) -> bool:
     """Whether a raw line may belong to a log line far above it."""
     return _DEEP.match(strip_line(line)) is not None
+
+
+def is_logged(line: str) -> bool:
+    """Whether a line is one that Python's logging wrote in a simulator: time, level, logger."""
+    return _COCOTB_HEAD.match(line) is not None
 
 
 def _is_python_log(line: str) -> bool:
@@ -194,7 +205,7 @@ def _is_place(line: str) -> bool:
 
 
 def _is_detail(line: str) -> bool:
-    return _TIME.match(line) is not None
+    return _TIME.match(line) is not None or _NVC_PLACE.match(line) is not None
 
 
 def _is_verdict(line: str) -> bool:
@@ -248,6 +259,8 @@ def _exception(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, s
         line = lines[end]
         depth = len(line) - len(line.lstrip())
         if _TRACEBACK.match(line.lstrip()) or depth < indent or not (in_block or depth > indent):
+            break
+        if is_logged(line):
             break
         if not _EXPLANATION.match(line):
             parts.append(line.strip())

@@ -13,11 +13,12 @@ The rules, in their order:
 4. Expected-against-actual beats the plain assertion that raised it, also where it is noise.
 5. An assertion in pyuvm's `check_phase` or later sums up: the first error report of a component goes before it. A
    fatal report of pyuvm goes before the exception that repeats it.
-6. An HDL error line explains a simulation that ended early.
-7. What cocotb says of a test that was to fail (it passed, or with another exception) goes before that exception.
-8. A randomize that failed explains the assertion next to it, which mostly checks its result.
-9. In a chain of exceptions the one that its author named as cause counts (`raise … from …`); one raised while
-   another was handled counts itself.
+6. A UVM report of an assertion goes before the simulator's line on it: it has the class that the testbench gave it.
+7. An HDL error line explains a simulation that ended early.
+8. What cocotb says of a test that was to fail (it passed, or with another exception) goes before that exception.
+9. A randomize that failed explains the assertion next to it, which mostly checks its result.
+10. In a chain of exceptions the one that its author named as cause counts (`raise … from …`); one raised while
+    another was handled counts itself.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ _PYTHON = frozenset({"python", "pytest", "cocotb", "pyuvm"})
 _EXPECTATIONS = frozenset({"unexpected_pass", "wrong_exception"})
 _NEXT_TO = 12
 """Lines between the report of a solver and the assertion on the result of `randomize`."""
+_REPORTED_WITHIN = 3
+"""Lines within which an assertion's own report follows what the simulator says of it."""
 _FATAL = "RuntimeError: UVM_FATAL: "
 """How pyuvm ends a test after a fatal report: with the report's text."""
 
@@ -218,7 +221,7 @@ def _rule(ranked: list[Candidate], function: str | None) -> tuple[Candidate, str
     if best.exception and subtype == "assertion_fail" and compared is not None:
         return compared, "expected against actual goes before the plain assertion that raised it"
     if best.exception and function in _SUMMARIES:
-        report = compared or next((c for c in noise if c.pattern.error_class.startswith("uvm_")), None)
+        report = compared or next((c for c in noise if _is_uvm(c)), None)
         if report is not None:
             return report, f"the assertion in {function} sums up what components had reported"
     if best.text.startswith(_FATAL):
@@ -231,10 +234,20 @@ def _rule(ranked: list[Candidate], function: str | None) -> tuple[Candidate, str
         if hdl is not None:
             return hdl, "the HDL error line explains why the simulation ended early"
     if subtype == "assertion_fail" and not best.exception:
-        solver = next((c for c in ranked if _explains(c, best)), None)
-        if solver is not None:
-            return solver, "the randomize that failed explains the assertion next to it"
+        return _of_assertion(best, ranked) or (best, _plain_rule(best, ranked))
     return best, _plain_rule(best, ranked)
+
+
+def _of_assertion(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, str] | None:
+    """What goes before an assertion of HDL: its own report through UVM, or the randomize whose result it checks."""
+    near = range(best.line + 1, best.line + _REPORTED_WITHIN + 1)
+    report = next((c for c in ranked if c.source == best.source and c.line in near and _is_uvm(c)), None)
+    if report is not None and not _is_uvm(best):
+        return report, "the assertion reports its failure through UVM"
+    solver = next((c for c in ranked if _explains(c, best)), None)
+    if solver is not None:
+        return solver, "the randomize that failed explains the assertion next to it"
+    return None
 
 
 def _explains(solver: Candidate, assertion: Candidate) -> bool:
@@ -244,6 +257,10 @@ def _explains(solver: Candidate, assertion: Candidate) -> bool:
         and solver.source == assertion.source
         and abs(solver.line - assertion.line) <= _NEXT_TO
     )
+
+
+def _is_uvm(candidate: Candidate) -> bool:
+    return candidate.pattern.error_class.startswith("uvm_")
 
 
 def _plain_rule(best: Candidate, ranked: list[Candidate]) -> str:

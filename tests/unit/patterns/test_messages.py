@@ -19,6 +19,8 @@ QUESTA = "** Error: top.sv(3): near 'x'"
         ("##[error]" + QUESTA, QUESTA),
         ("\x1b_bk;t=1720000000000\x07" + QUESTA, QUESTA),
         ("sim-1  | " + QUESTA, QUESTA),
+        ("# COUT: " + QUESTA, QUESTA),
+        (r"*\* Error: top.sv(3): near 'x'", QUESTA),
         ("\x1b[31m" + QUESTA + "\x1b[0m", QUESTA),
         ("> > " + QUESTA, QUESTA),
         ("  12 | " + QUESTA, QUESTA),
@@ -95,6 +97,8 @@ def test_other_lines_keep_their_words(line: str) -> None:
             ["** Error: Assertion error.", "   Time: 5 ns  File: a.sv Line: 4", "next"],
             "** Error: Assertion error. Time: 5 ns File: a.sv Line: 4",
         ),
+        (["** Error: no such thing", "     > tb.vhd:14", "     |"], "** Error: no such thing > tb.vhd:14"),
+        (["ImportError: no", "     0.00ns ERROR    gpi    Passing event failed"], "ImportError: no"),
     ],
 )
 def test_a_message_that_a_tool_spreads_over_lines_is_one(lines: list[str], first: str) -> None:

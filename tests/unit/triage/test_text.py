@@ -165,6 +165,46 @@ FAILURES = {
         "sim_error/protocol_violation",
     ),
     "killed": ("/opt/vcs/bin/vcs: line 8256: 73552 Killed                  vcs1 -Mcc=gcc", "tool_error/cut_short"),
+    "a traceback whose exception no pattern knows": (
+        'Traceback (most recent call last):\n  File "t.py", line 1, in f\n    go()\nvendor.Oddity',
+        "python_error/unknown",
+    ),
+    "a traceback that ends in a roll-up": (
+        (
+            f'{DEEP}Traceback (most recent call last):\n{DEEP}  File "t.py", line 1, in f\n{DEEP}    go()\n'
+            f"{DEEP}RuntimeError: UVM_FATAL: no more items"
+        ),
+        "uvm_fatal/unclassified_message",
+    ),
+    "an exception that a library defines": (
+        'Traceback (most recent call last):\n  File "t.py", line 1, in f\n    go()\nvendor.NoSlotError: 3',
+        "python_error/runtime_error",
+    ),
+    "an assertion that reports through UVM": (
+        "\tOffending '(a == b)'\nUVM_ERROR @ 15 ps: (cnt_if.sv:21) [ASSERT FAILED] CntMatches_A",
+        "uvm_error/assertion_fail",
+    ),
+    "cocotb without its Python": (
+        "     -.--ns ERROR    gpi    gpi_embed.cpp:162  in embed_init   Failed to find Python shared library",
+        "tool_error/tool_not_found",
+    ),
+    "words of an HDL tool in what a testbench logs": (
+        (
+            "    12.00ns ERROR    cocotb.tb    port 3 is not connected\n"
+            "    12.00ns INFO     cocotb.regression    m.t failed\n"
+            f'{DEEP}Traceback (most recent call last):\n{DEEP}  File "t.py", line 1, in f\n{DEEP}    go()\n'
+            f"{DEEP}KeyError: 3"
+        ),
+        "python_error/key_error",
+    ),
+    "nvc at a place in the source": (
+        "** Error: strange tidings\n     > tb.vhd:14\n     |\n  14 |  signal x",
+        "compile_error/unknown",
+    ),
+    "a task's arguments": (
+        "ERROR: tb.v:6: $isunknown's argument must be numeric.",
+        "compile_error/illegal_construct",
+    ),
     "an assert of the tool": (
         "nvc: ../src/lower.c:1924: lower_fcall: Assertion `tree_params(fcall) == 2' failed.",
         "tool_error/simulator_crash",
@@ -193,6 +233,9 @@ PASSING = {
     "expected failure": (
         "    90.00ns INFO     cocotb.regression                  m.t passed: failed as expected (result was KeyError)\n"
         f"{DEEP}Traceback (most recent call last):\n{DEEP}KeyError: 'a'"
+    ),
+    "a VHDL testbench that ends by an error": (
+        "** Note: 90us+0: Report Note: ok\n** Fatal: 90us+0: Assertion Error: *** End of test ***\n     > tb.vhd:114"
     ),
     "empty": "",
 }
