@@ -241,7 +241,8 @@ def _rule(ranked: list[Candidate], function: str | None) -> tuple[Candidate, str
 def _of_assertion(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, str] | None:
     """What goes before an assertion of HDL: its own report through UVM, or the randomize whose result it checks."""
     near = range(best.line + 1, best.line + _REPORTED_WITHIN + 1)
-    report = next((c for c in ranked if c.source == best.source and c.line in near and _is_uvm(c)), None)
+    reports = (c for c in ranked if c.source == best.source and c.line in near and _is_uvm(c))
+    report = next((c for c in reports if c.pattern.failure_subtype != UNKNOWN), None)
     if report is not None and not _is_uvm(best):
         return report, "the assertion reports its failure through UVM"
     solver = next((c for c in ranked if _explains(c, best)), None)
