@@ -41,8 +41,8 @@ lint: env ## ruff, mypy, the layers, the change notes
 	towncrier build --draft --version next >/dev/null
 
 .PHONY: bench
-bench: env ## what the plugin costs, and how fast logs are read
-	@$(ACTIVATE); python tests/bench/overhead.py; python tests/bench/scan.py
+bench: env ## what the plugin costs, how fast logs are read, and what a wiki costs as it grows
+	@$(ACTIVATE); python tests/bench/overhead.py; python tests/bench/scan.py; python tests/bench/scale.py
 
 .PHONY: survive
 survive: env ## a thousand kills, a full disk and a crowd at one wiki; half an hour

@@ -89,8 +89,8 @@ def _reclassify(layout: Layout) -> Reclassified:
     return done
 
 
-def _progress(count: int) -> None:
-    print(f"\r{count} records read", end="", file=sys.stderr, flush=True)
+def _progress(done: str, count: int) -> None:
+    print(f"\r\x1b[K{count:,} {done}", end="", file=sys.stderr, flush=True)
 
 
 def _report(result: BuildResult, *, check: bool) -> None:

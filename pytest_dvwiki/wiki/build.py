@@ -8,7 +8,7 @@ import sqlite3
 import time
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Self
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
+    Progress = Callable[[str, int], None]
+
     from pytest_dvwiki.model import Occurrence, RunRecord
     from pytest_dvwiki.patterns.registry import Registry
     from pytest_dvwiki.patterns.schema import Subtype as Lesson
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 UNKNOWN = "unknown"
 _INGESTED = re.compile(r"^## \[[^\]]*\] ingest \| ([^ |]+) \|", re.MULTILINE)
 _NAMED_IN_LOG = 12
+_PROGRESS_EVERY = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +159,7 @@ def build(
     restore: bool = False,
     reclassified: Reclassified | None = None,
     lock_timeout: float = TIMEOUT_S,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
 ) -> BuildResult:
     """Makes everything that is derived again, byte for byte the same on any machine.
 
@@ -168,7 +171,7 @@ def build(
         restore: Makes pages again that people deleted.
         reclassified: What was decided just before: a missing page of a subtype that causes came to is made.
         lock_timeout: Seconds to wait for another process that writes.
-        progress: Called with the number of record files read so far.
+        progress: Called now and then with what is done, and how often it was so far.
 
     Raises:
         WikiError: A file could not be written, or the lock not be had.
@@ -176,14 +179,14 @@ def build(
     began = time.monotonic()
     subtypes = reclassified.subtypes if reclassified else frozenset()
     if check:
-        with _Room(layout, check=True) as room:
-            return room.build(began, restore=restore, subtypes=subtypes, progress=progress)
+        with _Room(layout, check=True, progress=progress) as room:
+            return room.build(began, restore=restore, subtypes=subtypes)
     with _sound_cache(layout), locked(layout.wiki, lock_timeout):
         if not (layout.wiki / "index.md").exists():
             scaffold(layout)
-        with _Room(layout) as room:
+        with _Room(layout, progress=progress) as room:
             room.sweep()
-            result = room.build(began, restore=restore, subtypes=subtypes, progress=progress)
+            result = room.build(began, restore=restore, subtypes=subtypes)
             if result.changed:
                 date = room.archive.last_updated() or _today()
                 told = f"; {reclassified.told()}" if reclassified and reclassified.file else ""
@@ -366,10 +369,12 @@ class _Room:
     Args:
         layout: Where it stands.
         check: Nothing is written; what would be is noted, and seen by what is made after it.
+        progress: Told what is done, and how often it was so far.
     """
 
-    def __init__(self, layout: Layout, *, check: bool = False) -> None:
+    def __init__(self, layout: Layout, *, check: bool = False, progress: Progress | None = None) -> None:
         self.layout = layout
+        self._progress = progress or (lambda _done, _count: None)
         self._check = check
         self._home = layout.wiki.resolve()
         cache = layout.wiki / ".cache"
@@ -509,13 +514,11 @@ class _Room:
 
     # Everything
 
-    def build(
-        self, began: float, *, restore: bool, subtypes: frozenset[str], progress: Callable[[int], None] | None
-    ) -> BuildResult:
+    def build(self, began: float, *, restore: bool, subtypes: frozenset[str]) -> BuildResult:
         """Makes everything again."""
         self._put_records_right()
-        self.archive.refresh(verify=True, progress=progress)
-        self.catalogue.refresh()
+        self.archive.refresh(verify=True, progress=partial(self._progress, "records read"))
+        self.catalogue.refresh(partial(self._progress, "pages read"))
         with self.catalogue.batch():
             self._make_pages(restore=restore, subtypes=subtypes)
         self.write_indexes()
@@ -568,8 +571,10 @@ class _Room:
         unfinished = self.archive.causes_of_runs_outside(_ingested(self.layout))
         causes = aggregate.fingerprints(self.archive)
         self._let_go()
-        for fingerprint in causes:
+        for number, fingerprint in enumerate(causes, 1):
             self._bug(fingerprint, may_create=restore or fingerprint in unfinished)
+            if number % _PROGRESS_EVERY == 0:
+                self._progress("pages made again", number)
         shared = {
             *self.catalogue.shared_causes(),
             *(cause for page in self.catalogue.superseded() for cause in page.fingerprints()),

@@ -17,11 +17,12 @@ from pytest_dvwiki.wiki.listed import CATEGORIES, Listed
 from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
 VERSION = 2
+_PROGRESS_EVERY = 100
 _SCHEMA = """
 CREATE TABLE pages (
   path TEXT PRIMARY KEY, category TEXT, size INTEGER, mtime_ns INTEGER, title TEXT, metadata TEXT, problem TEXT,
@@ -55,16 +56,20 @@ class Catalogue:
         """Closes the cache."""
         self._db.close()
 
-    def refresh(self) -> None:
-        """Takes in every page that was added, changed or removed."""
+    def refresh(self, progress: Callable[[int], None] | None = None) -> None:
+        """Takes in every page that was added, changed or removed.
+
+        Args:
+            progress: Called with the number of pages read so far, now and then.
+        """
         try:
-            self._refresh()
+            self._refresh(progress)
         except sqlite3.DatabaseError:
             self._db.close()
             self._db = open_cache(None, _SCHEMA, VERSION)
-            self._refresh()
+            self._refresh(progress)
 
-    def _refresh(self) -> None:
+    def _refresh(self, progress: Callable[[int], None] | None) -> None:
         known = {
             path: (size, mtime) for path, size, mtime in self._db.execute("SELECT path, size, mtime_ns FROM pages")
         }
@@ -76,8 +81,10 @@ class Catalogue:
         with self.batch():
             for path in gone:
                 self._remove(path)
-            for path in changed:
+            for number, path in enumerate(changed, 1):
                 self._take(path, present[path])
+                if progress and number % _PROGRESS_EVERY == 0:
+                    progress(number)
 
     def _present(self) -> Iterator[tuple[str, tuple[int, int]]]:
         for category in CATEGORIES:

@@ -14,6 +14,7 @@ import itertools
 import math
 import os
 import platform
+import random
 import shutil
 import statistics
 import subprocess
@@ -95,14 +96,17 @@ def _search(place: Layout, backend: str) -> Iterator[Measure]:
     queries = itertools.cycle(_QUERIES)
     yield Measure("search: warm", median(lambda: index.search(next(queries)), 8))
     pages = itertools.cycle(sorted((place.wiki / "bugs").glob("[RTU]*.md"))[:5])
-    words = map("zebra".__add__, map("".join, itertools.product("qwxz", repeat=3)))
+    dice = random.Random()
+
+    def new_word() -> str:
+        return "zebra" + "".join(dice.choices("bcdfghjklmnpqrstvwxz", k=12))
 
     def update() -> None:
-        page, word = next(pages), next(words)
+        page, word = next(pages), new_word()
         index.update(page, page.read_text() + word)
 
     def edited() -> None:
-        page, word = next(pages), next(words)
+        page, word = next(pages), new_word()
         page.write_text(page.read_text() + word)
         (found,) = index.search(word)
         assert place.wiki / found.page_path == page

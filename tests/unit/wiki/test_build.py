@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.wiki import pages
+from pytest_dvwiki.records import archive as records_archive
+from pytest_dvwiki.wiki import build as wiki_build
+from pytest_dvwiki.wiki import catalogue, pages
 from pytest_dvwiki.wiki.build import archive, build
 
 from ..samples import CAUSE, files, layout, occurrence, passing, record
@@ -129,6 +131,20 @@ def test_what_a_killed_process_left_is_swept(place: Layout) -> None:
     build(place)
     assert not left.exists()
     assert keep.exists()
+
+
+def test_the_first_build_of_a_clone_shows_how_far_it_is(place: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.rmtree(place.wiki / ".cache")
+    for module in (records_archive, catalogue, wiki_build):
+        monkeypatch.setattr(module, "_PROGRESS_EVERY", 1)
+    told: list[tuple[str, int]] = []
+    build(place, progress=lambda done, count: told.append((done, count)))
+    # Three records; two bug pages and that of their subtype; two causes.
+    assert told == [
+        *(("records read", number) for number in (1, 2, 3)),
+        *(("pages read", number) for number in (1, 2, 3)),
+        *(("pages made again", number) for number in (1, 2)),
+    ]
 
 
 def test_an_empty_project_builds_an_empty_wiki(tmp_path: Path) -> None:
