@@ -331,7 +331,8 @@ def _subtype_fixes(archive: Archive, name: str) -> tuple[tuple[str | None, Fix, 
         (fix.date, None, fix, task_id) for fix, task_id in _stated(archive, name)
     ]
     causes = archive.db.execute(
-        "SELECT fingerprint FROM fix_states WHERE subtype = ? ORDER BY fingerprint", (name,)
+        "SELECT fingerprint FROM fix_states WHERE subtype = ? ORDER BY newest DESC, fingerprint DESC LIMIT ?",
+        (name, NEWEST_ROWS),
     ).fetchall()
     for (fingerprint,) in causes:
         found += [

@@ -22,7 +22,7 @@ from pytest_dvwiki.records.cache import discard, is_held, open_cache, transactio
 from pytest_dvwiki.records.judge import Judge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pytest_dvwiki.records.fixes import FixState
@@ -77,9 +77,14 @@ class Archive:
             self._judge = Judge(self.db, self.tasks)
             return _Refresh(self, verify=False, progress=progress).run()
 
-    def judge(self, fingerprints: set[str] | None) -> set[str]:
-        """Judges the fixes of causes with news, None for all; gives those that are judged otherwise than before."""
-        return self._judge.update(fingerprints)
+    def judge(self, fingerprints: set[str] | None, runs: Iterable[RunRecord] = ()) -> set[str]:
+        """Judges the fixes of causes with news, None for all; gives those that are judged otherwise than before.
+
+        Args:
+            fingerprints: The causes.
+            runs: Newer than all others: what ran in them may have passed.
+        """
+        return self._judge.update(fingerprints, self._judge.passes.ran(runs))
 
     def newest(self) -> str | None:
         """The moment of the newest run."""
@@ -295,7 +300,7 @@ class _Refresh:
             causes.update(item.fingerprint for item in record.occurrences)
             causes.update(item.fingerprint for item in record.passed_again)
             causes.update(str(row["fingerprint"]) for row in record.fixes if row.get("fingerprint"))
-        return self._archive.judge(causes)
+        return self._archive.judge(causes, self._added)
 
     def _relative(self, folder: Path) -> str:
         return folder.relative_to(self._tasks).as_posix()

@@ -89,18 +89,8 @@ class Evidence:
 
     def passing_runs(self, tests: Sequence[str], since: str, before: str | None, most: int) -> list[fixes.PassingRun]:
         """The first runs from a moment on and before another, so many at most, that passed one of the tests."""
-        runs = self._db.execute(
-            "SELECT id, task_id, moment, branch, suite, EXISTS (SELECT 1 FROM passed_again p WHERE p.run = runs.id"
-            " AND p.nodeid IN (SELECT value FROM json_each(?))) AS again FROM runs"
-            " WHERE moment >= ? AND moment < ? AND (suite IS NOT NULL OR again) ORDER BY moment",
-            (wanted(tests), since, before or "~"),
-        )
-        passing = (
-            fixes.PassingRun(task_id=task_id, moment=moment, branch=branch)
-            for run, task_id, moment, branch, suite, again in runs
-            if again or any(self._passes.passed(run, suite, test) for test in tests)
-        )
-        return list(itertools.islice(passing, most))
+        runs = itertools.islice(self._passes.passing_runs(tests, since, before or "~"), most)
+        return [fixes.PassingRun(task_id=task_id, moment=moment, branch=branch) for moment, task_id, branch in runs]
 
     def rate(self, tests: Sequence[str], since: str, before: str) -> Rate:
         """In how many of the newest runs between two moments that are known to have run tests these failed."""

@@ -9,6 +9,7 @@ import msgspec
 from pytest_dvwiki.records import fixes, proposals
 from pytest_dvwiki.records.evidence import Evidence
 from pytest_dvwiki.records.passes import Passes
+from pytest_dvwiki.records.tables import wanted
 
 if TYPE_CHECKING:
     import sqlite3
@@ -30,47 +31,53 @@ class Judge:
         self._db = db
         self.passes = Passes(db, tasks)
 
-    def update(self, fingerprints: Iterable[str] | None) -> set[str]:
+    def update(self, fingerprints: Iterable[str] | None, ran: Iterable[str] = ()) -> set[str]:
         """Judges causes again.
 
         Args:
             fingerprints: Those with news; None for all.
+            ran: Tests that are known to have run in newer runs than all others: an open fix of theirs may hold now.
 
         Returns:
-            The causes, of these and of those with an open fix, that are judged otherwise than before, and those to
-            which another fix is proposed, or whose fix shares its commits with other causes than before.
+            The causes that are judged otherwise than before, and those to which another fix is proposed, or whose fix
+            shares its commits with other causes than before.
         """
-        before = self._kept()
         commits = proposals.commits(self._db)
+        more: set[str] = set()
         if fingerprints is None:
-            self._db.execute("DELETE FROM fix_states")
-            self._db.execute("DELETE FROM fix_commits")
+            before = self._kept()
+            for table in ("fix_states", "fix_commits", "fix_tests"):
+                self._db.execute(f"DELETE FROM {table}")  # noqa: S608 (constants)
             rows = self._db.execute(
                 "SELECT fingerprint FROM passed_again"
                 " UNION SELECT fingerprint FROM fix_rows WHERE fingerprint IS NOT NULL"
             )
             causes = {fingerprint for (fingerprint,) in rows}
         else:
+            rows = self._db.execute(
+                "SELECT DISTINCT fingerprint FROM fix_tests WHERE nodeid IN (SELECT value FROM json_each(?))",
+                (wanted(ran),),
+            )
             causes = set(fingerprints)
-            self._continue(causes)
+            more = {fingerprint for (fingerprint,) in rows} - causes
+            before = self._kept(causes | more)
+            self._continue(more)
         for cause in sorted(causes):
             self._keep(cause, self.judge((cause,)))
-        after = self._kept()
+        after = self._kept(causes | more)
         changed = {cause for cause in before.keys() | after.keys() if before.get(cause) != after.get(cause)}
         related = proposals.with_commits(self._db, {name for name, _ in commits ^ proposals.commits(self._db)})
         # What its pattern is called may be news where the fix of a cause is not.
         renewed = proposals.renew(self._db, changed if fingerprints is not None else changed | causes)
         return changed | related | renewed
 
-    def _continue(self, judged: set[str]) -> None:
-        """Counts the passes of open fixes but those of causes that are judged anew."""
-        rows = self._db.execute("SELECT fingerprint, states FROM fix_states WHERE open > 0 ORDER BY fingerprint")
-        for cause, kept in rows.fetchall():
-            if cause not in judged:
-                states = _states.decode(kept)
-                counted = fixes.continued(states, Evidence(self._db, self.passes, (cause,)))
-                if counted != states:
-                    self._keep(cause, counted)
+    def _continue(self, causes: Iterable[str]) -> None:
+        """Counts the further passes of open fixes of which nothing else is news."""
+        for cause in sorted(causes):
+            states = self.states((cause,))
+            counted = fixes.continued(states, Evidence(self._db, self.passes, (cause,)))
+            if counted != states:
+                self._keep(cause, counted)
 
     def states(self, fingerprints: Sequence[str]) -> list[fixes.FixState]:
         """The fixes of a cause, oldest first; one that had other fingerprints is judged over all of them."""
@@ -79,11 +86,17 @@ class Judge:
         row = self._db.execute("SELECT states FROM fix_states WHERE fingerprint = ?", tuple(fingerprints)).fetchone()
         return _states.decode(row[0]) if row else []
 
-    def _kept(self) -> dict[str, str]:
-        return dict(self._db.execute("SELECT fingerprint, states FROM fix_states"))
+    def _kept(self, causes: Iterable[str] | None = None) -> dict[str, str]:
+        if causes is None:
+            return dict(self._db.execute("SELECT fingerprint, states FROM fix_states"))
+        query = "SELECT fingerprint, states FROM fix_states WHERE fingerprint IN (SELECT value FROM json_each(?))"
+        return dict(self._db.execute(query, (wanted(causes),)))
 
     def _keep(self, fingerprint: str, states: list[fixes.FixState]) -> None:
         proposals.keep_commits(self._db, fingerprint, states)
+        self._db.execute("DELETE FROM fix_tests WHERE fingerprint = ?", (fingerprint,))
+        tests = {test for state in states if state.fix.result == "open" for test in state.tests}
+        self._db.executemany("INSERT INTO fix_tests VALUES (?, ?)", [(test, fingerprint) for test in sorted(tests)])
         if not states:
             self._db.execute("DELETE FROM fix_states WHERE fingerprint = ?", (fingerprint,))
             return
@@ -93,13 +106,14 @@ class Judge:
         ).fetchone()
         held, failed = fixes.tally(states)
         self._db.execute(
-            "INSERT OR REPLACE INTO fix_states VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO fix_states VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
                 fingerprint,
                 subtype,
                 held,
                 failed,
-                len(states) - held - failed,
+                states[-1].moment,
+                states[-1].moment if states[-1].fix.result == "held" and states[-1].returned is None else None,
                 msgspec.json.encode(states).decode(),
             ),
         )

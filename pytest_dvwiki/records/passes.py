@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import heapq
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records import store
@@ -9,8 +11,10 @@ from pytest_dvwiki.records.tables import wanted
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
+
+    from pytest_dvwiki.model import RunRecord
 
 LOOKED_BACK = 50
 """Runs that are asked for a test's last pass, or for the rate at which it failed."""
@@ -27,8 +31,46 @@ class Passes:
     def __init__(self, db: sqlite3.Connection, tasks: Path) -> None:
         self._db = db
         self._tasks = tasks
-        self._suites: dict[str, frozenset[str]] = {}
+        self._suites: dict[str, list[str]] = {}
         self._listed: tuple[int | None, Sequence[str]] = (None, ())
+        self._having: tuple[Sequence[str], dict[str, list[str]]] = ((), {})
+
+    def ran(self, runs: Iterable[RunRecord]) -> set[str]:
+        """The tests that are known to have run in runs, and the runners that tests of theirs ran inside."""
+        names = {row.nodeid for run in runs for row in run.passed_again}
+        for suite in {run.suite for run in runs if run.suite}:
+            names.update(self._names(suite))
+        # A runner that failed in its build is a test itself; later its cocotb tests stand for it.
+        return names | {name.rpartition("::")[0] for name in names}
+
+    def passing_runs(self, tests: Sequence[str], since: str, before: str) -> Iterator[tuple[str, str, str | None]]:
+        """The runs from a moment on and before another that passed one of the tests: moment, task id, branch."""
+        again = self._db.execute(
+            "SELECT DISTINCT r.moment, r.task_id, r.branch, r.id, '' FROM passed_again p JOIN runs r ON r.id = p.run"
+            " WHERE p.nodeid IN (SELECT value FROM json_each(?)) AND p.moment >= ? AND p.moment < ? ORDER BY r.moment",
+            (wanted(tests), since, before),
+        )
+        suites = sorted({suite for test in tests for suite in self._suites_having(test)})
+        listed = self._db.execute(
+            "SELECT moment, task_id, branch, id, suite FROM runs INDEXED BY runs_by_moment"
+            " WHERE moment >= ? AND moment < ? AND suite IN (SELECT value FROM json_each(?)) ORDER BY moment",
+            (since, before, wanted(suites)),
+        )
+        newest = ""
+        for moment, task_id, branch, run, suite in heapq.merge(again, listed if suites else ()):
+            if moment != newest and (not suite or any(self.passed(run, suite, test) for test in tests)):
+                newest = moment
+                yield moment, task_id, branch
+
+    def _suites_having(self, test: str) -> list[str]:
+        """The lists of tests that name a test, or one inside it."""
+        suites = self._all_suites()
+        if self._having[0] is not suites:
+            self._having = (suites, {})
+        having = self._having[1]
+        if test not in having:
+            having[test] = [suite for suite in suites if self._meant(suite, test)]
+        return having[test]
 
     def last_pass(self, nodeid: str) -> str | None:
         """The commit of the newest run in which a test, or one inside a runner, is known to have passed.
@@ -75,11 +117,16 @@ class Passes:
         A runner that failed in its build is a test itself; later its cocotb tests stand for it.
         """
         names = self._names(suite)
-        return [nodeid] if nodeid in names else [name for name in names if name.startswith(f"{nodeid}::")]
+        place = bisect.bisect_left(names, nodeid)
+        if names[place : place + 1] == [nodeid]:
+            return [nodeid]
+        # The character after `:` is `;`.
+        return names[bisect.bisect_left(names, f"{nodeid}::") : bisect.bisect_left(names, f"{nodeid}:;")]
 
-    def _names(self, suite: str) -> frozenset[str]:
+    def _names(self, suite: str) -> list[str]:
+        """The tests of a list, in order."""
         if suite not in self._suites:
-            self._suites[suite] = frozenset(store.read_suite(self._tasks, suite))
+            self._suites[suite] = sorted(store.read_suite(self._tasks, suite))
         return self._suites[suite]
 
     def passed(self, run: int, suite: str, test: str) -> bool:

@@ -98,18 +98,13 @@ def renew(db: sqlite3.Connection, causes: Iterable[str]) -> set[str]:
 
 def _newest_that_held(db: sqlite3.Connection, pattern: str) -> tuple[str, str] | None:
     """Cause and moment of the newest fix that held and still does."""
-    rows = db.execute(
-        "SELECT s.fingerprint, s.states FROM fix_states s WHERE s.held > 0 AND s.fingerprint IN"
-        " (SELECT fingerprint FROM occurrences WHERE pattern = ?)",
+    found: tuple[str, str] | None = db.execute(
+        "SELECT s.fingerprint, s.holding FROM fix_states s WHERE s.holding IS NOT NULL AND EXISTS"
+        " (SELECT 1 FROM occurrences o WHERE o.pattern = ? AND o.fingerprint = s.fingerprint)"
+        " ORDER BY s.holding DESC, s.fingerprint DESC LIMIT 1",
         (pattern,),
-    )
-    newest = ((fingerprint, _states.decode(states)[-1]) for fingerprint, states in rows)
-    held = [(state.moment, fingerprint) for fingerprint, state in newest if _still_holds(state)]
-    return max(held)[::-1] if held else None
-
-
-def _still_holds(state: FixState) -> bool:
-    return state.fix.result == "held" and state.returned is None
+    ).fetchone()
+    return found
 
 
 def proposal(db: sqlite3.Connection, fingerprints: Sequence[str], pattern: str | None) -> Proposal | None:

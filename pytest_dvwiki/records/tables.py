@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import Occurrence, RunRecord
 
-VERSION = 5
+VERSION = 6
 """Counts up with the tables, and with what is written to them."""
 
 SCHEMA = """
@@ -30,6 +30,8 @@ CREATE TABLE files (
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY, moment TEXT UNIQUE, task_id TEXT UNIQUE, finished TEXT, vcs_commit TEXT, branch TEXT,
   dirty INTEGER, changes TEXT, simulators TEXT, suite TEXT);
+CREATE INDEX runs_by_moment ON runs (moment, suite, task_id, branch);
+CREATE INDEX runs_by_suite ON runs (suite);
 CREATE TABLE places (run INTEGER, file INTEGER, PRIMARY KEY (run, file)) WITHOUT ROWID;
 CREATE INDEX places_by_file ON places (file);
 CREATE TABLE occurrences (
@@ -67,12 +69,15 @@ CREATE TABLE coverage (
   PRIMARY KEY (covergroup, bin, moment, number)) WITHOUT ROWID;
 CREATE INDEX coverage_by_run ON coverage (run);
 CREATE TABLE fix_states (
-  fingerprint TEXT PRIMARY KEY, subtype TEXT, held INTEGER, failed INTEGER, open INTEGER, states TEXT) WITHOUT ROWID;
-CREATE INDEX fix_states_by_subtype ON fix_states (subtype);
+  fingerprint TEXT PRIMARY KEY, subtype TEXT, held INTEGER, failed INTEGER, newest TEXT, holding TEXT, states TEXT)
+  WITHOUT ROWID;
+CREATE INDEX fix_states_by_subtype ON fix_states (subtype, newest, held, failed);
+CREATE INDEX fix_states_holding ON fix_states (holding);
+CREATE TABLE fix_tests (nodeid TEXT, fingerprint TEXT, PRIMARY KEY (nodeid, fingerprint)) WITHOUT ROWID;
+CREATE INDEX fix_tests_by_cause ON fix_tests (fingerprint);
 CREATE TABLE fix_commits (name TEXT, fingerprint TEXT, PRIMARY KEY (name, fingerprint)) WITHOUT ROWID;
 CREATE INDEX fix_commits_by_cause ON fix_commits (fingerprint);
-CREATE TABLE proposals (pattern TEXT PRIMARY KEY, fingerprint TEXT, moment TEXT) WITHOUT ROWID;
-CREATE INDEX fix_states_open ON fix_states (open)
+CREATE TABLE proposals (pattern TEXT PRIMARY KEY, fingerprint TEXT, moment TEXT) WITHOUT ROWID
 """
 _NAMES = 3
 _SEEDS = 20
