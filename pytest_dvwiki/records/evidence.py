@@ -111,10 +111,8 @@ class Evidence:
             },
         ).fetchall()
         failed = sum(failing for *_, failing, _ in runs)
-        passed = sum(
-            not failing and bool(again or any(self._passes.passed(run, suite, test) for test in tests))
-            for run, suite, failing, again in runs
-        )
+        listed = self._passes.passed_in([(run, suite) for run, suite, *_ in runs if suite is not None], tests)
+        passed = sum(not failing and bool(again or run in listed) for run, _, failing, again in runs)
         return Rate(failed=failed, runs=failed + passed)
 
     def comes_and_goes(self, tests: Sequence[str], since: str, before: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import heapq
+import json
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records import store
@@ -131,9 +132,27 @@ class Passes:
 
     def passed(self, run: int, suite: str, test: str) -> bool:
         """Whether a test, or all that ran of those inside it, passed in a run with that list of tests."""
-        names = self._meant(suite, test)
-        query = (
-            "SELECT 1 FROM failed WHERE run = :run AND nodeid IN (SELECT value FROM json_each(:names))"
-            " UNION SELECT 1 FROM other WHERE run = :run AND nodeid IN (SELECT value FROM json_each(:names))"
+        return bool(self.passed_in([(run, suite)], [test]))
+
+    def passed_in(self, runs: Sequence[tuple[int, str]], tests: Sequence[str]) -> set[int]:
+        """Of runs, each with its list of tests, those that passed one of the tests, or all inside it that ran."""
+        found: set[int] = set()
+        for test in tests:
+            asked: dict[tuple[str, ...], list[int]] = {}
+            for run, suite in runs:
+                if names := self._meant(suite, test):
+                    asked.setdefault(tuple(names), []).append(run)
+            for names_of, those in asked.items():
+                found |= set(those) - self._not_passed(those, names_of)
+        return found
+
+    def _not_passed(self, runs: Sequence[int], names: Sequence[str]) -> set[int]:
+        """Of runs those in which one of the tests did not simply pass."""
+        rows = self._db.execute(
+            "SELECT run FROM failed WHERE run IN (SELECT value FROM json_each(:runs))"
+            " AND nodeid IN (SELECT value FROM json_each(:names))"
+            " UNION SELECT run FROM other WHERE run IN (SELECT value FROM json_each(:runs))"
+            " AND nodeid IN (SELECT value FROM json_each(:names))",
+            {"runs": json.dumps(runs), "names": wanted(names)},
         )
-        return bool(names) and self._db.execute(query, {"run": run, "names": wanted(names)}).fetchone() is None
+        return {run for (run,) in rows}
