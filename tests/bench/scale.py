@@ -103,11 +103,11 @@ def _search(place: Layout, backend: str) -> Iterator[Measure]:
 
     def update() -> None:
         page, word = next(pages), new_word()
-        index.update(page, page.read_text() + word)
+        index.update(page, f"{page.read_text()}\n{word}\n")
 
     def edited() -> None:
         page, word = next(pages), new_word()
-        page.write_text(page.read_text() + word)
+        page.write_text(f"{page.read_text()}\n{word}\n")
         (found,) = index.search(word)
         assert place.wiki / found.page_path == page
 
