@@ -201,6 +201,15 @@ def test_the_environment_is_never_a_failure_of_the_design(message: str, expected
         "Warning-[PCWM-W] Port connection width mismatch\ntop.sv, 4",
         "**WARNING**: [VRFC 10-3380] identifier 'count' is used before its declaration",
         "UVM_INFO @ 0: reporter [MISCMP] 1 Miscompare(s) for object a@1 vs. b@2",
+        '#@     error "index $i is out of range"',
+        '  assert(t.randomize()) else $fatal("randomization failed");',
+        '15  1  ***0***  `uvm_fatal(get_type_name(), "unable to get the configuration")',
+        "**WARN: (IMPOPT-801): executable not found in PATH. Install it and rerun.",
+        "| flat_net_error | 0 | Passed | Flat net internal error |",
+        "sh: lsb_release: command not found",
+        "tests/test_api.py::test_array[MemoryError-of 3] PASSED [ 12%]",
+        "[gw1] [ 12%] PASSED tests/test_api.py::test_timeout_error",
+        "test_memory_error (test.test_api.Errors.test_memory_error) ... ok",
     ],
 )
 def test_a_good_run_raises_no_alarm(text: str) -> None:
