@@ -8,6 +8,7 @@ Prints
     python    the engine in Python alone against one alternation of all expressions, tried on each line
     line      a line of 50 MB without a line feed against the same bytes in lines
     classify  one small log, caches warm: process time beyond that of Python's own start
+    flood     the log of a cocotb test that prints much: its tests told apart, against reading its lines alone
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.capture.logs import LogStream, LogText
+from pytest_dvwiki.capture.regression import read_regressions
 from pytest_dvwiki.patterns.engines import load
 from pytest_dvwiki.patterns.matcher import Matcher
 from pytest_dvwiki.patterns.registry import load_registry
@@ -193,6 +196,26 @@ def time_classify(folder: Path, rounds: int) -> None:
     print(f"classify median {1000 * statistics.median(beyond):.0f} ms, least {1000 * min(beyond):.0f} ms")
 
 
+def time_flood(folder: Path, rounds: int) -> None:
+    """Prints what it costs a run to look into the output of a test that prints much."""
+    path = folder / "flood.log"
+    line = "  1234.00ns INFO     cocotb.tb                          packet {} was sent to port {}\n"
+    block = "".join(line.format(n, n % 7) for n in range(20_000))
+    begin = "     0.00ns INFO     cocotb.regression                  running test_a.test_x (1/1)\n"
+    path.write_text(begin + block * 30, encoding="utf-8")
+    log = LogText(source="log", path=path)
+    matcher = Matcher(load_registry())
+    ratios = []
+    for _ in range(rounds):
+        began = time.process_time()
+        for _chunk in LogStream(log):
+            pass
+        read = time.process_time()
+        read_regressions(log, matcher)
+        ratios.append((time.process_time() - read) / (read - began))
+    print(f"flood    ratio of process time: median {statistics.median(ratios):.2f}")
+
+
 def main() -> None:
     """Runs the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -210,6 +233,7 @@ def main() -> None:
         compare_engines(log, sources)
         compare_lines(folder, log, options.rounds)
         time_classify(folder, options.rounds)
+        time_flood(folder, options.rounds)
 
 
 if __name__ == "__main__":
