@@ -12,6 +12,7 @@ from pytest_dvwiki.agent.prompts import context
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.settings import Settings
 from pytest_dvwiki.upkeep import staleness
+from pytest_dvwiki.upkeep.calibration import FEWEST
 from pytest_dvwiki.upkeep.findings import KINDS, REMEDIES, WARNINGS, Finding
 from pytest_dvwiki.upkeep.lint import lint, report
 from pytest_dvwiki.upkeep.routine import look
@@ -88,7 +89,11 @@ def test_each_kind_is_found_in_a_wiki_that_has_everything_wrong(wiki: Path) -> N
     archive(place, record(3, occurrence("b" * 12)))  # says what the first one says
     for number, digit in enumerate("cdef", 4):
         archive(place, record(number, occurrence(digit * 12, failure_subtype=f"kind_{digit}", primary=f"kind {digit}")))
+    judged = [f"{number:012x}" for number in range(FEWEST)]
+    archive(place, record(9, *(occurrence(name, primary=f"check_{name} failed") for name in judged)))
     named = {fingerprint: page for page in (wiki / "bugs").glob("RTL_*.md") if (fingerprint := own(page))}
+    for name in judged:
+        set_key(named[name], "type: RTL_BUG", "type: TB_BUG")
     git(root, "add", ".")
     git(root, "commit", "-qm", "more")
     today = datetime.now(UTC).date()
