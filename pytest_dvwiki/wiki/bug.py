@@ -345,8 +345,9 @@ def _related(occurrence: Occurrence) -> str:
 def _reproduce(cause: Cause) -> str:
     if not cause.newest.reproduce.strip():
         return "No command is on record for the newest occurrence."
-    task = cause.task_ids[0]
-    return f"One failing test of the newest run, with its seed {cite(task)}:\n\n{fence(cause.newest.reproduce, 'sh')}"
+    seeded = ", with its seed" if "SEED=" in cause.newest.reproduce else ""
+    told = f"One failing test of the newest run{seeded} {cite(cause.task_ids[0])}:"
+    return f"{told}\n\n{fence(cause.newest.reproduce, 'sh')}"
 
 
 def _occurrences(cause: Cause) -> str:
