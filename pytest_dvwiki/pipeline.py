@@ -441,7 +441,8 @@ def _fix_to_show(
 def _news(known: KnownCause | None, history: History) -> News:
     if known is None:
         return "NEW"
-    return "REGRESSED" if history.regressed(known.fingerprint) else "KNOWN"
+    silenced = known.status == "wont_fix"
+    return "REGRESSED" if not silenced and history.regressed(known.fingerprint) else "KNOWN"
 
 
 def _passing(results: Sequence[Result]) -> dict[str, str | None]:

@@ -203,7 +203,7 @@ def repair(scratch: Scratch) -> Promises:
 
 def hold(scratch: Scratch) -> Promises:
     """Three more runs pass."""
-    scene("Three quick runs of the repaired tests", "HELD in the third: only now it counts as a fix")
+    scene("Three quick runs of the repaired tests", "HELD in the third: now it is more than a chance")
     texts = [scratch.run("pytest", "--dvwiki", "--dvwiki-task", "quick", *REPAIRED_TESTS) for _ in range(3)]
     scratch.archive()
     return {"both fixes hold after three more runs": [text.count("HELD ") for text in texts] == [0, 0, 2]}

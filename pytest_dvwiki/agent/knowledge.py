@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from pytest_dvwiki.agent.budget import Block
-from pytest_dvwiki.records import aggregate
+from pytest_dvwiki.records import aggregate, fixes
 from pytest_dvwiki.records.fixes import in_short
 from pytest_dvwiki.records.onset import came_with
 from pytest_dvwiki.wiki import age, pages, spec
@@ -198,18 +198,27 @@ class Knowledge:
         return (f"Resolution: {text}",) if text else ()
 
     def _fix(self, page: Listed) -> str:
-        """The fix to show: the one that held last for the cause, its subtype, the pattern's, the page's template."""
-        known = self._history.cause(next(iter(page.fingerprints()), ""))
-        if known and known.fix and known.fix.result == "held":
-            return f"{_words(in_short(known.fix))} (held)"
+        """The fix to show: the one that held last, or is newest, for the cause; else of its subtype; else advice."""
         name = page.text("failure_subtype")
         subtype = self._history.subtype(name)
+        if own := self._own_fix(page):
+            return own
         if subtype and subtype.fix and subtype.fix.result == "held":
             return f"{_words(in_short(subtype.fix))} (held for another {name})"
         cause = aggregate.cause(self._history.archive, page.fingerprints())
         pattern = self._registry.get(cause.newest.pattern) if cause else None
         advice = pattern.advice(_groups(pattern, cause.newest.primary)) if pattern and cause else ""
         return _words(advice or self._history.fix_template(name))
+
+    def _own_fix(self, page: Listed) -> str | None:
+        """What was done about the cause itself, unless it came to nothing."""
+        known = self._history.cause(next(iter(page.fingerprints()), ""))
+        if known is None or known.fix is None or known.fix.result == "failed":
+            return None
+        newest = fixes.newest(self._history.archive.fix_states(page.fingerprints()))
+        became = "held" if known.fix.result == "held" else "too new to be sure of"
+        returned = f", but it returned {newest.returned[:10]}" if newest and newest.returned else ""
+        return f"{_words(in_short(known.fix))} ({became}{returned})"
 
     def _proposed(self, proposal: Proposal) -> str:
         """A fix that held for another cause of the same pattern, with the page that tells of it."""

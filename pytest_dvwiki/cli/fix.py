@@ -86,7 +86,11 @@ def _unknown(history: WikiHistory, name: str, known: Sequence[str]) -> str:
     pages = {page.name: next(iter(page.fingerprints()), "") for page in history.catalogue.all("bugs")}
     near = difflib.get_close_matches(name, [*known, *pages], n=_SUGGESTED, cutoff=0.5)
     causes = list(dict.fromkeys(pages.get(each, each) for each in near))
-    told = f"nearest: {_listed(history, causes)}" if causes else "pages and the terminal show the fingerprints"
+    told = (
+        f"nearest: {_listed(history, causes)}"
+        if causes
+        else "a page's frontmatter names its fingerprint, and the page's own name will do as well"
+    )
     return f"{name!r:.80}: no record has this cause; {told}"
 
 

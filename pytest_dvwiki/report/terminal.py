@@ -165,6 +165,16 @@ def _cause(cause: Cause, *, verbosity: int, width: int, now: str) -> Iterator[Li
     elif cause.subtype is not None:
         yield from _wrapped(_subtype_past(cause), width)
     yield from _wrapped(occurrence.primary, width, most=3)
+    if verbosity > 0 or not (cause.known and cause.known.status == "wont_fix"):
+        yield from _way_on(cause, verbosity=verbosity, width=width)
+    yield from _pages(cause)
+    if verbosity > 0:
+        yield from _detail(cause, width)
+
+
+def _way_on(cause: Cause, *, verbosity: int, width: int) -> Iterator[Line]:
+    """What helps to repair a cause: its place, the commits it came with, the fix, the command."""
+    occurrence = cause.occurrence
     frame = cause.verdict.frame
     if frame is not None and frame.file.rpartition("/")[2] not in occurrence.primary:
         line = f":{frame.line}" if frame.line else ""
@@ -177,9 +187,6 @@ def _cause(cause: Cause, *, verbosity: int, width: int, now: str) -> Iterator[Li
         yield from _wrapped(_NAMELESS, width, label="fix")
     if occurrence.reproduce:
         yield from _command(occurrence.reproduce, width)
-    yield from _pages(cause)
-    if verbosity > 0:
-        yield from _detail(cause, width)
 
 
 def _pages(cause: Cause) -> Iterator[Line]:

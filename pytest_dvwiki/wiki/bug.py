@@ -461,7 +461,7 @@ def _became(state: FixState) -> str:
     became: str = state.fix.result
     passed = f"passed {state.fix.passes} of {_count(state.fix.needed, 'run')} needed"
     if state.fix.result == "open":
-        became += f", {passed}"
+        became += f", fixed: {passed} to call it held" if state.fix.counts else f", {passed}"
     elif state.fix.held_in:
         became += f" since {code(state.fix.held_in, 120)}"
     if state.returned:

@@ -118,7 +118,7 @@ def test_a_fix_in_the_working_tree_learns_its_commit_later(design: Project) -> N
     assert "design: right value (design.txt)" in run(design)
     assert [row["commits"] for row in rows(design)] == [[failed_at, failed_at], [failed_at, head(design)]]
     assert passes(design) == ["uncommitted", "commit"]
-    assert page(design).count("| git | open, passed 2 of 4 runs needed |") == 1
+    assert page(design).count("| git | open, fixed: passed 2 of 4 runs needed to call it held |") == 1
     assert run(design) == ""
 
 

@@ -92,6 +92,13 @@ def test_the_fix_that_held_is_named(place: Layout) -> None:
     for number in (4, 5, 6):
         archive(place, record(number), suite_names=[TEST])
     assert "Fix: reset the pointer (held)" in context(place, test=TEST)
+    archive(place, record(7, occurrence()))
+    assert "Fix: reset the pointer (held, but it returned 2026-11-21)" in context(place, test=TEST)
+
+
+def test_a_fix_that_is_too_new_to_have_held_is_named_as_such(place: Layout) -> None:
+    archive(place, passing(3))
+    assert "Fix: 0000000 fifo: reset the read pointer (too new to be sure of)" in context(place, test=TEST)
 
 
 def test_a_fix_that_held_for_one_cause_is_told_of_others_of_its_kind(place: Layout) -> None:

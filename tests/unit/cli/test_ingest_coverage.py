@@ -55,7 +55,7 @@ def holes(project: Path) -> dict[str, dict[str, Any]]:
 
 def everything(project: Path) -> dict[Path, bytes]:
     files = (path for path in (project / ".agent").rglob("*") if path.is_file() and ".cache" not in path.parts)
-    return {path: path.read_bytes() for path in files}
+    return {path: path.read_bytes() for path in files if not path.name.startswith(".lock")}
 
 
 def test_only_holes_get_pages(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -123,6 +123,13 @@ def test_a_known_cause_shows_since_when_how_often_and_its_fix() -> None:
     assert "  fix    Put `timescale on line 1." in lines
 
 
+def test_a_cause_that_nobody_wants_fixed_is_told_in_short() -> None:
+    lines = shown(replace(KNOWN, known=replace(KNOWN_CAUSE, status="wont_fix")))
+    assert "  since 2026-04-20, 7 runs, wont fix, fixed 3 of 3 times" in lines
+    assert lines[-1] == "  page   .agent/wiki/bugs/RTL_20261121_480127.md"
+    assert not any(line.startswith(("  fix", "  run")) for line in lines)
+
+
 def test_a_regressed_cause_shows_what_fixed_it_last() -> None:
     text = " ".join(" ".join(shown(REGRESSED)).split())
     assert "since 2026-04-20, 7 runs, closed, fixed 3 of 3 times" in text
