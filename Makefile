@@ -96,7 +96,7 @@ env:
 	    $(PY) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	        echo 'the active environment has '"$$($(PY) --version)"', Python 3.11 or newer is needed: deactivate it' >&2; exit 1; \
 	    }; \
-	    echo 'installing pytest-dvwiki with what its demo and tests need'; \
+	    echo 'installing pytest-dvwiki with what its demo and tests need: minutes, the first time'; \
 	    $(PY) -m pip install -qq --disable-pip-version-check --editable '.[demo,dev]'; \
 	    [ -n "$$($(PY) -m find_libpython)" ] || { \
 	        echo "cocotb needs Python's shared library: install it, on Debian with 'apt-get install libpython3-dev'" >&2; exit 1; \

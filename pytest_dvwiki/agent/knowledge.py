@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from pytest_dvwiki.agent.budget import Block
-from pytest_dvwiki.records import aggregate, fixes
+from pytest_dvwiki.records import aggregate
 from pytest_dvwiki.records.fixes import in_short
 from pytest_dvwiki.records.onset import came_with
 from pytest_dvwiki.wiki import age, pages, spec
@@ -211,14 +211,14 @@ class Knowledge:
         return _words(advice or self._history.fix_template(name))
 
     def _own_fix(self, page: Listed) -> str | None:
-        """What was done about the cause itself, unless it came to nothing."""
-        known = self._history.cause(next(iter(page.fingerprints()), ""))
-        if known is None or known.fix is None or known.fix.result == "failed":
+        """What was done about the cause itself, the last that held before the newest, unless it came to nothing."""
+        states = [each for each in self._history.archive.fix_states(page.fingerprints()) if each.fix.result != "failed"]
+        if not states:
             return None
-        newest = fixes.newest(self._history.archive.fix_states(page.fingerprints()))
-        became = "held" if known.fix.result == "held" else "too new to be sure of"
-        returned = f", but it returned {newest.returned[:10]}" if newest and newest.returned else ""
-        return f"{_words(in_short(known.fix))} ({became}{returned})"
+        state = next((each for each in reversed(states) if each.fix.result == "held"), states[-1])
+        became = "held" if state.fix.result == "held" else "too new to be sure of"
+        returned = f", but it returned {state.returned[:10]}" if state.returned else ""
+        return f"{_words(in_short(state.fix))} ({became}{returned})"
 
     def _proposed(self, proposal: Proposal) -> str:
         """A fix that held for another cause of the same pattern, with the page that tells of it."""

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -185,8 +186,9 @@ class _FirstChild:
             os.system = self._system
         for stream in streams:
             name = getattr(stream, "name", None)
-            if isinstance(name, str):  # opened before there was a hook
-                _note_output(listener, name)
+            if isinstance(name, str) and not name.startswith("<"):  # opened before there was a hook
+                with suppress(OSError):  # the working folder may be gone; the child starts all the same
+                    _note_output(listener, name)
         sys.addaudithook(_hook)
 
 

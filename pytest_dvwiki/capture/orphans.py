@@ -18,7 +18,7 @@ from pytest_dvwiki.capture.journal import SUFFIX, Begin, runs_in, try_lock
 from pytest_dvwiki.model import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 _OTHER_HOST_SILENCE = 3600.0
@@ -71,12 +71,12 @@ def left_behind(folder: Path, *, silence: float = 0.0) -> Iterator[Orphan | None
         OSError: It cannot be read.
     """
     files = sorted(folder.glob(f"*{SUFFIX}"))
-    held: list[int] = []
+    held: dict[Path, int] = {}
     try:
         is_over = bool(files) and all(_is_left_behind(path, held, silence) for path in files)
-        yield _read(folder, files) if is_over else None
+        yield _read(folder, held) if is_over else None
     finally:
-        for descriptor in held:
+        for descriptor in held.values():
             os.close(descriptor)
 
 
@@ -89,20 +89,23 @@ def moved(orphan: Orphan) -> Orphan:
     return replace(orphan, running=running)
 
 
-def _is_left_behind(path: Path, held: list[int], silence: float) -> bool:
-    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    held.append(descriptor)
+def _is_left_behind(path: Path, held: dict[Path, int], silence: float) -> bool:
+    descriptor = held[path] = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     if not try_lock(descriptor):
         return False
-    start = next(_events(path), {})
+    start = next(_events(descriptor), {})
     if start.get("host") == socket.gethostname():
         return True
     return time.time() - path.stat().st_mtime >= silence
 
 
-def _events(path: Path) -> Iterator[dict[str, Any]]:
-    """Reads a journal's lines; one that was cut off by a kill or a full disk is passed over."""
-    with path.open(encoding="utf-8", errors="replace") as lines:
+def _events(descriptor: int) -> Iterator[dict[str, Any]]:
+    """Reads a journal's lines; one that was cut off by a kill or a full disk is passed over.
+
+    Through the descriptor that holds the lock: to close another one of that file would let the lock go.
+    """
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    with open(descriptor, encoding="utf-8", errors="replace", closefd=False) as lines:
         for line in lines:
             try:
                 event = json.loads(line)
@@ -112,13 +115,13 @@ def _events(path: Path) -> Iterator[dict[str, Any]]:
                 yield event
 
 
-def _read(folder: Path, files: Sequence[Path]) -> Orphan:
+def _read(folder: Path, held: Mapping[Path, int]) -> Orphan:
     failures: list[Failure] = []
     running: dict[str, Begin] = {}
     in_flight: dict[str, Flight] = {}
     started = float("inf")
-    for path in files:
-        for event in _events(path):
+    for descriptor in held.values():
+        for event in _events(descriptor):
             try:
                 match event.pop("event", None):
                     case "start":
@@ -137,7 +140,7 @@ def _read(folder: Path, files: Sequence[Path]) -> Orphan:
                         failures.append(msgspec.convert(event["failure"], Failure))
             except (KeyError, TypeError, ValueError):
                 continue
-    ended = max(path.stat().st_mtime for path in (*files, *folder.iterdir()))
+    ended = max(path.stat().st_mtime for path in folder.iterdir())
     return Orphan(
         folder=folder,
         task_id=folder.name,

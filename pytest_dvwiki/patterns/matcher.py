@@ -67,8 +67,6 @@ class Rule:
 
     def decide(self, text: str, lowered: str) -> dict[str, str] | None:
         """The groups of the first expression that is found in a message; None where the pattern does not count."""
-        if self._of_hdl and is_logged(text):
-            return None  # words such as "port" and "width" are a testbench's own in what it logs
         for number, needs in enumerate(self.literals):
             for literals in needs:
                 for literal in literals:
@@ -77,6 +75,8 @@ class Rule:
                 else:
                     break
             else:
+                if self._of_hdl and is_logged(text):
+                    return None  # words such as "port" and "width" are a testbench's own in what it logs
                 found = self._expression(number).search(text)
                 if found is not None and not _agrees(found.groups):
                     if self._unless is None:

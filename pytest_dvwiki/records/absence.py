@@ -38,9 +38,8 @@ def candidates(archive: Archive, record: RunRecord) -> list[str]:
     rows = archive.db.execute(
         "SELECT f.fingerprint FROM json_each(?) AS n JOIN failed AS f ON f.nodeid = n.value GROUP BY f.fingerprint"
         " HAVING MAX(f.moment) < ? AND NOT EXISTS"
-        " (SELECT 1 FROM fix_states s WHERE s.fingerprint = f.fingerprint"
-        " AND json_extract(s.states, '$[#-1].fix.result') = 'held'"
-        " AND json_extract(s.states, '$[#-1].returned') IS NULL) ORDER BY f.fingerprint",
+        " (SELECT 1 FROM fix_states s WHERE s.fingerprint = f.fingerprint AND s.holding IS NOT NULL)"
+        " ORDER BY f.fingerprint",
         # A moment is a time with a task id behind it; `~` sorts behind all of these.
         (tables.wanted(sorted(passing)), f"{_shifted(record.finished, -DAYS)}~"),
     )

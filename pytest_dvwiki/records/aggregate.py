@@ -200,7 +200,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> Cause | None:
     came, came_task = _first_bad(archive, fingerprints)
     present = archive.present(fingerprints)
     states = tuple(archive.fix_states(fingerprints))
-    is_fixed = bool(states) and states[-1].returned is None
+    is_fixed = bool(states) and states[-1].returned is None and states[-1].fix.result != "failed"
     (first,) = _rows(archive, f"{where} ORDER BY o.moment LIMIT 1", asked)
     return Cause(
         fingerprint=found.fingerprint,

@@ -42,10 +42,9 @@ class Judge:
             The causes that are judged otherwise than before, and those to which another fix is proposed, or whose fix
             shares its commits with other causes than before.
         """
-        commits = proposals.commits(self._db)
         more: set[str] = set()
         if fingerprints is None:
-            before = self._kept()
+            before, commits = self._kept(), proposals.commits(self._db, None)
             for table in ("fix_states", "fix_commits", "fix_tests"):
                 self._db.execute(f"DELETE FROM {table}")  # noqa: S608 (constants)
             rows = self._db.execute(
@@ -60,13 +59,14 @@ class Judge:
             )
             causes = set(fingerprints)
             more = {fingerprint for (fingerprint,) in rows} - causes
-            before = self._kept(causes | more)
+            before, commits = self._kept(causes | more), proposals.commits(self._db, causes | more)
             self._continue(more)
         for cause in sorted(causes):
             self._keep(cause, self.judge((cause,)))
         after = self._kept(causes | more)
         changed = {cause for cause in before.keys() | after.keys() if before.get(cause) != after.get(cause)}
-        related = proposals.with_commits(self._db, {name for name, _ in commits ^ proposals.commits(self._db)})
+        differing = commits ^ proposals.commits(self._db, causes | more)
+        related = proposals.with_commits(self._db, {name for name, _ in differing})
         # What its pattern is called may be news where the fix of a cause is not.
         renewed = proposals.renew(self._db, changed if fingerprints is not None else changed | causes)
         return changed | related | renewed

@@ -66,8 +66,10 @@ def _is_settled(path: Path, name: str, *, check: bool) -> bool:
         RecordError: It holds something that is no record, or a record that the two sides have otherwise.
     """
     data = path.read_bytes()
+    if _MARKER not in data:
+        return True
     text = data.decode("utf-8", "surrogateescape")
-    sides = hunks.sides(text) if _MARKER in data else None
+    sides = hunks.sides(text)
     if sides is None:
         return True
     both = [store.split_month(path, side.encode("utf-8", "surrogateescape"), name) for side in sides]

@@ -39,9 +39,12 @@ def keep_commits(db: sqlite3.Connection, fingerprint: str, states: Sequence[FixS
     db.executemany("INSERT INTO fix_commits VALUES (?, ?)", [(name, fingerprint) for name in sorted(commits)])
 
 
-def commits(db: sqlite3.Connection) -> set[tuple[str, str]]:
-    """Every commit of a cause's newest fix, each with the cause."""
-    return set(db.execute("SELECT name, fingerprint FROM fix_commits"))
+def commits(db: sqlite3.Connection, causes: Iterable[str] | None) -> set[tuple[str, str]]:
+    """Every commit of the newest fix of some causes, None for all, each with its cause."""
+    if causes is None:
+        return set(db.execute("SELECT name, fingerprint FROM fix_commits"))
+    query = "SELECT name, fingerprint FROM fix_commits WHERE fingerprint IN (SELECT value FROM json_each(?))"
+    return set(db.execute(query, (wanted(causes),)))
 
 
 def with_commits(db: sqlite3.Connection, names: Iterable[str]) -> set[str]:
@@ -74,15 +77,19 @@ def renew(db: sqlite3.Connection, causes: Iterable[str]) -> set[str]:
         All causes of the patterns for which another fix is proposed now.
     """
     changed: set[str] = set()
+    causes = set(causes)
+    # A cause that is now of another pattern may still be what is proposed for its old one.
     rows = db.execute(
-        "SELECT DISTINCT pattern FROM occurrences WHERE pattern IS NOT NULL"
-        " AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY pattern",
-        (wanted(causes),),
+        "SELECT pattern FROM occurrences WHERE pattern IS NOT NULL"
+        " AND fingerprint IN (SELECT value FROM json_each(:causes))"
+        " UNION SELECT pattern FROM proposals WHERE fingerprint IN (SELECT value FROM json_each(:causes))"
+        " ORDER BY pattern",
+        {"causes": wanted(causes)},
     ).fetchall()
     for (pattern,) in rows:
         found = _newest_that_held(db, pattern)
         known = db.execute("SELECT fingerprint, moment FROM proposals WHERE pattern = ?", (pattern,)).fetchone()
-        if found == known:
+        if found == known and not (found and found[0] in causes):  # the words of that fix may be others now
             continue
         db.execute("DELETE FROM proposals WHERE pattern = ?", (pattern,))
         if found:

@@ -137,9 +137,9 @@ class EvidenceReader:
     def failures_of(self, report: pytest.TestReport) -> tuple[Failure, ...]:
         """The failures that a failed report tells of."""
         evidence = reports.attached(report)
-        failures = evidence.failures if evidence is not None else ()
-        failures = failures or (reports.failure_of(report, interest=self._interest(), evidence=evidence),)
-        return tuple(map(self._masks.failure, failures))
+        if evidence is not None and evidence.failures:
+            return evidence.failures
+        return (self._masks.failure(reports.failure_of(report, interest=self._interest(), evidence=evidence)),)
 
 
 def _phases_so_far(report: pytest.TestReport) -> tuple[Phase, ...]:

@@ -237,6 +237,8 @@ class _Reader:
             if key not in _KEYS:
                 raise self._error((*place, key), f"no such key {key!r}{_nearest(key, _KEYS)}")
         texts = {key: self._text((*place, key), entry.get(key), key) for key in ("id", "reason", "owner")}
+        if texts["id"] == GLOBAL:
+            raise self._error((*place, "id"), f"{GLOBAL} stands for the mode of that name: call the waiver otherwise")
         return Waiver(
             **texts,
             match=self._match((*place, "match"), entry.get("match"), mode),

@@ -443,7 +443,7 @@ class _Room:
 
     def _compare(self, fingerprints: Iterable[str]) -> None:
         """Looks for older pages that say nearly what the new ones say."""
-        for fingerprint in fingerprints:
+        for fingerprint in fingerprints if self.created else ():
             page = next(iter(self._pages(fingerprint)), None)
             if page is None or page.path not in self.created:
                 continue

@@ -12,6 +12,7 @@ import msgspec
 
 from pytest_dvwiki.records.cache import open_cache, transaction
 from pytest_dvwiki.wiki import pages
+from pytest_dvwiki.wiki.bug import drifted
 from pytest_dvwiki.wiki.index import cells
 from pytest_dvwiki.wiki.listed import CATEGORIES, Listed
 from pytest_dvwiki.yamlio import YamlError
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-VERSION = 2
+VERSION = 3
 _PROGRESS_EVERY = 100
 _SCHEMA = """
 CREATE TABLE pages (
@@ -140,7 +141,8 @@ class Catalogue:
                 listed.problem,
                 cells(listed),
                 listed.leads_to if category == "bugs" else "",
-                listed.text("status") == "open" and listed.metadata.get("stale") is not True,
+                listed.text("status") == "open"
+                and (listed.metadata.get("stale") is not True or drifted(listed) is not None),
             ),
         )
         self._db.executemany("INSERT INTO causes VALUES (?, ?)", [(item, path) for item in listed.fingerprints()])

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
-from pytest_dvwiki.records.cache import discard, open_cache
+from pytest_dvwiki.records.cache import discard, open_cache, transaction
 from pytest_dvwiki.records.disk import WikiError
 from pytest_dvwiki.search.relevance import ranked
 from pytest_dvwiki.search.tokenizer import VERSION, tokens
@@ -209,12 +209,11 @@ class _Store:
 
     def note(self, rows: list[tuple[Any, ...]], gone: set[str]) -> None:
         """Notes what is indexed. Where the process dies before, the index is made again."""
-        self._db.execute("BEGIN IMMEDIATE")
-        self._db.executemany("DELETE FROM pages WHERE path = ?", [(path,) for path in gone])
-        self._db.executemany("INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?)", rows)
-        self._db.execute("DELETE FROM files")
-        self._db.executemany("INSERT INTO files VALUES (?, ?)", self._files().items())
-        self._db.execute("COMMIT")
+        with transaction(self._db):
+            self._db.executemany("DELETE FROM pages WHERE path = ?", [(path,) for path in gone])
+            self._db.executemany("INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?)", rows)
+            self._db.execute("DELETE FROM files")
+            self._db.executemany("INSERT INTO files VALUES (?, ?)", self._files().items())
 
     def _files(self) -> dict[str, int]:
         found = self._folder.iterdir() if self._folder else ()

@@ -94,6 +94,8 @@ def test_the_fix_that_held_is_named(place: Layout) -> None:
     assert "Fix: reset the pointer (held)" in context(place, test=TEST)
     archive(place, record(7, occurrence()))
     assert "Fix: reset the pointer (held, but it returned 2026-11-21)" in context(place, test=TEST)
+    archive(place, passing(8))
+    assert "Fix: reset the pointer (held, but it returned 2026-11-21)" in context(place, test=TEST), "a young fix"
 
 
 def test_a_fix_that_is_too_new_to_have_held_is_named_as_such(place: Layout) -> None:

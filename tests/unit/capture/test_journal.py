@@ -82,6 +82,18 @@ def test_a_line_that_was_cut_off_is_passed_over(tmp_path: Path) -> None:
     assert orphan.failures == (FAILURE,)
 
 
+def test_what_one_run_takes_over_no_other_one_does(tmp_path: Path) -> None:
+    write_and_die(tmp_path, "journal.failure(failure)")
+    other = (
+        "import sys; from pathlib import Path; from pytest_dvwiki.capture.orphans import find_orphans; "
+        "print(len(list(find_orphans(Path(sys.argv[1]), except_for=''))))"
+    )
+    command = [sys.executable, "-c", other, str(tmp_path)]
+    for _ in find_orphans(tmp_path, except_for=""):
+        assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "0\n"
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "1\n"
+
+
 def test_a_run_that_lives_is_left_alone(tmp_path: Path) -> None:
     child = writing(tmp_path, "main")
     assert not list(find_orphans(tmp_path, except_for=""))

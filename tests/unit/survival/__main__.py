@@ -34,7 +34,8 @@ def main() -> int:
         failed += _faults("ENOSPC", args.refusals, refusals)
         failed += _faults("EIO", args.refusals, refusals)
     else:
-        _say("no faults: strace is missing, or may not watch a process")
+        _say("no faults were tried: strace is missing, or may not watch a process; install it, or allow it to")
+        failed += 1
     if not args.ways:
         with tempfile.TemporaryDirectory(prefix="dvwiki-") as folder:
             command = [sys.executable, "-m", f"{__package__}.crowd", folder]
