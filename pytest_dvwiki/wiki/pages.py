@@ -324,6 +324,8 @@ def _entries(block: str) -> list[_Entry]:
     Raises:
         _UneditableError: The block is not a plain list of keys, or has a key twice.
     """
+    if block.startswith(_BOM):  # YAML leaves it out of its count of places
+        raise _UneditableError("line 2: a byte order mark inside the page; remove it")
     try:
         events = list(yaml.parse(block, Loader=yaml.CSafeLoader))
     except (yaml.YAMLError, ValueError) as error:

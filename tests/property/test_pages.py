@@ -126,6 +126,7 @@ def test_a_write_keeps_every_byte_of_others_or_is_refused(
             assert content.replace("\n", newline) in after
 
 
+@example("---\n\ufeff\n---", {"hit_count": 0}, {})
 @given(texts(), VALUES, CONTENT)
 def test_a_write_again_changes_nothing(text: str, keys: dict[str, Any], regions: dict[str, str]) -> None:
     once = pages.edit(text.encode(), keys, regions)
