@@ -31,6 +31,10 @@ coverage: tools env ## the tests again, with a report of the lines that they rea
 	python -m coverage run -m pytest -n $(WORKERS) --dist loadgroup -m 'not further_mode'; \
 	python -m coverage combine -q; python -m coverage report
 
+.PHONY: fuzz
+fuzz: tools env ## the tests that make up their input, with input of their own each time
+	@$(ACTIVATE); python -m pytest -n $(WORKERS) --hypothesis-profile other tests/fuzz tests/property
+
 .PHONY: outcomes
 outcomes: tools env ## the whole table of outcomes, in every flow and capture mode
 	@$(ACTIVATE); python -m pytest -n $(WORKERS) --dist loadgroup tests/sim/test_outcomes.py

@@ -189,11 +189,11 @@ def _is_uvm_text(line: str) -> bool:
 
 
 def _is_vcs_text(line: str) -> bool:
-    return bool(line.strip()) and not _VCS_HEAD.match(line.strip())
+    return bool(line.strip()) and not _VCS_HEAD.match(line.strip()) and not _UVM_ANY.match(line.strip())
 
 
 def _is_vcs_report_text(line: str) -> bool:
-    return _is_vcs_text(line) and not _VCS_REPORT.match(line.strip()) and not _UVM_HEAD.match(line.strip())
+    return _is_vcs_text(line) and not _VCS_REPORT.match(line.strip())
 
 
 def _is_cadence_text(line: str) -> bool:

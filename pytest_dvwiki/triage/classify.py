@@ -139,7 +139,7 @@ class Classifier:
 
     def conclude(self, kept: Kept) -> Reading:
         """The verdict on a bare text and the causes in it, from what a sieve kept of it."""
-        choice = choose_in_text(kept.lines, self.matcher)
+        choice = choose_in_text(kept.lines, self.matcher, kept.hits)
         if choice is None:
             return Reading(left_out=kept.left_out, lines=kept.count)
         simulator = sections_of(kept.lines).simulator
@@ -161,9 +161,7 @@ class Classifier:
             finding = _finding_in(frames, Choice(candidate, ""), simulator=simulator)
             anatomy = dissect(finding.text)
             identity = _identity(anatomy, finding.frame if is_part_of_identity(anatomy) else None)
-            hits = 1 if kept.hits is None else kept.hits.get(candidate.line, 0)
-            if not hits and candidate is not best:
-                continue  # it only stands beside one that was kept, and is counted with another
+            hits = 1 if kept.hits is None else kept.hits[candidate.line]
             if identity in seen:
                 seen[identity] = replace(seen[identity], hits=seen[identity].hits + hits)
                 continue
@@ -174,7 +172,7 @@ class Classifier:
                 fingerprint=identity,
                 pattern=verdict.pattern,
                 line=candidate.line,
-                hits=max(1, hits),
+                hits=hits,
                 primary=verdict.primary,
                 fix=verdict.fix,
             )

@@ -31,7 +31,7 @@ from pytest_dvwiki.triage.anatomy import dissect
 from pytest_dvwiki.triage.sections import sections_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Container, Iterator, Sequence
 
     from pytest_dvwiki.model import Excerpt, Failure, Source
     from pytest_dvwiki.patterns.matcher import Hit, Matcher
@@ -90,12 +90,15 @@ def choose(failure: Failure, matcher: Matcher) -> Choice | None:
     return _decide(ranked, function=failure.frame.function if failure.frame else None)
 
 
-def choose_in_text(lines: Sequence[tuple[int, str]], matcher: Matcher) -> Choice | None:
+def choose_in_text(
+    lines: Sequence[tuple[int, str]], matcher: Matcher, among: Container[int] | None = None
+) -> Choice | None:
     """The first cause in a bare text.
 
     Args:
         lines: Line numbers and lines; a number jumps where lines were left out.
         matcher: The patterns.
+        among: The lines on which a message counts, where the whole text told; beside a gap half a message may stand.
     """
     marks = sections_of(lines)
     whole = "\n".join(line for _, line in lines)
@@ -103,7 +106,8 @@ def choose_in_text(lines: Sequence[tuple[int, str]], matcher: Matcher) -> Choice
         candidate
         for first, run in _runs(lines)
         for candidate in _in_text(first, run, "log", matcher, cocotb=marks.cocotb, whole=whole)
-        if not (marks.in_passed(candidate.line) and (candidate.noise or candidate.exception))
+        if (among is None or candidate.line in among)
+        and not (marks.in_passed(candidate.line) and (candidate.noise or candidate.exception))
     ]
     return _decide(sorted(candidates, key=lambda c: (_tier(c), _nameless(c), c.line)), function=None)
 

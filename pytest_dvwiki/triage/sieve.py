@@ -172,7 +172,8 @@ class _Scan:
     def _read(self, block: bytes, *, final: bool) -> None:
         numbered = _Numbers(block, self._first)
         end = len(block)
-        stop = end if final else max(numbered.up(end, _HELD), numbered.down(max(0, end - _CARRY), 1))
+        oldest = numbered.down(end - _CARRY, 1) if end > _CARRY else 0
+        stop = end if final else max(numbered.up(end, _HELD), oldest)
         marks: list[int] = []
 
         def watch(offset: int, lowered: str) -> None:
@@ -184,8 +185,7 @@ class _Scan:
             if hit.pattern.tier != "benign":
                 self._keep_message(numbered, offset, hit.pattern.tier)
         self._pass_marks(numbered, marks, end)
-        back = max(numbered.up(stop, DEEPEST_BLOCK), numbered.down(max(0, end - _CARRY), 1) if end > _CARRY else 0)
-        back = min(back, stop)
+        back = min(max(numbered.up(stop, DEEPEST_BLOCK), oldest), stop)
         self._first = numbered.of(back)
         self._carry = block[back:]
         self._settled = stop - back

@@ -111,3 +111,8 @@ def test_tables_of_codes_stand_before_words_and_catch_alls_last() -> None:
     assert max(codes) < min(words)
     assert BUILTIN[-2:] == ("fallback", "generic")
     assert max(words) < BUILTIN.index("fallback")
+
+
+def test_a_count_of_uvm_is_no_text_of_vcs() -> None:
+    lines = ["Error-[VCS_COM_UNE] Cannot find VCS compiler", "UVM_ERROR : 0"]
+    assert [message.text for message in assemble(lines)] == lines

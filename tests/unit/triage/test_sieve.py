@@ -173,3 +173,10 @@ def test_time_grows_with_the_text_alone() -> None:
     assert seconds(large) < 12 * seconds(small) + 0.5
     flood = [ERROR.format(n, n, n) for n in range(30_000)]
     assert seconds(flood * 4) < 12 * seconds(flood) + 0.5
+
+
+def test_half_a_message_beside_a_gap_is_no_failure() -> None:
+    """The twentieth line is kept as one of the head; the next one, which makes it harmless, is not."""
+    lines = [*quiet(19), "** Error: (vsim-1) checks ended with:", "  errors: 0", *quiet(20_000)]
+    assert len(kept("\n".join(lines)).lines) < 60
+    assert read(lines).verdict is None
