@@ -23,12 +23,12 @@ demo: tools env ## a regression with faults as days go by: new, known, fixed, ba
 
 .PHONY: test
 test: tools env ## the tests
-	@$(ACTIVATE); python -m pytest -n $(WORKERS) --dist loadgroup -m 'not further_mode'
+	@$(ACTIVATE); python -m pytest -n $(WORKERS) -m 'not further_mode'
 
 .PHONY: coverage
 coverage: tools env ## the tests again, with a report of the lines that they reach
 	@$(ACTIVATE); rm -f .coverage .coverage.*; \
-	python -m coverage run -m pytest -n $(WORKERS) --dist loadgroup -m 'not further_mode'; \
+	python -m coverage run -m pytest -n $(WORKERS) -m 'not further_mode'; \
 	python -m coverage combine -q; python -m coverage report
 
 .PHONY: fuzz
@@ -37,7 +37,7 @@ fuzz: tools env ## the tests that make up their input, with input of their own e
 
 .PHONY: outcomes
 outcomes: tools env ## the whole table of outcomes, in every flow and capture mode
-	@$(ACTIVATE); python -m pytest -n $(WORKERS) --dist loadgroup tests/sim/test_outcomes.py
+	@$(ACTIVATE); python -m pytest -n $(WORKERS) tests/sim/test_outcomes.py
 
 .PHONY: lint
 lint: env ## ruff, mypy, the layers, the change notes

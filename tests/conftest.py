@@ -1,10 +1,35 @@
-"""How the tests make up their input."""
+"""How the tests make up their input, and which of them run beside each other."""
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
+
+if TYPE_CHECKING:
+    import pytest
+    from xdist.remote import Producer
 
 # The same code is given the same examples: a change lands or not by what it does. `make fuzz` looks for others.
 settings.register_profile("same", derandomize=True)
 settings.register_profile("other", derandomize=False)
 settings.load_profile("same")
+
+_ONE_RUN = re.compile(
+    r"tests/sim/(?:test_sample\.py::\w+\[(icarus|verilator)|test_outcomes\.py::\w+\[(\w+-\w+)|test_(agents)\.py)"
+)
+
+
+class _OneWorkerARun(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+    """Gives the tests that look at one run of a simulator to one worker, all others one by one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        found = _ONE_RUN.match(nodeid)
+        return next(filter(None, found.groups())) if found else nodeid
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    """In place of xdist's own groups, whose marks it no longer sees from pytest 9.2 on."""
+    return _OneWorkerARun(config, log)

@@ -22,7 +22,6 @@ pytestmark = [
     pytest.mark.sim,
     pytest.mark.timeout(300),
     pytest.mark.skipif(SIMULATOR is None, reason="needs Icarus Verilog or Verilator"),
-    pytest.mark.xdist_group("agents"),
 ]
 
 

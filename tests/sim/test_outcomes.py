@@ -26,10 +26,9 @@ LEFT_OUT = ("ghdl_", "verilator_", "cocotb_test_")
 
 
 def marks(session: Session, mode: str) -> list[pytest.MarkDecorator]:
-    """Keeps what looks at one session in one worker, under xdist's `--dist loadgroup`."""
-    group = pytest.mark.xdist_group(f"{session.name}-{mode}")
+    """Leaves to `make outcomes` what `make test` has not the time for."""
     modes = () if session.name.startswith(LEFT_OUT) else MAIN.get(session.name, session.modes[:1])
-    return [group] if mode in modes else [group, pytest.mark.further_mode]
+    return [] if mode in modes else [pytest.mark.further_mode]
 
 
 RUNS = [

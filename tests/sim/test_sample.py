@@ -130,12 +130,7 @@ def cases_in(results: Path) -> tuple[set[str], set[str]]:
     return passed, failed
 
 
-# One worker of xdist for each simulator: a build serves all tests on it.
-ICARUS = pytest.param("icarus", marks=pytest.mark.xdist_group("sample on icarus"))
-VERILATOR = pytest.param("verilator", marks=[pytest.mark.xdist_group("sample on verilator"), pytest.mark.slow])
-
-
-@pytest.fixture(scope="module", params=[ICARUS, VERILATOR])
+@pytest.fixture(scope="module", params=["icarus", pytest.param("verilator", marks=pytest.mark.slow)])
 def sample(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Sample:
     simulator: str = request.param
     if simulator == "icarus" and shutil.which("iverilog") is None:
