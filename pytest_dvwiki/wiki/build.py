@@ -9,7 +9,6 @@ import time
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Self
 
 from pytest_dvwiki.records import absence, aggregate, disk, merged, store, verdicts
@@ -20,7 +19,7 @@ from pytest_dvwiki.wiki import bug, conflicts, coverage, pages, pattern, spec, s
 from pytest_dvwiki.wiki.catalogue import Catalogue, is_page
 from pytest_dvwiki.wiki.index import indexes
 from pytest_dvwiki.wiki.likeness import alike
-from pytest_dvwiki.wiki.listed import CATEGORIES
+from pytest_dvwiki.wiki.listed import CATEGORIES, page_name
 from pytest_dvwiki.wiki.lock import TIMEOUT_S, locked
 from pytest_dvwiki.wiki.names import bug_name, file_name
 from pytest_dvwiki.wiki.pages import Refused
@@ -733,7 +732,7 @@ class _Room:
 
     def _bug_name(self, fingerprint: str) -> str | None:
         path = self._bug_path(fingerprint)
-        return PurePosixPath(path).stem if path else None
+        return page_name(path) if path else None
 
     def _bug_path(self, fingerprint: str) -> str | None:
         return self.catalogue.path_of_cause(*self.archive.identities(fingerprint))

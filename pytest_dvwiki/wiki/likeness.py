@@ -133,10 +133,4 @@ def _at_once(archive: Archive, one: Iterable[str], other: Iterable[str]) -> bool
 
 def _are_distinct(one: Listed, other: Listed) -> bool:
     """Whether people say on either page that the other is another cause."""
-    return other.name in _named(one) or one.name in _named(other)
-
-
-def _named(page: Listed) -> set[str]:
-    value = page.metadata.get(DISTINCT)
-    names = value if isinstance(value, list) else [value]
-    return {str(name).rpartition("/")[2].removesuffix(".md") for name in names if name}
+    return other.name in one.pages(DISTINCT) or one.name in other.pages(DISTINCT)

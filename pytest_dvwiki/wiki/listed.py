@@ -8,6 +8,11 @@ from typing import Any
 CATEGORIES = ("bugs", "patterns", "coverage", "specs")
 
 
+def page_name(path: str) -> str:
+    """The name of a page by its path or its name: the file's without its ending."""
+    return path.rpartition("/")[2].removesuffix(".md")
+
+
 @dataclass(frozen=True, slots=True)
 class Listed:
     """A page without its text."""
@@ -23,7 +28,7 @@ class Listed:
     @property
     def name(self) -> str:
         """The file's name without its ending."""
-        return self.path.rsplit("/", 1)[-1].removesuffix(".md")
+        return page_name(self.path)
 
     def text(self, key: str, default: str = "") -> str:
         """A key's value as text, the default where it is missing or null."""
@@ -33,14 +38,18 @@ class Listed:
     @property
     def leads_to(self) -> str:
         """The name of the page that people say has replaced this one, empty where there is none."""
-        return self.text("superseded_by").rpartition("/")[2].removesuffix(".md")
+        return page_name(self.text("superseded_by"))
 
     @property
     def replaces(self) -> tuple[str, ...]:
         """Names of the pages that people say this one has replaced."""
-        value = self.metadata.get("supersedes")
-        names = value if isinstance(value, list) else [value]
-        return tuple(str(name).rpartition("/")[2].removesuffix(".md") for name in names if name)
+        return self.pages("supersedes")
+
+    def pages(self, key: str) -> tuple[str, ...]:
+        """Names of the pages that people name by a key: one or a list, by name or by path."""
+        value = self.metadata.get(key)
+        named = value if isinstance(value, list) else [value]
+        return tuple(page_name(str(each)) for each in named if each)
 
     def fingerprints(self, *more: str) -> tuple[str, ...]:
         """The fingerprint of the page's cause, those that it had before, and more."""
