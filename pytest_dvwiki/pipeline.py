@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dvwiki import __version__
 from pytest_dvwiki.model import Cause, FailedTest, Occurrence, OtherTest, PassedAgain, RunRecord, Totals
 from pytest_dvwiki.redact import shorten_paths
-from pytest_dvwiki.runs import seconds_between, utc
+from pytest_dvwiki.runs import seconds_between, today, utc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -124,7 +124,7 @@ class Tools:
 
         # What is wrong with the file is told where the failures of the run are waived.
         waivers = load_waivers(self._layout.waivers, lambda _: None)
-        return Accepting(matcher, waivers, utc(time.time())[:10])
+        return Accepting(matcher, waivers, today().isoformat())
 
     @cached_property
     def history(self) -> History:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from datetime import UTC, datetime
+import time
+from datetime import UTC, date, datetime
 
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 _NO_NAME = re.compile(r"[^A-Za-z0-9.-]+")
@@ -15,10 +16,19 @@ def utc(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime(_TIME)
 
 
+def epoch(moment: str) -> float:
+    """A time of records in seconds since the epoch."""
+    return datetime.strptime(moment, _TIME).replace(tzinfo=UTC).timestamp()
+
+
 def seconds_between(started: str, finished: str) -> float:
     """How long it was from one time of records to another, to a tenth of a second."""
-    start, end = (datetime.strptime(moment, _TIME).replace(tzinfo=UTC) for moment in (started, finished))
-    return round((end - start).total_seconds(), 1)
+    return round(epoch(finished) - epoch(started), 1)
+
+
+def today() -> date:
+    """The present day, in UTC as all dates of the wiki."""
+    return date.fromisoformat(utc(time.time())[:10])
 
 
 def new_task_id(name: str, started: float) -> str:

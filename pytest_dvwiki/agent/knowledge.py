@@ -8,6 +8,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
+from pytest_dvwiki import runs
 from pytest_dvwiki.agent.budget import Block
 from pytest_dvwiki.records import aggregate
 from pytest_dvwiki.records.fixes import in_short
@@ -54,7 +55,7 @@ class Knowledge:
 
     def __init__(self, layout: Layout, backend: str = "bm25", *, today: date | None = None) -> None:
         self._layout = layout
-        self.today = today or age.today()
+        self.today = today or runs.today()
         self._backend = backend
         self._history = WikiHistory(layout)
         self.passed_over: dict[str, str] = {}

@@ -81,7 +81,8 @@ def _nothing(filters: Filters) -> str:
 
 def _status(result: SearchResult) -> list[str]:
     """What a person wants to know first of a page."""
-    from pytest_dvwiki.wiki.age import tag, today  # noqa: PLC0415
+    from pytest_dvwiki.runs import today  # noqa: PLC0415
+    from pytest_dvwiki.wiki.age import tag  # noqa: PLC0415
     from pytest_dvwiki.wiki.listed import Listed  # noqa: PLC0415
 
     metadata = result.frontmatter

@@ -7,11 +7,11 @@ twice, and a record counts once wherever it stands. What is no readable record s
 from __future__ import annotations
 
 import calendar
-import time
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import runs
 from pytest_dvwiki.records import store
 from pytest_dvwiki.records.codec import RecordError
 from pytest_dvwiki.records.disk import explained, replace
@@ -51,7 +51,7 @@ def compact(
     Raises:
         WikiError: A file could not be written, or the lock not be had.
     """
-    limit = (today or datetime.now(UTC).date()) - timedelta(days=older_than_days)
+    limit = (today or runs.today()) - timedelta(days=older_than_days)
     result = Compacted(months={}, left=[])
     if not layout.tasks.is_dir():
         return result
@@ -60,7 +60,7 @@ def compact(
             _roll_up(folder, layout.tasks, result)
         if result.months:
             told = ", ".join(f"{count} records of {month}" for month, count in result.months.items())
-            add_to_log(layout, time.strftime("%Y-%m-%d", time.gmtime()), "build", f"rolled up {told}")
+            add_to_log(layout, "build", f"rolled up {told}")
     return result
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import runs
 from pytest_dvwiki.upkeep.findings import Finding
 from pytest_dvwiki.wiki.bug import drifted, is_pointer
 
@@ -26,7 +27,7 @@ def check_age(catalogue: Catalogue, today: date | None = None) -> Iterator[Findi
         catalogue: The pages.
         today: The day from which ages count; the present one, in UTC, where None.
     """
-    today = today or datetime.now(UTC).date()
+    today = today or runs.today()
     for page in catalogue.all("bugs"):
         if page.problem or is_pointer(page) or page.text("status") != "open":
             continue

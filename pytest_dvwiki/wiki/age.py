@@ -6,7 +6,7 @@ wiki holds one; there the dates stand, and the same records make the same bytes 
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,11 +15,6 @@ if TYPE_CHECKING:
 RECENT_DAYS = 30
 _MONTH = 30
 _YEAR = 365
-
-
-def today() -> date:
-    """The present day, in UTC as all dates of the wiki."""
-    return datetime.now(UTC).date()
 
 
 def age(since: str, day: date) -> str:

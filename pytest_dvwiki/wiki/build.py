@@ -15,6 +15,7 @@ from pytest_dvwiki.records import absence, aggregate, disk, merged, store, verdi
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.disk import WikiError, append_line, explained
 from pytest_dvwiki.records.store import suite_id, write_record, write_suite
+from pytest_dvwiki.runs import today
 from pytest_dvwiki.wiki import bug, conflicts, coverage, pages, pattern, spec, supersession
 from pytest_dvwiki.wiki.catalogue import Catalogue, is_page
 from pytest_dvwiki.wiki.index import indexes
@@ -91,7 +92,7 @@ def init(layout: Layout, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
             room.write_indexes()
             made += [f"{layout.wiki.name}/{path}" for path in room.changed]
         if made:
-            add_to_log(layout, _today(), "init", f"{len(made)} files made")
+            add_to_log(layout, "init", f"{len(made)} files made")
     return made
 
 
@@ -139,7 +140,7 @@ def archive(
             told = room.update(record, changes, may_create=is_due)
         room.write_indexes()
         if is_due:
-            add_to_log(layout, record.finished, "ingest", told, record.task_id)
+            add_to_log(layout, "ingest", told, record.task_id, date=record.finished)
         return ArchiveResult(
             pages_created=room.created,
             pages_updated=room.updated,
@@ -187,9 +188,10 @@ def build(
             room.sweep()
             result = room.build(began, restore=restore, subtypes=subtypes)
             if result.changed:
-                date = room.archive.last_updated() or _today()
                 told = f"; {reclassified.told()}" if reclassified and reclassified.file else ""
-                add_to_log(layout, date, "build", f"{len(result.changed)} files made again{told}")
+                add_to_log(
+                    layout, "build", f"{len(result.changed)} files made again{told}", date=room.archive.last_updated()
+                )
             return result
 
 
@@ -229,7 +231,7 @@ def change_page(
             if not room.write(path, data):
                 return room.refused[-1][1]
         room.write_indexes()
-        add_to_log(layout, _today(), "commit", told)
+        add_to_log(layout, "commit", told)
         return None
 
 
@@ -259,12 +261,7 @@ def merge(
             room.merge(kept, other, reason)
         room.write_indexes()
         if room.changed:
-            add_to_log(
-                layout,
-                _today(),
-                "merge",
-                f"{other} into {kept}{f': {reason}' if reason else ''}",
-            )
+            add_to_log(layout, "merge", f"{other} into {kept}{f': {reason}' if reason else ''}")
         return room.result(began)
 
 
@@ -292,7 +289,7 @@ def mark_drift(layout: Layout, problems: Mapping[str, str | None], *, lock_timeo
                 room.mark_drift(path, problem)
         room.write_indexes()
         if room.changed:
-            add_to_log(layout, _today(), "lint", f"{len(room.changed)} pages marked anew")
+            add_to_log(layout, "lint", f"{len(room.changed)} pages marked anew")
         return sorted(set(room.changed))
 
 
@@ -303,7 +300,7 @@ def note(layout: Layout, operation: str, text: str, *, lock_timeout: float = TIM
         WikiError: It could not be written, or the lock not be had.
     """
     with locked(layout.wiki, lock_timeout):
-        add_to_log(layout, _today(), operation, text)
+        add_to_log(layout, operation, text)
 
 
 @contextlib.contextmanager
@@ -322,17 +319,20 @@ def _sound_cache(layout: Layout) -> Iterator[None]:
         raise WikiError(f"cannot use {cache}: {error}; remove it and run `dvwiki build`") from error
 
 
-def _today() -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime())
-
-
-def add_to_log(layout: Layout, date: str, operation: str, text: str, task: str = "-") -> None:
+def add_to_log(layout: Layout, operation: str, text: str, task: str = "-", *, date: str | None = None) -> None:
     """Adds a line to the log; the caller holds the wiki's lock.
+
+    Args:
+        layout: Where the wiki stands.
+        operation: What was done, in a word.
+        text: The same with what it brought.
+        task: The run that it was for.
+        date: When, as in `2026-11-21…`; the present day where None or empty.
 
     Raises:
         WikiError: It could not be written.
     """
-    append_line(_log_file(layout), f"## [{date[:10]}] {operation} | {task} | {text}")
+    append_line(_log_file(layout), f"## [{date[:10] if date else today()}] {operation} | {task} | {text}")
 
 
 def _log_file(layout: Layout) -> Path:

@@ -7,9 +7,9 @@ import hashlib
 import json
 import logging
 import re
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,6 +20,7 @@ from pytest_dvwiki.model import FailedTest, LogReference, Occurrence, Origin, Ru
 from pytest_dvwiki.records import aggregate
 from pytest_dvwiki.records.disk import WikiError
 from pytest_dvwiki.redact import redact, shorten_paths
+from pytest_dvwiki.runs import epoch, utc
 from pytest_dvwiki.wiki import reports
 from pytest_dvwiki.wiki.build import archive
 from pytest_dvwiki.wiki.query import WikiHistory
@@ -38,7 +39,6 @@ UNKNOWN = "unknown"
 EXCERPT_LINES = 40
 _EVIDENCE = 20_000
 _LINE = 4_096
-_TIME = "%Y-%m-%dT%H:%M:%SZ"
 _NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 _FINGERPRINT = re.compile(r"[0-9a-f]{12}")
 _LOG_LINE = re.compile(r"(.+?):(\d+)")
@@ -362,13 +362,11 @@ def _known(layout: Layout, identity: str) -> RunRecord | None:
 
 def _now(layout: Layout, coverage: Sequence[Mapping[str, Any]]) -> str:
     """The time; of what is said of a bin a second time in one second, a second later, so that the order stays."""
-    now = datetime.now(UTC)
+    now = utc(time.time())
     with WikiHistory(layout) as history:
         holes = [aggregate.hole(history.archive, row["covergroup"], row["bin"]) for row in coverage]
     newest = max((hole.rows[0].finished for hole in holes if hole), default="")
-    if newest >= now.strftime(_TIME):
-        now = datetime.strptime(newest, _TIME).replace(tzinfo=UTC) + timedelta(seconds=1)
-    return now.strftime(_TIME)
+    return now if newest < now else utc(epoch(newest) + 1)
 
 
 def _result(layout: Layout, task_id: str, identity: str, done: ArchiveResult, *, searchable: bool) -> WikiIngestResult:

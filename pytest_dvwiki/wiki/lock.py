@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records.disk import WikiError, explained
+from pytest_dvwiki.runs import utc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,7 +80,7 @@ def _in_turn(lock: FileLock, turnstile: FileLock, timeout: float) -> None:
 
 def _sign(path: Path) -> None:
     """Writes who holds the lock into it; only a message to others, so a failure does not matter."""
-    began = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    began = utc(time.time())
     with contextlib.suppress(OSError):
         path.write_text(f"process {os.getpid()} on {socket.gethostname()} since {began}\n", "utf-8")
 

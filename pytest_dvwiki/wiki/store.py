@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_dvwiki.redact import redact
+from pytest_dvwiki.runs import today
 from pytest_dvwiki.wiki import bug, build, coverage, pages, parts, pattern, splice
-from pytest_dvwiki.wiki.age import tag, today
+from pytest_dvwiki.wiki.age import tag
 from pytest_dvwiki.wiki.catalogue import Catalogue
 from pytest_dvwiki.wiki.listed import CATEGORIES
 from pytest_dvwiki.wiki.lock import TIMEOUT_S
