@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from pytest_dvwiki import __version__
 from pytest_dvwiki.model import Cause, FailedTest, Occurrence, OtherTest, PassedAgain, RunRecord, Totals
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from pytest_dvwiki.settings import Layout, Settings
     from pytest_dvwiki.triage.classify import Classifier
     from pytest_dvwiki.triage.holes import CoverageNews
+    from pytest_dvwiki.triage.waivers import Waivers
+    from pytest_dvwiki.wiki.query import WikiHistory
 
 _DIFFS = 5
 """Commits with which a run is compared for evidence of an origin."""
@@ -87,11 +89,17 @@ class Tools:
         classify: Sequence[Callable[[Failure], Verdict | None]] = (),
         note: Callable[[str], None],
     ) -> None:
-        self._layout = settings.layout
-        self._strict_logs = settings.strict_logs
+        self.settings = settings
         self._extra_patterns = extra_patterns
         self._classify = classify
         self._note = note
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if "history" in self.__dict__:
+            self.history.close()
 
     @cached_property
     def registry(self) -> Registry:
@@ -99,8 +107,9 @@ class Tools:
         from pytest_dvwiki.patterns import cache  # noqa: PLC0415
         from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415
 
-        cache.prefer(self._layout.wiki)
-        own = [self._layout.patterns] if self._layout.patterns.is_dir() else []
+        layout = self.settings.layout
+        cache.prefer(layout.wiki)
+        own = [layout.patterns] if layout.patterns.is_dir() else []
         return load_registry(
             [*own, *self._further_patterns()], problem=lambda error: self._note(f"a pattern was left out: {error}")
         )
@@ -118,20 +127,28 @@ class Tools:
         from pytest_dvwiki.patterns.matcher import Matcher  # noqa: PLC0415
 
         matcher = Matcher(self.registry)
-        if not (self._strict_logs and self._layout.waivers.exists()):
+        if self.waivers is None or not self.settings.strict_logs:
             return matcher
-        from pytest_dvwiki.triage.waivers import Accepting, load_waivers  # noqa: PLC0415
+        from pytest_dvwiki.triage.waivers import Accepting  # noqa: PLC0415
 
-        # What is wrong with the file is told where the failures of the run are waived.
-        waivers = load_waivers(self._layout.waivers, lambda _: None)
-        return Accepting(matcher, waivers, today().isoformat())
+        return Accepting(matcher, self.waivers, today().isoformat())
 
     @cached_property
-    def history(self) -> History:
+    def waivers(self) -> Waivers | None:
+        """What people accept; None without a file of theirs, as most projects are."""
+        path = self.settings.layout.waivers
+        if not path.exists():
+            return None
+        from pytest_dvwiki.triage.waivers import load_waivers  # noqa: PLC0415
+
+        return load_waivers(path)
+
+    @cached_property
+    def history(self) -> WikiHistory:
         """What the archive knows."""
         from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
 
-        return WikiHistory(self._layout)
+        return WikiHistory(self.settings.layout)
 
     @cached_property
     def classifier(self) -> Classifier:
@@ -141,22 +158,21 @@ class Tools:
         return Classifier(self.registry, self.history, self._classify)
 
 
-def process(run: Run, settings: Settings, classifier: Classifier, history: History) -> Archived:
+def process(run: Run, tools: Tools) -> Archived:
     """Names the failures of a run, joins them with what is known, and archives them.
 
     Never raises for what it finds on disk: a wiki that cannot be written is told in `Archived.problem`.
 
     Args:
         run: What happened.
-        settings: Where the wiki stands and how long to wait for it.
-        classifier: Names failures.
-        history: What the archive knew before this run.
+        tools: Name failures, and know what the archive knew before this run.
     """
     began = time.monotonic()
     from pytest_dvwiki.capture import onset  # noqa: PLC0415  # only a run with news pays for these
     from pytest_dvwiki.capture.repository import Repository  # noqa: PLC0415
     from pytest_dvwiki.triage.classify import settle  # noqa: PLC0415
 
+    settings, classifier, history = tools.settings, tools.classifier, tools.history
     repository = Repository(settings.layout)
     verdicts = settle(run.failures, [classifier.classify(failure) for failure in run.failures], run.results)
     verdicts = _with_changes(run.failures, verdicts, history, repository)
@@ -169,7 +185,7 @@ def process(run: Run, settings: Settings, classifier: Classifier, history: Histo
     )
     coverage = _coverage_news(run, history)
     news = bool(coverage and coverage.rows)
-    waived, waiver_notes = _waived(run, verdicts, history, settings)
+    waived, waiver_notes = _waived(run, verdicts, causes, tools)
     causes = tuple(
         replace(cause, waived=tuple(each for each in waived if each.fingerprint == cause.occurrence.fingerprint))
         for cause in causes
@@ -328,24 +344,21 @@ def _with_changes(
 
 
 def _waived(
-    run: Run, verdicts: Sequence[Verdict], history: History, settings: Settings
+    run: Run, verdicts: Sequence[Verdict], causes: Iterable[Cause], tools: Tools
 ) -> tuple[tuple[Waived, ...], tuple[str, ...]]:
     """What people accept of a run's failures, and what is to be said of the waivers."""
-    if not (settings.layout.waivers.exists() and (run.failures or run.always_record)):
+    if not (run.failures or run.always_record) or tools.waivers is None:
         return (), ()
-    from pytest_dvwiki.triage.waivers import WaiverError, load_waivers  # noqa: PLC0415  # few projects have any
+    from pytest_dvwiki.wiki.listed import page_name  # noqa: PLC0415  # few projects have any
 
-    problems: list[WaiverError] = []
-    waivers = load_waivers(settings.layout.waivers, problems.append)
-    pages = {verdict.fingerprint: _page_name(history.cause(verdict.fingerprint)) for verdict in verdicts}
+    pages = {
+        cause.occurrence.fingerprint: page_name(cause.known.page)
+        for cause in causes
+        if cause.known is not None and cause.known.page is not None
+    }
     day = run.finished[:10]
-    found = waivers.apply(run.failures, verdicts, pages.get, day)
-    return found, (*(f"[WAIVER] {problem}" for problem in problems), *waivers.notes(found, day))
-
-
-def _page_name(known: KnownCause | None) -> str | None:
-    page = known.page if known is not None else None
-    return page.rpartition("/")[2].removesuffix(".md") if page else None
+    found = tools.waivers.apply(run.failures, verdicts, pages.get, day)
+    return found, tools.waivers.notes(found, day)
 
 
 def _with_waived(run: Run, verdicts: Sequence[Verdict], waived: Sequence[Waived]) -> tuple[Result, ...]:

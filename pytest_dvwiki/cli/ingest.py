@@ -295,7 +295,7 @@ class _Ingest:
     def _archive(self, group: _Group, run: Run) -> None:
         from pytest_dvwiki import pipeline  # noqa: PLC0415
 
-        archived = pipeline.process(run, self._settings, self._tools.classifier, self._tools.history)
+        archived = pipeline.process(run, self._tools)
         failed = archived.problem is not None
         self._problems += failed
         self._ends["not archived" if failed else "archived"] += 1

@@ -141,12 +141,12 @@ def is_waived(cause: Cause) -> bool:
 
 def _waiver(waived: Waived, cause: Cause) -> str:
     """One waiver of a cause, with the tests that it is for where these are not all."""
-    until = f", until {waived.expires}" if waived.expires else ""
-    about = f" ({waived.owner}{until})" if waived.owner else ""
+    from pytest_dvwiki.triage.waivers import GLOBAL, in_words  # noqa: PLC0415  # few projects have any
+
     names = {test.nodeid for test in cause.occurrence.tests}
     part = f" for {len(waived.tests)} of {_count(len(names), 'test')}" if len(waived.tests) < len(names) else ""
-    tag = "[WAIVED_AS_INFO]" if waived.id == "global" else f"{waived.id}:"
-    return f"{tag} {waived.reason}{about}{part}"
+    told = f"[WAIVED_AS_INFO] {waived.reason}" if waived.id == GLOBAL else in_words(waived)
+    return f"{told}{part}"
 
 
 def _cause(cause: Cause, *, verbosity: int, width: int, now: str) -> Iterator[Line]:

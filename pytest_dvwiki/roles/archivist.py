@@ -80,7 +80,7 @@ class Archivist:
             coverage=coverage.bins if coverage else (),
             whole=coverage.whole if coverage else True,
         )
-        archived = self._process(run)
+        archived = pipeline.process(run, self._tools)
         if archived.problem is None and archived.record is not None:
             self._config.hook.pytest_dvwiki_archived(record=archived.record)
         return archived
@@ -95,7 +95,8 @@ class Archivist:
         record = pipeline.on_record(orphan.task_id, self._settings)
         if record is None:
             run = pipeline.run_of(orphan, self._settings, self._tools.interest)
-            archived = self._process(replace(run, failures=tuple(map(self._masks.failure, run.failures))))
+            masked = tuple(map(self._masks.failure, run.failures))
+            archived = pipeline.process(replace(run, failures=masked), self._tools)
         else:
             # It ended behind its record, which never changes: what lacks is made from that.
             archived = pipeline.adopt(record, None, self._settings)
@@ -104,9 +105,6 @@ class Archivist:
             journal.remove(orphan.folder)
         if archived.written:
             self._guard.note(f"archived what a killed run had left behind: {orphan.task_id}")
-
-    def _process(self, run: Run) -> Archived:
-        return pipeline.process(run, self._settings, self._tools.classifier, self._tools.history)
 
     def _of_kind(self, failures: Sequence[Failure]) -> tuple[Failure, ...]:
         ip_type = self._settings.ip_type or None

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -42,7 +42,7 @@ GLOBAL = "global"
 """Stands for the id of a waiver where the mode accepts every failure."""
 
 
-class WaiverError(ValueError):
+class _WaiverError(ValueError):
     """Something in `waivers.yaml` that cannot be used; its text names file, line and remedy."""
 
 
@@ -71,6 +71,8 @@ class Waivers:
 
     mode: Mode = "selective"
     waivers: tuple[Waiver, ...] = ()
+    problems: tuple[str, ...] = ()
+    """What of their file cannot be used, with its place and the remedy."""
 
     def apply(
         self, failures: Sequence[Failure], verdicts: Sequence[Verdict], page_of: Callable[[str], str | None], day: str
@@ -121,13 +123,17 @@ class Waivers:
         )
 
     def notes(self, used: Iterable[Waived], day: str) -> tuple[str, ...]:
-        """What a person should know of the waivers after a run: which are expired, unused, or for information."""
+        """What a person should know of the waivers after a run.
+
+        What is wrong with their file, which of them are expired or unused, and under the mode `global` all of them.
+        """
+        told = [f"[WAIVER] {problem}" for problem in self.problems]
         if self.mode == GLOBAL:
-            return tuple(f"[WAIVED_INFO] {_named(each)}" for each in self.waivers)
+            return (*told, *(f"[WAIVED_INFO] {in_words(each)}" for each in self.waivers))
         expired = [each for each in self.waivers if each.is_expired(day)]
         ids = {each.id for each in used}
         unused = [each.id for each in self.waivers if each.id not in ids and each not in expired]
-        told = [f"[WAIVER] expired, it waives nothing: {_named(each)}; renew or remove it" for each in expired]
+        told += [f"[WAIVER] expired, it waives nothing: {in_words(each)}; renew or remove it" for each in expired]
         if unused:
             told.append(f"[WAIVER] matched no failure of this run: {', '.join(unused)}")
         return tuple(told)
@@ -146,55 +152,56 @@ class Accepting:
         self._matcher = matcher
         self._all = waivers.mode == GLOBAL
         # What test a line is of, and what it would be called as a failure, is not known yet.
-        self._waivers = [
+        valid = [
             each
             for each in waivers.waivers
             if each.match and not each.is_expired(day) and each.match.keys() <= {"message", "pattern"}
         ]
+        self._by_pattern = [each for each in valid if "pattern" in each.match]
+        self._by_message = [each for each in valid if "pattern" not in each.match]
         self.find = matcher.find
         self.is_benign = matcher.is_benign
 
     def is_accepted(self, message: str) -> bool:
         """Whether a waiver is for a message, as one line."""
-        if self._all or not self._waivers:
-            return self._all
+        values = {"message": message}
+        if self._all or any(each.matches(values) for each in self._by_message):
+            return True
+        if not self._by_pattern:
+            return False
         hit = next(self._matcher.matches(message), None)
-        values = {"message": message, "pattern": hit.pattern.id if hit is not None else ""}
-        return any(each.matches(values) for each in self._waivers)
+        values["pattern"] = hit.pattern.id if hit is not None else ""
+        return any(each.matches(values) for each in self._by_pattern)
 
 
-def load_waivers(path: Path, problem: Callable[[WaiverError], None]) -> Waivers:
-    """Reads the waivers of a project; there are none without a file.
+def load_waivers(path: Path) -> Waivers:
+    """Reads the waivers of a project; there are none without a file, and what cannot be used is left out.
 
     Args:
         path: Of `waivers.yaml`.
-        problem: Called with each thing that cannot be used; it is left out.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         return Waivers()
     except (OSError, UnicodeDecodeError) as error:
-        problem(WaiverError(f"{path}: cannot be read: {error}; no failure is waived"))
-        return Waivers()
+        return Waivers(problems=(f"{path}: cannot be read: {error}; no failure is waived",))
     try:
         document = load(text, str(path))
         lines = located(text, _DEPTH)
     except YamlError as error:
-        problem(WaiverError(f"{error}; mend it, until then no failure is waived"))
-        return Waivers()
-    return _Reader(path, lines, problem).read(document)
+        return Waivers(problems=(f"{error}; mend it, until then no failure is waived",))
+    reader = _Reader(path, lines)
+    return replace(reader.read(document), problems=tuple(reader.problems))
 
 
 class _Reader:
     """Makes waivers of a document."""
 
-    def __init__(
-        self, path: Path, lines: Mapping[tuple[str | int, ...], int], problem: Callable[[WaiverError], None]
-    ) -> None:
+    def __init__(self, path: Path, lines: Mapping[tuple[str | int, ...], int]) -> None:
         self._path = path
         self._lines = lines
-        self._problem = problem
+        self.problems: list[str] = []
 
     def read(self, document: Any) -> Waivers:
         if document is None:
@@ -226,8 +233,8 @@ class _Reader:
         """One waiver, None where it cannot be used, which was told then."""
         try:
             return self._checked(place, entry, mode)
-        except WaiverError as error:
-            self._problem(error)
+        except _WaiverError as error:
+            self.problems.append(str(error))
             return None
 
     def _checked(self, place: tuple[str | int, ...], entry: Any, mode: Mode) -> Waiver:
@@ -277,13 +284,13 @@ class _Reader:
             raise self._error(place, f"expires {value!r:.40} is no day; write it as 2026-12-31") from None
 
     def _tell(self, place: tuple[str | int, ...], what: str) -> None:
-        self._problem(self._error(place, what))
+        self.problems.append(str(self._error(place, what)))
 
-    def _error(self, place: tuple[str | int, ...], what: str) -> WaiverError:
+    def _error(self, place: tuple[str | int, ...], what: str) -> _WaiverError:
         """An error at the nearest place whose line is known."""
         line = next((self._lines[place[:size]] for size in range(len(place), -1, -1) if place[:size] in self._lines), 1)
         left_out = "; this waiver is left out" if len(place) > 1 and "left out" not in what else ""
-        return WaiverError(f"{self._path}:{line}: {what}{left_out}")
+        return _WaiverError(f"{self._path}:{line}: {what}{left_out}")
 
 
 def _nearest(key: object, known: Sequence[str]) -> str:
@@ -291,9 +298,10 @@ def _nearest(key: object, known: Sequence[str]) -> str:
     return f"; the nearest is {near[0]!r}" if near else f"; there are {', '.join(known)}"
 
 
-def _named(waiver: Waiver) -> str:
-    until = f", until {waiver.expires}" if waiver.expires else ""
-    return f"{waiver.id}: {waiver.reason} ({waiver.owner}{until})"
+def in_words(one: Waiver | Waived) -> str:
+    """A waiver in one line: why, who answers for it, and until when it holds."""
+    until = f", until {one.expires}" if one.expires else ""
+    return f"{one.id}: {one.reason} ({one.owner}{until})"
 
 
 def _agrees(wanted: str, value: str) -> bool:

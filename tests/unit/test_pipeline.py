@@ -10,10 +10,7 @@ import pytest
 from pytest_dvwiki import pipeline
 from pytest_dvwiki.capture import repository
 from pytest_dvwiki.model import Excerpt, Failure, Result, Run
-from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.settings import resolve
-from pytest_dvwiki.triage.classify import Classifier
-from pytest_dvwiki.wiki.query import WikiHistory
 
 from .samples import git
 
@@ -24,7 +21,6 @@ if TYPE_CHECKING:
 
 TEST = "tests/test_fifo.py::test_fifo::overflow"
 REPORT = "UVM_ERROR sb.sv(210) @ 1250: uvm_test_top.env.sb [SCBD] Mismatch: expected 12 got 13"
-REGISTRY = load_registry()
 
 
 @pytest.fixture
@@ -58,8 +54,7 @@ def run(root: Path, number: int, *failing: str, report: str = REPORT) -> dict[st
         for nodeid in failing
     )
     results = tuple(Result(nodeid=name, outcome="failed" if name in failing else "passed") for name in {TEST, *failing})
-    history = WikiHistory(resolve(root).layout)
-    with history:
+    with pipeline.Tools(resolve(root), note=pytest.fail) as tools:
         archived = pipeline.process(
             Run(
                 task_id=f"nightly_{number}",
@@ -70,9 +65,7 @@ def run(root: Path, number: int, *failing: str, report: str = REPORT) -> dict[st
                 keep_suite=True,
                 always_record=True,
             ),
-            resolve(root),
-            Classifier(REGISTRY, history),
-            history,
+            tools,
         )
     assert archived.problem is None
     return {test.nodeid: cause.occurrence.origin for cause in archived.causes for test in cause.occurrence.tests}

@@ -24,12 +24,9 @@ from pytest_dvwiki import (
 )
 from pytest_dvwiki.agent.tokens import by_rule
 from pytest_dvwiki.model import Excerpt, Failure, Result, Run
-from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.settings import Layout, resolve
-from pytest_dvwiki.triage.classify import Classifier
 from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.build import archive, build
-from pytest_dvwiki.wiki.query import WikiHistory
 
 from .samples import files, layout, occurrence, record
 
@@ -221,7 +218,6 @@ class TestBM25SearchIndex:
 
 def session(root: Path, number: int, message: str) -> Origin:
     """One session of tests: a compiler reports a message, the failure is named and archived; gives its origin."""
-    settings = resolve(root)
     moment = f"2026-11-2{number}T08:00:00Z"
     nodeid = "tests/test_fifo.py::test_build"
     failure = Failure(
@@ -230,7 +226,7 @@ def session(root: Path, number: int, message: str) -> Origin:
         simulator="icarus",
         excerpts=(Excerpt(source="log", lines=((1, message),)),),
     )
-    with WikiHistory(settings.layout) as history:
+    with pipeline.Tools(resolve(root), note=pytest.fail) as tools:
         archived = pipeline.process(
             Run(
                 task_id=f"session_{number}",
@@ -239,9 +235,7 @@ def session(root: Path, number: int, message: str) -> Origin:
                 failures=(failure,),
                 results=(Result(nodeid=nodeid, outcome="failed"),),
             ),
-            settings,
-            Classifier(load_registry(), history),
-            history,
+            tools,
         )
     assert archived.problem is None
     (cause,) = archived.causes

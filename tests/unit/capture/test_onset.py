@@ -9,11 +9,8 @@ import pytest
 
 from pytest_dvwiki import pipeline
 from pytest_dvwiki.model import Excerpt, Failure, Result, Run, Vcs
-from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.settings import resolve
-from pytest_dvwiki.triage.classify import Classifier
 from pytest_dvwiki.wiki.build import build
-from pytest_dvwiki.wiki.query import WikiHistory
 
 from ..samples import TEST, git
 
@@ -24,7 +21,6 @@ if TYPE_CHECKING:
     from pytest_dvwiki.pipeline import Archived
 
 REPORT = "UVM_ERROR sb.sv(210) @ 1250: uvm_test_top.env.sb [SCBD] Mismatch: expected 12 got 13"
-REGISTRY = load_registry()
 
 
 @dataclass
@@ -75,8 +71,8 @@ class Project:
             vcs=vcs,
         )
         settings = resolve(self.root)
-        with WikiHistory(settings.layout) as history:
-            archived = pipeline.process(run, settings, Classifier(REGISTRY, history), history)
+        with pipeline.Tools(settings, note=pytest.fail) as tools:
+            archived = pipeline.process(run, tools)
         assert archived.problem is None
         assert build(settings.layout, check=True).changed == []
         return archived

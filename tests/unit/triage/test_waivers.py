@@ -27,8 +27,8 @@ DAY = "2026-11-21"
 def read(tmp_path: Path, text: str) -> tuple[Waivers, list[str]]:
     path = tmp_path / "waivers.yaml"
     path.write_text(text, encoding="utf-8")
-    problems: list[str] = []
-    return load_waivers(path, lambda error: problems.append(str(error).removeprefix(f"{tmp_path}/"))), problems
+    waivers = load_waivers(path)
+    return waivers, [problem.removeprefix(f"{tmp_path}/") for problem in waivers.problems]
 
 
 def one(match: str, **keys: str) -> str:
@@ -117,8 +117,7 @@ def test_global_accepts_every_failure_prints_each_reason_and_calls_none_unused(t
 
 
 def test_without_a_file_or_with_an_empty_one_nothing_is_waived(tmp_path: Path) -> None:
-    problems: list[object] = []
-    assert (load_waivers(tmp_path / "waivers.yaml", problems.append), problems) == (Waivers(), [])
+    assert load_waivers(tmp_path / "waivers.yaml") == Waivers()
     assert read(tmp_path, "") == (Waivers(), [])
     assert read(tmp_path, "mode: selective\nwaivers: []\n") == (Waivers(), [])
 
@@ -144,8 +143,9 @@ def test_without_a_file_or_with_an_empty_one_nothing_is_waived(tmp_path: Path) -
     ],
 )
 def test_a_mistake_names_file_line_and_remedy(tmp_path: Path, text: str, told: str) -> None:
-    _, (problem,) = read(tmp_path, text)
+    waivers, (problem,) = read(tmp_path, text)
     assert problem.startswith(told)
+    assert f"[WAIVER] {tmp_path}/{problem}" in waivers.notes((), DAY)
 
 
 def test_a_waiver_that_cannot_be_used_leaves_the_others(tmp_path: Path) -> None:
@@ -158,6 +158,4 @@ def test_a_waiver_that_cannot_be_used_leaves_the_others(tmp_path: Path) -> None:
 @pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"\x00", b"a: &x [*x]", b"? [a]\n: b", b"waivers:\n  - [1]: 2\n"])
 def test_a_file_of_any_bytes_is_read(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "waivers.yaml").write_bytes(data)
-    problems: list[object] = []
-    load_waivers(tmp_path / "waivers.yaml", problems.append)
-    assert problems
+    assert load_waivers(tmp_path / "waivers.yaml").problems
