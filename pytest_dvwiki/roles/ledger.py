@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 _SUBTESTS = re.compile(r"contains \d+ failed subtests?")
 _RANK: dict[Outcome, int] = {"passed": 0, "skipped": 1, "xfailed": 2, "failed": 3, "error": 4}
 """Of several phases the worst outcome counts."""
-_MORE_THAN_PASSED = frozenset({"dvwiki", "runner_nodeid", "wasxfail"})
+EVIDENCE = "dvwiki"
+"""The attribute of a report that carries evidence."""
+_MORE_THAN_PASSED = frozenset({EVIDENCE, "runner_nodeid", "wasxfail"})
 """Attributes of reports that make a pass no plain one: evidence, and those of cocotb's own plugin and of pytest."""
 
 

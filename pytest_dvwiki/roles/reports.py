@@ -15,6 +15,7 @@ import pytest
 from pytest_dvwiki.capture.reproduce import STRICT
 from pytest_dvwiki.model import Excerpt, Failure, Frame, Result, Simulator
 from pytest_dvwiki.redact import redact
+from pytest_dvwiki.roles.ledger import EVIDENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from pytest_dvwiki.masks import Masks
     from pytest_dvwiki.model import Interest, Phase, Source
 
-_ATTRIBUTE = "dvwiki"
 _LINE_LIMIT = 4096
 _LINES_LIMIT = 400
 _CAUSE = "\nThe above exception was the direct cause of the following exception:\n"
@@ -59,12 +59,12 @@ class Evidence:
 
 def attach(report: pytest.TestReport | pytest.CollectReport, evidence: Evidence) -> None:
     """Lets a report carry evidence."""
-    setattr(report, _ATTRIBUTE, asdict(evidence))
+    setattr(report, EVIDENCE, asdict(evidence))
 
 
 def attached(report: pytest.TestReport | pytest.CollectReport) -> Evidence | None:
     """The evidence that a report carries."""
-    plain: Mapping[str, Any] | None = getattr(report, _ATTRIBUTE, None)
+    plain: Mapping[str, Any] | None = getattr(report, EVIDENCE, None)
     if plain is None:
         return None
     import msgspec  # noqa: PLC0415  # 48 ms that only a run with evidence pays
