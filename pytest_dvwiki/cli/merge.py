@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.place import add_place, layout_of, writing
+from pytest_dvwiki.cli.statement import said
 
 if TYPE_CHECKING:
     import argparse
@@ -27,17 +28,16 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         1 where a page was left alone.
     """
-    from pytest_dvwiki.redact import redact  # noqa: PLC0415 (YAML and the caches load with these)
-    from pytest_dvwiki.upkeep.merge import page_named  # noqa: PLC0415
+    from pytest_dvwiki.upkeep.merge import page_named  # noqa: PLC0415 (YAML and the caches load with these)
     from pytest_dvwiki.wiki.build import merge  # noqa: PLC0415
     from pytest_dvwiki.wiki.markdown import one_line  # noqa: PLC0415
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
     from pytest_dvwiki.wiki.supersession import MergeError  # noqa: PLC0415
 
     layout = layout_of(args)
-    reason = None if args.reason is None else one_line(redact(args.reason), _LONGEST)
-    if reason == "":
-        raise UsageError("--reason is empty; say why they are one")
+    reason = None
+    if args.reason is not None:
+        reason = one_line(said(args.reason, "--reason", "say why they are one"), _LONGEST)
     try:
         with WikiHistory(layout) as history:
             kept, other = (page_named(history.catalogue, name) for name in (args.kept, args.other))
