@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.cli import UsageError
@@ -15,10 +16,6 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.repository import Repository
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.query import WikiHistory
-
-_SHORTEST = 4
-"""Fewest digits that stand for a fingerprint."""
-_SUGGESTED = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,23 +54,25 @@ def _cause(layout: Layout, name: str) -> tuple[str, str | None]:
 
     Args:
         layout: Where the wiki stands.
-        name: A fingerprint, its first digits, or the page's name or path.
+        name: A fingerprint, its first digits, or the page's name or path, or a name that it had.
 
     Raises:
         UsageError: No record has it, or more than one.
     """
     from pytest_dvwiki.records import aggregate  # noqa: PLC0415
+    from pytest_dvwiki.upkeep.named import SHORTEST, few, pages_called  # noqa: PLC0415
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
 
     with WikiHistory(layout) as history:
-        page = history.catalogue.get(f"bugs/{name.rpartition('/')[2].removesuffix('.md')}.md")
         known = aggregate.fingerprints(history.archive)
+        page = next(iter(pages_called(history.catalogue, name, ("bugs",))), None)
         asked = next(iter(page.fingerprints()), name) if page else name.lower()
         found = [each for each in known if each == asked]
-        if not found and len(asked) >= _SHORTEST:
+        if not found and len(asked) >= SHORTEST:
             found = [each for each in known if each.startswith(asked)]
         if len(found) > 1:
-            raise UsageError(f"{name}: more than one cause begins so: {_listed(history, found)}; give more digits")
+            listed = few(found, partial(_told, history))
+            raise UsageError(f"{name}: more than one cause begins so: {listed}; give more digits")
         cause = history.cause(found[0] if found else asked)
         if cause is None:
             raise UsageError(_unknown(history, name, known))
@@ -81,28 +80,24 @@ def _cause(layout: Layout, name: str) -> tuple[str, str | None]:
 
 
 def _unknown(history: WikiHistory, name: str, known: Sequence[str]) -> str:
-    import difflib  # noqa: PLC0415  # only a mistake pays for it
+    from pytest_dvwiki.upkeep.named import few, nearest  # noqa: PLC0415
 
     pages = {page.name: next(iter(page.fingerprints()), "") for page in history.catalogue.all("bugs")}
-    near = difflib.get_close_matches(name, [*known, *pages], n=_SUGGESTED, cutoff=0.5)
+    near = nearest(name, [*known, *pages])
     causes = list(dict.fromkeys(pages.get(each, each) for each in near))
     told = (
-        f"nearest: {_listed(history, causes)}"
+        f"nearest: {few(causes, partial(_told, history))}"
         if causes
         else "a page's frontmatter names its fingerprint, and the page's own name will do as well"
     )
     return f"{name!r:.80}: no record has this cause; {told}"
 
 
-def _listed(history: WikiHistory, fingerprints: Sequence[str]) -> str:
-    """Fingerprints with what each of them is."""
-    shown = []
-    for fingerprint in fingerprints[:_SUGGESTED]:
-        cause = history.cause(fingerprint)
-        page = f", {cause.page}" if cause and cause.page else ""
-        shown.append(f"{fingerprint} ({cause.label}{page})" if cause else fingerprint)
-    rest = len(fingerprints) - len(shown)
-    return ", ".join(shown) + (f" and {rest} more" if rest else "")
+def _told(history: WikiHistory, fingerprint: str) -> str:
+    """A fingerprint with what it is."""
+    cause = history.cause(fingerprint)
+    page = f", {cause.page}" if cause and cause.page else ""
+    return f"{fingerprint} ({cause.label}{page})" if cause else fingerprint
 
 
 def _commits(repository: Repository, given: str | None) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         1 where a page was left alone.
     """
-    from pytest_dvwiki.upkeep.merge import page_named  # noqa: PLC0415 (YAML and the caches load with these)
+    from pytest_dvwiki.upkeep.named import page_named  # noqa: PLC0415 (YAML and the caches load with these)
     from pytest_dvwiki.wiki.build import merge  # noqa: PLC0415
     from pytest_dvwiki.wiki.markdown import one_line  # noqa: PLC0415
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415

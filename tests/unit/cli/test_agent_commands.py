@@ -149,6 +149,16 @@ def test_a_cause_has_several_names(place: Layout, name: str) -> None:
     assert [row["fingerprint"] for row in fixes(place)] == [CAUSE]
 
 
+def test_a_cause_keeps_the_name_of_a_page_that_was_merged_and_removed(place: Layout) -> None:
+    kept = bug(place)
+    archive(place, record(2, occurrence("b" * 12)))
+    (gone,) = set((place.wiki / "bugs").glob("RTL*")) - {kept}
+    assert main(["merge", CAUSE, gone.stem]) == 0
+    gone.unlink()
+    assert main(["fix", gone.stem, "--text", "x"]) == 0
+    assert [row["fingerprint"] for row in fixes(place)] == [CAUSE]
+
+
 def test_first_digits_that_two_causes_share_are_a_mistake(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
     archive(place, record(2, occurrence(f"{CAUSE[:6]}ffffff")))
     assert main(["fix", CAUSE[:6], "--text", "x"]) == 2

@@ -1,0 +1,81 @@
+"""The words by which people name a page or a cause on the command line, and what is told where they do not fit."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING, TypeVar
+
+from pytest_dvwiki.wiki.listed import CATEGORIES, page_name
+from pytest_dvwiki.wiki.supersession import MergeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from pytest_dvwiki.wiki.catalogue import Catalogue
+    from pytest_dvwiki.wiki.listed import Listed
+
+SHORTEST = 4
+"""Fewest digits that stand for a fingerprint."""
+_DIGITS = re.compile(rf"[0-9a-f]{{{SHORTEST},12}}")
+_SHOWN = 3
+_T = TypeVar("_T")
+
+
+def pages_called(catalogue: Catalogue, name: str, categories: Sequence[str] = CATEGORIES) -> list[Listed]:
+    """The page of a name, else the bug pages that keep the cause of a page that was called so once.
+
+    Args:
+        catalogue: The pages.
+        name: A page's name or path.
+        categories: In which it may stand.
+    """
+    folder, _, stem = name.replace("\\", "/").removesuffix(".md").rpartition("/")
+    category = folder.rpartition("/")[2]
+    wanted = (category,) if category in categories else categories
+    by_name = (catalogue.get(f"{each}/{stem}.md") for each in wanted)
+    page = next((found for found in by_name if found), None)
+    return [page] if page else catalogue.once_called(stem)
+
+
+def page_named(catalogue: Catalogue, name: str) -> Listed:
+    """The page that somebody means.
+
+    Args:
+        catalogue: The pages.
+        name: A page's name or path; a name that it had; a fingerprint of its cause, or the first digits of one.
+
+    Raises:
+        MergeError: There is none, or more than one.
+    """
+    found = pages_called(catalogue, name)
+    bugs = [] if found else list(catalogue.all("bugs"))
+    digits = page_name(name).lower()
+    if not found and _DIGITS.fullmatch(digits):
+        found = [page for page in bugs if page.text("fingerprint").startswith(digits)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise MergeError(f"{name}: more than one page is called so: {few(found, _with_fingerprint)}; give its name")
+    near = nearest(name, [page.name for page in bugs])
+    told = (
+        f"nearest: {few([page for page in bugs if page.name in near], _with_fingerprint)}"
+        if near
+        else "index.md names all pages"
+    )
+    raise MergeError(f"{name!r:.80}: no page has this name or fingerprint; {told}")
+
+
+def nearest(name: str, known: Iterable[str]) -> list[str]:
+    """Of the names that there are those that somebody may have meant by a name or path, the nearest first."""
+    return difflib.get_close_matches(page_name(name), list(known), n=_SHOWN, cutoff=0.5)
+
+
+def few(items: Sequence[_T], told: Callable[[_T], str]) -> str:
+    """The first few of several in words, and how many there are besides."""
+    rest = len(items) - _SHOWN
+    return ", ".join(map(told, items[:_SHOWN])) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _with_fingerprint(page: Listed) -> str:
+    return f"{page.name} ({page.text('fingerprint')})"
