@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from pytest_dvwiki.upkeep.findings import Finding
 from pytest_dvwiki.upkeep.page import PageText, without_code
+from pytest_dvwiki.wiki.parts import heading_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 _LINK = re.compile(r"\[[^\]\n]*\]\(<?([^)<>\s]+)>?(?:\s+\"[^\"]*\")?\)")
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|/")
-_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*")
 
 
 def check_links(wiki: Path, text: PageText, catalogue: Catalogue) -> Iterator[Finding]:
@@ -78,8 +78,8 @@ def _anchors(text: PageText) -> Iterator[str]:
     """The names by which the headings of a page can be linked to, as GitHub and GitLab make them."""
     counts: dict[str, int] = {}
     for line in text.lines:
-        heading = _HEADING.fullmatch(line.text)
+        heading = heading_of(line.text)
         if heading:
-            name = re.sub(r"[^\w\- ]", "", heading[1].lower()).strip().replace(" ", "-")
+            name = re.sub(r"[^\w\- ]", "", heading.words.lower()).strip().replace(" ", "-")
             count = counts[name] = counts.get(name, -1) + 1
             yield f"{name}-{count}" if count else name

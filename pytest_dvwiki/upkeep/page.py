@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.wiki.parts import heading_of, unfenced
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from pytest_dvwiki.wiki.listed import Listed
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*")
 _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 
 
@@ -69,19 +69,11 @@ class PageText:
     def _outside_fences(self) -> Iterator[Line]:
         lines = self.raw.split("\n")
         start = _end_of_frontmatter(lines)
-        fence = section = ""
-        for number, text in enumerate(lines[start:], start + 1):
-            opened = _FENCE.match(text)
-            if fence:
-                if opened and opened[1].startswith(fence) and not text.strip(" `~"):
-                    fence = ""
-                continue
-            if opened:
-                fence = opened[1]
-                continue
-            heading = _HEADING.fullmatch(text)
-            section = heading[1] if heading else section
-            yield Line(number, text, section)
+        section = ""
+        for index, text in unfenced(lines[start:]):
+            heading = heading_of(text)
+            section = heading.words if heading else section
+            yield Line(start + index + 1, text, section)
 
 
 def without_code(text: str) -> str:

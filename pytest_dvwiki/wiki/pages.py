@@ -23,6 +23,7 @@ import yaml
 from frontmatter.default_handlers import YAMLHandler
 
 from pytest_dvwiki import yamlio
+from pytest_dvwiki.wiki import parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -173,15 +174,14 @@ def without_marks(body: str) -> str:
 
 
 def section(data: bytes, heading: str) -> str:
-    """What stands under a heading of the second level, without the tool's marks; empty where there is no such one.
+    """What people wrote under a heading; empty where there is no such one.
 
     Raises:
         YamlError: The page's frontmatter cannot be read.
     """
-    found = re.search(
-        rf"^## {re.escape(heading)}[ \t]*\r?\n(.*?)(?=^## |\Z)", read(data).body, re.DOTALL | re.MULTILINE
-    )
-    return without_marks(found[1]).strip() if found else ""
+    body = read(data).body
+    found = parts.part(body, heading)
+    return body[slice(*found)].strip() if found else ""
 
 
 def skeleton(data: bytes, keys: Iterable[str]) -> str | Refused:

@@ -3,15 +3,52 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*\r?")
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _MARK = re.compile(r"<!-- dvwiki:(?:begin|end) ")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading as it is written."""
+
+    level: int
+    words: str
+
+
+def heading_of(line: str) -> Heading | None:
+    """The heading that a line is, None where it is none."""
+    found = _HEADING.fullmatch(line)
+    return Heading(len(found[1]), found[2]) if found else None
+
+
+def unfenced(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Of lines those that stand in no fenced block, without their ends, each with its index.
+
+    A mark of a region ends a block that people left open: no block reaches into a region.
+    """
+    fence = ""
+    for index, line in enumerate(lines):
+        bare = line.rstrip("\r\n")
+        opened = _FENCE.match(bare)
+        if _MARK.match(bare):
+            fence = ""
+        elif fence:
+            if opened and opened[1].startswith(fence) and not bare.strip(" `~"):
+                fence = ""
+            continue
+        elif opened:
+            fence = opened[1]
+            continue
+        yield index, bare
 
 
 def part(text: str, heading: str) -> tuple[int, int] | None:
@@ -26,12 +63,12 @@ def part(text: str, heading: str) -> tuple[int, int] | None:
     """
     start: int | None = None
     own_level = 0
-    for offset, line, level in _structure(text):
+    for border in _borders(text):
         if start is None:
-            if level and _words(line) == heading.strip():
-                start, own_level = offset + len(line), level
-        elif not level or level <= own_level:
-            return start, offset
+            if border.level and border.words == heading.strip():
+                start, own_level = border.end, border.level
+        elif border.level <= own_level:
+            return start, border.start
     return None if start is None else (start, len(text))
 
 
@@ -42,33 +79,34 @@ def breaks_out(text: str, level: int = 2) -> str | None:
         text: Markdown.
         level: Of the part's own heading.
     """
-    return next((line.strip() for _, line, found in _structure(text) if found <= level), None)
+    return next((border.line.strip() for border in _borders(text) if border.level <= level), None)
 
 
 def level_of(text: str, heading: str) -> int:
     """The level of a heading, 0 where a page has none with these words."""
-    return next((level for _, line, level in _structure(text) if level and _words(line) == heading.strip()), 0)
+    return next((each.level for each in _borders(text) if each.level and each.words == heading.strip()), 0)
 
 
-def _structure(text: str) -> Iterator[tuple[int, str, int]]:
-    """Headings with their levels, and marks of regions as level 0, outside of fenced blocks."""
-    fence = ""
-    for found in _LINE.finditer(text):
-        offset, line = found.start(), found[0]
-        bare = line.rstrip("\r\n")
-        opened = _FENCE.match(bare)
-        if _MARK.match(bare):  # also where people left a fence open: no part reaches into a region
-            fence = ""
-            yield offset, line, 0
-        elif fence:
-            if opened and opened[1].startswith(fence) and not bare.strip(" `~"):
-                fence = ""
-        elif opened:
-            fence = opened[1]
-        elif heading := _HEADING.fullmatch(bare):
-            yield offset, line, len(heading[1])
+@dataclass(frozen=True, slots=True)
+class _Border:
+    """A line at which a part may begin or end."""
+
+    start: int
+    end: int
+    """Where it stands, in characters of the text."""
+    line: str
+    level: int
+    """Of the heading; 0 for the mark of a region."""
+    words: str = ""
 
 
-def _words(line: str) -> str:
-    found = _HEADING.fullmatch(line.rstrip("\r\n"))
-    return found[2] if found else ""
+def _borders(text: str) -> Iterator[_Border]:
+    """The headings and the marks of regions, outside of fenced blocks."""
+    lines = _LINE.findall(text)
+    starts = list(accumulate(map(len, lines), initial=0))
+    for index, line in unfenced(lines):
+        place = starts[index], starts[index + 1]
+        if _MARK.match(line):
+            yield _Border(*place, line, 0)
+        elif found := heading_of(line):
+            yield _Border(*place, line, found.level, found.words)
