@@ -22,6 +22,11 @@ class Hunk:
     theirs: str
 
 
+def may_be_in(data: bytes) -> bool:
+    """Whether a file may hold a conflict."""
+    return b"<<<<<<< " in data and b">>>>>>> " in data
+
+
 def split(text: str) -> list[str | Hunk]:
     """A text in parts; a marker without its fellows is text."""
     lines = text.split("\n")

@@ -19,7 +19,6 @@ from pytest_dvwiki.records.codec import RecordError
 if TYPE_CHECKING:
     from pathlib import Path
 
-_MARKER = b"<<<<<<< "
 _TASK_ID = re.compile(r"^task_id: *[\"']?([\w.-]+)", re.MULTILINE)
 
 
@@ -66,7 +65,7 @@ def _is_settled(path: Path, name: str, *, check: bool) -> bool:
         RecordError: It holds something that is no record, or a record that the two sides have otherwise.
     """
     data = path.read_bytes()
-    if _MARKER not in data:
+    if not hunks.may_be_in(data):
         return True
     text = data.decode("utf-8", "surrogateescape")
     sides = hunks.sides(text)

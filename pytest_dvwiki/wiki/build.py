@@ -604,7 +604,7 @@ class _Room:
                 if not is_page(path.name):
                     continue
                 data = self._read(f"{category}/{path.name}")
-                settled = conflicts.settle(data, owned_in.get(category, ())) if conflicts.has_conflict(data) else None
+                settled = conflicts.settle(data, owned_in.get(category, ()))
                 if settled is None:
                     continue
                 if settled.open_lines:

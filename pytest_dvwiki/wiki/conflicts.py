@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.records.hunks import Hunk, split
+from pytest_dvwiki.records.hunks import Hunk, may_be_in, split
 from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.pages import Refused
 
@@ -22,11 +22,6 @@ class Settled:
     """Lines, in the page before, of the conflicts that a person has to settle."""
 
 
-def has_conflict(data: bytes) -> bool:
-    """Whether a page may hold a conflict."""
-    return b"<<<<<<< " in data and b">>>>>>> " in data
-
-
 def settle(data: bytes, owned: Collection[str]) -> Settled | None:
     """Settles every conflict whose two sides differ only in owned keys and regions.
 
@@ -39,6 +34,8 @@ def settle(data: bytes, owned: Collection[str]) -> Settled | None:
     Returns:
         None where the page holds no conflict.
     """
+    if not may_be_in(data):
+        return None
     try:
         text = data.decode()
     except UnicodeDecodeError:

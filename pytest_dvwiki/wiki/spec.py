@@ -5,11 +5,11 @@ Nothing on it is derived from records: a clarification is added below the others
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from pytest_dvwiki import yamlio
-from pytest_dvwiki.wiki import conflicts
+from pytest_dvwiki.records import hunks
+from pytest_dvwiki.wiki import parts
 from pytest_dvwiki.wiki.markdown import cite, escape, one_line
 from pytest_dvwiki.wiki.names import file_name
 from pytest_dvwiki.wiki.pages import Refused
@@ -18,8 +18,6 @@ from pytest_dvwiki.wiki.splice import newline_of
 SECTION = "Clarifications"
 _NAME = 200
 _LONGEST = 4000
-_HEADING = re.compile(rf"^## {SECTION}[ \t]*\r?$", re.MULTILINE)
-_NEXT = re.compile(r"^##? ", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,17 +81,16 @@ def with_further(data: bytes, further: Clarification) -> bytes | Refused:
         text = data.decode()
     except UnicodeDecodeError as error:
         return Refused(f"it is not UTF-8 (byte {error.start})")
-    if conflicts.has_conflict(data):
+    if hunks.may_be_in(data):
         return Refused("it has a conflict that a merge left; settle it by hand")
     if f": {further.said} (source: tasks/" in text:
         return data
     newline = newline_of(text)
-    heading = _HEADING.search(text)
-    if heading is None:
+    found = parts.part(text, SECTION)
+    if found is None:
         gap = newline if text.endswith("\n") else newline * 2
         return f"{text}{gap}## {SECTION}{newline * 2}{further.line()}{newline}".encode()
-    after = _NEXT.search(text, heading.end())
-    body = text[: after.start() if after else len(text)].rstrip()
+    body = text[: found[1]].rstrip()
     # The first one stands a line below the heading, and each further one right below the one before.
     gap = newline if body.rpartition("\n")[2].startswith(("- ", "  ")) else newline * 2
     rest = text[len(body) :] or newline
