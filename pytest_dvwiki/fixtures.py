@@ -90,9 +90,9 @@ def dvwiki_context(pytestconfig: pytest.Config) -> ContextSource:
         category: str | None = None,
         budget: int | None = None,
     ) -> str:
-        from pytest_dvwiki.agent.prompts import context  # noqa: PLC0415  # loaded at the first question
+        from pytest_dvwiki.agent.prompts import gather  # noqa: PLC0415  # loaded at the first question
 
-        return context(
+        return gather(
             settings.layout,
             query=query,
             test=test,
@@ -100,7 +100,7 @@ def dvwiki_context(pytestconfig: pytest.Config) -> ContextSource:
             budget=settings.max_context_tokens if budget is None else budget,
             backend=settings.search_backend,
             tokenizer=settings.tokenizer,
-        )
+        ).text
 
     return ask
 

@@ -27,11 +27,12 @@ class Context:
     """What is known, and what of it could not be read."""
 
     text: str = ""
+    """Markdown; empty where nothing is known, and where the wiki cannot be read."""
     passed_over: Mapping[str, str] = field(default_factory=dict)
     """Broken pages by their path in the wiki, each with the reason."""
 
 
-def context(
+def gather(
     layout: Layout,
     *,
     query: str | None = None,
@@ -40,7 +41,7 @@ def context(
     budget: int = BUDGET,
     backend: str = "bm25",
     tokenizer: Path | None = None,
-) -> str:
+) -> Context:
     """What is known of a test, of a query, or of everything, the most useful first.
 
     Args:
@@ -54,24 +55,8 @@ def context(
         tokenizer: The `tokenizer.json` by which tokens are counted; where None a rule counts.
 
     Returns:
-        Markdown; empty where nothing is known, and where the wiki cannot be read. Never raises.
+        The text, and the pages that were passed over. Never raises.
     """
-    return gather(
-        layout, query=query, test=test, category=category, budget=budget, backend=backend, tokenizer=tokenizer
-    ).text
-
-
-def gather(
-    layout: Layout,
-    *,
-    query: str | None = None,
-    test: str | None = None,
-    category: str | None = None,
-    budget: int = BUDGET,
-    backend: str = "bm25",
-    tokenizer: Path | None = None,
-) -> Context:
-    """As `context`, with the pages that were passed over since they cannot be read."""
     if not layout.wiki.is_dir():
         return Context()
     try:

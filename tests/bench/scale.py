@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from grown import Generator, Numbers, grow, layout_of
 
-from pytest_dvwiki.agent.prompts import context
+from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.wiki.build import archive, build
 from pytest_dvwiki.wiki.search import WikiSearchIndex
 
@@ -83,8 +83,8 @@ def measures(place: Layout, numbers: Numbers, backend: str) -> Iterator[Measure]
     yield Measure("build of a fresh clone", spent(lambda: build(place)), "s")
     yield Measure("build again", spent(lambda: build(place)), "s")
     yield from _search(place, backend)
-    yield Measure("context for a query", median(lambda: context(place, query=_QUERIES[0], backend=backend)))
-    yield Measure("context for a test", median(lambda: context(place, test="tests/test_axi.py::test_axi::reader_0")))
+    yield Measure("context for a query", median(lambda: gather(place, query=_QUERIES[0], backend=backend)))
+    yield Measure("context for a test", median(lambda: gather(place, test="tests/test_axi.py::test_axi::reader_0")))
     yield from _archive(place, numbers)
 
 

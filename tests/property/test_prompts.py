@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 
 from pytest_dvwiki.agent.budget import fit_table
 from pytest_dvwiki.agent.loader import QUESTIONS, PromptLoader
-from pytest_dvwiki.agent.prompts import context
+from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.agent.query import WikiQueryService
 from pytest_dvwiki.agent.tokens import LOG
 from pytest_dvwiki.agent.tokens import by_rule as cost
@@ -131,7 +131,7 @@ def test_no_question_is_answered_beyond_its_budget(texts: list[str], budget: int
             asked.get_pattern_summary(): config.summary_budget,
         }
         assert not [(text, share) for text, share in answers.items() if tokens(text) > share]
-        assert tokens(context(place, query=word, budget=budget)) <= budget
+        assert tokens(gather(place, query=word, budget=budget).text) <= budget
 
 
 @SLOW
@@ -141,7 +141,7 @@ def test_a_hostile_excerpt_never_leaves_its_fence(texts: list[str], frame: str) 
         place = wiki(folder, texts)
         config = WikiConfig(enabled=True, wiki_dir=place.wiki, max_context_tokens=8000)
         template = frame.replace("{}", "{{KNOWN_RTL_BUGS}}")
-        for text in (PromptLoader(config).render(template), context(place, budget=8000)):
+        for text in (PromptLoader(config).render(template), gather(place, budget=8000).text):
             _check(text)
         assert PromptLoader(config).render(template).count("{{OTHER}}") <= (
             sum(map(_count, texts)) * 2 * len(texts) * frame.count("{}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from markdown_it import MarkdownIt
 
-from pytest_dvwiki.agent.prompts import context, gather
+from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.model import Origin
 from pytest_dvwiki.wiki.build import archive
 
@@ -36,6 +36,10 @@ def place(tmp_path: Path) -> Layout:
     archive(place, record(1, occurrence(), TIMEOUT))
     archive(place, record(2, occurrence()))
     return place
+
+
+def context(place: Layout, **asked: Any) -> str:
+    return gather(place, **asked).text
 
 
 def _headers(text: str) -> list[str]:

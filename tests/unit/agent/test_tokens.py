@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_dvwiki.agent.budget import Block, fit, fit_table
-from pytest_dvwiki.agent.prompts import context
+from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.agent.query import WikiQueryService
 from pytest_dvwiki.agent.tokens import LOG, by_rule, counting
 from pytest_dvwiki.settings import resolve
@@ -106,9 +106,9 @@ def test_a_project_names_its_tokeniser(tmp_path: Path, file: Path) -> None:
     settings = resolve(tmp_path, environ={})
     count = counting(tmp_path / "tokenizer.json")
     for budget in (40, 150, 400):
-        text = context(place, budget=budget, tokenizer=settings.tokenizer)
+        text = gather(place, budget=budget, tokenizer=settings.tokenizer).text
         assert 0 < count(text) <= budget
-        assert text != context(place, budget=budget)
+        assert text != gather(place, budget=budget).text
     bugs = WikiQueryService(WikiConfig.of(settings)).get_known_rtl_bugs()
     assert 0 < count(bugs) <= 500
     assert bugs != WikiQueryService(WikiConfig(wiki_dir=place.wiki)).get_known_rtl_bugs()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_dvwiki.agent.prompts import context
+from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.settings import Settings
 from pytest_dvwiki.upkeep import staleness
@@ -323,8 +323,8 @@ def test_a_page_that_cites_what_is_gone_is_marked_until_it_is_there_again(wiki: 
     assert build(layout(root), check=True).changed == []
     archive(layout(root), record(3, occurrence(metadata["fingerprint"])))
     assert pages.read(page.read_bytes()).metadata["stale_reason"] == reason
-    assert f"**{page.stem}**" in context(layout(root), category="bugs")
-    assert f"Out of date in part: {reason}." in context(layout(root), category="bugs")
+    assert f"**{page.stem}**" in gather(layout(root), category="bugs").text
+    assert f"Out of date in part: {reason}." in gather(layout(root), category="bugs").text
     (root / "rtl" / "fifo.sv").write_text("module old_fifo;\nlogic full;\nendmodule\n", "utf-8")
     assert main(["lint", "--fix", "--root", str(root)]) == 0
     assert pages.read(page.read_bytes()).metadata["stale"] is False

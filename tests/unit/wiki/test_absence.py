@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dvwiki.agent.prompts import context
+from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.model import OtherTest
 from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.build import archive, build
@@ -60,10 +60,10 @@ def test_a_cause_that_is_long_unseen_while_its_test_passes_is_stale(place: Layou
 
 def test_it_is_told_no_more_until_it_comes_back(place: Layout) -> None:
     run(place, 90)
-    assert "**RTL_" not in context(place)
+    assert "**RTL_" not in gather(place).text
     run(place, 91, occurrence())
     assert mark(place) == (False, None)
-    assert "**RTL_" in context(place)
+    assert "**RTL_" in gather(place).text
 
 
 @pytest.mark.parametrize(

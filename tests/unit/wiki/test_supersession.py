@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dvwiki.agent.prompts import context
+from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.upkeep.lint import lint
 from pytest_dvwiki.wiki import pages
@@ -113,7 +113,7 @@ def test_what_people_wrote_on_the_page_given_up_is_found_and_told_with_the_one_t
     kept, other = page_of(place), page_of(place, RENAMED)
     change(place, other, "- [ ] Workaround until then", "- [x] Workaround: slow the zebra clock down")
     merge(place, kept, other)
-    for text in (context(place, query="zebra"), context(place, test="tests/test_fifo.py::test_fifo")):
+    for text in (gather(place, query="zebra").text, gather(place, test="tests/test_fifo.py::test_fifo").text):
         assert f"**{name_of(place)}**" in text
         assert f"**{name_of(place, RENAMED)}**" not in text
         assert "slow the zebra clock down" in text
