@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import FirstBad
     from pytest_dvwiki.patterns.registry import Registry
     from pytest_dvwiki.patterns.schema import Pattern
-    from pytest_dvwiki.records.aggregate import Hole
+    from pytest_dvwiki.records.aggregate import Cause, Hole
     from pytest_dvwiki.records.proposals import Proposal
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.listed import Listed
@@ -179,7 +179,7 @@ class Knowledge:
         seen = f"Seen in {runs} since {cause.first_seen[:10]}, last on {cause.last_seen[:10]}"
         if cause.seeds:
             seen += f", seeds {' '.join(_words(seed) for seed in cause.seeds[:8])}"
-        fix = self._fix(page)
+        fix = self._fix(page, cause)
         outdated = drifted(page)
         warned = [f"Out of date in part: {one_line(outdated, TITLE_LENGTH)}."] if outdated else []
         came = [_came(cause.first_bad, cause.first_bad_task)] if cause.first_bad else []
@@ -198,28 +198,17 @@ class Knowledge:
         text = one_line("\n".join(line for line in lines if line not in _UNTOUCHED), RESOLUTION_LENGTH)
         return (f"Resolution: {text}",) if text else ()
 
-    def _fix(self, page: Listed) -> str:
+    def _fix(self, page: Listed, cause: Cause) -> str:
         """The fix to show: the one that held last, or is newest, for the cause; else of its subtype; else advice."""
+        if own := _own_fix(cause):
+            return own
         name = page.text("failure_subtype")
         subtype = self._history.subtype(name)
-        if own := self._own_fix(page):
-            return own
         if subtype and subtype.fix and subtype.fix.result == "held":
             return f"{_words(in_short(subtype.fix))} (held for another {name})"
-        cause = aggregate.cause(self._history.archive, page.fingerprints())
-        pattern = self._registry.get(cause.newest.pattern) if cause else None
-        advice = pattern.advice(_groups(pattern, cause.newest.primary)) if pattern and cause else ""
+        pattern = self._registry.get(cause.newest.pattern)
+        advice = pattern.advice(_groups(pattern, cause.newest.primary)) if pattern else ""
         return _words(advice or self._history.fix_template(name))
-
-    def _own_fix(self, page: Listed) -> str | None:
-        """What was done about the cause itself, the last that held before the newest, unless it came to nothing."""
-        states = [each for each in self._history.archive.fix_states(page.fingerprints()) if each.fix.result != "failed"]
-        if not states:
-            return None
-        state = next((each for each in reversed(states) if each.fix.result == "held"), states[-1])
-        became = "held" if state.fix.result == "held" else "too new to be sure of"
-        returned = f", but it returned {state.returned[:10]}" if state.returned else ""
-        return f"{_words(in_short(state.fix))} ({became}{returned})"
 
     def _proposed(self, proposal: Proposal) -> str:
         """A fix that held for another cause of the same pattern, with the page that tells of it."""
@@ -276,6 +265,17 @@ class Knowledge:
     def _section(self, page: Listed, heading: str) -> str:
         """What people wrote under a heading."""
         return pages.section((self._layout.wiki / page.path).read_bytes(), heading)
+
+
+def _own_fix(cause: Cause) -> str | None:
+    """What was done about the cause itself, the last that held before the newest, unless it came to nothing."""
+    states = [each for each in cause.fixes if each.fix.result != "failed"]
+    if not states:
+        return None
+    state = next((each for each in reversed(states) if each.fix.result == "held"), states[-1])
+    became = "held" if state.fix.result == "held" else "too new to be sure of"
+    returned = f", but it returned {state.returned[:10]}" if state.returned else ""
+    return f"{_words(in_short(state.fix))} ({became}{returned})"
 
 
 def _groups(pattern: Pattern, message: str) -> dict[str, str]:
