@@ -25,20 +25,20 @@ class Masks:
     Where one of them fails, the text is not kept at all: nobody knows what it was to hide.
 
     Args:
-        functions: Gives the functions, each with the name of who brought it.
+        functions: Each with the name of who brought it.
         note: Told of each that fails, without the text.
     """
 
-    def __init__(self, functions: Callable[[], Iterable[tuple[str, Function]]], note: Callable[[str], None]) -> None:
-        self._functions = functions
+    def __init__(self, functions: Iterable[tuple[str, Function]], note: Callable[[str], None]) -> None:
+        self._functions = tuple(functions)
         self._note = note
 
     def __bool__(self) -> bool:
-        return any(True for _ in self._functions())
+        return bool(self._functions)
 
     def text(self, text: str) -> str:
         """A text without what the functions mask."""
-        for owner, function in self._functions():
+        for owner, function in self._functions:
             if not text:
                 break
             try:

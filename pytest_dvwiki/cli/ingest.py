@@ -106,8 +106,7 @@ class _Ingest:
             extra_patterns=lambda: further_patterns(self._settings, self._complain),
             note=self._complain,
         )
-        further = tuple(further_masks(self._complain))
-        self._masks = Masks(lambda: further, self._complain)
+        self._masks = Masks(further_masks(self._complain), self._complain)
         self._vcs = _vcs(self._settings, args.commit)
 
     def run(self) -> int:

@@ -42,7 +42,10 @@ def register(config: pytest.Config, settings: Settings, *, in_simulator: bool) -
             arguments as the one that a person started.
     """
     guard = Guard()
-    masks = Masks(lambda: _masks(config, guard), guard.note)
+
+    def masks() -> Masks:
+        # Asked anew each time: a conftest.py may bring one while tests are collected.
+        return Masks(_masks(config, guard), guard.note)
 
     @functools.cache
     def tools() -> Tools:

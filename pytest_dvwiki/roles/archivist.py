@@ -13,7 +13,7 @@ from pytest_dvwiki.model import Run
 from pytest_dvwiki.runs import utc
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     import pytest
@@ -37,11 +37,18 @@ class Archivist:
         task_id: The session's run.
         tools: The registry and what hangs on it.
         guard: Takes what a person should know.
-        masks: What others mask.
+        masks: Gives what others mask.
     """
 
     def __init__(
-        self, config: pytest.Config, settings: Settings, *, task_id: str, tools: Tools, guard: Guard, masks: Masks
+        self,
+        config: pytest.Config,
+        settings: Settings,
+        *,
+        task_id: str,
+        tools: Tools,
+        guard: Guard,
+        masks: Callable[[], Masks],
     ) -> None:
         self._config = config
         self._settings = settings
@@ -95,7 +102,7 @@ class Archivist:
         record = pipeline.on_record(orphan.task_id, self._settings)
         if record is None:
             run = pipeline.run_of(orphan, self._settings, self._tools.interest)
-            masked = tuple(map(self._masks.failure, run.failures))
+            masked = tuple(map(self._masks().failure, run.failures))
             archived = pipeline.process(replace(run, failures=masked), self._tools)
         else:
             # It ended behind its record, which never changes: what lacks is made from that.

@@ -29,7 +29,7 @@ class EvidenceReader:
     Args:
         settings: What was set.
         interest: Gives, at first use, which lines of a long text to keep.
-        masks: What others mask.
+        masks: Gives what others mask.
         spooled: Gives the files that hold what the test's children printed to stdout and stderr.
         live: Whether they are the only place that holds it: pytest's own capture is off, or sees nothing of it.
     """
@@ -39,7 +39,7 @@ class EvidenceReader:
         settings: Settings,
         *,
         interest: Callable[[], Interest],
-        masks: Masks,
+        masks: Callable[[], Masks],
         spooled: Callable[[], Sequence[Path]],
         live: bool,
     ) -> None:
@@ -94,7 +94,7 @@ class EvidenceReader:
                 evidence = replace(evidence, excerpts=(*evidence.excerpts, *(each for each in kept if each.lines)))
             evidence = replace(evidence, frame=frame, text=text)
         if evidence != reports.Evidence():
-            reports.attach(report, reports.masked(evidence, self._masks))
+            reports.attach(report, reports.masked(evidence, self._masks()))
 
     def _errors(self, report: pytest.TestReport) -> reports.Evidence:
         """The error lines in the output of a test that ran no simulator, or none that is known."""
@@ -139,7 +139,7 @@ class EvidenceReader:
         evidence = reports.attached(report)
         if evidence is not None and evidence.failures:
             return evidence.failures
-        return (self._masks.failure(reports.failure_of(report, interest=self._interest(), evidence=evidence)),)
+        return (self._masks().failure(reports.failure_of(report, interest=self._interest(), evidence=evidence)),)
 
 
 def _phases_so_far(report: pytest.TestReport) -> tuple[Phase, ...]:

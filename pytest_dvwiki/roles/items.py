@@ -38,7 +38,7 @@ class ItemRole:
         process: `main`, or the name of the xdist worker.
         interest: Gives, at first use, which lines of a long text to keep.
         guard: Keeps errors of this role away from the run.
-        masks: What others mask.
+        masks: Gives what others mask.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class ItemRole:
         process: str,
         interest: Callable[[], Interest],
         guard: Guard,
-        masks: Masks,
+        masks: Callable[[], Masks],
     ) -> None:
         self._config = config
         self._settings = settings

@@ -65,11 +65,13 @@ class Ledger:
 
     Args:
         interest: Gives, at first use, which lines of a long text to keep.
-        masks: What others mask.
+        masks: Gives what others mask.
         options: Words of the command line that a test of cocotb's own plugin needs to run again.
     """
 
-    def __init__(self, interest: Callable[[], Interest], masks: Masks, options: Sequence[str] = ()) -> None:
+    def __init__(
+        self, interest: Callable[[], Interest], masks: Callable[[], Masks], options: Sequence[str] = ()
+    ) -> None:
         self._interest = interest
         self._masks = masks
         self._options = options
@@ -159,7 +161,7 @@ class Ledger:
             from pytest_dvwiki.roles.reports import failure_of  # noqa: PLC0415
 
             failure = failure_of(report, interest=self._interest(), evidence=evidence, options=self._options)
-            failures = (self._masks.failure(failure),)
+            failures = (self._masks().failure(failure),)
         if evidence is not None and evidence.native_runner:
             command = native_command(None, runner=report.nodeid, seed=failures[0].seed, options=self._options)
             failures = tuple(replace(failure, reproduce=command) for failure in failures)
@@ -176,7 +178,7 @@ class Ledger:
         test.worsen("error")
         from pytest_dvwiki.roles.reports import failure_of  # noqa: PLC0415
 
-        test.failures = (self._masks.failure(failure_of(report, interest=self._interest())),)
+        test.failures = (self._masks().failure(failure_of(report, interest=self._interest())),)
         return test.failures
 
     # What counts

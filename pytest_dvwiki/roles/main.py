@@ -39,7 +39,7 @@ class MainRole:
         task_id: The run.
         tools: Gives, at first use, the registry and what hangs on it.
         guard: Keeps errors of this role away from the run.
-        masks: What others mask.
+        masks: Gives what others mask.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class MainRole:
         task_id: str,
         tools: Callable[[], Tools],
         guard: Guard,
-        masks: Masks,
+        masks: Callable[[], Masks],
     ) -> None:
         self._config = config
         self._settings = settings

@@ -78,12 +78,18 @@ class SimulatorRole:
         root: Folder that paths are shown relative to.
         interest: Gives, at first use, which lines of a long text to keep.
         guard: Keeps errors of this role away from the simulation.
-        masks: What others mask.
+        masks: Gives what others mask.
         strict_logs: Whether a test fails by error lines in its log.
     """
 
     def __init__(
-        self, root: Path, interest: Callable[[], Interest], guard: Guard, masks: Masks, *, strict_logs: bool
+        self,
+        root: Path,
+        interest: Callable[[], Interest],
+        guard: Guard,
+        masks: Callable[[], Masks],
+        *,
+        strict_logs: bool,
     ) -> None:
         self._root = root
         self._guard = guard
@@ -112,12 +118,12 @@ class SimulatorRole:
             if call.excinfo is not None:
                 frame = reports.frame_of(call.excinfo, self._root)
                 evidence = replace(evidence, frame=frame, text=reports.text_of(call.excinfo, frame))
-            reports.attach(report, reports.masked(evidence, self._masks))
+            reports.attach(report, reports.masked(evidence, self._masks()))
         elif strict.applies_to(report) and (errors := self._errors()).count:
             evidence = reports.Evidence(noise_errors=errors.count)
             if self._strict_logs:
                 evidence = strict.refuse_lines(report, errors, reports.Evidence())
-            reports.attach(report, reports.masked(evidence, self._masks))
+            reports.attach(report, reports.masked(evidence, self._masks()))
 
     def _errors(self) -> ErrorLines:
         from pytest_dvwiki.capture.noise import NO_ERRORS, error_lines  # noqa: PLC0415  # only a test that printed
