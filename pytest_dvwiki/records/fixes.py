@@ -151,27 +151,32 @@ def judge(steps: Iterable[Step], evidence: Evidence) -> list[FixState]:
         tests = tuple(sorted({step.nodeid for step in group if step.nodeid}))
         tests = tests or tuple(evidence.failed_before(first.moment))
         end = returned[0] if returned else None
-        before = Past(
-            rate=evidence.rate(tests, present_since, first.moment),
-            comes_and_goes=evidence.comes_and_goes(tests, present_since, first.moment),
-        )
-        proven = not before.comes_and_goes and any(_with_failing_seed(step) for step in group)
+        past = _past(tests, present_since, group, evidence)
         seeds = [step.failed_seed for step in group if step.failed_seed is not None]
         state = FixState(
-            fix=replace(_fix(group), date=first.date, needed=_needed(group, None if proven else before.rate)),
+            fix=replace(_fix(group), date=first.date, needed=_needed(group, past.rate if past else None)),
             task_id=first.task_id,
             moment=first.moment,
             tests=tests,
-            past=None if proven else before,
+            past=past,
             failed_seed=seeds[-1] if seeds else None,
             returned=returned[1] if returned else None,
         )
         states.append(_counted(state, evidence, end, _stated(group)))
-        if states[-1].fix.result == "held" and end and proven:
+        if states[-1].fix.result == "held" and end and past is None:
             # While a fix held the cause was not there: what passed then says nothing of its rate. A fix that seemed to
             # hold for the number of its passes may have been chance after all.
             present_since = end
     return states
+
+
+def _past(tests: Sequence[str], since: str, group: list[Step], evidence: Evidence) -> Past | None:
+    """What the number of passes that a fix needs follows from; None where a pass with the seed that failed is proof."""
+    before = group[0].moment
+    comes_and_goes = evidence.comes_and_goes(tests, since, before)
+    if not comes_and_goes and any(_with_failing_seed(step) for step in group):
+        return None
+    return Past(rate=evidence.rate(tests, since, before), comes_and_goes=comes_and_goes)
 
 
 def continued(states: list[FixState], evidence: Evidence) -> list[FixState]:

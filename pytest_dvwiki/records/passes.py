@@ -33,7 +33,7 @@ class Passes:
         self._db = db
         self._tasks = tasks
         self._suites: dict[str, list[str]] = {}
-        self._listed: tuple[int | None, Sequence[str]] = (None, ())
+        self._listed: tuple[tuple[int, str, str | None] | None, Sequence[str]] = (None, ())
         self._having: tuple[Sequence[str], dict[str, list[str]]] = ((), {})
 
     def ran(self, runs: Iterable[RunRecord]) -> set[str]:
@@ -106,7 +106,8 @@ class Passes:
 
     def _all_suites(self) -> Sequence[str]:
         """All lists of tests that runs name; there are few of them, and few runs bring a new one."""
-        (newest,) = self._db.execute("SELECT MAX(id) FROM runs").fetchone()
+        # Its number alone would not do: that of a run that is taken away goes to the next one.
+        newest = self._db.execute("SELECT id, task_id, suite FROM runs ORDER BY id DESC LIMIT 1").fetchone()
         if self._listed[0] != newest:
             rows = self._db.execute("SELECT DISTINCT suite FROM runs WHERE suite IS NOT NULL ORDER BY suite")
             self._listed = (newest, [suite for (suite,) in rows])
