@@ -90,6 +90,7 @@ class Repository:
             own = (layout.wiki, layout.tasks, layout.journal)
             self._sources += tuple(f":(exclude){path.relative_to(layout.root).as_posix()}" for path in own)
         self._answers: dict[tuple[str, ...], str | None] = {}
+        self._rules: dict[str, CodeOwners | None] = {}
         self._time_left = _PAST_TIMEOUT_S
 
     def state(self) -> Vcs:
@@ -172,11 +173,10 @@ class Repository:
 
     def owners(self, commit: str, files: Sequence[str]) -> tuple[str, ...]:
         """Who answers for files by the CODEOWNERS of a commit, the owners of the first file first."""
-        text, gitlab = self._code_owners(commit) if files else ("", False)
-        if not text:
-            return ()
-        rules = CodeOwners(text, gitlab=gitlab)
-        found = dict.fromkeys(owner for name in files for owner in rules.of(name))
+        if files and commit not in self._rules:
+            self._rules[commit] = self._code_owners(commit)
+        rules = self._rules.get(commit)
+        found = dict.fromkeys(owner for name in files for owner in rules.of(name)) if rules else ()
         return tuple(map(_clean, found))[:MOST_OWNERS]
 
     def authors(self, before: str, now: str, files: Sequence[str]) -> tuple[str, ...]:
@@ -195,19 +195,20 @@ class Repository:
         ranked = sorted(lines, key=lambda author: (-lines[author], author))
         return tuple(_clean(author) for author in ranked if author)[:MOST_OWNERS]
 
-    def _code_owners(self, commit: str) -> tuple[str, bool]:
-        """The CODEOWNERS file of a commit, and whether GitLab reads it."""
+    def _code_owners(self, commit: str) -> CodeOwners | None:
+        """The CODEOWNERS file of a commit."""
         names = (*PLACES, _GITLAB)
         listing = self._ask("ls-tree", "--full-tree", "-l", "-z", commit, "--", *names) or ""
         entries = (entry.partition("\t") for entry in listing.split("\0") if entry)
         found = {name: about.split() for about, _, name in entries}
         place = next((name for name in PLACES if name in found), None)
         if place is None:
-            return "", False
+            return None
         _, kind, blob, size = found[place]
         if kind != "blob" or not size.isdigit() or int(size) > _LARGEST_OWNERS:
-            return "", False
-        return self._ask("cat-file", "blob", blob) or "", place.startswith(".gitlab/") or _GITLAB in found
+            return None
+        text = self._ask("cat-file", "blob", blob) or ""
+        return CodeOwners(text, gitlab=place.startswith(".gitlab/") or _GITLAB in found)
 
     def _authors_of(self, before: str, now: str, name: str) -> list[str]:
         """Of each touched line of a file its author; of lines that were put in, of the one before."""
