@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         failed.
     """
     from pytest_dvwiki.upkeep.drift import mark  # noqa: PLC0415
-    from pytest_dvwiki.upkeep.lint import calibration_of, lint  # noqa: PLC0415 (YAML and the caches load with it)
+    from pytest_dvwiki.upkeep.lint import check  # noqa: PLC0415 (YAML and the caches load with it)
     from pytest_dvwiki.wiki.build import build  # noqa: PLC0415
 
     layout = layout_of(args)
@@ -60,11 +60,10 @@ def run(args: argparse.Namespace) -> int:
         if args.fix and layout.wiki.is_dir():
             build(layout)
             mark(layout)
-        found = lint(layout, args.depth)
-        deciles = calibration_of(layout) if args.depth == "full" else ()
-    for line in _FORMATS[args.format](found, deciles, layout):
+        checked = check(layout, args.depth)
+    for line in _FORMATS[args.format](checked.findings, checked.deciles, layout):
         print(line)
-    return 0 if all(finding.is_warning for finding in found) else 1
+    return 0 if all(finding.is_warning for finding in checked.findings) else 1
 
 
 def _text(found: Sequence[Finding], deciles: Sequence[Decile], layout: Layout) -> list[str]:

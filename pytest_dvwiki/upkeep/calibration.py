@@ -99,9 +99,9 @@ def deciles(archive: Archive, catalogue: Catalogue) -> tuple[Decile, ...]:
     return tuple(Decile(low, tuple(groups[low])) for low in sorted(groups))
 
 
-def check_calibration(archive: Archive, catalogue: Catalogue) -> Iterator[Finding]:
+def check_calibration(shown: Iterable[Decile]) -> Iterator[Finding]:
     """Deciles of confidence that are not what they say."""
-    for decile in deciles(archive, catalogue):
+    for decile in shown:
         if decile.is_off:
             wrong = Counter(decision.pattern or "no pattern" for decision in decile.decisions if not decision.right)
             named = ", ".join(f"{pattern} ({count})" for pattern, count in wrong.most_common(_NAMED))

@@ -72,24 +72,41 @@ class WikiLintService:
             return LintReport(suggestions=["run `dvwiki lint` to see why the check failed"], human_review_required=True)
 
 
-def lint(layout: Layout, depth: Depth = "quick") -> list[Finding]:
-    """Runs the checks of a depth.
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a check told."""
 
-    Returns:
-        What was found, by file and line; nothing for a wiki that there is not.
+    findings: list[Finding] = field(default_factory=list)
+    """By file and line."""
+    deciles: tuple[calibration.Decile, ...] = ()
+    """Of a full check how sure verdicts were against what people decided; none where they decided too little."""
+
+
+def lint(layout: Layout, depth: Depth = "quick") -> list[Finding]:
+    """What the checks of a depth find, as `check` says."""
+    return check(layout, depth).findings
+
+
+def check(layout: Layout, depth: Depth = "quick") -> Checked:
+    """Runs the checks of a depth; of a wiki that there is not they tell nothing.
 
     Raises:
         WikiError: The caches or the pages could not be read.
     """
     if not layout.wiki.is_dir():
-        return []
+        return Checked()
     cache = layout.wiki / ".cache"
     with Catalogue(layout.wiki, cache / "pages.sqlite") as catalogue:
         catalogue.refresh()
         found = set(_quick(layout, catalogue))
-        if depth == "full":
-            found |= set(_full(layout, catalogue))
-    return sorted(found)
+        if depth == "quick":
+            return Checked(sorted(found))
+        with Archive(layout.tasks, cache / "records.sqlite") as archive:
+            archive.refresh()
+            found |= set(_full(layout, catalogue, archive))
+            deciles = calibration.deciles(archive, catalogue)
+        found |= {*calibration.check_calibration(deciles), *_derived(layout)}
+        return Checked(sorted(found), deciles)
 
 
 def _quick(layout: Layout, catalogue: Catalogue) -> Iterator[Finding]:
@@ -100,22 +117,18 @@ def _quick(layout: Layout, catalogue: Catalogue) -> Iterator[Finding]:
     yield from staleness.check_age(catalogue)
 
 
-def _full(layout: Layout, catalogue: Catalogue) -> Iterator[Finding]:
+def _full(layout: Layout, catalogue: Catalogue, archive: Archive) -> Iterator[Finding]:
     yield from structure.check_supersession(catalogue)
-    with Archive(layout.tasks, layout.wiki / ".cache" / "records.sqlite") as archive:
-        archive.refresh()
-        yield from duplicates.check_likeness(catalogue, archive)
-        for page in chain.from_iterable(catalogue.all(category) for category in CATEGORIES):
-            text = PageText.read(layout.wiki, page)
-            yield from links.check_links(layout.wiki, text, catalogue)
-            yield from claims.check_claims(text)
-            yield from claims.check_sources(text, archive, layout.tasks)
-            yield from drift.check_drift(layout.root, text)
-            yield from drift.check_hints(layout.root, text)
-        yield from past.check_log(layout)
-        yield from past.check_records(layout, archive)
-        yield from calibration.check_calibration(archive, catalogue)
-    yield from _derived(layout)
+    yield from duplicates.check_likeness(catalogue, archive)
+    for page in chain.from_iterable(catalogue.all(category) for category in CATEGORIES):
+        text = PageText.read(layout.wiki, page)
+        yield from links.check_links(layout.wiki, text, catalogue)
+        yield from claims.check_claims(text)
+        yield from claims.check_sources(text, archive, layout.tasks)
+        yield from drift.check_drift(layout.root, text)
+        yield from drift.check_hints(layout.root, text)
+    yield from past.check_log(layout)
+    yield from past.check_records(layout, archive)
 
 
 def _derived(layout: Layout) -> Iterator[Finding]:
@@ -125,24 +138,6 @@ def _derived(layout: Layout) -> Iterator[Finding]:
         yield Finding(path, 0, "outdated", "it is not as the records say")
     for problem in built.problems:
         yield Finding("../tasks", 0, "unreadable", problem)
-
-
-def calibration_of(layout: Layout) -> tuple[calibration.Decile, ...]:
-    """How sure verdicts were against what people decided; nothing where they decided too little.
-
-    Raises:
-        WikiError: The caches or the pages could not be read.
-    """
-    if not layout.wiki.is_dir():
-        return ()
-    cache = layout.wiki / ".cache"
-    with (
-        Catalogue(layout.wiki, cache / "pages.sqlite") as catalogue,
-        Archive(layout.tasks, cache / "records.sqlite") as archive,
-    ):
-        catalogue.refresh()
-        archive.refresh()
-        return calibration.deciles(archive, catalogue)
 
 
 def report(findings: list[Finding]) -> LintReport:

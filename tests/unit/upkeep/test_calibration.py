@@ -9,7 +9,7 @@ from pytest_dvwiki.cli import main
 from pytest_dvwiki.model import Origin
 from pytest_dvwiki.upkeep import calibration
 from pytest_dvwiki.upkeep.calibration import FEWEST, FEWEST_OF_DECILE, Decile, Decision
-from pytest_dvwiki.upkeep.lint import calibration_of, lint
+from pytest_dvwiki.upkeep.lint import check, lint
 from pytest_dvwiki.wiki.build import archive, build
 
 from ..samples import layout, occurrence, record
@@ -55,7 +55,7 @@ def decile(low: int, said: float, right: int, count: int) -> Decile:
 
 def test_too_few_decisions_say_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     judged(tmp_path, FEWEST - 1, wrong=FEWEST - 1)
-    assert calibration_of(layout(tmp_path)) == ()
+    assert check(layout(tmp_path), "full").deciles == ()
     assert found(tmp_path) == []
     assert main(["lint", "--root", str(tmp_path)]) == 0
     assert capsys.readouterr().out == "the wiki is sound\n"
@@ -88,14 +88,14 @@ def test_confidences_that_promise_too_much_are_found_with_the_patterns(
 def test_each_decile_stands_for_itself(tmp_path: Path) -> None:
     judged(tmp_path, 12, confidence=0.55, wrong=0)
     judged(tmp_path, 12, confidence=0.7, wrong=4, start=100)
-    low, high = calibration_of(layout(tmp_path))
+    low, high = check(layout(tmp_path), "full").deciles
     assert (low.low, low.high, low.count, low.right, low.is_off) == (50, 59, 12, 12, True)
     assert (high.low, high.high, high.count, high.right, high.is_off) == (70, 79, 12, 8, False)
 
 
 def test_certainty_belongs_to_the_last_decile(tmp_path: Path) -> None:
     judged(tmp_path, FEWEST, confidence=1.0)
-    (last,) = calibration_of(layout(tmp_path))
+    (last,) = check(layout(tmp_path), "full").deciles
     assert (last.low, last.high, last.is_off) == (90, 100, False)
 
 
@@ -104,7 +104,7 @@ def test_what_nobody_decided_and_what_claims_nothing_do_not_count(tmp_path: Path
     place = layout(tmp_path)
     unknown = Origin(type="UNKNOWN", confidence=0.3)
     archive(place, record(500, occurrence("e" * 12), occurrence("f" * 12, origin=unknown)))
-    (decile_,) = calibration_of(place)
+    (decile_,) = check(place, "full").deciles
     assert decile_.count == FEWEST
 
 
@@ -112,7 +112,7 @@ def test_the_verdict_that_counts_was_given_before_people_decided(tmp_path: Path)
     judged(tmp_path, FEWEST, confidence=0.65)
     sure = Origin(type="RTL_BUG", confidence=0.95)
     archive(layout(tmp_path), record(600, *(occurrence(f"{number:012x}", origin=sure) for number in range(FEWEST))))
-    assert [each.low for each in calibration_of(layout(tmp_path))] == [60]
+    assert [each.low for each in check(layout(tmp_path), "full").deciles] == [60]
 
 
 def test_a_small_decile_is_no_finding() -> None:
@@ -128,5 +128,5 @@ def test_only_what_chance_does_not_explain_is_off() -> None:
 
 
 def test_no_wiki_has_no_calibration(tmp_path: Path) -> None:
-    assert calibration_of(layout(tmp_path)) == ()
+    assert check(layout(tmp_path), "full").deciles == ()
     assert calibration.table(()) == []
