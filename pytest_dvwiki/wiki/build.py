@@ -578,6 +578,7 @@ class _Room:
             *self.catalogue.shared_causes(),
             *(cause for page in self.catalogue.superseded() for cause in page.fingerprints()),
         }
+        # Once more for causes of the records: a page may have taken over names of another one since its own turn.
         for fingerprint in sorted(shared):
             self._point(self._pages(fingerprint))
         fresh = {*subtypes, *(self._subtype_of(fingerprint) for fingerprint in unfinished)}
