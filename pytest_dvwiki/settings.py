@@ -422,8 +422,9 @@ def read_project_file(path: Path) -> Mapping[str, object]:
     known = [option.name for option in OPTIONS]
     for key in block:
         if key not in known:
-            near = difflib.get_close_matches(str(key), known, n=1, cutoff=0.0)
-            raise SettingsError(f"{path}: wiki.{key}: no such setting; the nearest is {near[0]!r}")
+            near = difflib.get_close_matches(str(key), known, n=1)
+            told = f"the nearest is {near[0]!r}" if near else f"there are {', '.join(sorted(known))}"
+            raise SettingsError(f"{path}: wiki.{key}: no such setting; {told}")
     return block
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.place import add_place, settings_of
+from pytest_dvwiki.cli.place import add_place, settings_of, without_wiki
 
 if TYPE_CHECKING:
     import argparse
@@ -51,6 +51,9 @@ def _budget(text: str) -> int:
 def run(args: argparse.Namespace) -> int:
     """Prints the context; nothing where nothing is known."""
     settings = settings_of(args)
+    if not settings.layout.wiki.is_dir():
+        # A prompt is to be had without a wiki, too; a person may have called this from another folder.
+        print(f"dvwiki context: {without_wiki(settings.layout)}", file=sys.stderr)
     if args.template is not None:
         if args.query or args.test or args.category:
             raise UsageError("--template says itself what it wants to know; give it without query, test and category")

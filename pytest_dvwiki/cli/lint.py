@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.cli.place import add_place, layout_of, writing
+from pytest_dvwiki.cli.place import add_place, layout_of, see_that_it_stands, writing
 
 if TYPE_CHECKING:
     import argparse
@@ -48,16 +48,17 @@ def run(args: argparse.Namespace) -> int:
     """Checks, and prints what was found.
 
     Returns:
-        0 where nothing was found but warnings, 1 where something was; 2, as for a wrong call, where the check itself
-        failed.
+        0 where nothing was found but warnings, 1 where something was; 2, as for a wrong call, where there is no wiki or
+        the check itself failed.
     """
     from pytest_dvwiki.upkeep.drift import mark  # noqa: PLC0415
     from pytest_dvwiki.upkeep.lint import check  # noqa: PLC0415 (YAML and the caches load with it)
     from pytest_dvwiki.wiki.build import build  # noqa: PLC0415
 
     layout = layout_of(args)
+    see_that_it_stands(layout)
     with writing():
-        if args.fix and layout.wiki.is_dir():
+        if args.fix:
             build(layout)
             mark(layout)
         checked = check(layout, args.depth)
@@ -69,10 +70,7 @@ def run(args: argparse.Namespace) -> int:
 def _text(found: Sequence[Finding], deciles: Sequence[Decile], layout: Layout) -> list[str]:
     from pytest_dvwiki.upkeep.calibration import table  # noqa: PLC0415
 
-    told = [*_findings(found, layout), *table(deciles)]
-    if layout.wiki.is_dir():
-        return told if found else ["the wiki is sound", *told]
-    return [f"there is no wiki in {layout.wiki}"]
+    return [*(_findings(found, layout) or ["the wiki is sound"]), *table(deciles)]
 
 
 def _findings(found: Sequence[Finding], layout: Layout) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.place import add_place, layout_of, writing
+from pytest_dvwiki.cli.place import add_place, layout_of, see_that_it_stands, writing
 from pytest_dvwiki.cli.statement import said
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_dvwiki.wiki.supersession import MergeError  # noqa: PLC0415
 
     layout = layout_of(args)
+    see_that_it_stands(layout)
     reason = None
     if args.reason is not None:
         reason = one_line(said(args.reason, "--reason", "say why they are one"), _LONGEST)

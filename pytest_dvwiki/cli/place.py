@@ -58,6 +58,24 @@ def settings_of(args: argparse.Namespace) -> Settings:
         raise UsageError(str(error)) from error
 
 
+def see_that_it_stands(layout: Layout) -> None:
+    """Sees that there is a wiki, for a command that has nothing to say without one.
+
+    Raises:
+        UsageError: There is none.
+    """
+    if not layout.wiki.is_dir():
+        raise UsageError(without_wiki(layout))
+
+
+def without_wiki(layout: Layout) -> str:
+    """That there is no wiki, where it was looked for, and what to do."""
+    return (
+        f"there is no wiki in {layout.wiki}; name its project with --root, or make one with `dvwiki init`"
+        " (`pytest --dvwiki` makes it at the first failure)"
+    )
+
+
 @contextlib.contextmanager
 def writing() -> Iterator[None]:
     """Tells a failure of writing as a mistake that the caller can put right.

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.roles.guard import Guard
     from pytest_dvwiki.roles.items import ItemRole
     from pytest_dvwiki.settings import Settings
+    from pytest_dvwiki.upkeep.routine import Look
 
 
 class MainRole:
@@ -64,6 +65,7 @@ class MainRole:
         options = options_of_cocotb(config.invocation_params.args)
         self._ledger = Ledger(lambda: tools().interest, masks, options)
         self._archived: Archived | None = None
+        self._look: Look | None = None
         self._guard = guard
         self._taking = guard("taking a report")
         self._masks = masks
@@ -77,15 +79,13 @@ class MainRole:
     # The beginning
 
     def pytest_sessionstart(self) -> None:
-        """Looks at the wiki, where there is one: what is wrong with it is told at the end."""
+        """Looks at the wiki, where there is one: what is wrong with it and stays so is told at the end."""
         if not (self._settings.layout.wiki / "index.md").exists():
             return
         with self._guard("checking the wiki"):
             from pytest_dvwiki.upkeep.routine import look  # noqa: PLC0415  # only where there is a wiki
 
-            found = look(self._settings)
-            if found is not None:
-                self._guard.note(found)
+            self._look = look(self._settings)
 
     # Reports
 
@@ -147,6 +147,11 @@ class MainRole:
         with self._guard("archiving"):
             came_to_end = exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}
             self._finish(is_complete=came_to_end and not (session.shouldstop or session.shouldfail))
+        with self._guard("checking the wiki"):
+            if self._look is not None:
+                found = self._look.told(was_written=self._archived is not None and self._archived.written)
+                if found is not None:
+                    self._guard.note(found)
 
     def _finish(self, *, is_complete: bool) -> None:
         for place in self._journals:

@@ -19,6 +19,8 @@ SHORTEST = 4
 """Fewest digits that stand for a fingerprint."""
 _DIGITS = re.compile(rf"[0-9a-f]{{{SHORTEST},12}}")
 _SHOWN = 3
+_NEAR = 0.7
+"""How like a name has to be to be suggested; the names of pages all begin alike."""
 _T = TypeVar("_T")
 
 
@@ -68,7 +70,7 @@ def page_named(catalogue: Catalogue, name: str) -> Listed:
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
     """Of the names that there are those that somebody may have meant by a name or path, the nearest first."""
-    return difflib.get_close_matches(page_name(name), list(known), n=_SHOWN, cutoff=0.5)
+    return difflib.get_close_matches(page_name(name), list(known), n=_SHOWN, cutoff=_NEAR)
 
 
 def few(items: Sequence[_T], told: Callable[[_T], str]) -> str:

@@ -4,45 +4,75 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records.disk import WikiError, replace
+from pytest_dvwiki.upkeep.findings import SETTLED_BY_BUILD, Finding
 from pytest_dvwiki.upkeep.lint import lint
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_dvwiki.settings import Settings
+    from pytest_dvwiki.settings import Layout, Settings
+    from pytest_dvwiki.upkeep.lint import Depth
 
 _COUNT = "sessions"
 _MOST_PAGES = 1000
 """A larger wiki is read as a whole by `dvwiki lint` alone: no session of tests is to wait for it."""
 
 
-def look(settings: Settings) -> str | None:
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a check found wrong with a wiki."""
+
+    layout: Layout
+    depth: Depth
+    findings: tuple[Finding, ...]
+
+    def told(self, *, was_written: bool) -> str | None:
+        """What is still wrong, in one line; None where nothing is.
+
+        Args:
+            was_written: Whether the session has archived since then, which puts right some of what `dvwiki build` does.
+
+        Raises:
+            WikiError: The wiki could not be read.
+        """
+        findings: tuple[Finding, ...] = self.findings
+        if was_written and any(finding.kind in SETTLED_BY_BUILD for finding in findings):
+            present = set(lint(self.layout, self.depth))
+            findings = tuple(each for each in findings if each.kind not in SETTLED_BY_BUILD or each in present)
+        if not findings:
+            return None
+        kinds = Counter(finding.kind for finding in findings)
+        named = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in kinds.most_common())
+        return (
+            f"the wiki has {len(findings)} finding{'' if len(findings) == 1 else 's'} ({named}): `dvwiki lint` names"
+            f" {'it' if len(findings) == 1 else 'them'}"
+        )
+
+
+def look(settings: Settings) -> Look | None:
     """Checks the wiki as far as it is this session's turn.
 
     Returns:
-        What is wrong, in one line; None where nothing was, there is no wiki, or no check is wanted.
+        What was found but warnings; None where nothing was, there is no wiki, or no check is wanted.
 
     Raises:
         WikiError: The wiki could not be read.
     """
-    wiki = settings.layout.wiki
-    if not (wiki / "index.md").exists():
+    layout = settings.layout
+    if not (layout.wiki / "index.md").exists():
         return None
     interval = settings.lint_interval_sessions
-    is_turn = interval > 0 and _session(wiki / ".cache" / _COUNT) % interval == 0
-    is_full = is_turn and sum(1 for _ in wiki.glob("*/*.md")) <= _MOST_PAGES
+    is_turn = interval > 0 and _session(layout.wiki / ".cache" / _COUNT) % interval == 0
+    is_full = is_turn and sum(1 for _ in layout.wiki.glob("*/*.md")) <= _MOST_PAGES
     if not (is_full or settings.lint_on_startup):
         return None
-    found = lint(settings.layout, "full" if is_full else "quick")
-    kinds = Counter(finding.kind for finding in found if not finding.is_warning)
-    if not kinds:
-        return None
-    total = kinds.total()
-    named = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in kinds.most_common())
-    return f"the wiki has {total} finding{'' if total == 1 else 's'} ({named}): `dvwiki lint` names them"
+    depth: Depth = "full" if is_full else "quick"
+    found = tuple(finding for finding in lint(layout, depth) if not finding.is_warning)
+    return Look(layout, depth, found) if found else None
 
 
 def _session(path: Path) -> int:

@@ -9,7 +9,7 @@ import pytest
 if TYPE_CHECKING:
     from .conftest import Project
 
-LINE = "*the wiki has 1 finding (1 schema): `dvwiki lint` names them*"
+LINE = "*the wiki has 1 finding (1 schema): `dvwiki lint` names it*"
 
 
 @pytest.fixture
@@ -32,6 +32,14 @@ def test_a_sound_wiki_is_no_news(project: Project) -> None:
     project.pytester.makepyfile("def test_sum():\n    assert 1 + 1 == 3\n")
     project.run()
     project.run().stdout.no_fnmatch_line("*dvwiki lint*")
+
+
+def test_what_the_run_mends_itself_is_no_news(ailing: Project) -> None:
+    (ailing.wiki / "index.md").write_text("garbage")
+    ailing.run("-k", "more").stdout.fnmatch_lines(
+        ["*the wiki has * findings (* orphan, 1 schema): `dvwiki lint` names*"]
+    )
+    ailing.run().stdout.fnmatch_lines([LINE])
 
 
 def test_a_project_may_leave_it_to_the_command(ailing: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,6 +77,16 @@ def test_an_unknown_key_names_the_nearest_known_one(tmp_path: Path) -> None:
         resolve(tmp_path, environ={})
 
 
+def test_an_unknown_key_like_none_gets_no_far_fetched_advice(tmp_path: Path) -> None:
+    write_project(tmp_path, "wiki:\n  colour: red\n")
+    with pytest.raises(SettingsError) as said:
+        resolve(tmp_path, environ={})
+    assert "nearest" not in str(said.value)
+    assert str(said.value).endswith(
+        f"wiki.colour: no such setting; there are {', '.join(sorted(option.name for option in OPTIONS))}"
+    )
+
+
 def test_other_blocks_of_the_project_file_are_somebody_elses(tmp_path: Path) -> None:
     write_project(tmp_path, "composition:\n  simulator: xcelium\n")
     assert read_project_file(tmp_path / ".agent" / "project.yaml") == {}

@@ -61,6 +61,23 @@ def test_search_without_a_hit_says_so_aside(place: Layout, capsys: pytest.Captur
     assert capsys.readouterr() == ("", "no page has a word of this query\n")
 
 
+@pytest.mark.parametrize(
+    "command",
+    [("search", "licence"), ("merge", "A", "B"), ("fix", CAUSE, "--text", "done")],
+    ids=lambda command: command[0],
+)
+def test_a_command_that_asks_the_wiki_says_where_it_found_none(
+    command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([*command]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith(f"dvwiki {command[0]}: there is no wiki in {tmp_path / '.agent' / 'wiki'}; ")
+    assert "`dvwiki init`" in said.err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_search_takes_filters_and_marks_the_words(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
     archive(place, record(30, occurrence("a" * 12, ip_type="axi", error_class="sim_error")))
     asked = ("--status", "open", "--label", "sim_error / scoreboard_fail", "--ip-type", "axi", "--since", "2026-11-22")

@@ -80,8 +80,19 @@ def test_context_takes_words_a_test_a_category_and_a_budget(place: Layout, capsy
 
 
 def test_context_of_nothing_prints_nothing(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init"]) == 0
+    capsys.readouterr()
     assert main(["context", "anything"]) == 0
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr() == ("", "")
+
+
+def test_context_without_a_wiki_prints_nothing_and_says_so_aside(
+    place: Layout, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["context", "anything"]) == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith(f"dvwiki context: there is no wiki in {place.wiki}; ")
 
 
 def test_another_wiki_can_be_named(place: Layout, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ from pytest_dvwiki.upkeep import staleness
 from pytest_dvwiki.upkeep.calibration import FEWEST
 from pytest_dvwiki.upkeep.findings import KINDS, REMEDIES, WARNINGS, Finding
 from pytest_dvwiki.upkeep.lint import lint, report
-from pytest_dvwiki.upkeep.routine import look
+from pytest_dvwiki.upkeep.routine import Look, look
 from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.build import archive, build
 from pytest_dvwiki.wiki.catalogue import Catalogue
@@ -78,9 +78,15 @@ def test_a_sound_wiki_has_no_findings_and_says_so(wiki: Path, capsys: pytest.Cap
     assert capsys.readouterr().out == "the wiki is sound\n"
 
 
-def test_no_wiki_is_no_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["lint", "--root", str(tmp_path)]) == 0
-    assert "there is no wiki in" in capsys.readouterr().out
+@pytest.mark.parametrize("arguments", [(), ("--fix",), ("--format", "json"), ("--format", "github")])
+def test_no_wiki_is_not_a_sound_one(
+    arguments: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["lint", "--root", str(tmp_path), *arguments]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith(f"dvwiki lint: there is no wiki in {tmp_path / '.agent' / 'wiki'}; ")
+    assert "`dvwiki init`" in said.err
     assert not (tmp_path / ".agent").exists()
 
 
@@ -407,6 +413,11 @@ def test_findings_are_printed_for_people_machines_and_workflows(wiki: Path, caps
 # Of itself
 
 
+def told(look: Look | None) -> str | None:
+    """What a session says that archives nothing."""
+    return look.told(was_written=False) if look else None
+
+
 def settings(wiki: Path, **changes: object) -> Settings:
     return Settings(layout=layout(wiki.parent.parent), **changes)  # type: ignore[arg-type]
 
@@ -414,16 +425,42 @@ def settings(wiki: Path, **changes: object) -> Settings:
 def test_a_session_looks_quickly_each_time_and_fully_now_and_then(wiki: Path) -> None:
     append(wiki, "It is late.")  # only a full check reads text
     every_third = settings(wiki, lint_interval_sessions=3)
-    said = [look(every_third) for _ in range(6)]
-    line = "the wiki has 1 finding (1 uncited): `dvwiki lint` names them"
+    said = [told(look(every_third)) for _ in range(6)]
+    line = "the wiki has 1 finding (1 uncited): `dvwiki lint` names it"
     assert said == [None, None, line, None, None, line]
 
 
 @pytest.mark.parametrize(("on_startup", "said"), [(True, True), (False, False)])
 def test_a_project_decides_whether_a_session_looks(wiki: Path, on_startup: bool, said: bool) -> None:
     set_key(bug_page(wiki), "status: open", "status: done")
-    line = look(settings(wiki, lint_on_startup=on_startup, lint_interval_sessions=0))
+    line = told(look(settings(wiki, lint_on_startup=on_startup, lint_interval_sessions=0)))
     assert (line is not None) is said
+
+
+@pytest.mark.parametrize("interval", [1, 0])
+def test_what_the_session_itself_puts_right_is_not_told(wiki: Path, interval: int) -> None:
+    (wiki / "index.md").write_text("garbage")
+    set_key(bug_page(wiki), "status: open", "status: done")
+    before = look(settings(wiki, lint_interval_sessions=interval))
+    assert before is not None
+    unwritten = told(before)
+    assert unwritten is not None
+    assert "orphan" in unwritten
+    archive(layout(wiki.parent.parent), record(30, occurrence("a" * 12)))
+    said = before.told(was_written=True)
+    assert said == "the wiki has 1 finding (1 schema): `dvwiki lint` names it"
+
+
+def test_what_the_session_leaves_is_told(wiki: Path) -> None:
+    page = next((wiki / "patterns").glob("scoreboard_fail.md"))
+    before_text = page.read_text("utf-8")
+    page.write_text(re.sub(r"\nhit_count: \d+", "\nhit_count: 99", before_text), "utf-8")
+    assert page.read_text("utf-8") != before_text
+    before = look(settings(wiki, lint_interval_sessions=1))
+    assert before is not None
+    archive(layout(wiki.parent.parent), record(30, occurrence("a" * 12, failure_subtype="other")))
+    said = before.told(was_written=True)
+    assert said == "the wiki has 1 finding (1 outdated): `dvwiki lint` names it"
 
 
 def test_a_session_without_a_wiki_makes_none(tmp_path: Path) -> None:
