@@ -54,3 +54,16 @@ def pytest_configure(config: pytest.Config) -> None:
     from pytest_dvwiki import roles  # noqa: PLC0415  # only a run with the plugin on pays for it
 
     roles.register(config, settings_of(config), in_simulator=config.pluginmanager.hasplugin(_SIMULATOR_PLUGIN))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says that options of the command line did nothing, since the plugin is off."""
+    config = terminalreporter.config
+    typed = {str(argument).partition("=")[0] for argument in config.invocation_params.args}
+    idle = [option.flag for option in OPTIONS if option.flag in typed and option.name != "enabled"]
+    # cocotb gives the pytest inside a simulator the arguments of the one that a person started.
+    if idle and not config.pluginmanager.hasplugin(_SIMULATOR_PLUGIN) and not _is_on(config):
+        terminalreporter.write_line(
+            f"dvwiki is off, so nothing was captured or archived; give --dvwiki along with {', '.join(idle)}",
+            yellow=True,
+        )

@@ -12,6 +12,8 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from .conftest import Project
+
 PLUGIN = {f"pytest_dvwiki{name}" for name in ("", ".plugin", ".settings", ".hookspecs", ".fixtures")}
 
 
@@ -74,3 +76,23 @@ def test_the_plugin_can_be_taken_out(tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert "dvwiki ==" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--dvwiki-task", "nightly", "--dvwiki-ip-type=axi"), "--dvwiki-task, --dvwiki-ip-type"),
+        (("-qq", "--dvwiki-strict-logs"), "--dvwiki-strict-logs"),
+        (("--dvwiki", "--dvwiki-task", "nightly"), None),
+        ((), None),
+    ],
+)
+def test_an_option_that_does_nothing_says_so_in_one_line(
+    project: Project, arguments: tuple[str, ...], said: str | None
+) -> None:
+    project.pytester.makeini("[pytest]\naddopts = --dvwiki-dir=elsewhere/wiki\nfilterwarnings = error")
+    project.pytester.makepyfile("def test_it():\n    pass\n")
+    result = project.pytester.runpytest_subprocess("-p", "no:cacheprovider", *arguments)
+    assert result.ret == pytest.ExitCode.OK
+    line = f"dvwiki is off, so nothing was captured or archived; give --dvwiki along with {said}"
+    assert [each for each in result.outlines if "dvwiki is off" in each] == ([line] if said else [])
