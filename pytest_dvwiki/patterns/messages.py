@@ -60,6 +60,9 @@ _UVM_OPEN = re.compile(r"(?:KERNEL: )?UVM_(?:ERROR|FATAL)\b.*@ ?\d(?:[^\[]*:|.*\
 _VCS_HEAD = re.compile(r"(?:Error|Warning|Lint|Info|Note|Fatal)-\[[\w-]+\]")
 _VCS_REPORT = re.compile(r'(?:Error|Fatal): "[^"]{1,300}", \d+: .{1,300}: at time \d+(?: [munpf]?s)?$')
 """The head of a $error or $fatal; its text stands in the next line."""
+_DSIM_HEAD = re.compile(r"=[EFW]:\[[^\]]{1,60}\]")
+_DSIM_OPEN = re.compile(r"=[EFW]:\[(?:\$\w+ call\] \S+$|\w+\]:?$)")
+"""A message whose text stands in the next line."""
 _QUESTA_HEAD = re.compile(r"\*\* (?:at |Error|Warning|Fatal|Failure|Note|Info)|(?:Error|Fatal|Failure): ")
 _HDL_HEAD = re.compile(r"(?:FATAL|ERROR|WARNING|INFO): \S")
 _QUESTA_OPEN = re.compile(rf"(?:{_QUESTA_HEAD.pattern}|{_HDL_HEAD.pattern}).*:$")
@@ -196,6 +199,10 @@ def _is_vcs_report_text(line: str) -> bool:
     return _is_vcs_text(line) and not _VCS_REPORT.match(line.strip())
 
 
+def _is_dsim_text(line: str) -> bool:
+    return bool(line.strip()) and not _DSIM_HEAD.match(line.strip())
+
+
 def _is_cadence_text(line: str) -> bool:
     return bool(line.strip()) and not _CADENCE_HEAD.match(line) and not _UVM_HEAD.match(line.strip())
 
@@ -219,6 +226,8 @@ def _is_wrapped_detail(line: str) -> bool:
 _SPREAD: tuple[tuple[re.Pattern[str], Callable[[str], bool], int], ...] = (
     (_VCS_HEAD, _is_vcs_text, MOST_JOINED),
     (_VCS_REPORT, _is_vcs_report_text, 2),
+    (_DSIM_OPEN, _is_dsim_text, 3),
+    (_DSIM_HEAD, _is_wrapped, MOST_JOINED),
     (_UVM_WITHOUT_ID, _is_uvm_id, 2),
     (_UVM_HEAD, _is_wrapped, MOST_JOINED),
     (_CADENCE_WORDLESS, _is_cadence_text, 1 + _WORDS_BELOW),

@@ -57,6 +57,11 @@ def test_other_lines_keep_their_words(line: str) -> None:
             "** Error: ** while parsing file included at a.sv(1) ** at b.svh(2): (vlog-2730) Undefined variable: 'q'.",
         ),
         (
+            ["=E:[UnresolvedModule]:", "    Unable to find definitions for", "    fifo_ctl", "", "done"],
+            "=E:[UnresolvedModule]: Unable to find definitions for fifo_ctl",
+        ),
+        (["=E:[$error call] chk.sv:165", "ack came early", "", "done"], "=E:[$error call] chk.sv:165 ack came early"),
+        (
             ["xmsim: *E,ERRSEV (./chk.sv,31): (time 120 NS).", "tb.u_chk", "unexpected grant"],
             "xmsim: *E,ERRSEV (./chk.sv,31): (time 120 NS). tb.u_chk unexpected grant",
         ),
