@@ -27,6 +27,7 @@ _PREFIX = re.compile(
     r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[ ]?[+-]\d\d:?\d\d)?\]?[ \t]"  # CI, ISO time
     r"(?:\d\d[OE][ +])?"  # GitLab's stream
     r"|\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?[ \t]+"  # Jenkins, GitLab
+    r"|\[\d\d/\d\d[ ]\d\d:\d\d:\d\d[ ]+\d+s?\](?:[ ]|$)"  # Innovus, Tempus
     r"|#\d+[ ]\d+\.\d+[ ]"  # BuildKit
     r"|\x1b?_bk;t=\d{10,16}\x07?"  # Buildkite
     r"|\#\#\[error\]|::error[^:]{0,200}::"  # GitHub, Azure

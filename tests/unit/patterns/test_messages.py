@@ -18,6 +18,8 @@ QUESTA = "** Error: top.sv(3): near 'x'"
         ("[2026-07-02T09:11:03.123Z] 09:11:03  " + QUESTA, QUESTA),
         ("##[error]" + QUESTA, QUESTA),
         ("\x1b_bk;t=1720000000000\x07" + QUESTA, QUESTA),
+        ("[12/28 20:04:32     14s] **WARN: (IMPOPT-801):\tx", "**WARN: (IMPOPT-801):\tx"),
+        ("[03/11 04:51:14      0] **ERROR: (IMPOAX-142):\tx", "**ERROR: (IMPOAX-142):\tx"),
         ("sim-1  | " + QUESTA, QUESTA),
         ("# COUT: " + QUESTA, QUESTA),
         (r"*\* Error: top.sv(3): near 'x'", QUESTA),

@@ -224,6 +224,22 @@ PASSING = {
     "names": "Running error_injection_test\nerror_injection_test PASSED\nmodule worklib.error_ctrl:sv",
     "equal values": "Expected 3, received 3\nREAD addr=0x10 exp=0x5 act=0x5",
     "warnings": "# ** Warning: (vsim-3015) port size error-prone\nxmvlog: *W,FAILX (a.sv,1|1): assertion may fail",
+    "prose": (
+        "|  Rows do not match library sites. Placer will  |\n|  fail since row site must match cell site.  |\n"
+        "  - check the index before the access to\n    prevent segmentation fault.\n"
+        "    [-wait <integer>]:\n        queue wait timeout in minutes"
+    ),
+    "notes of implementation tools": (
+        "[12/28 20:04:32     14s] -reset**WARN: (IMPOPT-801):\tGenus executable not found in PATH.\n"
+        "**WARN: (IMPFP-3108):\tThe IOs will move because of not enough space to accommodate the IOs.\n"
+        "**INFO: (TMPDIR-1001):\tThe environment variable TMPDIR is not set.\n"
+        'This command "timeDesign -signoff" required an extra checkout of license tpsxl.\n'
+        "  phase2 maze routing failed: 1 connection remains to try\n"
+        "[InitialPlace]  Iter: 1 CG Error: 0.00044947 HPWL: 147221700\nABC: Error: The network is combinational.\n"
+        " Failed clocks set      Related clocks\n1.0.N: Exited with Success (@ 134.29 s)"
+    ),
+    "a measured error": "Percentage error: 2.384e-05\nrelative error: 3 %\nTest passed for A=3 B=4, error=100100",
+    "words that begin like exp": 'Found ringing on node M5. {"history": "ExplorerRun.0"}\nLIB=found /export/lib.so',
     "noise of a passing cocotb test": (
         "     0.00ns INFO     cocotb.regression                  running m.t (1/1)\n"
         "ERROR: dut.sv:29: q reached 3\n       Time: 30 Scope: dut\n"
