@@ -238,7 +238,11 @@ PASSING = {
         "[InitialPlace]  Iter: 1 CG Error: 0.00044947 HPWL: 147221700\nABC: Error: The network is combinational.\n"
         " Failed clocks set      Related clocks\n1.0.N: Exited with Success (@ 134.29 s)"
     ),
-    "a measured error": "Percentage error: 2.384e-05\nrelative error: 3 %\nTest passed for A=3 B=4, error=100100",
+    "a measured error": (
+        "Percentage error: 2.384e-05\nrelative error: 3 %\n  Relative error : 5 digits\n"
+        "Test passed for A=3 B=4, error=100100\nthe error is below the limit of 0.01"
+    ),
+    "an echoed command of Tcl": 'if {![info exists ::env(DIR)]} {\n    puts "ERROR: DIR is not set."\n    exit 2\n}',
     "words that begin like exp": 'Found ringing on node M5. {"history": "ExplorerRun.0"}\nLIB=found /export/lib.so',
     "noise of a passing cocotb test": (
         "     0.00ns INFO     cocotb.regression                  running m.t (1/1)\n"
