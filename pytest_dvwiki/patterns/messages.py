@@ -34,7 +34,8 @@ _PREFIX = re.compile(
     r"|[a-z][\w.]{0,30}[-_]\d{1,3}[ ]+\|[ ]"  # docker compose
     r"|\[gw\d+\](?:[ ]\[[ \d]+%\])?[ ]"  # xdist
     r"|(?:INFO|ERROR)[ ](?:[ ]*cocotb:simulator\.py:\d+|cocotb:)[ ]"  # cocotb-test
-    r"|\#(?:[ ]|$)(?:COUT:(?:[ ]|$))?"  # Questa, Riviera
+    r"|\#(?:[ ]|$|(?=\*\*[ ]))(?:COUT:(?:[ ]|$))?"  # Questa, Riviera
+    r"|[ \t]+(?=\#[ ]?(?:\*\*[ ]|[A-Z]{3,}\w*:[ ]))"  # a transcript of theirs that someone indented
     r"|(?:>[ ]?)+(?=\S|[ ]*$)"  # quotes in mails and forums
     # comments, lists and line numbers, where the mark of a tool follows
     r"|(?:[ ]*(?://+|/\*|--|[-*])[ ]*|[ ]*\d{1,6}[ ]?[:.|)]?[ ]+)"
