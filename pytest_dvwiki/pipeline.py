@@ -336,7 +336,12 @@ def _with_changes(
     for verdict in verdicts:
         commit = commits.get(verdict.fingerprint)
         files = changed.get(commit, ()) if commit else ()
-        weighed.append(replace(verdict, origin=with_changes(verdict.origin, files, commit or "")))
+        if commit is None or not files:
+            weighed.append(verdict)
+            continue
+        known = history.cause(verdict.fingerprint)
+        decided = known is not None and known.decided
+        weighed.append(replace(verdict, origin=with_changes(verdict.origin, files, commit, decided=decided)))
     return tuple(weighed)
 
 

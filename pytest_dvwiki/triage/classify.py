@@ -228,9 +228,10 @@ class Classifier:
         return label
 
     def _assertion(self, finding: _Finding, label: tuple[str, str]) -> tuple[str, str]:
-        """The label of a Python assertion: without a simulator it says nothing about a design."""
+        """The label of a Python assertion, or of what is raised in its place; Python's own without a simulator."""
         if not finding.in_simulator:
-            return "python_error", "assertion_error"
+            raised = finding.choice is not None and finding.choice.candidate.pattern.id.startswith("python.raised_")
+            return "python_error", "runtime_error" if raised else "assertion_error"
         if label == ("sim_error", "assertion_fail") and finding.frame is not None:
             # The check itself may say that it compares with a model, where its message does not.
             asked = self.matcher.match(f"AssertionError: {finding.frame.source}")

@@ -25,6 +25,8 @@ TAUGHT = 0.6
 ENOUGH_DECISIONS = 3
 CHANGED = 0.4
 """Of an origin that nothing but the changes since the last pass tells."""
+TURNED: Mapping[OriginType, float] = {"RTL_BUG": 0.6, "TB_BUG": 0.5}
+"""Of an origin that the changes since the last pass turn; a stricter check may show an older fault of the design."""
 FEWEST_SEEDS = 2
 """Seeds that tell something about how a fault depends on the stimulus."""
 
@@ -151,13 +153,14 @@ def with_pattern_history(origin: Origin, pattern: Pattern | None, decided: Mappi
     return _less(origin, reason)
 
 
-def with_changes(origin: Origin, files: Sequence[str], commit: str) -> Origin:
-    """An origin in the light of what changed since the test last passed: it tells where only one side did.
+def with_changes(origin: Origin, files: Sequence[str], commit: str, *, decided: bool = False) -> Origin:
+    """An origin in the light of what changed since the test last passed: where only one side did, it is that one.
 
     Args:
         origin: From the other evidence.
         files: Names of the files that changed; others than sources of design and testbench say nothing.
         commit: At which the test passed.
+        decided: Whether people decided the origin of this very cause: their word stands, though it is less sure.
     """
     sides: dict[OriginType, list[str]] = {}
     for file in files:
@@ -173,7 +176,9 @@ def with_changes(origin: Origin, files: Sequence[str], commit: str) -> Origin:
     if origin.type == "UNKNOWN":
         return Origin(type=side, confidence=CHANGED, reasons=(reason,))
     if side != origin.type:
-        return _less(origin, reason)
+        if decided:
+            return _less(origin, reason)
+        return Origin(type=side, confidence=TURNED[side], reasons=(reason, *origin.reasons))
     ceiling = max(origin.confidence, WITHOUT_HISTORY)
     confidence = min(ceiling, origin.confidence + AGREES)
     return Origin(type=side, confidence=round(confidence, 2), reasons=(*origin.reasons, reason))

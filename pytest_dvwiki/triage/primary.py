@@ -10,7 +10,8 @@ The rules, in their order:
    before the log. In one source the earliest wins.
 3. *Noise* (an error line that also stands in tests that pass: `logger.error`, HDL `$error`) goes after all other
    causes, though before symptoms, where cocotb runs the test: such a line fails no test.
-4. Expected-against-actual beats the plain assertion that raised it, also where it is noise.
+4. Expected-against-actual beats the plain assertion that raised it, also where it is noise; a report that tells the
+   values beats an exception that only says that something differs.
 5. An assertion in pyuvm's `check_phase` or later sums up: the first error report of a component goes before it. A
    fatal report of pyuvm goes before the exception that repeats it.
 6. A UVM report of an assertion goes before the simulator's line on it: it has the class that the testbench gave it.
@@ -23,6 +24,7 @@ The rules, in their order:
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -46,6 +48,8 @@ _NEXT_TO = 12
 """Lines between the report of a solver and the assertion on the result of `randomize`."""
 _REPORTED_WITHIN = 3
 """Lines within which an assertion's own report follows what the simulator says of it."""
+_VALUE = re.compile(r"(?<![\w.])[-+]?\d[\w.']*|\bLogicArray\(", re.ASCII)
+_COMPARED_VALUES = 2
 _FATAL = "RuntimeError: UVM_FATAL: "
 """How pyuvm ends a test after a fatal report: with the report's text."""
 
@@ -222,8 +226,8 @@ def _rule(ranked: list[Candidate], function: str | None) -> tuple[Candidate, str
     subtype = best.pattern.failure_subtype
     noise = [c for c in ranked if c.noise and c.pattern.tier == "cause"]
     compared = next((c for c in noise if c.pattern.failure_subtype == "scoreboard_fail"), None)
-    if best.exception and subtype == "assertion_fail" and compared is not None:
-        return compared, "expected against actual goes before the plain assertion that raised it"
+    if best.exception and compared is not None and (why := _better_told(best, compared)):
+        return compared, why
     if best.exception and function in _SUMMARIES:
         report = compared or next((c for c in noise if _is_uvm(c)), None)
         if report is not None:
@@ -240,6 +244,20 @@ def _rule(ranked: list[Candidate], function: str | None) -> tuple[Candidate, str
     if subtype == "assertion_fail" and not best.exception:
         return _of_assertion(best, ranked) or (best, _plain_rule(best, ranked))
     return best, _plain_rule(best, ranked)
+
+
+def _better_told(raised: Candidate, report: Candidate) -> str | None:
+    """Why the report of a comparison goes before the exception that ended the test; None where it does not."""
+    if raised.pattern.failure_subtype == "assertion_fail":
+        return "expected against actual goes before the plain assertion that raised it"
+    if raised.pattern.failure_subtype == "scoreboard_fail" and _tells_values(report) and not _tells_values(raised):
+        return "the report with the values goes before the exception without them"
+    return None
+
+
+def _tells_values(candidate: Candidate) -> bool:
+    """Whether a message shows at least two values, as one that compares does."""
+    return len(_VALUE.findall(dissect(candidate.text).text)) >= _COMPARED_VALUES
 
 
 def _of_assertion(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, str] | None:

@@ -132,6 +132,32 @@ def test_a_logged_comparison_beats_the_plain_assert_that_raised_it(classifier: C
     assert "expected 5, got 7" in verdict.primary
 
 
+def test_a_report_with_the_values_beats_the_exception_that_only_says_that_they_differ(classifier: Classifier) -> None:
+    log = logged("ERROR", SCOREBOARD[0], SCOREBOARD[1] + "mismatch: wrote 0x11 != read 0x10")
+    for exception in ("AssertionError: failed by a data mismatch. assert False", "Exception: outputs do not match"):
+        verdict = classifier.classify(failure(results=traceback(exception), log=log))
+        assert label(verdict) == "uvm_error/scoreboard_fail"
+        assert "wrote 0x11 != read 0x10" in verdict.primary
+    telling = traceback("AssertionError: mismatch at 4: expected 7, got 8")
+    assert "expected 7, got 8" in classifier.classify(failure(results=telling, log=log)).primary
+
+
+@pytest.mark.parametrize(
+    ("exception", "in_simulator", "plain"),
+    [
+        ("Exception: mismatch at 0x40: expected 5 got 6", "sim_error/scoreboard_fail", "python_error/runtime_error"),
+        ("RuntimeError: timeout waiting for ready", "sim_error/timeout", "sim_error/timeout"),
+        ("Exception: Test failed", "sim_error/assertion_fail", "python_error/runtime_error"),
+        ("RuntimeError: generator raised StopIteration", "python_error/runtime_error", "python_error/runtime_error"),
+    ],
+)
+def test_a_check_that_raises_a_plain_exception_is_called_what_its_words_say(
+    classifier: Classifier, exception: str, in_simulator: str, plain: str
+) -> None:
+    assert label(classifier.classify(failure(results=traceback(exception)))) == in_simulator
+    assert label(classifier.classify(failure(report=f"E   {exception}", simulator=False))) == plain
+
+
 def test_the_first_scoreboard_report_goes_before_the_assert_in_check_phase(classifier: Classifier) -> None:
     log = (
         logged("ERROR", SCOREBOARD[0], SCOREBOARD[1] + "FAILED: 0x0f ADD 0xf0 = 0x0000")

@@ -11,6 +11,7 @@ from pytest_dvwiki.triage.origin import (
     CHANGED,
     DECIDED,
     TAUGHT,
+    TURNED,
     WITHOUT_HISTORY,
     judge,
     side_of,
@@ -138,8 +139,11 @@ def test_a_change_on_one_side_since_the_last_pass_speaks_for_that_side() -> None
     assert design.confidence == round(given.confidence + AGREES, 2)
     assert design.reasons[-1] == "since it passed at 1f0c3a2d only design files changed: rtl/fifo.sv"
     bench = with_changes(given, ["tb/fifo_sb.sv", "tests/test_fifo.py"], COMMIT)
-    assert (bench.type, bench.confidence) == ("RTL_BUG", round(given.confidence - AGREES, 2))
-    assert bench.reasons[-1] == "since it passed at 1f0c3a2d only testbench files changed: tb/fifo_sb.sv and 1 more"
+    assert (bench.type, bench.confidence) == ("TB_BUG", TURNED["TB_BUG"])
+    assert bench.reasons[0] == "since it passed at 1f0c3a2d only testbench files changed: tb/fifo_sb.sv and 1 more"
+    assert bench.reasons[1:] == given.reasons
+    peoples = with_changes(given, ["tb/fifo_sb.sv"], COMMIT, decided=True)
+    assert (peoples.type, peoples.confidence) == ("RTL_BUG", round(given.confidence - AGREES, 2))
     unknown = with_changes(origin("unknown", "unknown"), ["rtl/fifo.sv"], COMMIT)
     assert (unknown.type, unknown.confidence) == ("RTL_BUG", CHANGED)
 
