@@ -33,22 +33,24 @@ def heading_of(line: str) -> Heading | None:
 def unfenced(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
     """Of lines those that stand in no fenced block, without their ends, each with its index.
 
-    A mark of a region ends a block that people left open: no block reaches into a region.
+    A block that nobody closed before the next mark of a region, or before the end, is none: it would hide all headings.
     """
     fence = ""
+    inside: list[tuple[int, str]] = []
     for index, line in enumerate(lines):
         bare = line.rstrip("\r\n")
         opened = _FENCE.match(bare)
-        if _MARK.match(bare):
-            fence = ""
-        elif fence:
+        if fence and not _MARK.match(bare):
+            inside.append((index, bare))
             if opened and opened[1].startswith(fence) and not bare.strip(" `~"):
-                fence = ""
-            continue
+                fence, inside = "", []
         elif opened:
-            fence = opened[1]
-            continue
-        yield index, bare
+            fence, inside = opened[1], [(index, bare)]
+        else:
+            yield from inside
+            fence, inside = "", []
+            yield index, bare
+    yield from inside
 
 
 def part(text: str, heading: str) -> tuple[int, int] | None:
