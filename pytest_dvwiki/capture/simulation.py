@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.capture.cocotb_tests import CocotbTest, is_silent, join_tests
 from pytest_dvwiki.capture.ending import read_ending, sentence, status_in
 from pytest_dvwiki.capture.excerpts import ExcerptBuilder, Limits
-from pytest_dvwiki.capture.frames import is_library, last_trace, shown_path, user_frame
+from pytest_dvwiki.capture.frames import last_trace, shown_path, user_frame
 from pytest_dvwiki.capture.noise import NO_ERRORS
 from pytest_dvwiki.capture.regression import Regression, read_regressions, simulator_name
 from pytest_dvwiki.capture.reproduce import STRICT, reproduce_command
 from pytest_dvwiki.capture.results import Case, ResultsError, read_results
 from pytest_dvwiki.model import Excerpt, Failure, Frame, LogReference, Result, Simulator
+from pytest_dvwiki.patterns.frames import is_installed
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
@@ -260,7 +261,7 @@ class _Collector:
         module = test.module if test.name != test.bare else None
         file = test.case.file if test.case is not None else None
         # pyuvm gives its tests to cocotb 1.x under other names than they are reported by: then all of them are run.
-        hidden = (self._cocotb or "").startswith("1.") and file is not None and is_library(file)
+        hidden = (self._cocotb or "").startswith("1.") and file is not None and is_installed(file)
         return reproduce_command(
             self._sim.nodeid,
             test=None if hidden else test.bare,
@@ -295,7 +296,7 @@ class _Collector:
         case, of_limit = test.case, test.exception == _TIMEOUT
         # The test's own limit leaves no traceback, and no two tests in common: it was the whole test that waited.
         function = redact(test.function) if of_limit else ""
-        if case is not None and case.file is not None and not is_library(case.file):
+        if case is not None and case.file is not None and not is_installed(case.file):
             return Frame(file=redact(shown_path(case.file, self._sim.root)), line=case.line or 0, function=function)
         if of_limit and test.module:
             return Frame(file=redact(f"{test.module.rpartition('.')[2]}.py"), line=0, function=function)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.model import Frame
+from pytest_dvwiki.patterns.frames import report_frames
 from pytest_dvwiki.triage.traceback import DIRECT, DURING, is_library
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pytest_dvwiki.model import Frame
+
 _PLACE = re.compile(r"(?P<file>[^\s:][^:]{0,1000}\.py):(?P<line>\d+): ?(?:in (?P<function>\S+)|(?P<type>[\w.]+))?$")
-_DEF = re.compile(r"\s*(?:async )?def (?P<function>\w+)\(")
-_SOURCE = re.compile(r">? {3,}\S")
 _SAID = re.compile(r"E {1,}\S")
 _EXIT = re.compile(r"E {1,}SystemExit\b")
 """A program that ends itself in an `except` clause says nothing: what it caught is the fault."""
@@ -44,28 +44,4 @@ def _counting(lines: Sequence[str]) -> tuple[int, int]:
 
 def user_frame(lines: Sequence[str]) -> Frame | None:
     """The innermost frame of the report that is the user's, not a library's."""
-    return next((frame for frame in reversed(_frames(lines)) if not is_library(frame.file)), None)
-
-
-def _frames(lines: Sequence[str]) -> list[Frame]:
-    """The frames of the report, the innermost last.
-
-    pytest shows the source first and then its place (`file.py:12: TypeError`), or the place and then the source
-    (`file.py:12: in check`).
-    """
-    found: list[Frame] = []
-    source = function = ""
-    for at, line in enumerate(lines):
-        place = _PLACE.match(line)
-        if place is not None and place["function"]:
-            following = lines[at + 1] if at + 1 < len(lines) and _SOURCE.match(lines[at + 1]) else ""
-            shown = following.lstrip("> ").rstrip()
-            found.append(Frame(file=place["file"], line=int(place["line"]), function=place["function"], source=shown))
-        elif place is not None:
-            found.append(Frame(file=place["file"], line=int(place["line"]), function=function, source=source))
-            source = function = ""
-        elif line.startswith(">"):
-            source = line[1:].strip()
-        elif (definition := _DEF.match(line)) is not None:
-            function = definition["function"]
-    return found
+    return next((frame for frame in reversed(report_frames(lines).values()) if not is_library(frame.file)), None)

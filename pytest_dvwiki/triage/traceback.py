@@ -1,4 +1,4 @@
-"""Reads Python tracebacks out of text: the exception that counts and the innermost frame that is the user's."""
+"""Chains of exceptions in text: the one that counts, and its innermost frame that is the user's."""
 
 from __future__ import annotations
 
@@ -6,23 +6,19 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.model import Frame
+from pytest_dvwiki.patterns.frames import indent, is_installed, python_frame
 from pytest_dvwiki.patterns.messages import strip_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_FRAME = re.compile(r'\s*File "(?P<file>[^"]{1,1000})", line (?P<line>\d+)(?:, in (?P<function>.+))?$')
+    from pytest_dvwiki.model import Frame
+
 _HEAD = "Traceback (most recent call last)"
 DIRECT = "The above exception was the direct cause of the following exception"
 DURING = "During handling of the above exception, another exception occurred"
 _EXCEPTION = re.compile(r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s(?P<text>.*)|:?$)")
-_CARETS = re.compile(r"\s*[~^]+\s*$")
-_LIBRARY = re.compile(
-    r"[\\/](?:site-packages|dist-packages)[\\/]|[\\/]lib(?:64)?[\\/]python3[^\\/]*[\\/]"
-    r"|[\\/]Lib[\\/](?!site)|^<|<frozen "
-    r"|[\\/](?:cocotb|cocotb_tools|pygpi|pyuvm|_pytest|pluggy)[\\/][\w\\/]+\.py$"
-)
+_LIBRARY = re.compile(r"/Lib/(?!site)|/(?:cocotb|cocotb_tools|pygpi|pyuvm|_pytest|pluggy)/[\w/]+\.py$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +63,7 @@ class Chain:
 
 def is_library(file: str) -> bool:
     """Whether a frame's file belongs to Python, an installed package or a testbench library."""
-    return _LIBRARY.search(file) is not None
+    return is_installed(file) or _LIBRARY.search(file.replace("\\", "/")) is not None
 
 
 def chains(lines: Sequence[str]) -> list[Chain]:
@@ -106,29 +102,16 @@ def _traceback(lines: Sequence[str], at: int) -> tuple[Raised | None, int]:
     """The exception of the traceback whose frames start at `at`, and the index after it."""
     frames: list[Frame] = []
     head = at - 1
-    indent = _indent(lines[at]) if at < len(lines) else 0
+    margin = indent(lines[at]) if at < len(lines) else 0
     while at < len(lines):
         line = lines[at]
-        frame = _FRAME.match(line)
-        if frame is not None:
-            indent = _indent(line)
-            at += 1
-            source = ""
-            while at < len(lines) and _indent(lines[at]) > indent and not _FRAME.match(lines[at]):
-                if not source and not _CARETS.match(lines[at]):
-                    source = lines[at].strip()
-                at += 1
-            frames.append(
-                Frame(
-                    file=frame["file"],
-                    line=int(frame["line"]),
-                    function=frame["function"] or "",
-                    source=source,
-                )
-            )
+        if (shown := python_frame(lines, at)) is not None:
+            margin = indent(line)
+            frame, at = shown
+            frames.append(frame)
             continue
         named = _EXCEPTION.match(line.strip())
-        if named is not None and _indent(line) <= indent:
+        if named is not None and indent(line) <= margin:
             return (
                 Raised(named["type"].rsplit(".", 1)[-1], named["text"] or "", tuple(frames), at, head),
                 at + 1,
@@ -138,10 +121,6 @@ def _traceback(lines: Sequence[str], at: int) -> tuple[Raised | None, int]:
             continue
         return None, at
     return None, at
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
 
 
 def innermost(lines: Sequence[str]) -> Iterator[Raised]:

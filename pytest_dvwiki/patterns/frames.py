@@ -1,0 +1,69 @@
+"""Frames of tracebacks, as Python and pytest write them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.model import Frame
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# An exception group draws its tracebacks behind bars.
+_PYTHON = re.compile(r'[\s|]*File "(?P<file>[^"]{1,1000})", line (?P<line>\d{1,9})(?:, in (?P<function>.+))?$')
+_MARKERS = re.compile(r"[\s|]*[~^][\s~^]*$")
+_PYTEST = re.compile(r"(?P<file>[^\s:][^:]{0,1000}\.py):(?P<line>\d{1,9}): ?(?:in (?P<function>\S+)|[\w.]+)?$")
+_DEF = re.compile(r"[\s>]*(?:async )?def (?P<function>\w+)\(")
+_SOURCE = re.compile(r">? {3,}\S")
+_INSTALLED = re.compile(r"/(?:site|dist)-packages/|/lib(?:64)?/python\d[^/]*/|^<|/\.?pyenv/versions/[^/]+/lib/")
+
+
+def is_installed(file: str) -> bool:
+    """Whether a file belongs to Python or to an installed package."""
+    return _INSTALLED.search(file.replace("\\", "/")) is not None
+
+
+def indent(line: str) -> int:
+    """How far right a line of a traceback begins, the bars of an exception group left aside."""
+    return len(line) - len(line.lstrip(" \t|+"))
+
+
+def python_frame(lines: Sequence[str], at: int) -> tuple[Frame, int] | None:
+    """The frame that a line of Python's traceback names, with the source below it, and the index behind both."""
+    found = _PYTHON.match(lines[at])
+    if found is None:
+        return None
+    margin = indent(lines[at])
+    source = ""
+    end = at + 1
+    while end < len(lines) and indent(lines[end]) > margin and not _PYTHON.match(lines[end]):
+        if not source and not _MARKERS.match(lines[end]):
+            source = lines[end].lstrip(" \t|").rstrip()
+        end += 1
+    function = (found["function"] or "").strip()
+    return Frame(file=found["file"], line=int(found["line"]), function=function, source=source), end
+
+
+def report_frames(lines: Sequence[str]) -> dict[int, Frame]:
+    """The frames of pytest's report by the index of the line that names the place, the innermost last.
+
+    pytest shows the source first and then its place (`file.py:12: TypeError`), or the place and then the source
+    (`file.py:12: in check`).
+    """
+    found: dict[int, Frame] = {}
+    source = function = ""
+    for at, line in enumerate(lines):
+        place = _PYTEST.match(line)
+        if place is not None and place["function"]:
+            below = lines[at + 1] if at + 1 < len(lines) and _SOURCE.match(lines[at + 1]) else ""
+            told = below.lstrip("> ").rstrip()
+            found[at] = Frame(file=place["file"], line=int(place["line"]), function=place["function"], source=told)
+        elif place is not None:
+            found[at] = Frame(file=place["file"], line=int(place["line"]), function=function, source=source)
+            source = function = ""
+        elif line.startswith(">"):
+            source = line[1:].strip()
+        if (definition := _DEF.match(line)) is not None:
+            function = definition["function"]
+    return found
