@@ -8,9 +8,10 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.fingerprint import mask
+from pytest_dvwiki.triage.numbered import unbroken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from pytest_dvwiki.model import Excerpt, Frame
     from pytest_dvwiki.triage.anatomy import Anatomy
@@ -58,17 +59,8 @@ class Frames:
         from pytest_dvwiki.triage.traceback import innermost  # noqa: PLC0415
 
         return [
-            (first + one.line, first, one.frame) for first, lines in _unbroken(self._lines) for one in innermost(lines)
+            (first + one.line, first, one.frame) for first, lines in unbroken(self._lines) for one in innermost(lines)
         ]
-
-
-def _unbroken(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
-    """The parts without a gap: the number of the first line, and the lines."""
-    start = 0
-    for at in range(1, len(lines) + 1):
-        if at == len(lines) or lines[at][0] != lines[at - 1][0] + 1:
-            yield lines[start][0], [text for _, text in lines[start:at]]
-            start = at
 
 
 def _number(numbered: tuple[int, int, Frame | None]) -> int:

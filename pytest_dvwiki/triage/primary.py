@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.patterns.schema import UNKNOWN
 from pytest_dvwiki.triage.anatomy import dissect
+from pytest_dvwiki.triage.numbered import unbroken
 from pytest_dvwiki.triage.sections import sections_of
 
 if TYPE_CHECKING:
@@ -108,8 +109,8 @@ def choose_in_text(
     whole = "\n".join(line for _, line in lines)
     candidates = [
         candidate
-        for first, run in _runs(lines)
-        for candidate in _in_text(first, run, "log", matcher, cocotb=marks.cocotb, whole=whole)
+        for first, part in unbroken(lines)
+        for candidate in _in_text(first, "\n".join(part), "log", matcher, cocotb=marks.cocotb, whole=whole)
         if (among is None or candidate.line in among)
         and not (marks.in_passed(candidate.line) and (candidate.noise or candidate.exception))
     ]
@@ -124,8 +125,8 @@ def _candidates(excerpt: Excerpt, matcher: Matcher, *, cocotb: bool) -> Iterator
 
         shown = said([line for _, line in lines])
         lines = tuple((number, line) for (number, _), line in zip(lines, shown, strict=True))
-    for first, run in _runs(lines):
-        yield from _in_text(first, run, excerpt.source, matcher, cocotb=cocotb)
+    for first, part in unbroken(lines):
+        yield from _in_text(first, "\n".join(part), excerpt.source, matcher, cocotb=cocotb)
 
 
 def _in_text(
@@ -144,21 +145,6 @@ def _in_text(
                 noise=cocotb and hit.pattern.noise,
                 exception=_is_exception(hit),
             )
-
-
-def _runs(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Parts of an excerpt in which no line was left out: the first line's number and the text."""
-    part: list[str] = []
-    first = 0
-    for number, line in lines:
-        if part and number != first + len(part):
-            yield first, "\n".join(part)
-            part = []
-        if not part:
-            first = number
-        part.append(line)
-    if part:
-        yield first, "\n".join(part)
 
 
 def _lesser_exceptions(text: str, first: int, known: Collection[int]) -> frozenset[int]:
