@@ -97,6 +97,8 @@ def _expressions(examples: Sequence[str]) -> Iterator[str]:
     """Expressions within the contract, from the one with most freedom to the one with least."""
     for keep_values in (False, True):
         words = _common(examples, keep_values=keep_values)
+        if not words:  # values alone say nothing
+            return
         for blank in (" ", r"\s+"):
             source = blank.join(words)
             try:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
-import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION, LONGEST, fingerprint, mask
+
+from .effort import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -200,8 +202,7 @@ def test_the_form_is_twelve_hex_digits_and_stands_for_ever() -> None:
 )
 def test_the_longest_line_is_masked_in_linear_time(unit: str) -> None:
     line = (unit * LONGEST)[:LONGEST]
-    began = time.perf_counter()
-    masked = mask(line)
-    # Some milliseconds; an expression that looks at each character twice over needs many seconds.
-    assert time.perf_counter() - began < 1
-    assert len(masked) <= 2 * len(line)
+    short, long = (min(seconds(partial(mask, line[:size])) for _ in range(3)) for size in (LONGEST // 8, LONGEST))
+    # Eight times the characters; an expression that looks at each of them twice over needs 64 times as long.
+    assert long < 24 * short + 0.05
+    assert len(mask(line)) <= 2 * len(line)

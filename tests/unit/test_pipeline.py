@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -113,9 +112,7 @@ def test_git_is_not_asked_where_nothing_failed(root: Path, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("commit", ["--output=stolen", "HEAD~1", "0" * 40, ""])
 def test_a_commit_that_git_does_not_know_is_no_evidence(root: Path, commit: str) -> None:
-    began = time.monotonic()
     assert repository.Repository(resolve(root).layout).changed_since(commit) == ()
-    assert time.monotonic() - began < 10
     assert not (root / "stolen").exists()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -381,14 +380,15 @@ def test_a_slow_git_does_not_hold_up_the_run(project: Project, tmp_path: Path, m
     now = project.state
     slow = tmp_path / "bin" / "git"
     slow.parent.mkdir()
-    slow.write_text("#!/bin/sh\nexec sleep 60\n")
+    asked = tmp_path / "asked"
+    slow.write_text(f"#!/bin/sh\necho >> '{asked}'\nexec sleep 60\n")
     slow.chmod(0o755)
     monkeypatch.setenv("PATH", f"{slow.parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setattr(repository, "_PAST_TIMEOUT_S", 0.5)
-    began = time.monotonic()
     found = Repository(layout(project.root))
     assert [found.difference(before, now).change, found.difference(before, now, "again").change] == ["commit"] * 2
-    assert time.monotonic() - began < 5
+    # The first question uses up the time of all; a loaded machine may not even have begun with it.
+    assert not asked.exists() or asked.read_text() == "\n"
 
 
 def test_the_users_settings_of_git_change_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

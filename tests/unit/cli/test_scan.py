@@ -12,8 +12,8 @@ import pty
 import subprocess
 import sys
 import tarfile
-import time
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ import pytest
 
 from pytest_dvwiki.cli import main, scan
 from pytest_dvwiki.cli.scan import EXIT_FAILED
+
+from ..effort import seconds
 
 FAILING = "ok\ndut.sv:16: syntax error\ndut.sv:17: syntax error\n"
 MISMATCH = "UVM_ERROR sb.sv(210) @ {}: uvm_test_top.env.sb [SB] expected 0x{:x} got 0x1{:x}\n"
@@ -255,12 +257,8 @@ def test_a_line_without_end_costs_no_more_than_lines(capsys: pytest.CaptureFixtu
     Path("lines.log").write_bytes(lines)
     Path("line.log").write_bytes(lines.replace(b"\n", b" "))
     scanned(capsys, "lines.log")
-    seconds = {}
-    for name in ("lines.log", "line.log"):
-        start = time.process_time()
-        scanned(capsys, name)
-        seconds[name] = time.process_time() - start
-    assert seconds["line.log"] < 2 * seconds["lines.log"] + 0.2
+    lines_s, line_s = (seconds(partial(scanned, capsys, name)) for name in ("lines.log", "line.log"))
+    assert line_s < 2 * lines_s + 0.2
 
 
 @pytest.mark.slow

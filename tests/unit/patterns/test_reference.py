@@ -28,9 +28,14 @@ def test_every_pattern_stands_there_once_with_what_it_means_and_what_to_do() -> 
         assert "- example: " in part
 
 
-def test_it_can_be_searched_for_the_text_of_a_message() -> None:
-    assert "Unknown module type: missing_sub" in TEXT
-    assert "### Module or design unit not found: `missing_module`" in TEXT or "`missing_module`" in TEXT
+def test_a_message_stands_with_its_pattern_under_its_tool_and_what_its_subtype_means() -> None:
+    before, message, _ = TEXT.partition("\n- example: `dut.sv:7: error: Unknown module type: missing_sub`\n")
+    assert message
+    headings = re.findall(r"^(##+) (.*)$", before, re.MULTILINE)
+    newest = {level: words for level, words in headings if level in {"##", "###", "####"}}
+    assert newest["####"] == "icarus.unknown_module"
+    assert newest["###"] == "Module, entity or interface not found: `missing_module`"
+    assert newest["##"].startswith("Icarus")
 
 
 def test_its_table_of_contents_leads_to_its_headings() -> None:

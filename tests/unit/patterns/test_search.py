@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from time import process_time
 
 import pytest
 
 from pytest_dvwiki.patterns import expression
 from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.patterns.search import Search, compiled
+
+from ..effort import seconds
 
 
 @pytest.mark.parametrize(
@@ -83,9 +84,7 @@ def _hostile(source: str, length: int) -> list[str]:
 
 
 def _seconds(search: Search, line: str) -> float:
-    start = process_time()
-    search.search(line)
-    return process_time() - start
+    return seconds(lambda: search.search(line))
 
 
 def _growth(source: str) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import tracemalloc
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,8 @@ from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.triage import sieve as sieves
 from pytest_dvwiki.triage.classify import Classifier
 from pytest_dvwiki.triage.primary import choose_in_text
+
+from ..effort import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -163,16 +164,11 @@ def test_memory_does_not_follow_the_size() -> None:
 def test_time_grows_with_the_text_alone() -> None:
     """Generous bounds: a machine under load must not fail the test, a quadratic reading must."""
 
-    def seconds(lines: list[str]) -> float:
-        start = time.process_time()
-        read(lines)
-        return time.process_time() - start
-
-    seconds(quiet(30_000))
     small, large = quiet(30_000), quiet(120_000)
-    assert seconds(large) < 12 * seconds(small) + 0.5
+    read(small)
+    assert seconds(lambda: read(large)) < 12 * seconds(lambda: read(small)) + 0.5
     flood = [ERROR.format(n, n, n) for n in range(30_000)]
-    assert seconds(flood * 4) < 12 * seconds(flood) + 0.5
+    assert seconds(lambda: read(flood * 4)) < 12 * seconds(lambda: read(flood)) + 0.5
 
 
 def test_half_a_message_beside_a_gap_is_no_failure() -> None:

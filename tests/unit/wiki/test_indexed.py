@@ -176,7 +176,7 @@ def test_many_changes_make_a_new_index(wiki: Path, monkeypatch: pytest.MonkeyPat
         (wiki / "specs" / f"page_{number:03}.md").write_text(f"# Zebra {number}\n")
         assert len(found(wiki, "zebra")) == number + 1
         folders.append(stored(wiki)["folder"])
-    # The third change of 160 pages is more than one in fifty; the changes are counted from the last index on.
+    # A fiftieth of 160 pages, rounded down, is three; the changes are counted from the last index on.
     assert [one != two for one, two in itertools.pairwise(folders)] == [False, False, True, False]
     monkeypatch.setattr(indexed, "MOST_CHANGES", 1)
     (wiki / "specs" / "page_004.md").write_text("# Zebra 4\n")

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -42,13 +41,11 @@ def test_who_waits_in_vain_hears_who_holds_the_lock(tmp_path: Path) -> None:
     try:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
-        began = time.monotonic()
         with (
             pytest.raises(WikiError, match=rf"process {holder.pid} on .* holds its lock") as caught,
             locked(tmp_path, 0.3),
         ):
             pytest.fail("two hold one lock")
-        assert time.monotonic() - began < 10
         assert "\n" not in str(caught.value)
     finally:
         holder.kill()
