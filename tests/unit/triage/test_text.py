@@ -16,7 +16,7 @@ FAILURES = {
             "xmelab: *E,CUVMUR (./tb.sv,15|14): instance 'tb.u0' of design unit 'fifo' is unresolved in 'w.tb:sv'.\n"
             "xrun: *E,ELBERR: Error during elaboration (status 1), exiting."
         ),
-        "compile_error/missing_module",
+        "elaboration_error/unresolved_reference",
     ),
     "xcelium fault after its roll-up": (
         (
