@@ -174,6 +174,8 @@ class _Store:
             (self._library.Occur.Should, self._library.Query.term_query(self._schema, "words", word, "freq"))
             for word in wanted
         ]
+        # What another process indexed is noted in the table; the library itself looks for it only now and then.
+        self._index.reload()
         query, searcher = self._library.Query.boolean_query(terms), self._index.searcher()
         for offset in range(0, searcher.num_docs, _BATCH):
             hits = searcher.search(query, limit=_BATCH, offset=offset, count=False).hits
@@ -205,7 +207,6 @@ class _Store:
         writer.commit()
         writer.wait_merging_threads()
         self.note(rows, gone)
-        self._index.reload()
 
     def note(self, rows: list[tuple[Any, ...]], gone: set[str]) -> None:
         """Notes what is indexed. Where the process dies before, the index is made again."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -18,6 +20,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytest.importorskip("tantivy")
+_SEARCH = """
+import sys
+from pathlib import Path
+from pytest_dvwiki.wiki.search import WikiSearchIndex
+assert WikiSearchIndex.create("tantivy", Path(sys.argv[1])).search(sys.argv[2])
+"""
 
 
 @pytest.fixture
@@ -121,6 +129,16 @@ def test_an_index_that_cannot_be_written_stays_in_memory(wiki: Path) -> None:
     (wiki / "specs" / "page_07.md").write_text("# Zebra\n")
     assert list(index.ranking("0x0007")) == []
     assert [path for path, _ in index.ranking("zebra")] == ["specs/page_07.md"]
+
+
+def test_what_another_process_indexed_is_found_at_once(wiki: Path) -> None:
+    ours = WikiSearchIndex.create("tantivy", wiki)
+    assert ours.search("zebra") == []
+    page = wiki / "specs" / "page_03.md"
+    for word in ("zebra", "okapi", "gnu"):
+        page.write_text(f"{page.read_text()}\n{word}\n")
+        subprocess.run([sys.executable, "-c", _SEARCH, str(wiki), word], check=True, timeout=120)
+        assert [found.page_path for found in ours.search(word)] == ["specs/page_03.md"]
 
 
 def test_build_makes_the_index_again(wiki: Path) -> None:
