@@ -1,21 +1,22 @@
-"""The nouns of the project, frozen, and the two protocols by which rooms meet without knowing each other.
-
-Plain data classes: they import nothing heavy, and `msgspec` turns them into JSON and back where that is needed.
-Paths are relative to the root with `/`; times are UTC in the form `2026-11-21T20:27:30Z`; durations are seconds.
-"""
+"""What is archived of a run, what the archive knows, and what is shown of both."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+# msgspec reads the annotations as it turns JSON into records.
+from pytest_dvwiki.model.failure import (  # noqa: TC001
+    Failure,
+    LogReference,
+    Origin,
+    OriginType,
+    Outcome,
+    Phase,
+    Result,
+    Verdict,
+)
 
-Phase = Literal["setup", "call", "teardown", "collect"]
-Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "flaky", "waived"]
-OriginType = Literal["RTL_BUG", "TB_BUG", "TOOL", "UNKNOWN"]
-Tier = Literal["cause", "symptom", "rollup"]
 News = Literal["NEW", "REGRESSED", "KNOWN"]
 Change = Literal["commit", "uncommitted", "unrecorded", "seed", "nothing", "older", "branch"]
 """What differs between the failure of a test and its pass.
@@ -24,90 +25,6 @@ These make a fix: `commit` (other sources at another commit), `uncommitted` (oth
 `unrecorded` (one of the two runs has no commit on record). These do not: `seed` (the seed alone), `nothing` (nothing
 that is known), `older` (the sources of before the failure), `branch` (a branch that never had the failing commit).
 """
-Source = Literal["run", "results", "log", "stdout", "stderr", "report"]
-"""Where a text comes from.
-
-`run`: what the capture saw of the processes, one sentence a line ("simulator vvp was killed by signal 9 (SIGKILL) …").
-`results`: the entry of a results file: `Type: message`, then the traceback.
-`log`: the simulator's and testbench's log of this one test (of the whole build for a build failure).
-`stdout`, `stderr`: what pytest captured of a plain test. `report`: pytest's own text of the failure.
-"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Excerpt:
-    """A bounded part of a text that a failure left behind: head, lines round each candidate for a cause, tail."""
-
-    source: Source
-    lines: tuple[tuple[int, str], ...]
-    """Line numbers of the whole text, from 1, with their lines; a number jumps where lines were left out."""
-    path: str | None = None
-    sha256: str | None = None
-
-    @property
-    def text(self) -> str:
-        """The lines joined by line feeds."""
-        return "\n".join(line for _, line in self.lines)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Frame:
-    """The innermost frame of a traceback that is the user's, not a library's."""
-
-    file: str
-    line: int
-    function: str
-    source: str = ""
-    """The source line as the traceback shows it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class LogReference:
-    """A line of a log file that stays where it is."""
-
-    path: str
-    line: int | None = None
-    sha256: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Failure:
-    """One test that failed, with its evidence; not yet named."""
-
-    nodeid: str
-    """pytest's node id; for a test inside a runner followed by `::` and the test's name."""
-    phase: Phase = "call"
-    outcome: Literal["failed", "error"] = "failed"
-    exception: str | None = None
-    """Type name of the exception that the test (not its runner) ended with, without its module."""
-    message: str = ""
-    frame: Frame | None = None
-    excerpts: tuple[Excerpt, ...] = ()
-    in_simulator: bool = False
-    """Whether the test ran (or was to run) in an HDL simulator."""
-    started: bool = True
-    """False for a test of a simulation that ended before the test's turn came: such a one follows another's cause."""
-    seed: str | None = None
-    sim_time: str | None = None
-    simulator: str | None = None
-    simulator_version: str | None = None
-    log: LogReference | None = None
-    duration_s: float = 0.0
-    attempts: int = 1
-    ip_type: str | None = None
-    reproduce: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Result:
-    """How one test ended, for the totals and the list of tests."""
-
-    nodeid: str
-    outcome: Outcome
-    duration_s: float = 0.0
-    seed: str | None = None
-    noise_errors: int = 0
-    """Error lines of a test that passed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,51 +44,6 @@ class CoverBin:
     def filled(self) -> bool:
         """Whether it is covered."""
         return self.hits >= self.goal
-
-
-@dataclass(frozen=True, kw_only=True)
-class Origin:
-    """Where the fault most likely lies."""
-
-    type: OriginType
-    confidence: float
-    reasons: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunnerUp:
-    """A line that was not chosen as the first cause."""
-
-    pattern: str | None
-    line: int
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """What a failure is called, and why."""
-
-    error_class: str
-    failure_subtype: str
-    fingerprint: str
-    primary: str
-    """The first cause: one message, joined to one line, redacted."""
-    pattern: str | None = None
-    line: int | None = None
-    source: Source | None = None
-    rule: str = ""
-    """The rule that chose the line, a short sentence."""
-    origin: Origin = field(default_factory=lambda: Origin(type="UNKNOWN", confidence=0.0))
-    fix: str | None = None
-    runners_up: tuple[RunnerUp, ...] = ()
-    excerpt: str = ""
-    """At most 40 lines round the cause."""
-    follower: bool = False
-    """True where the failure only follows another of the same run and has no cause of its own."""
-    decided_by: str | None = None
-    """Name of the hook that gave the verdict, where one did."""
-    frame: Frame | None = None
-    """The user's innermost frame, where the failure was an exception."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -481,63 +353,3 @@ class Cause:
     """
     like: tuple[str, str] | None = None
     """Names of an older page that says nearly the same, and of the page just made; None where there is no such one."""
-
-
-class Interest(Protocol):
-    """Tells which lines of a huge text are worth keeping; implemented by the patterns."""
-
-    def find(self, text: str) -> Iterable[tuple[int, Tier]]:
-        """Yields offsets of lines' starts in ascending order, each with the tier of the pattern that asks for it."""
-        ...
-
-    def is_benign(self, message: str) -> bool:
-        """Whether a message, as one line, looks like a failure and is none."""
-        ...
-
-    def is_accepted(self, message: str) -> bool:
-        """Whether people accept a message, as one line, although it is an error."""
-        ...
-
-
-class History(Protocol):
-    """What the archive knows; implemented by the wiki."""
-
-    def cause(self, fingerprint: str) -> KnownCause | None:
-        """The cause of that fingerprint, or of one of its aliases."""
-        ...
-
-    def subtype(self, failure_subtype: str) -> KnownSubtype | None:
-        """The page of that subtype."""
-        ...
-
-    def refresh(self) -> None:
-        """Takes in what was archived since the first question."""
-        ...
-
-    def regressed(self, fingerprint: str) -> bool:
-        """Whether a new occurrence of a cause is a regression: it was closed, or its newest fix had held."""
-        ...
-
-    def still_failing(self, seeds: Mapping[str, str | None]) -> tuple[StillFailing, ...]:
-        """Of tests that pass now, each with its seed, those of which a pass is news, by test and fingerprint."""
-        ...
-
-    def fix_template(self, failure_subtype: str) -> str:
-        """What the page of a subtype says of fixing it; empty where nobody wrote it."""
-        ...
-
-    def decisions(self, pattern: str, fingerprint: str) -> dict[OriginType, int]:
-        """How many causes that a pattern named, other than the one given, people decided to be what."""
-        ...
-
-    def last_pass(self, nodeid: str) -> str | None:
-        """The commit at which a test was last known to pass without uncommitted changes, None where that is unknown."""
-        ...
-
-    def onset(self, fingerprint: str) -> Onset | None:
-        """Where a cause came in that has no fix on record since, None where it is not there."""
-        ...
-
-    def coverage(self) -> dict[tuple[str, str], KnownBin]:
-        """By covergroup and bin what is on record of every bin that is a coverage hole, or was one."""
-        ...

@@ -1,0 +1,101 @@
+"""The nouns of the project, frozen, and the two protocols by which rooms meet without knowing each other.
+
+Plain data classes: they import nothing heavy, and `msgspec` turns them into JSON and back where that is needed.
+Paths are relative to the root with `/`; times are UTC in the form `2026-11-21T20:27:30Z`; durations are seconds.
+
+A data class takes a millisecond to make, so those of the archive are made at first use: to name a failure needs none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.model.failure import (
+    Excerpt,
+    Failure,
+    Frame,
+    LogReference,
+    Origin,
+    OriginType,
+    Outcome,
+    Phase,
+    Result,
+    RunnerUp,
+    Source,
+    Tier,
+    Verdict,
+)
+from pytest_dvwiki.model.protocols import History, Interest
+
+if TYPE_CHECKING:
+    from pytest_dvwiki.model.archive import (
+        Cause,
+        Change,
+        CoverBin,
+        FailedTest,
+        FirstBad,
+        Fix,
+        KnownBin,
+        KnownCause,
+        KnownSubtype,
+        News,
+        Occurrence,
+        Onset,
+        OtherTest,
+        PassedAgain,
+        Run,
+        RunRecord,
+        Simulator,
+        StillFailing,
+        Totals,
+        Vcs,
+        Waived,
+    )
+
+__all__ = [
+    "Cause",
+    "Change",
+    "CoverBin",
+    "Excerpt",
+    "FailedTest",
+    "Failure",
+    "FirstBad",
+    "Fix",
+    "Frame",
+    "History",
+    "Interest",
+    "KnownBin",
+    "KnownCause",
+    "KnownSubtype",
+    "LogReference",
+    "News",
+    "Occurrence",
+    "Onset",
+    "Origin",
+    "OriginType",
+    "OtherTest",
+    "Outcome",
+    "PassedAgain",
+    "Phase",
+    "Result",
+    "Run",
+    "RunRecord",
+    "RunnerUp",
+    "Simulator",
+    "Source",
+    "StillFailing",
+    "Tier",
+    "Totals",
+    "Vcs",
+    "Verdict",
+    "Waived",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from pytest_dvwiki.model import archive  # noqa: PLC0415
+
+    value = globals()[name] = getattr(archive, name)
+    return value

@@ -1,0 +1,71 @@
+"""The two protocols by which rooms meet without knowing each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pytest_dvwiki.model.archive import KnownBin, KnownCause, KnownSubtype, Onset, StillFailing
+    from pytest_dvwiki.model.failure import OriginType, Tier
+
+
+class Interest(Protocol):
+    """Tells which lines of a huge text are worth keeping; implemented by the patterns."""
+
+    def find(self, text: str) -> Iterable[tuple[int, Tier]]:
+        """Yields offsets of lines' starts in ascending order, each with the tier of the pattern that asks for it."""
+        ...
+
+    def is_benign(self, message: str) -> bool:
+        """Whether a message, as one line, looks like a failure and is none."""
+        ...
+
+    def is_accepted(self, message: str) -> bool:
+        """Whether people accept a message, as one line, although it is an error."""
+        ...
+
+
+class History(Protocol):
+    """What the archive knows; implemented by the wiki."""
+
+    def cause(self, fingerprint: str) -> KnownCause | None:
+        """The cause of that fingerprint, or of one of its aliases."""
+        ...
+
+    def subtype(self, failure_subtype: str) -> KnownSubtype | None:
+        """The page of that subtype."""
+        ...
+
+    def refresh(self) -> None:
+        """Takes in what was archived since the first question."""
+        ...
+
+    def regressed(self, fingerprint: str) -> bool:
+        """Whether a new occurrence of a cause is a regression: it was closed, or its newest fix had held."""
+        ...
+
+    def still_failing(self, seeds: Mapping[str, str | None]) -> tuple[StillFailing, ...]:
+        """Of tests that pass now, each with its seed, those of which a pass is news, by test and fingerprint."""
+        ...
+
+    def fix_template(self, failure_subtype: str) -> str:
+        """What the page of a subtype says of fixing it; empty where nobody wrote it."""
+        ...
+
+    def decisions(self, pattern: str, fingerprint: str) -> dict[OriginType, int]:
+        """How many causes that a pattern named, other than the one given, people decided to be what."""
+        ...
+
+    def last_pass(self, nodeid: str) -> str | None:
+        """The commit at which a test was last known to pass without uncommitted changes, None where that is unknown."""
+        ...
+
+    def onset(self, fingerprint: str) -> Onset | None:
+        """Where a cause came in that has no fix on record since, None where it is not there."""
+        ...
+
+    def coverage(self) -> dict[tuple[str, str], KnownBin]:
+        """By covergroup and bin what is on record of every bin that is a coverage hole, or was one."""
+        ...
