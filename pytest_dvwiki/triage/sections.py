@@ -15,7 +15,7 @@ WORDS = ("running ", " passed", " failed", "tests=")
 _WORD = re.compile("|".join(WORDS))
 _MARK = re.compile(
     r"^.*?(?:\b[Rr]unning (?:test )?\S.*?\((?P<running>\d+)/\d+\)"
-    r"|\b(?P<name>[\w.\[\]-]+) (?P<outcome>passed|failed)\b(?=:|\s*$|: )"
+    r"|\b(?P<name>(?!(?:assert|not|and|or|is|if|return)\b)[\w.\[\]-]+) (?P<outcome>passed|failed)\b(?=:|\s*$|: )"
     r"|\bTest (?P<outcome1>Passed|Failed): )",
     re.MULTILINE,
 )

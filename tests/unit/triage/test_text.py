@@ -10,6 +10,16 @@ from pytest_dvwiki.triage.classify import Classifier
 DEEP = " " * 56
 
 FAILURES = {
+    "a source line of a traceback that ends in passed": (
+        (
+            "    90.00ns WARNING  cocotb.Test t.t                    assert False\n"
+            f"{DEEP}Traceback (most recent call last):\n"
+            f'{DEEP}  File "/w/tb/testbench.py", line 150, in check_phase\n'
+            f"{DEEP}    assert passed\n"
+            f"{DEEP}AssertionError: assert False"
+        ),
+        "sim_error/assertion_fail",
+    ),
     "xcelium with the source above": (
         (
             "  fifo #(32) u0 (.*);\n              |\n"
