@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 _TITLES = {
     "dvwiki": "What the capture itself says",
     "benign": "Messages that are no failure",
+    "reports": "What a testbench reports through a commercial simulator",
+    "questa_codes": "Questa and ModelSim by message number",
+    "vcs_codes": "VCS by message code",
+    "xcelium_codes": "Xcelium and Incisive by message code",
+    "xsim_codes": "Vivado by message number",
     "environment": "Environment: licences, memory, disk, signals, job schedulers",
+    "localised": "Shell, make, gcc and operating system in German and French",
     "uvm": "SystemVerilog UVM",
     "pyuvm": "pyuvm",
     "cocotb": "cocotb and its extensions",
@@ -34,9 +40,12 @@ _TITLES = {
     "xcelium": "Xcelium and Incisive",
     "riviera": "Riviera-PRO and Active-HDL",
     "xsim": "Vivado xsim",
+    "dsim": "DSim",
+    "vhdl_libraries": "VHDL verification libraries: UVVM, OSVVM, VUnit",
     "pytest": "pytest",
     "python": "Python",
     "hdl": "Any HDL tool",
+    "fallback": "What a tool forbids, in words of its own",
     "generic": "Any tool",
 }
 _INTRODUCTION = """\
@@ -89,14 +98,14 @@ def _head(count: int, groups: dict[str, dict[str, list[Pattern]]]) -> Iterator[s
     yield f"{REPLACEMENT}"
     yield ""
     for name, subtypes in groups.items():
-        title = _TITLES.get(name, name)
-        yield f"- [{title}](#{_anchor(title)}): {sum(map(len, subtypes.values()))} patterns"
+        title = _TITLES[name]
+        yield f"- [{title}](#{_anchor(title)}): {sum(map(len, subtypes.values()))} patterns, {_code(f'{name}.yaml')}"
 
 
 def _body(groups: dict[str, dict[str, list[Pattern]]]) -> Iterator[str]:
     lessons = load_subtypes()
     for name, subtypes in groups.items():
-        yield f"\n## {_TITLES.get(name, name)}"
+        yield f"\n## {_TITLES[name]}"
         for subtype, patterns in subtypes.items():
             if name != "benign":
                 title = lessons[subtype].title if subtype in lessons else "Failures of no particular subtype"

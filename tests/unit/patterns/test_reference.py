@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_dvwiki.patterns.reference import reference
-from pytest_dvwiki.patterns.registry import load_registry
+from pytest_dvwiki.patterns.registry import BUILTIN, load_registry
 
 PAGE = Path(__file__).parents[3] / "docs" / "patterns.md"
 TEXT = reference()
@@ -47,6 +47,12 @@ def test_its_table_of_contents_leads_to_its_headings() -> None:
     anchors = {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
     assert set(re.findall(r"\]\(#([^)]+)\)", TEXT)) == anchors
     assert not [token for token in tokens if token.type == "html_block" and "made by" not in token.content]
+
+
+def test_no_heading_is_the_name_of_a_file() -> None:
+    titles = re.findall(r"^## (.*)", TEXT, re.MULTILINE)
+    assert len(titles) == len(set(titles)) == len(BUILTIN)
+    assert not [title for title in titles if "_" in title or title in {*BUILTIN} - {"pytest", "pyuvm"}]
 
 
 def test_nothing_of_a_pattern_becomes_html() -> None:
