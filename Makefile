@@ -36,8 +36,8 @@ fuzz: tools env ## the tests that make up their input, with input of their own e
 	@$(ACTIVATE); python -m pytest -n $(WORKERS) --hypothesis-profile other tests/fuzz tests/property
 
 .PHONY: outcomes
-outcomes: tools env ## the whole table of outcomes, in every flow and capture mode
-	@$(ACTIVATE); python -m pytest -n $(WORKERS) tests/sim/test_outcomes.py
+outcomes: tools env ## the whole table of outcomes, in every flow and capture mode, and the sample on each simulator
+	@$(ACTIVATE); python -m pytest -n $(WORKERS) tests/sim/test_outcomes.py tests/sim/test_sample.py
 
 .PHONY: lint
 lint: env ## ruff, mypy, the layers, the change notes

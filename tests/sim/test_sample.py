@@ -130,7 +130,11 @@ def cases_in(results: Path) -> tuple[set[str], set[str]]:
     return passed, failed
 
 
-@pytest.fixture(scope="module", params=["icarus", pytest.param("verilator", marks=pytest.mark.slow)])
+# Where there is Icarus, the demo plays the sample on Verilator, in the checks of a change.
+VERILATOR = [pytest.mark.slow, *([pytest.mark.further_mode] if shutil.which("iverilog") else [])]
+
+
+@pytest.fixture(scope="module", params=["icarus", pytest.param("verilator", marks=VERILATOR)])
 def sample(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Sample:
     simulator: str = request.param
     if simulator == "icarus" and shutil.which("iverilog") is None:
