@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -38,6 +39,12 @@ class _NotPlainError(Exception):
 
 class _Loader(yaml.CSafeLoader):
     """The safe loader, which refuses a key that stands twice instead of keeping the last."""
+
+    def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:
+        # Called for every node, and keys come again and again.
+        if kind is yaml.ScalarNode:
+            return _tag_of_plain(value) if implicit[0] else _STR
+        return _MAP if kind is yaml.MappingNode else _SEQ
 
     def construct_document(self, node: yaml.Node) -> Any:
         # A third faster than the library's way, which also does what hardly any document has.
@@ -80,6 +87,14 @@ _Loader.yaml_implicit_resolvers = {
     first: [pair for pair in pairs if pair[0] != f"{_TAG}timestamp"]
     for first, pairs in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
+
+
+@lru_cache(maxsize=4096)
+def _tag_of_plain(value: str) -> str:
+    """What a scalar without quotes is."""
+    resolvers = _Loader.yaml_implicit_resolvers
+    candidates = (*resolvers.get(value[:1], ()), *resolvers.get(None, ()))
+    return next((tag for tag, expression in candidates if expression.match(value)), _STR)
 
 
 def load(text: str | bytes, name: str) -> Any:
