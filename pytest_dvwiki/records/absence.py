@@ -31,19 +31,56 @@ def is_gone(archive: Archive, cause: Cause) -> bool:
 
 
 def candidates(archive: Archive, record: RunRecord) -> list[str]:
-    """Causes that may be gone since a run, by fingerprint: of its passing tests, and last seen long before it."""
-    passing = {again.nodeid for again in record.passed_again}
-    if record.suite is not None:
-        passing |= set(_with_runners(store.read_suite(archive.tasks, record.suite)))
+    """Causes that may be gone since a run, by fingerprint: last seen long before it, and news of their tests in it.
+
+    What the run before it with such a list of tests passed was asked then. So only those count that have become old
+    since, and those of tests that did not pass there.
+    """
+    passing, before = _passing(archive, record), _run_before(archive, record)
+    since = ""
+    if before is not None:
+        run, moment, suite = before
+        since = f"{_shifted(moment.split(' ', 1)[0], -DAYS)}~"
+        listed = set(_with_runners(store.read_suite(archive.tasks, suite)))
+        passing -= listed - _not_passed(archive, run)
+    passing |= {again.nodeid for again in record.passed_again}
     rows = archive.db.execute(
-        "SELECT f.fingerprint FROM json_each(?) AS n JOIN failed AS f ON f.nodeid = n.value GROUP BY f.fingerprint"
-        " HAVING MAX(f.moment) < ? AND NOT EXISTS"
-        " (SELECT 1 FROM fix_states s WHERE s.fingerprint = f.fingerprint AND s.holding IS NOT NULL)"
-        " ORDER BY f.fingerprint",
+        "SELECT c.fingerprint FROM json_each(:tests) n JOIN failed f ON f.nodeid = n.value"
+        " JOIN causes c ON c.fingerprint = f.fingerprint WHERE c.newest < :until"
+        " UNION SELECT fingerprint FROM causes WHERE :since != '' AND newest > :since AND newest < :until"
+        " EXCEPT SELECT fingerprint FROM fix_states WHERE holding IS NOT NULL ORDER BY 1",
         # A moment is a time with a task id behind it; `~` sorts behind all of these.
-        (tables.wanted(sorted(passing)), f"{_shifted(record.finished, -DAYS)}~"),
+        {"tests": tables.wanted(sorted(passing)), "since": since, "until": f"{_shifted(record.finished, -DAYS)}~"},
     )
     return [fingerprint for (fingerprint,) in rows]
+
+
+def _passing(archive: Archive, record: RunRecord) -> set[str]:
+    """The tests that a run passed, as far as its list of tests tells."""
+    if record.suite is None:
+        return set()
+    failed = {test.nodeid for occurrence in record.occurrences for test in occurrence.tests}
+    failed |= {test.nodeid for test in record.other}
+    return set(_with_runners(name for name in store.read_suite(archive.tasks, record.suite) if name not in failed))
+
+
+def _run_before(archive: Archive, record: RunRecord) -> tuple[int, str, str] | None:
+    """Number, moment and list of tests of the newest run before one with its list, else with any."""
+    found: tuple[int, str, str] | None = None
+    if record.suite is not None:
+        query = "SELECT id, moment, suite FROM runs WHERE moment < ? AND suite {} ORDER BY moment DESC LIMIT 1"
+        moment = tables.moment_of(record)
+        found = archive.db.execute(query.format("= ?"), (moment, record.suite)).fetchone()
+        found = found or archive.db.execute(query.format("IS NOT NULL"), (moment,)).fetchone()
+    return found
+
+
+def _not_passed(archive: Archive, run: int) -> set[str]:
+    """The tests that a run did not pass, and the runners of such."""
+    rows = archive.db.execute(
+        "SELECT nodeid FROM failed WHERE run = :run UNION SELECT nodeid FROM other WHERE run = :run", {"run": run}
+    )
+    return set(_with_runners(nodeid for (nodeid,) in rows))
 
 
 def _with_runners(names: Iterable[str]) -> Iterable[str]:

@@ -281,28 +281,31 @@ def _seeds(rows: Iterable[Row]) -> tuple[str, ...]:
 
 def subtype(archive: Archive, name: str) -> Subtype | None:
     """Sums up a failure subtype, None where no record has it."""
-    runs, tests, first, last, causes = archive.db.execute(
-        "SELECT COUNT(DISTINCT moment), SUM(tests), MIN(moment), MAX(moment), COUNT(DISTINCT fingerprint)"
-        " FROM occurrences WHERE subtype = ?",
-        (name,),
-    ).fetchone()
-    if not runs:
+    tallies: dict[str, dict[str, tuple[int, int]]] = {"class": {}, "pattern": {}, "subtype": {}}
+    for kind, of, runs, tests in archive.db.execute(
+        "SELECT kind, name, runs, tests FROM tallies WHERE subtype = ? AND kind IN (SELECT value FROM json_each(?))",
+        (name, tables.wanted(tallies)),
+    ):
+        tallies[kind][of] = runs, tests
+    if not tallies["subtype"]:
         return None
-    (error_class,) = archive.db.execute(
-        "SELECT error_class FROM occurrences WHERE subtype = ? GROUP BY error_class"
-        " ORDER BY COUNT(DISTINCT moment) DESC, error_class LIMIT 1",
-        (name,),
+    ((runs, tests),) = tallies["subtype"].values()
+    first, last, causes = archive.db.execute(
+        "SELECT (SELECT MIN(moment) FROM occurrences WHERE subtype = :name),"
+        " (SELECT MAX(moment) FROM occurrences WHERE subtype = :name),"
+        " (SELECT COUNT(*) FROM tallies WHERE subtype = :name AND kind = 'cause')",
+        {"name": name},
     ).fetchone()
-    patterns = archive.db.execute(
-        "SELECT pattern, COUNT(DISTINCT moment), MAX(moment) FROM occurrences WHERE subtype = ?"
-        " AND pattern IS NOT NULL GROUP BY pattern ORDER BY pattern",
-        (name,),
-    ).fetchall()
+    newest_of = "SELECT MAX(moment) FROM occurrences WHERE subtype = ? AND pattern = ?"
+    patterns = [
+        (pattern, count, *archive.db.execute(newest_of, (name, pattern)).fetchone())
+        for pattern, (count, _) in sorted(tallies["pattern"].items())
+    ]
     done = _subtype_fixes(archive, name)
     held, failed = _subtype_tally(archive, name)
     return Subtype(
         name=name,
-        error_class=error_class,
+        error_class=min(tallies["class"], key=lambda each: (-tallies["class"][each][0], each)),
         runs=runs,
         tests=tests,
         first_seen=first.split(" ", 1)[0],
@@ -404,12 +407,18 @@ def causes_of_pattern(archive: Archive, pattern: str) -> list[str]:
 
 def fingerprints(archive: Archive) -> list[str]:
     """Every cause on record, in order."""
-    return [row[0] for row in archive.db.execute("SELECT DISTINCT fingerprint FROM occurrences ORDER BY 1")]
+    return [row[0] for row in archive.db.execute("SELECT fingerprint FROM causes ORDER BY 1")]
 
 
 def subtypes(archive: Archive) -> list[str]:
     """Every failure subtype on record, in order."""
-    return [row[0] for row in archive.db.execute("SELECT DISTINCT subtype FROM occurrences ORDER BY 1")]
+    return [row[0] for row in archive.db.execute("SELECT subtype FROM tallies WHERE kind = 'subtype' ORDER BY 1")]
+
+
+def subtypes_of(archive: Archive, causes: Iterable[str]) -> set[str]:
+    """Every failure subtype that causes were ever called by."""
+    query = "SELECT DISTINCT subtype FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
+    return {name for (name,) in archive.db.execute(query, (tables.wanted(sorted(causes)),))}
 
 
 def holes(archive: Archive) -> list[tuple[str, str]]:

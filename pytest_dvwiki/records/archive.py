@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
-import time
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -19,6 +18,7 @@ import msgspec
 from pytest_dvwiki.model import Occurrence, RunRecord
 from pytest_dvwiki.records import store, tables, verdicts
 from pytest_dvwiki.records.cache import discard, is_held, open_cache, transaction
+from pytest_dvwiki.records.disk import is_settled
 from pytest_dvwiki.records.judge import Judge
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.records.fixes import FixState
 
-# A file that comes into a folder in the same tick of the clock as our listing leaves the folder's time as it was.
-_SETTLED_NS = 2_000_000_000
 _PROGRESS_EVERY = 100
 
 
@@ -85,6 +83,10 @@ class Archive:
             runs: Newer than all others: what ran in them may have passed.
         """
         return self._judge.update(fingerprints, self._judge.passes.ran(runs))
+
+    def judged_by(self, moment: str) -> set[str]:
+        """The causes of which a run of a moment, though others came after it, may turn what is said of a fix."""
+        return self._judge.judged_by(moment)
 
     def newest(self) -> str | None:
         """The moment of the newest run."""
@@ -292,10 +294,11 @@ class _Refresh:
     def _judge(self, newest: str | None) -> set[str]:
         if not (self._added or self._removed):
             return set()
-        if self._removed or any(tables.moment_of(record) <= (newest or "") for record in self._added):
-            # What happened between other runs can turn any fix that has been judged.
+        if self._removed or newest is None:
             return self._archive.judge(None)
-        causes: set[str] = set()
+        first = min(map(tables.moment_of, self._added))
+        # What happened between other runs can turn fixes that were judged by later ones.
+        causes = self._archive.judged_by(first) if first <= newest else set()
         for record in self._added:
             causes.update(item.fingerprint for item in record.occurrences)
             causes.update(item.fingerprint for item in record.passed_again)
@@ -323,7 +326,7 @@ class _Refresh:
     def _read_folder(self, folder: Path) -> None:
         place = self._relative(folder)
         mtime_ns = folder.stat().st_mtime_ns
-        settled = time.time_ns() - mtime_ns > _SETTLED_NS
+        settled = is_settled(mtime_ns)
         names = {name for name in os.listdir(folder) if store.is_record_file(folder, name)}  # noqa: PTH208 (20,000 names)
         known = {
             name: _File(*rest)

@@ -7,6 +7,7 @@ import errno
 import os
 import re
 import secrets
+import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ _REMEDIES = {
     errno.ENAMETOOLONG: "the path is too long; put wiki_dir nearer to the root",
     errno.ESTALE: "the network file system lost the file; write again",
 }
+# A file that comes into a folder in the same tick of the clock as our listing leaves the folder's time as it was.
+_SETTLED_NS = 2_000_000_000
 _LEFT_OVER = re.compile(r"\..*\.[0-9a-f]{8}\.tmp")
 
 
@@ -110,6 +113,11 @@ def _is_same(path: Path, data: bytes) -> bool:
     if path.read_bytes() == data:
         return False
     raise WikiError(f"{path} is there already with other content; a record never changes")
+
+
+def is_settled(mtime_ns: int) -> bool:
+    """Whether a folder's time of change, taken before it was listed, tells of whatever comes into it afterwards."""
+    return time.time_ns() - mtime_ns > _SETTLED_NS
 
 
 def append_line(path: Path, line: str) -> None:

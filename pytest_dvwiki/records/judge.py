@@ -67,8 +67,7 @@ class Judge:
         changed = {cause for cause in before.keys() | after.keys() if before.get(cause) != after.get(cause)}
         differing = commits ^ proposals.commits(self._db, causes | more)
         related = proposals.with_commits(self._db, {name for name, _ in differing})
-        # What its pattern is called may be news where the fix of a cause is not.
-        renewed = proposals.renew(self._db, changed if fingerprints is not None else changed | causes)
+        renewed = proposals.renew(self._db, None if fingerprints is None else changed, causes)
         return changed | related | renewed
 
     def _continue(self, causes: Iterable[str]) -> None:
@@ -100,23 +99,37 @@ class Judge:
         if not states:
             self._db.execute("DELETE FROM fix_states WHERE fingerprint = ?", (fingerprint,))
             return
-        (subtype,) = self._db.execute(
-            "SELECT subtype FROM occurrences WHERE fingerprint = ? ORDER BY moment DESC LIMIT 1",
+        subtype, pattern = self._db.execute(
+            "SELECT subtype, pattern FROM occurrences WHERE fingerprint = ? ORDER BY moment DESC LIMIT 1",
             (fingerprint,),
         ).fetchone()
         held, failed = fixes.tally(states)
         self._db.execute(
-            "INSERT OR REPLACE INTO fix_states VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO fix_states VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 fingerprint,
                 subtype,
+                pattern,
                 held,
                 failed,
                 states[-1].moment,
                 states[-1].moment if states[-1].fix.result == "held" and states[-1].returned is None else None,
+                max(map(self._end, states)),
                 msgspec.json.encode(states).decode(),
             ),
         )
+
+    def _end(self, state: fixes.FixState) -> str:
+        """From which moment on no run without the cause can turn what is said of a fix; `~` where any later one can."""
+        if state.fix.held_in is None:
+            return f"{state.returned or ''}~"
+        (moment,) = self._db.execute("SELECT moment FROM runs WHERE task_id = ?", (state.fix.held_in,)).fetchone()
+        return str(moment)
+
+    def judged_by(self, moment: str) -> set[str]:
+        """The causes of which a run of a moment, though others came after it, may turn what is said of a fix."""
+        rows = self._db.execute("SELECT fingerprint FROM fix_states WHERE until >= ?", (moment,))
+        return {fingerprint for (fingerprint,) in rows}
 
     def judge(self, fingerprints: Sequence[str]) -> list[fixes.FixState]:
         """Judges the fixes of one cause from the records alone, oldest first."""

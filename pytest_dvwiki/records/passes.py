@@ -109,7 +109,12 @@ class Passes:
         # Its number alone would not do: that of a run that is taken away goes to the next one.
         newest = self._db.execute("SELECT id, task_id, suite FROM runs ORDER BY id DESC LIMIT 1").fetchone()
         if self._listed[0] != newest:
-            rows = self._db.execute("SELECT DISTINCT suite FROM runs WHERE suite IS NOT NULL ORDER BY suite")
+            # From each list to the next one: what all runs name would be read otherwise.
+            rows = self._db.execute(
+                "WITH RECURSIVE lists (suite) AS (SELECT MIN(suite) FROM runs"
+                " UNION ALL SELECT (SELECT MIN(suite) FROM runs WHERE suite > lists.suite) FROM lists"
+                " WHERE lists.suite IS NOT NULL) SELECT suite FROM lists WHERE suite IS NOT NULL"
+            )
             self._listed = (newest, [suite for (suite,) in rows])
         return self._listed[1]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import Occurrence, RunRecord
 
-VERSION = 6
+VERSION = 7
 """Counts up with the tables, and with what is written to them."""
 
 SCHEMA = """
@@ -31,15 +31,21 @@ CREATE TABLE runs (
   id INTEGER PRIMARY KEY, moment TEXT UNIQUE, task_id TEXT UNIQUE, finished TEXT, vcs_commit TEXT, branch TEXT,
   dirty INTEGER, changes TEXT, simulators TEXT, suite TEXT);
 CREATE INDEX runs_by_moment ON runs (moment, suite, task_id, branch);
-CREATE INDEX runs_by_suite ON runs (suite);
+CREATE INDEX runs_by_suite ON runs (suite, moment);
 CREATE TABLE places (run INTEGER, file INTEGER, PRIMARY KEY (run, file)) WITHOUT ROWID;
 CREATE INDEX places_by_file ON places (file);
 CREATE TABLE occurrences (
   fingerprint TEXT, moment TEXT, run INTEGER, subtype TEXT, error_class TEXT, pattern TEXT, tests INTEGER, names TEXT,
   seeds TEXT, without_fix INTEGER, PRIMARY KEY (fingerprint, moment)) WITHOUT ROWID;
-CREATE INDEX occurrences_by_subtype ON occurrences (subtype, moment, tests, error_class, pattern);
+CREATE INDEX occurrences_by_subtype ON occurrences (subtype, moment);
+CREATE INDEX occurrences_by_label ON occurrences (subtype, pattern, moment);
 CREATE INDEX occurrences_by_pattern ON occurrences (pattern, fingerprint);
 CREATE INDEX occurrences_by_run ON occurrences (run);
+CREATE TABLE tallies (
+  subtype TEXT, kind TEXT, name TEXT, runs INTEGER, tests INTEGER, PRIMARY KEY (subtype, kind, name)) WITHOUT ROWID;
+CREATE TABLE causes (fingerprint TEXT PRIMARY KEY, newest TEXT, pattern TEXT) WITHOUT ROWID;
+CREATE INDEX causes_by_newest ON causes (newest);
+CREATE INDEX causes_by_pattern ON causes (pattern, newest, fingerprint);
 CREATE TABLE details (fingerprint TEXT PRIMARY KEY, moment TEXT, occurrence TEXT) WITHOUT ROWID;
 CREATE TABLE failed (
   nodeid TEXT, fingerprint TEXT, moment TEXT, run INTEGER, seed TEXT, PRIMARY KEY (nodeid, fingerprint, moment))
@@ -69,18 +75,35 @@ CREATE TABLE coverage (
   PRIMARY KEY (covergroup, bin, moment, number)) WITHOUT ROWID;
 CREATE INDEX coverage_by_run ON coverage (run);
 CREATE TABLE fix_states (
-  fingerprint TEXT PRIMARY KEY, subtype TEXT, held INTEGER, failed INTEGER, newest TEXT, holding TEXT, states TEXT)
-  WITHOUT ROWID;
+  fingerprint TEXT PRIMARY KEY, subtype TEXT, pattern TEXT, held INTEGER, failed INTEGER, newest TEXT, holding TEXT,
+  until TEXT, states TEXT) WITHOUT ROWID;
 CREATE INDEX fix_states_by_subtype ON fix_states (subtype, newest, held, failed);
-CREATE INDEX fix_states_holding ON fix_states (holding);
+CREATE INDEX fix_states_by_pattern ON fix_states (pattern, holding, fingerprint);
+CREATE INDEX fix_states_by_end ON fix_states (until);
 CREATE TABLE fix_tests (nodeid TEXT, fingerprint TEXT, PRIMARY KEY (nodeid, fingerprint)) WITHOUT ROWID;
 CREATE INDEX fix_tests_by_cause ON fix_tests (fingerprint);
 CREATE TABLE fix_commits (name TEXT, fingerprint TEXT, PRIMARY KEY (name, fingerprint)) WITHOUT ROWID;
 CREATE INDEX fix_commits_by_cause ON fix_commits (fingerprint);
-CREATE TABLE proposals (pattern TEXT PRIMARY KEY, fingerprint TEXT, moment TEXT) WITHOUT ROWID
+CREATE TABLE proposals (pattern TEXT PRIMARY KEY, fingerprint TEXT, moment TEXT) WITHOUT ROWID;
+CREATE INDEX proposals_by_cause ON proposals (fingerprint);
+CREATE TABLE proposed_to (pattern TEXT, fingerprint TEXT, PRIMARY KEY (pattern, fingerprint)) WITHOUT ROWID;
+CREATE INDEX proposed_to_by_cause ON proposed_to (fingerprint)
 """
 _NAMES = 3
 _SEEDS = 20
+# All occurrences of a run have its moment, so that it counts once in each row.
+_TALLY = """
+INSERT INTO tallies SELECT * FROM (
+  SELECT subtype, 'subtype' AS kind, '' AS name, :sign AS runs, :sign * SUM(tests) AS tests
+    FROM occurrences WHERE run = :run GROUP BY subtype
+  UNION ALL SELECT subtype, 'class', error_class, :sign, :sign * SUM(tests)
+    FROM occurrences WHERE run = :run GROUP BY subtype, error_class
+  UNION ALL SELECT subtype, 'pattern', pattern, :sign, :sign * SUM(tests)
+    FROM occurrences WHERE run = :run AND pattern IS NOT NULL GROUP BY subtype, pattern
+  UNION ALL SELECT subtype, 'cause', fingerprint, :sign, :sign * tests FROM occurrences WHERE run = :run)
+WHERE true ON CONFLICT (subtype, kind, name) DO UPDATE SET runs = runs + excluded.runs, tests = tests + excluded.tests
+"""
+"""Counts a run in or out of what all runs with a subtype say together."""
 
 
 def moment_of(record: RunRecord) -> str:
@@ -133,6 +156,7 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int) -> bool:
     db.execute("INSERT INTO places VALUES (?, ?)", (run, file))
     for occurrence in by_fingerprint(record.occurrences):
         _insert_occurrence(db, occurrence, moment, run, without_fix=occurrence.fingerprint in record.without_fix)
+    db.execute(_TALLY, {"run": run, "sign": 1})
     db.executemany(
         "INSERT OR IGNORE INTO other VALUES (?, ?, ?)", [(run, test.nodeid, test.outcome) for test in record.other]
     )
@@ -213,6 +237,11 @@ def _insert_occurrence(
         "INSERT OR IGNORE INTO failed VALUES (?, ?, ?, ?, ?)",
         [(name, occurrence.fingerprint, moment, run, seed_of[name]) for name in names],
     )
+    db.execute(
+        "INSERT INTO causes VALUES (?, ?, ?) ON CONFLICT (fingerprint) DO UPDATE SET"
+        " newest = excluded.newest, pattern = excluded.pattern WHERE excluded.newest >= newest",
+        (occurrence.fingerprint, moment, occurrence.pattern),
+    )
     # All evidence is kept of the newest occurrence alone; that of the others stays in the records.
     db.execute(
         "INSERT INTO details VALUES (?, ?, ?) ON CONFLICT (fingerprint) DO UPDATE SET"
@@ -222,8 +251,8 @@ def _insert_occurrence(
 
 
 _ALL = (
-    *("aliases", "verdicts", "folders", "files", "runs", "places", "occurrences", "details", "failed", "other"),
-    *("passed_again", "fix_rows", "waived", "first_bad", "coverage"),
+    *("aliases", "verdicts", "folders", "files", "runs", "places", "occurrences", "tallies", "causes", "details"),
+    *("failed", "other", "passed_again", "fix_rows", "waived", "first_bad", "coverage"),
 )
 
 
@@ -241,7 +270,7 @@ def remove_file(db: sqlite3.Connection, file: int) -> None:
     for (run,) in runs:
         if db.execute("SELECT 1 FROM places WHERE run = ?", (run,)).fetchone():
             continue
-        db.execute("DELETE FROM occurrences WHERE run = ?", (run,))
+        _remove_occurrences(db, run)
         db.execute("DELETE FROM failed WHERE run = ?", (run,))
         db.execute("DELETE FROM other WHERE run = ?", (run,))
         db.execute("DELETE FROM passed_again WHERE run = ?", (run,))
@@ -250,3 +279,19 @@ def remove_file(db: sqlite3.Connection, file: int) -> None:
         db.execute("DELETE FROM first_bad WHERE run = ?", (run,))
         db.execute("DELETE FROM coverage WHERE run = ?", (run,))
         db.execute("DELETE FROM runs WHERE id = ?", (run,))
+
+
+def _remove_occurrences(db: sqlite3.Connection, run: int) -> None:
+    """Takes the occurrences of a run out of the tables, and out of what was summed up of them."""
+    db.execute(_TALLY, {"run": run, "sign": -1})
+    db.execute(
+        "DELETE FROM tallies WHERE runs = 0 AND subtype IN (SELECT subtype FROM occurrences WHERE run = ?)", (run,)
+    )
+    causes = db.execute("SELECT fingerprint FROM occurrences WHERE run = ?", (run,)).fetchall()
+    db.execute("DELETE FROM occurrences WHERE run = ?", (run,))
+    db.executemany("DELETE FROM causes WHERE fingerprint = ?", causes)
+    db.executemany(
+        "INSERT INTO causes SELECT fingerprint, moment, pattern FROM occurrences WHERE fingerprint = ?"
+        " ORDER BY moment DESC LIMIT 1",
+        causes,
+    )
