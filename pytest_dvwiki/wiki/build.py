@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self
 
-from pytest_dvwiki.records import absence, aggregate, disk, merged, store, verdicts
+from pytest_dvwiki.records import absence, aggregate, disk, merged, proposals, store, verdicts
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.disk import WikiError, append_line, explained
 from pytest_dvwiki.records.store import suite_id, write_record, write_suite
 from pytest_dvwiki.runs import today
 from pytest_dvwiki.wiki import bug, conflicts, coverage, pages, pattern, spec, supersession
 from pytest_dvwiki.wiki.catalogue import Catalogue, is_page
-from pytest_dvwiki.wiki.index import indexes
+from pytest_dvwiki.wiki.index import FILES, indexes, renewed
 from pytest_dvwiki.wiki.likeness import alike
 from pytest_dvwiki.wiki.listed import CATEGORIES, page_name
 from pytest_dvwiki.wiki.lock import TIMEOUT_S, locked
@@ -133,7 +133,7 @@ def archive(
         # What people took away since a run was archived stays away when it comes again.
         is_due = is_new or record.task_id not in _ingested(layout)
         changes = room.archive.refresh()
-        room.catalogue.refresh()
+        room.look_quickly()
         with room.catalogue.batch():
             if clarification and is_due:
                 room.clarify(clarification)
@@ -384,6 +384,8 @@ class _Room:
         self.changed: list[str] = []
         self.refused: list[tuple[str, str]] = []
         self.like: dict[str, tuple[str, str]] = {}
+        self._made: set[str] = set()
+        self._looks_again = False
         self._written: dict[str, bytes] = {}
 
     def __enter__(self) -> Self:
@@ -414,6 +416,11 @@ class _Room:
 
     # One run
 
+    def look_quickly(self) -> None:
+        """Takes in pages that came or went; of all others those alone that have to do with what is done."""
+        self.catalogue.refresh(quick=True)
+        self._looks_again = True
+
     def update(self, record: RunRecord, judged: set[str], *, may_create: bool) -> str:
         """Writes the pages that a record changes, and tells what was done in one line."""
         mine = {item.fingerprint for item in record.occurrences}
@@ -432,10 +439,12 @@ class _Room:
         gone = self.catalogue.still_open(absence.candidates(self.archive, record))
         for fingerprint in sorted({*others, *gone} - mine):
             self._bug(fingerprint, may_create=False)
+        self._link_to_new()
         stated = {str(row["failure_subtype"]) for row in record.fixes if row.get("failure_subtype")}
-        theirs = {self._subtype_of(fingerprint) for fingerprint in others}
-        for name in sorted((stated | theirs | before.keys()) - {None, UNKNOWN}, key=str):
-            self._pattern(str(name), may_create=may_create and name in before)
+        # A cause that is called otherwise now takes its fixes from one page to another.
+        theirs = aggregate.subtypes_of(self.archive, self.archive.present(sorted(mine | others | self._made)))
+        for name in sorted((stated | theirs | before.keys()) - {UNKNOWN}):
+            self._pattern(name, may_create=may_create and name in before)
         for covergroup, bin_name in _bins(record):
             self._hole(covergroup, bin_name, may_create=may_create)
         return self._told(record, len(known), before)
@@ -520,7 +529,7 @@ class _Room:
         self.catalogue.refresh(partial(self._progress, "pages read"))
         with self.catalogue.batch():
             self._make_pages(restore=restore, subtypes=subtypes)
-        self.write_indexes()
+        self.write_indexes(anew=True)
         return self.result(began)
 
     def result(self, began: float) -> BuildResult:
@@ -574,6 +583,7 @@ class _Room:
             self._bug(fingerprint, may_create=restore or fingerprint in unfinished)
             if number % _PROGRESS_EVERY == 0:
                 self._progress("pages made again", number)
+        self._link_to_new()
         shared = {
             *self.catalogue.shared_causes(),
             *(cause for page in self.catalogue.superseded() for cause in page.fingerprints()),
@@ -635,6 +645,7 @@ class _Room:
         lesson = self._lessons.get(cause.newest.failure_subtype)
         data = bug.new(cause.newest.origin.type, cause.newest, lesson.description.strip() if lesson else "")
         path = f"bugs/{name}.md"
+        self._made.add(fingerprint)
         self._create(
             path,
             data,
@@ -677,6 +688,11 @@ class _Room:
             return None
         return f"not seen since {cause.last_seen[:10]}, and its tests pass since {absence.DAYS} days after that"
 
+    def _link_to_new(self) -> None:
+        """Brings the bug pages up to date that name a cause which has a page only now."""
+        for fingerprint in sorted(proposals.naming(self.archive.db, self._made)):
+            self._bug(fingerprint, may_create=False)
+
     def _point(self, listed: list[Listed]) -> None:
         """Makes all pages of a cause but the first lead to it."""
         keeper, *rest = listed
@@ -694,7 +710,11 @@ class _Room:
 
     def _pages(self, fingerprint: str) -> list[Listed]:
         """The pages of a cause, the one to keep first."""
-        return self.catalogue.of_cause(*self.archive.identities(fingerprint))
+        identities = self.archive.identities(fingerprint)
+        listed = self.catalogue.of_cause(*identities)
+        if self._looks_again and self.catalogue.look_at(page.path for page in listed):
+            listed = self.catalogue.of_cause(*identities)
+        return listed
 
     def _pattern(self, name: str, *, may_create: bool) -> None:
         """Brings the page of a subtype up to date, and makes it where that is due."""
@@ -762,8 +782,8 @@ class _Room:
             self.created.append(path)
 
     def _edit(self, path: str, keys: dict[str, Any], regions: dict[str, str]) -> None:
-        data = self._read(path)
-        edited = pages.edit(data, keys, regions)
+        data, known = self._read(path), self.catalogue.get(path)
+        edited = pages.edit(data, keys, regions, known.metadata if known else None)
         if isinstance(edited, Refused):
             self.refused.append((path, edited.reason))
         elif edited != data and self.write(path, edited):
@@ -784,15 +804,25 @@ class _Room:
         if self._check:
             self._written[path] = data
         else:
-            disk.replace(file, data)
+            with self.catalogue.writing(path):
+                disk.replace(file, data)
             status = file.stat()
             state = (status.st_size, status.st_mtime_ns)
         if path.split("/", 1)[0] in CATEGORIES and is_page(file.name):
             self.catalogue.put(path, data, state)
         return True
 
-    def write_indexes(self) -> None:
-        """Writes the index files that are not as they should be."""
-        for path, data in indexes(self.catalogue.rows, self.archive.last_updated()).items():
+    def write_indexes(self, *, anew: bool = False) -> None:
+        """Writes the index files that are not as they should be.
+
+        Args:
+            anew: Makes them of all pages, though they be as they were written but for a few rows.
+        """
+        last_updated, files = self.archive.last_updated(), None
+        if not anew and self.catalogue.are_indexes(FILES):
+            files = renewed(self._read, self.catalogue.unlisted(), last_updated)
+        for path, data in (files or indexes(self.catalogue.rows, last_updated)).items():
             if not self._exists(path) or self._read(path) != data:
                 self.write(path, data)
+        if not self._check:
+            self.catalogue.listed(FILES)

@@ -1,7 +1,11 @@
-"""What the pages say of themselves, kept in a disposable cache by size and time of change."""
+"""What the pages say of themselves, kept in a disposable cache by size and time of change.
+
+It also knows which rows of the index files are not as the pages are, so that these can be renewed by those rows alone.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -11,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from pytest_dvwiki.records.cache import open_cache, transaction
+from pytest_dvwiki.records.disk import is_settled
 from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.bug import drifted
 from pytest_dvwiki.wiki.index import cells
@@ -18,11 +23,11 @@ from pytest_dvwiki.wiki.listed import CATEGORIES, Listed
 from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-VERSION = 3
+VERSION = 4
 _PROGRESS_EVERY = 100
 _SCHEMA = """
 CREATE TABLE pages (
@@ -31,7 +36,10 @@ CREATE TABLE pages (
 CREATE INDEX pages_by_category ON pages (category, path, cells);
 CREATE INDEX pages_by_target ON pages (leads_to, path);
 CREATE TABLE causes (fingerprint TEXT, path TEXT, PRIMARY KEY (fingerprint, path)) WITHOUT ROWID;
-CREATE INDEX causes_by_page ON causes (path)
+CREATE INDEX causes_by_page ON causes (path);
+CREATE TABLE folders (category TEXT PRIMARY KEY, mtime_ns INTEGER) WITHOUT ROWID;
+CREATE TABLE unlisted (path TEXT PRIMARY KEY, cells TEXT) WITHOUT ROWID;
+CREATE TABLE index_files (path TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER) WITHOUT ROWID
 """
 
 
@@ -57,27 +65,40 @@ class Catalogue:
         """Closes the cache."""
         self._db.close()
 
-    def refresh(self, progress: Callable[[int], None] | None = None) -> None:
+    def refresh(self, progress: Callable[[int], None] | None = None, *, quick: bool = False) -> None:
         """Takes in every page that was added, changed or removed.
 
         Args:
             progress: Called with the number of pages read so far, now and then.
+            quick: Passes over folders into which nothing came, and out of which nothing went, since they were read. A
+                page that somebody changed in its place is then seen by `look_at` alone.
         """
         try:
-            self._refresh(progress)
+            self._refresh(progress, quick=quick)
         except sqlite3.DatabaseError:
             self._db.close()
             self._db = open_cache(None, _SCHEMA, VERSION)
-            self._refresh(progress)
+            self._refresh(progress, quick=False)
 
-    def _refresh(self, progress: Callable[[int], None] | None) -> None:
+    def _refresh(self, progress: Callable[[int], None] | None, *, quick: bool) -> None:
+        remembered = dict(self._db.execute("SELECT category, mtime_ns FROM folders"))
+        times = {category: self._time_of(category) for category in CATEGORIES}
+        pending = [
+            each for each in CATEGORIES if not quick or times[each] is None or remembered.get(each) != times[each]
+        ]
         known = {
-            path: (size, mtime) for path, size, mtime in self._db.execute("SELECT path, size, mtime_ns FROM pages")
+            path: (size, mtime)
+            for path, size, mtime in self._db.execute(
+                "SELECT path, size, mtime_ns FROM pages WHERE category IN (SELECT value FROM json_each(?))",
+                (json.dumps(pending),),
+            )
         }
-        present = dict(self._present())
+        present = {path: state for category in pending for path, state in self._present(category)}
         changed = [path for path, state in present.items() if known.get(path) != state]
         gone = known.keys() - present.keys()
-        if not changed and not gone:
+        settled = {each: time for each, time in times.items() if time is not None and is_settled(time)}
+        read = {each: settled[each] for each in pending if each in settled and settled[each] != remembered.get(each)}
+        if not (changed or gone or read):
             return
         with self.batch():
             for path in gone:
@@ -86,22 +107,58 @@ class Catalogue:
                 self._take(path, present[path])
                 if progress and number % _PROGRESS_EVERY == 0:
                     progress(number)
+            self._db.executemany("INSERT OR REPLACE INTO folders VALUES (?, ?)", read.items())
 
-    def _present(self) -> Iterator[tuple[str, tuple[int, int]]]:
-        for category in CATEGORIES:
-            try:
-                with os.scandir(self.wiki / category) as entries:
-                    for entry in entries:
-                        if is_page(entry.name):
-                            status = entry.stat()
-                            yield f"{category}/{entry.name}", (status.st_size, status.st_mtime_ns)
-            except OSError:
-                # No such folder, or one that cannot be read: no pages.
-                continue
+    def _time_of(self, category: str) -> int | None:
+        """When something came into a folder or went out of it, None where there is no folder."""
+        try:
+            return (self.wiki / category).stat().st_mtime_ns
+        except OSError:
+            return None
+
+    def _present(self, category: str) -> Iterator[tuple[str, tuple[int, int]]]:
+        try:
+            with os.scandir(self.wiki / category) as entries:
+                for entry in entries:
+                    if is_page(entry.name):
+                        status = entry.stat()
+                        yield f"{category}/{entry.name}", (status.st_size, status.st_mtime_ns)
+        except OSError:
+            # No such folder, or one that cannot be read: no pages.
+            return
+
+    def look_at(self, paths: Iterable[str]) -> bool:
+        """Takes in those of some pages that somebody changed in their places, and tells whether any was."""
+        changed = False
+        for path in paths:
+            row = self._db.execute("SELECT size, mtime_ns FROM pages WHERE path = ?", (path,)).fetchone()
+            state = self._state(path)
+            if row != state:
+                self._take(path, state)
+                changed = True
+        return changed
+
+    @contextlib.contextmanager
+    def writing(self, path: str) -> Iterator[None]:
+        """Tells a file of the tool's from one that somebody else puts into a folder, which would have to be read."""
+        category = path.split("/", 1)[0]
+        before = self._time_of(category) if category in CATEGORIES else None
+        yield
+        if before is not None:
+            query = "UPDATE folders SET mtime_ns = ? WHERE category = ? AND mtime_ns = ?"
+            self._db.execute(query, (self._time_of(category), category, before))
 
     def _remove(self, path: str) -> None:
+        self._unlist(path, None)
         self._db.execute("DELETE FROM pages WHERE path = ?", (path,))
         self._db.execute("DELETE FROM causes WHERE path = ?", (path,))
+
+    def _unlist(self, path: str, now: str | None) -> None:
+        """Remembers the cells that the index files have of a page, where they are others now."""
+        row = self._db.execute("SELECT cells FROM pages WHERE path = ?", (path,)).fetchone()
+        before = row[0] if row else None
+        if before != now:
+            self._db.execute("INSERT OR IGNORE INTO unlisted VALUES (?, ?)", (path, before))
 
     def _take(self, path: str, state: tuple[int, int]) -> None:
         try:
@@ -129,9 +186,11 @@ class Catalogue:
             listed = Listed(path, category, title_of(page.body), page.metadata, "")
         except YamlError as error:
             listed = Listed(path, category, "", _salvaged(data), str(error).removeprefix("page:"))
-        self._remove(path)
+        row = cells(listed)
+        self._unlist(path, row)
+        self._db.execute("DELETE FROM causes WHERE path = ?", (path,))
         self._db.execute(
-            "INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 path,
                 category,
@@ -139,7 +198,7 @@ class Catalogue:
                 listed.title,
                 json.dumps(listed.metadata, default=str),
                 listed.problem,
-                cells(listed),
+                row,
                 listed.leads_to if category == "bugs" else "",
                 listed.text("status") == "open"
                 and (listed.metadata.get("stale") is not True or drifted(listed) is not None),
@@ -241,6 +300,31 @@ class Catalogue:
         query = "SELECT path, cells FROM pages WHERE category = ? ORDER BY path"
         found = self._db.execute(query, (category,))
         return [(path[len(category) + 1 : -len(".md")], cells) for path, cells in found]
+
+    def unlisted(self) -> dict[str, tuple[str | None, str | None]]:
+        """By path the cells that the index files have of a page, and those that it has; None where it is not there."""
+        rows = self._db.execute("SELECT u.path, u.cells, p.cells FROM unlisted u LEFT JOIN pages p ON p.path = u.path")
+        return {path: (before, now) for path, before, now in rows}
+
+    def are_indexes(self, files: Iterable[str]) -> bool:
+        """Whether the index files are those that were written last, of all pages but those that are unlisted."""
+        states = {path: (size, mtime) for path, size, mtime in self._db.execute("SELECT * FROM index_files")}
+        return all(states.get(path, ()) == self._state(path) for path in files)
+
+    def listed(self, files: Iterable[str]) -> None:
+        """Remembers that index files are as the pages are."""
+        with self.batch():
+            self._db.execute("DELETE FROM unlisted")
+            self._db.executemany(
+                "INSERT OR REPLACE INTO index_files VALUES (?, ?, ?)", [(path, *self._state(path)) for path in files]
+            )
+
+    def _state(self, path: str) -> tuple[int, int]:
+        try:
+            status = (self.wiki / path).stat()
+        except OSError:
+            return -1, -1
+        return status.st_size, status.st_mtime_ns
 
     def shared_causes(self) -> list[str]:
         """Fingerprints that more than one page has."""

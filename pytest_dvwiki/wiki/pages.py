@@ -34,6 +34,8 @@ _END = re.compile(r"<!-- dvwiki:end ([a-z_]+)[ \t]*\r?")
 _MARKS = re.compile(r"<!-- dvwiki:(?:begin|end) [a-z_]+[^>]*-->", re.DOTALL)
 _COLON = re.compile(r"[ \t]*:(?=\s|$)")
 _CONFLICT = re.compile(r"(?:<{7}|>{7}|\|{7})(?: |\r?$)|={7}\r?$")
+_ANY_CONFLICT = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: |\r?$)", re.MULTILINE)
+_MARK = "<!-- dvwiki:"
 _EXPLICIT = "stands behind a question mark"
 _NO_VALUE = "no value of any page"
 _BOM = "\ufeff"
@@ -141,13 +143,16 @@ def read(data: bytes) -> Page:
     return Page(metadata, body)
 
 
-def edit(data: bytes, keys: Mapping[str, Any], regions: Mapping[str, str]) -> bytes | Refused:
+def edit(
+    data: bytes, keys: Mapping[str, Any], regions: Mapping[str, str], known: Mapping[str, Any] | None = None
+) -> bytes | Refused:
     """Sets owned keys and regions of a page.
 
     Args:
         data: The page.
         keys: Owned keys with scalars or lists of scalars; those that are missing are put in.
         regions: Markdown of the regions; one whose marks people took out stays out.
+        known: What its frontmatter is known to say; where all keys have their values it is not parsed again.
 
     Returns:
         The page's new bytes, equal to the old ones where nothing changed; or why it cannot be edited.
@@ -159,13 +164,19 @@ def edit(data: bytes, keys: Mapping[str, Any], regions: Mapping[str, str]) -> by
         start, end = _block(text)
         newline = "\r\n" if text[:start].endswith("\r\n") else "\n"
         _refuse_conflicts(text)
-        block = _edit_block(text[start:end], {key: _flat(value) for key, value in keys.items()}, newline)
+        wanted = {key: _flat(value) for key, value in keys.items()}
+        block = text[start:end] if _says(known or {}, wanted) else _edit_block(text[start:end], wanted, newline)
         body = _edit_regions(text[end:], regions, newline)
     except UnicodeDecodeError as error:
         return Refused(f"it is not UTF-8 (byte {error.start})")
     except (_UneditableError, yamlio.YamlError) as error:
         return Refused(str(error))
     return (bom + text[:start] + block + body).encode()
+
+
+def _says(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether all keys are known to have the values that they are to have."""
+    return all(key in known and repr(known[key]) == repr(value) for key, value in wanted.items())
 
 
 def without_marks(body: str) -> str:
@@ -238,6 +249,8 @@ def _refuse_conflicts(text: str) -> None:
     Raises:
         _UneditableError: There is one.
     """
+    if not _ANY_CONFLICT.search(text):
+        return
     inside = False
     for number, line in enumerate(text.split("\n"), 1):
         if _BEGIN.fullmatch(line):
@@ -437,7 +450,7 @@ def _places(body: str) -> dict[str, tuple[int, int]]:
     opened: tuple[str, int] | None = None
     offset = skip_to = 0
     for line in body.split("\n"):
-        begin, end = _BEGIN.fullmatch(line), _END.fullmatch(line)
+        begin, end = (_BEGIN.fullmatch(line), _END.fullmatch(line)) if line.startswith(_MARK) else (None, None)
         if begin and offset >= skip_to:
             if opened or begin[1] in places:
                 raise _UneditableError(f"the begin mark of {begin[1]} stands where none may")

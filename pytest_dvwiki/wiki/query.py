@@ -68,7 +68,7 @@ class WikiHistory:
         if "archive" in self.__dict__:
             self.archive.refresh()
         if "catalogue" in self.__dict__:
-            self.catalogue.refresh()
+            self.catalogue.refresh(quick=True)
 
     def cause(self, fingerprint: str) -> KnownCause | None:
         """What is known of a fingerprint, or of the cause that once had it."""
