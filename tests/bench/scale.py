@@ -22,12 +22,14 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grown import Generator, Numbers, grow, layout_of
+from grown import BEGAN, Generator, Numbers, grow, layout_of
 
 from pytest_dvwiki.agent.prompts import gather
+from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.wiki.build import archive, build
 from pytest_dvwiki.wiki.search import WikiSearchIndex
 
@@ -38,8 +40,6 @@ if TYPE_CHECKING:
 
 CAUSES = 20
 """In a run that is archived."""
-_AFTER = 800 * 86_400
-"""Second at which the measured runs begin, when all others are over."""
 _QUERIES = ("axi reader credit lost", "scoreboard mismatch expected 0x12", "ddr arbiter timeout", "cache_bridge parity")
 _COLD = """
 import sys, time
@@ -61,8 +61,11 @@ class Measure:
     def shown(self) -> str:
         """It with its unit."""
         if self.unit == "":
-            return f"{self.seconds:.2f}"
-        return f"{self.seconds:.1f} s" if self.unit == "s" else f"{self.seconds * 1000:.0f} ms"
+            return f"{self.seconds:.1f} times"
+        if self.unit == "s":
+            return f"{self.seconds:.1f} s"
+        thousandths = self.seconds * 1000
+        return f"{thousandths:.0f} ms" if thousandths >= 10 else f"{thousandths:.1f} ms"
 
 
 def spent(work: Callable[[], object]) -> float:
@@ -123,30 +126,38 @@ def _cold(place: Layout, backend: str) -> float:
 
 
 def _archive(place: Layout, numbers: Numbers) -> Iterator[Measure]:
-    """A run of known causes and one of new ones, here and in a wiki that has no others."""
+    """Runs of known causes and of new ones, here and in a wiki that has no others; each run has its list of tests."""
     generator = Generator(numbers)
-    runs = itertools.count(int(time.time()) % 1_000_000 * 1_000)
+    names = generator.suites()[-1]
+    began = _second_after(place)
+    runs = itertools.count(int(time.time()) * 1_000)
 
-    def run(where: Layout, first: int) -> float:
+    def run(where: Layout, first: int, causes: int = CAUSES) -> float:
         number = next(runs)
-        record = generator.record(number, _AFTER + number % 1_000_000, range(first, first + CAUSES))
-        return spent(lambda: archive(where, record))
+        record = generator.record(number, began + number % 1_000 * 60, range(first, first + causes))
+        return spent(lambda: archive(where, record, names)) / causes
 
-    news = itertools.count(10_000_000, CAUSES)
+    news = itertools.count(int(time.time()) * 1_000, CAUSES)
     run(place, 0)
     grown, small = [], []
     for known in range(0, 5 * CAUSES, CAUSES):
         with tempfile.TemporaryDirectory() as name:
             empty = layout_of(Path(name))
             new = next(news)
-            small.append((run(empty, new), run(empty, new)))
-            grown.append((run(place, new), run(place, known)))
-    new_here, known_here = (statistics.median(each) for each in zip(*grown, strict=True))
-    new_there, known_there = (statistics.median(each) for each in zip(*small, strict=True))
-    yield Measure("archive: a new cause", new_here / CAUSES)
-    yield Measure("archive: a known cause", known_here / CAUSES)
-    yield Measure("archive: new, against an empty wiki", new_here / new_there, "")
-    yield Measure("archive: known, against an empty wiki", known_here / known_there, "")
+            run(empty, next(news))  # makes the folders
+            small.append((run(empty, new), run(empty, new), run(empty, new, 1)))
+            grown.append((run(place, new), run(place, known), run(place, known, 1)))
+    here, there = ([statistics.median(each) for each in zip(*side, strict=True)] for side in (grown, small))
+    for name, ours, theirs in zip(("a new cause", "a known cause", "a known cause alone"), here, there, strict=True):
+        yield Measure(f"archive: {name}", ours)
+        yield Measure(f"archive: {name}, against an empty wiki", ours / theirs, "")
+
+
+def _second_after(place: Layout) -> int:
+    """The second at which runs may begin, when all that are on record are over."""
+    with Archive(place.tasks, place.wiki / ".cache" / "records.sqlite") as records:
+        newest = datetime.fromisoformat(records.last_updated() or BEGAN.isoformat())
+    return int((newest - BEGAN).total_seconds()) + 60
 
 
 def machine() -> str:
