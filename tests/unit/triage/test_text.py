@@ -253,7 +253,10 @@ PASSING = {
         "Test passed for A=3 B=4, error=100100\nthe error is below the limit of 0.01"
     ),
     "an echoed command of Tcl": 'if {![info exists ::env(DIR)]} {\n    puts "ERROR: DIR is not set."\n    exit 2\n}',
-    "words that begin like exp": 'Found ringing on node M5. {"history": "ExplorerRun.0"}\nLIB=found /export/lib.so',
+    "words that begin like exp": (
+        'Found ringing on node M5. {"history": "ExplorerRun.0"}\nLIB=found /export/lib.so\n'
+        r"Found and cleaned up 1 empty switch in `\exp_fixed_point.$proc$design.v:295$2'."
+    ),
     "noise of a passing cocotb test": (
         "     0.00ns INFO     cocotb.regression                  running m.t (1/1)\n"
         "ERROR: dut.sv:29: q reached 3\n       Time: 30 Scope: dut\n"
