@@ -3,6 +3,9 @@
 `re` reads the rest of a line anew from each place at which `head.*rest` may begin: where the head stands a thousand
 times and the rest nowhere, that is a thousand times the line. So an expression is taken apart at its gaps (`.*`,
 `.{0,300}` outside of groups), and what follows a gap is looked for once, from where the part before it ends.
+
+A gap therefore ends at the first place at which the rest fits, whether it is written `.*` or `.*?`. That changes no
+answer but the groups behind it: in `got id=1, id=2` the group of `got.*id=(?P<id>.)` would be 2 to `re`, and is 1 here.
 """
 
 from __future__ import annotations
@@ -47,7 +50,7 @@ def compiled(source: str) -> Search:
     flag = _IGNORE_CASE if source.startswith(_IGNORE_CASE) else ""
     gap = _gap(source, len(flag))
     if gap is None:
-        return _Plain(re.compile(source, re.ASCII))
+        return _Plain(re.compile(_with_short_gaps(source, len(flag)), re.ASCII))
     head = re.compile(source[: gap.start], re.ASCII)
     return _Gapped(head, compiled(flag + source[gap.end :]), gap.low, gap.high)
 
@@ -117,11 +120,27 @@ def _gap(source: str, at: int) -> _Gap | None:
         depth += {"(": 1, ")": -1}.get(atom[0], 0)
         if part["repeat"] and gap is None:
             low, high = _times(part)
-            if high is None or high >= WIDE:
+            if _is_wide(high):
                 if atom != "." or depth > 0 or part.start() == at or part.end() == len(source):
                     return None
                 gap = _Gap(part.start(), part.end(), low, high)
     return gap
+
+
+def _with_short_gaps(source: str, at: int) -> str:
+    """The expression with each gap outside of groups as short as it can be, as where it is taken apart."""
+    depth = 0
+    parts = [source[:at]]
+    for part in _PART.finditer(source, at):
+        depth += {"(": 1, ")": -1}.get(part["atom"][0], 0)
+        greedy = depth == 0 and part["atom"] == "." and part["repeat"] and not part["repeat"].endswith("?")
+        parts.append(f"{part[0]}?" if greedy and _is_wide(_times(part)[1]) else part[0])
+    return "".join(parts)
+
+
+def _is_wide(high: int | None) -> bool:
+    """Whether a part may stand so often that where it ends is open."""
+    return high is None or high >= WIDE
 
 
 def _times(part: re.Match[str]) -> tuple[int, int | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 
 import pytest
@@ -63,6 +64,33 @@ def test_the_groups_of_all_parts_come_together() -> None:
 
     assert found is not None
     assert found.groups == {"expected": "1", "actual": "2"}
+
+
+@pytest.mark.parametrize("gap", [".*", ".*?", ".{0,40}", ".{0,40}?", ".+", ".+?"])
+@pytest.mark.parametrize("rest", [r"id=(?P<id>\d)", r"(?P<at>\d+) .+ id=(?P<id>\d)", r"id=(?P<id>\d)|never"])
+def test_a_gap_ends_at_the_first_place_where_the_rest_fits(gap: str, rest: str) -> None:
+    found = compiled(f"got{gap}{rest}").search("got 7 at id=1 id=2 id=3")
+
+    assert found is not None
+    assert found.groups["id"] == "1"
+
+
+def test_a_gap_written_short_or_long_changes_groups_alone() -> None:
+    rng = random.Random(7)
+    heads, words = ["ab", "a", "x:", r"\bab\b", "[ab]c"], ["a", "b", "c", " ", "ab", "got ", "1", "22", "x:", "x"]
+    gaps = [".*", ".{0,20}", ".{2,40}", ".+"]
+    rests = [r"(?P<g>\d+)", r"(?P<g>[ab]+)", r"c(?P<g>\w*)", r"got (?P<g>\S+)", r"(?P<g>a|ab)c", "b", r"(?P<g>c)?a"]
+    for _ in range(3000):
+        head, first, second = rng.choice(heads), rng.choice(gaps), rng.choice(gaps)
+        rest, end = rng.choice(rests), rng.choice([r"(?P<k>\d)", r"(?P<k>[bc]+)x?", "a"])
+        text = "".join(rng.choice(words) for _ in range(rng.randint(0, 40)))
+        long = re.search(f"{head}{first}{rest}{second}{end}", text, re.ASCII)
+        short = re.search(f"{head}{first}?{rest}{second}?{end}", text, re.ASCII)
+
+        ours = compiled(f"{head}{first}{rest}{second}{end}").search(text)
+
+        assert (ours and ours.start) == (long and long.start())
+        assert (ours and ours.groups) == (short and {k: v for k, v in short.groupdict().items() if v is not None})
 
 
 SHORT = 1000
