@@ -1,19 +1,16 @@
 """Citations of code, `rtl/fifo.sv:sync_fifo` or `tb/test_fifo.py:Scoreboard.check`, whose target is gone.
 
 Only what can be told with certainty counts as drift: the file is not there, or it declares nothing of that name.
-Python is parsed; in SystemVerilog, Verilog and VHDL a name counts as declared wherever it stands outside of comments
-and strings, so that no declaration, however it is written, is taken for a missing one.
 """
 
 from __future__ import annotations
 
-import ast
 import difflib
 import re
-from functools import cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.upkeep.declared import declared
 from pytest_dvwiki.upkeep.findings import Finding
 from pytest_dvwiki.upkeep.page import PageText
 from pytest_dvwiki.wiki.bug import is_pointer
@@ -27,8 +24,6 @@ if TYPE_CHECKING:
     from pytest_dvwiki.settings import Layout
 
 _CITATION = re.compile(r"`((?:[\w.-]+/)*[\w.-]+\.(?:py|sv|svh|v|vh|vhd|vhdl)):([A-Za-z_][\w.$]*|\d+)`")
-_VERILOG = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
-_VHDL = re.compile(r'--[^\n]*|"[^"\n]*"')
 _WORD = re.compile(r"[A-Za-z_][\w$]*")
 _FILE = re.compile(r"`((?:[\w.-]+/)*[\w.-]+\.(?:py|sv|svh|v|vh|vhd|vhdl))`")
 _NAME = re.compile(r"`([A-Za-z_]\w{4,})`")
@@ -95,8 +90,8 @@ def _problem(root: Path, path: str, name: str) -> str | None:
     if name.isdigit():
         lines = _source(file).count("\n") + 1
         return None if int(name) <= lines else f"{path} has {lines} lines, not {name}"
-    declared = _declared(file, file.stat().st_mtime_ns)
-    if declared is None or all(part.lower() in declared for part in name.split(".")):
+    names = declared(file, file.stat().st_mtime_ns)
+    if names is None or all(part.lower() in names for part in name.split(".")):
         return None
     return f"{path} declares no {name}"
 
@@ -107,31 +102,6 @@ def _like(file: Path, name: str) -> str:
     if name in words:
         return ""
     return next(iter(difflib.get_close_matches(name, sorted(words), n=1, cutoff=_ALIKE)), "")
-
-
-@cache
-def _declared(file: Path, _mtime_ns: int) -> frozenset[str] | None:
-    """Lower-cased names that a file declares in the state of that time; None where that cannot be told."""
-    source = _source(file)
-    if file.suffix == ".py":
-        try:
-            return frozenset(name.lower() for name in _names(ast.parse(source)))
-        except (SyntaxError, ValueError):
-            return None
-    comments = _VHDL if file.suffix in {".vhd", ".vhdl"} else _VERILOG
-    return frozenset(word.lower() for word in _WORD.findall(comments.sub(" ", source)))
-
-
-def _names(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node.name
-        elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
-            yield node.id if isinstance(node, ast.Name) else node.attr
-        elif isinstance(node, ast.alias):
-            yield (node.asname or node.name).rpartition(".")[2]
-        elif isinstance(node, ast.arg):
-            yield node.arg
 
 
 def _source(file: Path) -> str:

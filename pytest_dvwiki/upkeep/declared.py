@@ -1,0 +1,127 @@
+"""The names that a source file declares, as far as a citation may name them.
+
+Python is parsed. SystemVerilog and Verilog are parsed by pyslang where that is installed; what it cannot read or skips
+(the other branch of an `ifdef`), and all of VHDL, is looked through by declarations: a name counts wherever one could
+stand, outside of comments and strings. In doubt a name is declared: nothing is called gone that may be there.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_COMMENTS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+_VHDL_COMMENTS = re.compile(r'--[^\n]*|"[^"\n]*"')
+_VHDL = frozenset({".vhd", ".vhdl"})
+_TOKEN = re.compile(r"\\\S+|[A-Za-z_][\w$]*|'?\d[\w.']*|::|[^\s\w]")
+_NAME = re.compile(r"\\\S|[A-Za-z_]")
+_DEFINED = re.compile(r"^[ \t]*`define[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
+_BEFORE_A_USE = frozenset(".`@=+-*/%&|^~!<>?") | {
+    *("assign", "disable", "else", "extends", "iff", "import", "inside", "negedge", "posedge", "return", "wait"),
+}
+"""What stands before the use of a name, and before no declaration."""
+_REFERENCES = frozenset(
+    {
+        "CheckerInstantiationSyntax",
+        "ClassNameSyntax",
+        "HierarchyInstantiationSyntax",
+        "IdentifierNameSyntax",
+        "IdentifierSelectNameSyntax",
+        "MemberAccessExpressionSyntax",
+        "ModportNamedPortSyntax",
+        "NamedArgumentSyntax",
+        "NamedParamAssignmentSyntax",
+        "NamedPortConnectionSyntax",
+        "PackageImportItemSyntax",
+        "PrimitiveInstantiationSyntax",
+    }
+)
+"""Nodes of pyslang's tree whose own words name what is declared elsewhere; the words of all others declare."""
+_NAMED = frozenset({"ConstraintDeclarationSyntax", "ConstraintPrototypeSyntax", "FunctionPrototypeSyntax"})
+"""Nodes that declare what stands in them as a name of its own."""
+
+
+@cache
+def declared(file: Path, _mtime_ns: int) -> frozenset[str] | None:
+    """Lower-cased names that a file declares in the state of that time; None where that cannot be told."""
+    try:
+        source = file.read_text("utf-8", "replace")
+    except OSError:
+        return None
+    try:
+        names = frozenset(_of_python(source) if file.suffix == ".py" else _of_hdl(source, file.suffix))
+    except (SyntaxError, ValueError):
+        return None
+    return frozenset(name.lower() for name in names)
+
+
+def _of_python(source: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name
+        elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.id if isinstance(node, ast.Name) else node.attr
+        elif isinstance(node, ast.alias):
+            yield (node.asname or node.name).rpartition(".")[2]
+        elif isinstance(node, ast.arg):
+            yield node.arg
+
+
+def _of_hdl(source: str, suffix: str) -> set[str]:
+    if suffix in _VHDL:
+        return set(_by_declarations(_VHDL_COMMENTS.sub(" ", source)))
+    defined = set(_DEFINED.findall(source))
+    return defined | (_by_parser(source) or set(_by_declarations(_COMMENTS.sub(" ", source))))
+
+
+def _by_declarations(code: str) -> Iterator[str]:
+    """Names in a text without comments that stand where a declaration could name something."""
+    tokens = ["", "", "", *(token[0] for token in _TOKEN.finditer(code)), ""]
+    for dot, _, before, word, behind in zip(*(tokens[offset:] for offset in range(5)), strict=False):
+        # `.port(net)` connects what stands elsewhere.
+        is_use = before in _BEFORE_A_USE or behind == "::" or (before == "(" and dot == ".")
+        if _NAME.match(word) and not is_use:
+            yield word.removeprefix("\\")
+
+
+def _by_parser(source: str) -> set[str] | None:
+    """Names that a SystemVerilog parser finds declared; None where there is none, or it cannot read the text."""
+    try:
+        syntax: Any = importlib.import_module("pyslang.syntax")
+        parsing: Any = importlib.import_module("pyslang.parsing")
+        tree = syntax.SyntaxTree.fromText(source)
+        if any(diagnostic.isError() for diagnostic in tree.diagnostics):
+            return None
+        names: set[str] = set()
+        tree.root.visit(lambda node: names.update(_of_node(node, parsing)))
+    except (ImportError, AttributeError, RuntimeError):
+        # It is not installed, or another version with other names.
+        return None
+    return names
+
+
+def _of_node(node: Any, parsing: Any) -> Iterator[str]:
+    """The names that a node of pyslang's tree declares by itself, and those in what the preprocessor left out of it."""
+    kind = type(node).__name__
+    if kind in _NAMED:
+        name = node.name
+        while hasattr(name, "right"):
+            name = name.right
+        yield from (word.valueText for word in name if isinstance(word, parsing.Token))
+    if not kind.endswith("Syntax"):
+        return
+    for word in node:
+        if not isinstance(word, parsing.Token):
+            continue
+        if kind not in _REFERENCES and word.kind == parsing.TokenKind.Identifier:
+            yield word.valueText
+        for trivia in word.trivia:
+            if trivia.kind == parsing.TriviaKind.Directive:
+                yield from _by_declarations(_COMMENTS.sub(" ", str(trivia.syntax())))
