@@ -56,6 +56,22 @@ def git(root: Path, *arguments: str, check: bool = True) -> subprocess.Completed
     )
 
 
+def install(packages: Path, entry_points: str, **modules: str) -> None:
+    """A package in a folder of packages.
+
+    Args:
+        packages: The folder.
+        entry_points: Those of the group, a line each.
+        modules: The text of each of its modules.
+    """
+    metadata = packages / "vip-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: vip\nVersion: 1.0\n", encoding="utf-8")
+    (metadata / "entry_points.txt").write_text(f"[dvwiki]\n{entry_points}\n", encoding="utf-8")
+    for name, text in modules.items():
+        (packages / f"{name}.py").write_text(text, encoding="utf-8")
+
+
 @pytest.fixture
 def project(pytester: pytest.Pytester) -> Project:
     return Project(pytester)

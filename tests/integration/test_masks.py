@@ -8,9 +8,9 @@ import pytest
 
 from pytest_dvwiki.cli import main
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from .conftest import install
 
+if TYPE_CHECKING:
     from .conftest import Project
 
 HIDDEN = "k3y0f0urs"
@@ -102,18 +102,9 @@ def test_a_hook_that_fails_breaks_nothing_and_leaks_nothing(
 
 def test_ingest_asks_packages(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     packages = project.path / "packages"
-    install(packages)
+    install(packages, "vip = vip_masks", vip_masks=MASKS)
     project.path.joinpath("sim.log").write_text(f"dut.sv:3: syntax error near {HIDDEN}\nI give up.\n", encoding="utf-8")
     monkeypatch.syspath_prepend(packages)
     assert main(["ingest", "--root", str(project.path), str(project.path / "sim.log")]) == 0
     assert HIDDEN not in written(project)
     assert "syntax error near <key>" in written(project)
-
-
-def install(packages: Path) -> None:
-    """A package with an entry point of the group."""
-    metadata = packages / "vip-1.0.dist-info"
-    metadata.mkdir(parents=True)
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: vip\nVersion: 1.0\n", encoding="utf-8")
-    (metadata / "entry_points.txt").write_text("[dvwiki]\nvip = vip_masks\n", encoding="utf-8")
-    (packages / "vip_masks.py").write_text(MASKS, encoding="utf-8")

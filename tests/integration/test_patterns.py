@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from .conftest import install
+
 if TYPE_CHECKING:
     from .conftest import Project
 
@@ -98,14 +100,11 @@ def test_a_hook_that_breaks_is_told_and_the_project_s_own_stay(project: Project)
 def test_a_package_gives_more_by_its_entry_point(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     given(project, "")
     packages = project.path / "packages"
-    metadata = packages / "vip-1.0.dist-info"
-    metadata.mkdir(parents=True)
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: vip\nVersion: 1.0\n", encoding="utf-8")
-    (metadata / "entry_points.txt").write_text("[dvwiki]\nvip = vip\ngone = no_such_module\n", encoding="utf-8")
-    (packages / "vip.py").write_text(
-        "from pathlib import Path\n"
+    install(
+        packages,
+        "vip = vip\ngone = no_such_module",
+        vip="from pathlib import Path\n"
         "def pytest_dvwiki_patterns(settings): return [Path(__file__).with_name('vip.yaml')]\n",
-        encoding="utf-8",
     )
     (packages / "vip.yaml").write_text(GOOD, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(packages), prepend=":")

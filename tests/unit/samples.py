@@ -6,6 +6,8 @@ import subprocess
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+import yaml
+
 from pytest_dvwiki.model import (
     FailedTest,
     LogReference,
@@ -104,6 +106,12 @@ def files(folder: Path) -> dict[str, bytes]:
         for path in sorted(folder.rglob("*"))
         if path.is_file() and ".cache" not in path.parts and not path.name.startswith(".lock")
     }
+
+
+def written(root: Path) -> list[dict[str, Any]]:
+    """The records of a project as their files have them."""
+    paths = sorted((root / ".agent" / "tasks").glob("[0-9]*/[0-9]*/*.yaml"))
+    return [yaml.safe_load(path.read_text(encoding="utf-8")) for path in paths]
 
 
 def git(root: Path, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:

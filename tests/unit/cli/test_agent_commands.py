@@ -8,12 +8,11 @@ import time
 from typing import TYPE_CHECKING, cast
 
 import pytest
-import yaml
 
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.wiki.build import archive
 
-from ..samples import CAUSE, TEST, git, layout, occurrence, record
+from ..samples import CAUSE, TEST, git, layout, occurrence, record, written
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,8 +33,7 @@ def bug(place: Layout) -> Path:
 
 
 def fixes(place: Layout) -> list[dict[str, object]]:
-    records = [yaml.safe_load(path.read_text()) for path in place.tasks.glob("2*/*/fix_*.yaml")]
-    return [row for found in records for row in found["fixes"]]
+    return [row for found in written(place.root) for row in found.get("fixes", ())]
 
 
 def test_search_prints_pages_the_best_first(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,43 +7,23 @@ import re
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
-
-import pytest
-import yaml
+from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import main
 
 from ..capture.test_artefacts import UVM_BAD, UVM_GOOD, log, results, write
+from ..samples import files, written
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    root = tmp_path / "project"
-    (root / ".agent").mkdir(parents=True)
-    monkeypatch.chdir(root)
-    monkeypatch.delenv("CI", raising=False)
-    monkeypatch.setenv("COLUMNS", "80")
-    return root
-
-
-def records(project: Path) -> list[dict[str, Any]]:
-    paths = sorted((project / ".agent" / "tasks").glob("[0-9]*/[0-9]*/*.yaml"))
-    return [yaml.safe_load(path.read_text(encoding="utf-8")) for path in paths]
-
-
-def everything(project: Path) -> dict[Path, bytes]:
-    files = (path for path in (project / ".agent").rglob("*") if path.is_file() and ".cache" not in path.parts)
-    return {path: path.read_bytes() for path in files if not path.name.startswith(".lock")}
+    import pytest
 
 
 def test_a_results_file_and_its_log_become_one_record(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(project, {"results.xml": results(), "sim.log": log()})
     assert main(["ingest", "results.xml"]) == 0
-    (record,) = records(project)
+    (record,) = written(project)
     assert re.fullmatch(r"regression_20261001T100000Z_[0-9a-f]{6}", record["task_id"])
     assert (record["started"], record["finished"]) == ("2026-10-01T10:00:00Z", "2026-10-01T10:00:00Z")
     assert [source["path"] for source in record["sources"]] == ["results.xml", "sim.log"]
@@ -62,9 +42,9 @@ def test_a_results_file_and_its_log_become_one_record(project: Path, capsys: pyt
 def test_each_folder_is_a_run_and_a_task_makes_them_one(project: Path) -> None:
     write(project, {"a/results.xml": results(1), "b/results.xml": results(2)})
     assert main(["ingest", "a", "b"]) == 0
-    assert [record["totals"]["failed"] for record in records(project)] == [1, 1]
+    assert [record["totals"]["failed"] for record in written(project)] == [1, 1]
     assert main(["ingest", "--task", "nightly", "a", "b"]) == 0
-    (nightly,) = (record for record in records(project) if record["task_id"].startswith("nightly_"))
+    (nightly,) = (record for record in written(project) if record["task_id"].startswith("nightly_"))
     assert nightly["totals"]["failed"] == 2
     assert nightly["suite"] is not None
     assert len(nightly["occurrences"]) == 1
@@ -73,8 +53,8 @@ def test_each_folder_is_a_run_and_a_task_makes_them_one(project: Path) -> None:
 def test_a_cause_that_several_runs_share_is_shown_once_and_all_are_counted(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    files = {f"{name}/results.xml": results(seed) for seed, name in enumerate("abc")}
-    write(project, files | {"d/good.log": UVM_GOOD, "e/results.xml": results()[:200]})
+    given = {f"{name}/results.xml": results(seed) for seed, name in enumerate("abc")}
+    write(project, given | {"d/good.log": UVM_GOOD, "e/results.xml": results()[:200]})
     assert main(["ingest", "a"]) == 0
     capsys.readouterr()
     assert main(["ingest", "a", "b", "c", "d", "e"]) == 1
@@ -89,14 +69,14 @@ def test_the_same_contents_are_the_same_record_under_any_name_and_time(
 ) -> None:
     write(project, {"sim.log": UVM_BAD})
     assert main(["ingest", "sim.log"]) == 0
-    before = everything(project)
+    before = files(project / ".agent")
     shutil.copyfile("sim.log", "copy.log")
     os.utime("copy.log", (2_000_000, 2_000_000))
     for words in (["sim.log"], ["copy.log"], ["--task", "other", "copy.log"], ["--log", "sim.log"]):
         capsys.readouterr()
         assert main(["ingest", *words]) == 0
         assert "already archived as regression_19700112T134640Z" in capsys.readouterr().out
-    assert everything(project) == before
+    assert files(project / ".agent") == before
 
 
 def test_a_second_call_makes_the_pages_that_a_killed_one_did_not_and_none_that_people_took_away(
@@ -104,14 +84,14 @@ def test_a_second_call_makes_the_pages_that_a_killed_one_did_not_and_none_that_p
 ) -> None:
     write(project, {"sim.log": UVM_BAD})
     assert main(["ingest", "sim.log"]) == 0
-    before = everything(project)
+    before = files(project / ".agent")
     shutil.rmtree(project / ".agent" / "wiki")
     capsys.readouterr()
     assert main(["ingest", "sim.log"]) == 0
     assert re.search(r"already archived as \S+; its 2 pages made now", capsys.readouterr().out)
-    after = everything(project)
+    after = files(project / ".agent")
     assert before.keys() == after.keys()
-    assert len(records(project)) == 1
+    assert len(written(project)) == 1
     for page in (project / ".agent/wiki/bugs").glob("[A-Z]*.md"):
         page.unlink()
     assert main(["ingest", "sim.log"]) == 0
@@ -131,7 +111,7 @@ def test_a_compacted_month_is_known_too(project: Path, capsys: pytest.CaptureFix
 def test_a_run_that_passed_is_archived_too(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(project, {"good.log": UVM_GOOD})
     assert main(["ingest", "good.log"]) == 0
-    assert records(project)[0]["totals"]["passed"] == 1
+    assert written(project)[0]["totals"]["passed"] == 1
     assert capsys.readouterr().out.startswith("good.log: 1 test, 0 failed\n")
 
 
@@ -156,7 +136,7 @@ def test_a_bad_file_is_named_and_the_other_runs_go_on(project: Path, capsys: pyt
     assert "dvwiki ingest: a/results.xml: not well-formed XML" in said.err
     assert "a: not archived" in said.out
     # Half of a run would stand beside the whole one later.
-    assert [[source["path"] for source in record["sources"]] for record in records(project)] == [["b/results.xml"]]
+    assert [[source["path"] for source in record["sources"]] for record in written(project)] == [["b/results.xml"]]
 
 
 def test_a_call_without_anything_is_a_mistake(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -182,7 +162,7 @@ def test_what_a_file_calls_itself_cannot_leave_the_record_s_lines(project: Path)
     """Names come from outside; a record with them still reads as it was meant."""
     write(project, {"results.xml": results(test="bad&#10;totals: {passed: 99}")})
     assert main(["ingest", "results.xml"]) == 0
-    assert records(project)[0]["totals"]["passed"] == 1
+    assert written(project)[0]["totals"]["passed"] == 1
 
 
 def test_it_tells_its_progress_to_a_terminal_only(project: Path) -> None:

@@ -6,32 +6,22 @@ import os
 import tarfile
 from typing import TYPE_CHECKING, Any
 
-import pytest
-import yaml
-
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.wiki import pages
 
 from ..capture.test_artefacts import results
 from ..coverage_reports import needs, run, sampled
+from ..samples import files, written
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 
 def report(**hits: int) -> str:
     bins = "".join(f'<bin0 bin="{name}" hits="{count}"/>' for name, count in hits.items())
     return f'<top abs_name="top"><fifo abs_name="top.fifo"><l abs_name="top.fifo.l">{bins}</l></fifo></top>'
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    root = tmp_path / "project"
-    (root / ".agent").mkdir(parents=True)
-    monkeypatch.chdir(root)
-    monkeypatch.delenv("CI", raising=False)
-    monkeypatch.setenv("COLUMNS", "80")
-    return root
 
 
 def write(project: Path, day: int, **files: str) -> None:
@@ -43,19 +33,9 @@ def write(project: Path, day: int, **files: str) -> None:
         os.utime(path, (1_767_225_600 + day * 86_400,) * 2)
 
 
-def records(project: Path) -> list[dict[str, Any]]:
-    paths = sorted((project / ".agent" / "tasks").glob("[0-9]*/[0-9]*/*.yaml"))
-    return [yaml.safe_load(path.read_text(encoding="utf-8")) for path in paths]
-
-
 def holes(project: Path) -> dict[str, dict[str, Any]]:
     folder = project / ".agent/wiki/coverage"
     return {path.stem: pages.read(path.read_bytes()).metadata for path in sorted(folder.glob("[!_]*.md"))}
-
-
-def everything(project: Path) -> dict[Path, bytes]:
-    files = (path for path in (project / ".agent").rglob("*") if path.is_file() and ".cache" not in path.parts)
-    return {path: path.read_bytes() for path in files if not path.name.startswith(".lock")}
 
 
 def test_only_holes_get_pages(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,7 +56,7 @@ def test_only_holes_get_pages(project: Path, capsys: pytest.CaptureFixture[str])
             "filled_by_task": None,
         }
     }
-    (record,) = records(project)
+    (record,) = written(project)
     assert [source["path"] for source in record["sources"]] == ["cov.xml"]
     assert (record["finished"], record["totals"]["passed"]) == ("2026-01-02T00:00:00Z", 0)
 
@@ -84,20 +64,20 @@ def test_only_holes_get_pages(project: Path, capsys: pytest.CaptureFixture[str])
 def test_the_same_report_again_changes_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(project, 1, cov=report(full=0))
     main(["ingest", "cov.xml"])
-    before = everything(project)
+    before = files(project / ".agent")
     write(project, 5, copy=report(full=0))
     for name in ("cov.xml", "copy.xml"):
         capsys.readouterr()
         assert main(["ingest", name]) == 0
         assert "already archived as regression_20260102T000000Z" in capsys.readouterr().out
-    assert everything(project) == before
+    assert files(project / ".agent") == before
 
 
 def test_a_hole_is_filled_opened_again_and_keeps_its_history(project: Path) -> None:
     for day, hits in ((1, 0), (2, 4), (3, 0), (4, 0)):
         write(project, day, cov=report(empty=day, full=hits))
         assert main(["ingest", "cov.xml"]) == 0
-        filled_by = records(project)[-1]["task_id"] if hits else None
+        filled_by = written(project)[-1]["task_id"] if hits else None
         hole = holes(project)["fifo.l_full"]
         assert (hole["filled"], hole["filled_by_task"]) == (bool(hits), filled_by)
     text = (project / ".agent/wiki/coverage/fifo.l_full.md").read_text()
@@ -135,14 +115,14 @@ def test_reports_of_one_folder_are_one_run_and_folders_come_in_the_order_of_time
     write(project, 2, b__cov=report(full=0, half=1))
     write(project, 3, a__cov=report(full=2, half=1))
     assert main(["ingest", "a", "b", "z"]) == 0
-    assert [len(record["coverage"]) for record in records(project)] == [0, 1, 1]
+    assert [len(record["coverage"]) for record in written(project)] == [0, 1, 1]
     assert holes(project)["fifo.l_full"]["filled"] is True
 
 
 def test_tests_and_coverage_of_a_folder_are_records_of_their_own(project: Path) -> None:
     write(project, 1, a__results=results(), a__cov=report(full=0))
     assert main(["ingest", "a"]) == 0
-    assert sorted((len(record["occurrences"]), len(record["coverage"])) for record in records(project)) == [
+    assert sorted((len(record["occurrences"]), len(record["coverage"])) for record in written(project)) == [
         (0, 1),
         (1, 0),
     ]
@@ -156,7 +136,7 @@ def test_a_broken_report_is_named_and_the_others_still_fill(project: Path, capsy
     assert "dvwiki ingest: a/bad.xml: not well-formed XML: " in capsys.readouterr().err
     # What the broken one would have covered is unknown: no new hole, and the tests have nothing to do with it.
     assert {name: hole["filled"] for name, hole in holes(project).items()} == {"fifo.l_full": True}
-    assert sum(len(record["occurrences"]) for record in records(project)) == 1
+    assert sum(len(record["occurrences"]) for record in written(project)) == 1
 
 
 def test_reports_alone_that_cannot_be_read_make_no_record(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -165,7 +145,7 @@ def test_reports_alone_that_cannot_be_read_make_no_record(project: Path, capsys:
     said = capsys.readouterr()
     assert "cov.yml: cannot be read as plain YAML: line 2" in said.err
     assert "cov.yml: not archived, since it holds no bins" in said.out
-    assert records(project) == []
+    assert written(project) == []
 
 
 @needs("cocotb_coverage")
@@ -177,7 +157,7 @@ def test_reports_come_from_folders_globs_and_archives_in_both_formats(project: P
     for given in (["out"], ["out/*.yml"], ["nightly.tar.gz"], ["out/report.xml"]):
         assert main(["ingest", *given]) == (1 if given == ["out/*.yml"] else 0)
     # Both formats of one run say the same, so nothing but the first had news.
-    assert [len(record["coverage"]) > 0 for record in records(project)].count(True) == 1
+    assert [len(record["coverage"]) > 0 for record in written(project)].count(True) == 1
     assert "fifo.cross_pop__2_" in " ".join(holes(project))
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.build import archive, build
@@ -17,7 +16,7 @@ from pytest_dvwiki.wiki.config import WikiConfig
 from pytest_dvwiki.wiki.ingest import WikiIngestService
 from pytest_dvwiki.wiki.lock import locked
 
-from ..samples import CAUSE, files, layout, occurrence, record
+from ..samples import CAUSE, files, layout, occurrence, record, written
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,10 +55,6 @@ def metadata(config: WikiConfig, path: str) -> dict[str, Any]:
     return pages.read((config.wiki_dir / path).read_bytes()).metadata
 
 
-def records(config: WikiConfig) -> list[dict[str, Any]]:
-    return [yaml.safe_load(path.read_text()) for path in sorted(config.layout.tasks.glob("2*/*/*.yaml"))]
-
-
 def pattern(service: WikiIngestService, task: str = "cov_fix_001", **changes: Any) -> Any:
     arguments: dict[str, Any] = {
         "failure_subtype": "missing_timescale",
@@ -88,7 +83,7 @@ def test_a_pattern_gets_its_page_and_no_bug_page(config: WikiConfig, service: Wi
     asyncio.run(pattern(service))
     assert metadata(config, "patterns/missing_timescale.md")["hit_count"] == 1
     assert list((config.wiki_dir / "bugs").glob("[!_]*")) == []
-    (found,) = records(config)
+    (found,) = written(config.layout.root)
     assert found["caller_task"] == "cov_fix_001"
 
 
@@ -113,7 +108,7 @@ def test_the_same_call_in_another_month_is_the_same_record(config: WikiConfig, s
     (path,) = config.layout.tasks.glob("2*/*/*.yaml")
     earlier = config.layout.tasks / "2024" / "02" / path.name
     earlier.parent.mkdir(parents=True)
-    finished = f'finished: "{records(config)[0]["finished"]}"'
+    finished = f'finished: "{written(config.layout.root)[0]["finished"]}"'
     earlier.write_text(path.read_text().replace(finished, 'finished: "2024-02-03T04:05:06Z"'))
     path.unlink()
     asyncio.run(pattern(service))
@@ -192,7 +187,7 @@ def test_a_session_is_read_padded_or_not(config: WikiConfig, service: WikiIngest
     found = metadata(config, path)
     assert (found["error_class"], found["failure_subtype"]) == ("uvm_error", "scoreboard_fail")
     assert "patterns/scoreboard_fail.md" in result.pages_created
-    (kept,) = records(config)
+    (kept,) = written(config.layout.root)
     assert kept["occurrences"][0]["primary"].startswith("UVM_ERROR sb.sv(210)")
     assert kept["evidence"][0] == "report of the session"
     assert result.log_entry == (config.wiki_dir / "log.md").read_text().splitlines()[-1]
@@ -203,12 +198,12 @@ def test_a_session_is_read_padded_or_not(config: WikiConfig, service: WikiIngest
 def test_a_session_without_a_failure_makes_no_page(config: WikiConfig, service: WikiIngestService) -> None:
     result = asyncio.run(session(service, failure_summary="All is well.\nUVM_ERROR : 0"))
     assert result.pages_created == []
-    assert records(config)[0]["occurrences"] == []
+    assert written(config.layout.root)[0]["occurrences"] == []
 
 
 def test_the_test_and_the_seed_of_a_session_are_kept(config: WikiConfig, service: WikiIngestService) -> None:
     asyncio.run(session(service, failure_summary=PADDED))
-    (cause,) = records(config)[0]["occurrences"]
+    (cause,) = written(config.layout.root)[0]["occurrences"]
     assert (cause["tests"][0]["nodeid"], cause["tests"][0]["seed"]) == ("tests/test_fifo.py::test_fifo", "42")
     assert (cause["log"]["path"], cause["log"]["line"]) == ("sim/fifo_42.log", 188)
     assert cause["excerpt"].splitlines()[-1] == "UVM_ERROR : 1"
@@ -274,7 +269,7 @@ def test_a_clarification_of_the_specification_gets_its_page_once(
         "AWLEN counts beats minus one",
         "WRAP has 2, 4, 8 or 16 beats",
     ]
-    assert [found["caller_task"] for found in records(config)] == ["spec_task", "spec_task"]
+    assert [found["caller_task"] for found in written(config.layout.root)] == ["spec_task", "spec_task"]
     assert build(config.layout, check=True).changed == []
 
 
