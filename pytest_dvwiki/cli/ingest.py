@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.artefacts import Artefact, Kind
     from pytest_dvwiki.capture.leftovers import Leftovers
     from pytest_dvwiki.model import Run, RunRecord, Vcs
-    from pytest_dvwiki.pipeline import Archived, Tools
+    from pytest_dvwiki.pipeline import Archived
+    from pytest_dvwiki.pipeline.tools import Tools
     from pytest_dvwiki.settings import Settings
 
 
@@ -89,7 +90,7 @@ class _Ingest:
     def __init__(self, args: argparse.Namespace, scratch: Path) -> None:
         from pytest_dvwiki.extensions import further_masks, further_patterns  # noqa: PLC0415
         from pytest_dvwiki.masks import Masks  # noqa: PLC0415
-        from pytest_dvwiki.pipeline import Tools  # noqa: PLC0415  # registry and wiki load with it
+        from pytest_dvwiki.pipeline.tools import Tools  # noqa: PLC0415  # registry and wiki load with it
 
         self._args = args
         self._scratch = scratch

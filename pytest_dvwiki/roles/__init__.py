@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.masks import Function
     from pytest_dvwiki.model import Failure, Interest, Verdict
-    from pytest_dvwiki.pipeline import Tools
+    from pytest_dvwiki.pipeline.tools import Tools
     from pytest_dvwiki.settings import Settings
 
 
@@ -49,7 +49,7 @@ def register(config: pytest.Config, settings: Settings, *, in_simulator: bool) -
 
     @functools.cache
     def tools() -> Tools:
-        from pytest_dvwiki.pipeline import Tools  # noqa: PLC0415  # a run without failures needs none
+        from pytest_dvwiki.pipeline.tools import Tools  # noqa: PLC0415  # a run without failures needs none
 
         return Tools(
             settings,

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.orphans import Orphan
     from pytest_dvwiki.masks import Masks
     from pytest_dvwiki.model import Failure
-    from pytest_dvwiki.pipeline import Archived, Tools
+    from pytest_dvwiki.pipeline import Archived
+    from pytest_dvwiki.pipeline.tools import Tools
     from pytest_dvwiki.roles.coverage import SessionBins
     from pytest_dvwiki.roles.guard import Guard
     from pytest_dvwiki.roles.ledger import Ledger

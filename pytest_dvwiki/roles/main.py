@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.masks import Masks
     from pytest_dvwiki.model import Failure
-    from pytest_dvwiki.pipeline import Archived, Tools
+    from pytest_dvwiki.pipeline import Archived
+    from pytest_dvwiki.pipeline.tools import Tools
     from pytest_dvwiki.roles.archivist import Archivist
     from pytest_dvwiki.roles.coverage import SessionBins, SessionCoverage
     from pytest_dvwiki.roles.guard import Guard

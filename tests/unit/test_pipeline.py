@@ -9,6 +9,7 @@ import pytest
 from pytest_dvwiki import pipeline
 from pytest_dvwiki.capture import repository
 from pytest_dvwiki.model import Excerpt, Failure, Result, Run
+from pytest_dvwiki.pipeline.tools import Tools
 from pytest_dvwiki.settings import resolve
 
 from .samples import git
@@ -53,7 +54,7 @@ def run(root: Path, number: int, *failing: str, report: str = REPORT) -> dict[st
         for nodeid in failing
     )
     results = tuple(Result(nodeid=name, outcome="failed" if name in failing else "passed") for name in {TEST, *failing})
-    with pipeline.Tools(resolve(root), note=pytest.fail) as tools:
+    with Tools(resolve(root), note=pytest.fail) as tools:
         archived = pipeline.process(
             Run(
                 task_id=f"nightly_{number}",

@@ -24,6 +24,7 @@ from pytest_dvwiki import (
 )
 from pytest_dvwiki.agent.tokens import by_rule
 from pytest_dvwiki.model import Excerpt, Failure, Result, Run
+from pytest_dvwiki.pipeline.tools import Tools
 from pytest_dvwiki.settings import Layout, resolve
 from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.build import archive, build
@@ -226,7 +227,7 @@ def session(root: Path, number: int, message: str) -> Origin:
         simulator="icarus",
         excerpts=(Excerpt(source="log", lines=((1, message),)),),
     )
-    with pipeline.Tools(resolve(root), note=pytest.fail) as tools:
+    with Tools(resolve(root), note=pytest.fail) as tools:
         archived = pipeline.process(
             Run(
                 task_id=f"session_{number}",

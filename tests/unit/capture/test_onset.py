@@ -9,6 +9,7 @@ import pytest
 
 from pytest_dvwiki import pipeline
 from pytest_dvwiki.model import Excerpt, Failure, Result, Run, Vcs
+from pytest_dvwiki.pipeline.tools import Tools
 from pytest_dvwiki.settings import resolve
 from pytest_dvwiki.wiki.build import build
 
@@ -71,7 +72,7 @@ class Project:
             vcs=vcs,
         )
         settings = resolve(self.root)
-        with pipeline.Tools(settings, note=pytest.fail) as tools:
+        with Tools(settings, note=pytest.fail) as tools:
             archived = pipeline.process(run, tools)
         assert archived.problem is None
         assert build(settings.layout, check=True).changed == []

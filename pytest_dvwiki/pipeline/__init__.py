@@ -1,0 +1,299 @@
+"""The one way from failures to pages: for a session's end, an ingest, and the takeover of a killed run."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from pytest_dvwiki import __version__
+from pytest_dvwiki.model import OtherTest, RunRecord, Totals
+from pytest_dvwiki.pipeline.causes import cause_of, grouped, occurrence_of, with_changes
+from pytest_dvwiki.pipeline.passes import passed_again, passing, with_owners
+from pytest_dvwiki.runs import seconds_between, utc
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pytest_dvwiki.capture.orphans import Orphan
+    from pytest_dvwiki.model import (
+        Cause,
+        History,
+        Interest,
+        KnownCause,
+        Occurrence,
+        Result,
+        Run,
+        Verdict,
+        Waived,
+    )
+    from pytest_dvwiki.pipeline.tools import Tools
+    from pytest_dvwiki.settings import Layout, Settings
+    from pytest_dvwiki.triage.holes import CoverageNews
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archived:
+    """What came out of a run."""
+
+    causes: tuple[Cause, ...] = ()
+    record: RunRecord | None = None
+    """None where the run left nothing worth a record."""
+    known_again: Mapping[str, KnownCause] = field(default_factory=dict)
+    """By fingerprint what is known of each cause whose tests pass again, or whose fix holds now."""
+    held: tuple[str, ...] = ()
+    """Causes whose fix this run made hold."""
+    coverage: CoverageNews | None = None
+    """What is new about its coverage; None for a run without coverage reports."""
+    written: bool = False
+    pages: int = 0
+    """Pages that were made or changed."""
+    seconds: float = 0.0
+    problem: str | None = None
+    """Why nothing was written: what, where, and the remedy."""
+    refused: tuple[tuple[str, str], ...] = ()
+    """Pages that were left alone, each with the reason."""
+    waiver_notes: tuple[str, ...] = ()
+    """What is to be said of the waivers: expired or unused ones, and what is wrong with their file."""
+
+
+def process(run: Run, tools: Tools) -> Archived:
+    """Names the failures of a run, joins them with what is known, and archives them.
+
+    Never raises for what it finds on disk: a wiki that cannot be written is told in `Archived.problem`.
+
+    Args:
+        run: What happened.
+        tools: Name failures, and know what the archive knew before this run.
+    """
+    began = time.monotonic()
+    from pytest_dvwiki.capture import onset  # noqa: PLC0415  # only a run with news pays for these
+    from pytest_dvwiki.capture.repository import Repository  # noqa: PLC0415
+    from pytest_dvwiki.triage.classify import settle  # noqa: PLC0415
+
+    settings, classifier, history = tools.settings, tools.classifier, tools.history
+    repository = Repository(settings.layout)
+    verdicts = settle(run.failures, [classifier.classify(failure) for failure in run.failures], run.results)
+    verdicts = with_changes(run.failures, verdicts, history, repository)
+    groups = grouped(run.failures, verdicts)
+    occurrences = tuple(occurrence_of(members, settings.layout.root) for members in groups)
+    vcs = run.vcs or (repository.state() if run.failures else None)
+    causes = tuple(
+        cause_of(occurrence, members[0][1], history, lambda fix: repository.lacks(fix, vcs.commit if vcs else None))
+        for occurrence, members in zip(occurrences, groups, strict=True)
+    )
+    coverage = _coverage_news(run, history)
+    news = bool(coverage and coverage.rows)
+    waived, waiver_notes = _waived(run, verdicts, causes, tools)
+    causes = tuple(
+        replace(cause, waived=tuple(each for each in waived if each.fingerprint == cause.occurrence.fingerprint))
+        for cause in causes
+    )
+    seeds = passing(run.results)
+    failing = history.still_failing(seeds)
+    if not (run.failures or failing or news or run.always_record):
+        return Archived(causes=causes, coverage=coverage, seconds=time.monotonic() - began)
+    vcs = vcs or repository.state()
+    again, fixes = passed_again(failing, seeds, {each.fingerprint for each in occurrences}, vcs, repository)
+    came, first_bad = onset.known_or_new(occurrences, vcs, history, repository)
+    causes = tuple(replace(cause, first_bad=came.get(cause.occurrence.fingerprint)) for cause in causes)
+    first_bad += onset.narrowed(failing, seeds, vcs, history, repository)
+    if not (run.failures or again or first_bad or news or run.always_record):
+        return Archived(causes=causes, coverage=coverage, seconds=time.monotonic() - began)
+    fixes = tuple(with_owners(row, repository) for row in fixes)
+    suite = [result.nodeid for result in run.results] if run.keep_suite else None
+    record = _record(
+        replace(run, results=_with_waived(run, verdicts, waived)),
+        occurrences,
+        classifier.registry.hash,
+        vcs=vcs,
+        waived=waived,
+        passed_again=again,
+        fixes=fixes,
+        without_fix=tuple(cause.occurrence.fingerprint for cause in causes if cause.without_fix),
+        first_bad=first_bad,
+    )
+    record = replace(record, coverage=coverage.rows) if coverage else record
+    archived = Archived(
+        causes=causes,
+        record=record,
+        coverage=coverage,
+        waiver_notes=waiver_notes,
+        seconds=time.monotonic() - began,
+    )
+    if settings.auto_ingest:
+        archived = _write(archived, record, suite, settings, began)
+        history.refresh()
+    told = {*(each.fingerprint for each in again), *archived.held}
+    known = {each: found for each in sorted(told) if (found := history.cause(each)) is not None}
+    return replace(archived, known_again=known)
+
+
+def on_record(task_id: str, settings: Settings) -> RunRecord | None:
+    """The record of a run, None where there is none."""
+    from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
+
+    with WikiHistory(settings.layout) as history:
+        return history.archive.record(task_id)
+
+
+def adopt(record: RunRecord, suite: Sequence[str] | None, settings: Settings) -> Archived:
+    """Archives a record as it is, for example that of another machine's run.
+
+    Args:
+        record: The run.
+        suite: The tests that ran, where they are known.
+        settings: Where the wiki stands and how long to wait for it.
+    """
+    return _write(Archived(record=record), record, suite, settings, time.monotonic())
+
+
+def run_of(orphan: Orphan, settings: Settings, interest: Interest) -> Run:
+    """The run of which a journal tells that a killed process left behind.
+
+    Args:
+        orphan: The journal.
+        settings: Where the project stands.
+        interest: Which lines of a long text to keep.
+    """
+    from pytest_dvwiki.capture.takeover import remains_of  # noqa: PLC0415  # only a takeover pays for them
+    from pytest_dvwiki.model import Run, Vcs  # noqa: PLC0415
+
+    remains = remains_of(orphan, root=settings.layout.root, interest=interest)
+    ip_type = settings.ip_type or None
+    return Run(
+        task_id=orphan.task_id,
+        started=utc(orphan.started),
+        finished=utc(orphan.ended),
+        failures=tuple(replace(failure, ip_type=failure.ip_type or ip_type) for failure in remains.failures),
+        results=remains.results,
+        simulators=remains.simulators,
+        # The killed run may have been at any commit.
+        vcs=Vcs(),
+    )
+
+
+def _write(
+    archived: Archived, record: RunRecord, suite: Sequence[str] | None, settings: Settings, began: float
+) -> Archived:
+    from pytest_dvwiki.wiki.build import archive  # noqa: PLC0415  # only a run that is archived pays for it
+
+    layout = settings.layout
+    try:
+        result = archive(layout, record, suite_names=suite, lock_timeout=settings.lock_timeout)
+    except Exception as error:  # noqa: BLE001  # what came out is shown, whatever keeps it from the disk
+        return replace(archived, seconds=time.monotonic() - began, problem=_told(error))
+    return replace(
+        archived,
+        causes=tuple(
+            replace(
+                cause,
+                page=_shown(layout, result.page_of.get(cause.occurrence.fingerprint)),
+                like=result.like.get(cause.occurrence.fingerprint),
+            )
+            for cause in archived.causes
+        ),
+        written=True,
+        pages=len(result.pages_created) + len(result.pages_updated),
+        seconds=time.monotonic() - began,
+        refused=tuple(result.refused),
+        held=tuple(result.held),
+    )
+
+
+def _told(error: Exception) -> str:
+    """What went wrong; an error of the wiki's own names file and remedy, any other at least its kind."""
+    return str(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+
+
+def _shown(layout: Layout, page: str | None) -> str | None:
+    """A page's path as the terminal shows it."""
+    if page is None:
+        return None
+    path = layout.wiki / page
+    return path.relative_to(layout.root).as_posix() if path.is_relative_to(layout.root) else str(path)
+
+
+# Waivers
+
+
+def _waived(
+    run: Run, verdicts: Sequence[Verdict], causes: Iterable[Cause], tools: Tools
+) -> tuple[tuple[Waived, ...], tuple[str, ...]]:
+    """What people accept of a run's failures, and what is to be said of the waivers."""
+    if not (run.failures or run.always_record) or tools.waivers is None:
+        return (), ()
+    from pytest_dvwiki.wiki.listed import page_name  # noqa: PLC0415  # few projects have any
+
+    pages = {
+        cause.occurrence.fingerprint: page_name(cause.known.page)
+        for cause in causes
+        if cause.known is not None and cause.known.page is not None
+    }
+    day = run.finished[:10]
+    found = tools.waivers.apply(run.failures, verdicts, pages.get, day)
+    return found, tools.waivers.notes(found, day)
+
+
+def _with_waived(run: Run, verdicts: Sequence[Verdict], waived: Sequence[Waived]) -> tuple[Result, ...]:
+    """The results, a test all of whose failures are waived told apart from one that failed."""
+    accepted = {(nodeid, each.fingerprint) for each in waived for nodeid in each.tests}
+    pairs = [(failure.nodeid, verdict.fingerprint) for failure, verdict in zip(run.failures, verdicts, strict=True)]
+    failing = {nodeid for nodeid, fingerprint in pairs if (nodeid, fingerprint) not in accepted}
+    names = {nodeid for nodeid, _ in pairs} - failing
+    return tuple(
+        replace(result, outcome="waived")
+        if result.outcome in {"failed", "error"} and result.nodeid in names
+        else result
+        for result in run.results
+    )
+
+
+def _coverage_news(run: Run, history: History) -> CoverageNews | None:
+    if not run.coverage:
+        return None
+    from pytest_dvwiki.triage.holes import coverage_news  # noqa: PLC0415  # only a run with coverage pays for it
+
+    return coverage_news(run.coverage, history.coverage(), whole=run.whole)
+
+
+# The record
+
+
+def _record(run: Run, occurrences: tuple[Occurrence, ...], registry: str, **parts: Any) -> RunRecord:
+    from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION  # noqa: PLC0415  # masks cost 5 ms to compile
+
+    return RunRecord(
+        task_id=run.task_id,
+        tool=f"pytest-dvwiki {__version__}",
+        registry=registry,
+        fingerprint_version=FINGERPRINT_VERSION,
+        started=run.started,
+        finished=run.finished,
+        duration_s=seconds_between(run.started, run.finished),
+        simulators=run.simulators,
+        sources=run.sources,
+        totals=_totals(run.results),
+        occurrences=occurrences,
+        other=tuple(
+            OtherTest(nodeid=result.nodeid, outcome=result.outcome)
+            for result in sorted(run.results, key=lambda result: result.nodeid)
+            if result.outcome not in {"passed", "failed", "error"}
+        ),
+        **parts,
+    )
+
+
+def _totals(results: Sequence[Result]) -> Totals:
+    counts: Mapping[str, int] = Counter(result.outcome for result in results)
+    return Totals(
+        passed=counts["passed"],
+        failed=counts["failed"],
+        errors=counts["error"],
+        skipped=counts["skipped"],
+        xfailed=counts["xfailed"],
+        flaky=counts["flaky"],
+        waived=counts["waived"],
+        noise_errors=sum(result.noise_errors for result in results),
+    )

@@ -1,0 +1,139 @@
+"""From failures and their verdicts to causes: what failed together, what is new about it, and what was known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.model import Cause, FailedTest, Occurrence
+from pytest_dvwiki.redact import shorten_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from pytest_dvwiki.capture.repository import Repository
+    from pytest_dvwiki.model import Failure, Fix, History, KnownCause, KnownSubtype, News, Verdict
+
+_DIFFS = 5
+"""Commits with which a run is compared for evidence of an origin."""
+Member = tuple["Failure", "Verdict"]
+
+
+def with_changes(
+    failures: Sequence[Failure], verdicts: Sequence[Verdict], history: History, repository: Repository
+) -> tuple[Verdict, ...]:
+    """Verdicts whose origins know what changed since the test that shows a cause first last passed."""
+    from pytest_dvwiki.triage.origin import with_changes as changed_since  # noqa: PLC0415
+
+    commits: dict[str, str | None] = {}
+    changed: dict[str, tuple[str, ...]] = {}
+    for failure, verdict in zip(failures, verdicts, strict=True):
+        if verdict.follower or verdict.fingerprint in commits or len(changed) == _DIFFS:
+            continue
+        commit = commits[verdict.fingerprint] = history.last_pass(failure.nodeid)
+        if commit is not None and commit not in changed:
+            changed[commit] = repository.changed_since(commit)
+    weighed: list[Verdict] = []
+    for verdict in verdicts:
+        commit = commits.get(verdict.fingerprint)
+        files = changed.get(commit, ()) if commit else ()
+        if commit is None or not files:
+            weighed.append(verdict)
+            continue
+        known = history.cause(verdict.fingerprint)
+        decided = known is not None and known.decided
+        weighed.append(replace(verdict, origin=changed_since(verdict.origin, files, commit, decided=decided)))
+    return tuple(weighed)
+
+
+def grouped(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[list[Member]]:
+    """Failures by cause, the cause with most tests first; within one the failure that shows it best first."""
+    groups: dict[str, list[Member]] = {}
+    for failure, verdict in zip(failures, verdicts, strict=True):
+        groups.setdefault(verdict.fingerprint, []).append((failure, verdict))
+    for members in groups.values():
+        members.sort(key=lambda member: (member[1].follower, member[0].nodeid, member[0].phase))
+    return sorted(
+        groups.values(),
+        key=lambda members: (-len(members), members[0][1].error_class, members[0][0].nodeid, members[0][1].fingerprint),
+    )
+
+
+def occurrence_of(members: Sequence[Member], root: Path) -> Occurrence:
+    """A cause as it is recorded.
+
+    Args:
+        members: Its failures, the one that shows it best first.
+        root: Of the project; its own paths are shown relative to it.
+    """
+    failure, verdict = members[0]
+    return Occurrence(
+        fingerprint=verdict.fingerprint,
+        error_class=verdict.error_class,
+        failure_subtype=verdict.failure_subtype,
+        pattern=verdict.pattern,
+        origin=replace(verdict.origin, reasons=tuple(shorten_paths(reason, root) for reason in verdict.origin.reasons)),
+        primary=shorten_paths(verdict.primary, root),
+        tests=tuple(_failed_test(member) for member, _ in sorted(members, key=lambda member: member[0].nodeid)),
+        excerpt=shorten_paths(verdict.excerpt, root),
+        log=failure.log if failure.log is None or verdict.source != "log" else replace(failure.log, line=verdict.line),
+        reproduce=failure.reproduce,
+        ip_type=failure.ip_type,
+    )
+
+
+def _failed_test(failure: Failure) -> FailedTest:
+    return FailedTest(
+        nodeid=failure.nodeid,
+        phase=failure.phase,
+        outcome=failure.outcome,
+        attempts=failure.attempts,
+        seed=failure.seed,
+        sim_time=failure.sim_time,
+        simulator=failure.simulator,
+        duration_s=failure.duration_s,
+    )
+
+
+def cause_of(occurrence: Occurrence, verdict: Verdict, history: History, lacks: Callable[[Fix], bool]) -> Cause:
+    """A cause as it is shown.
+
+    Args:
+        occurrence: The cause in this run.
+        verdict: Of the failure that shows it best.
+        history: What the archive knew before.
+        lacks: Whether the commit of the run does not have a fix.
+    """
+    known = history.cause(occurrence.fingerprint)
+    subtype = history.subtype(occurrence.failure_subtype)
+    newest = known.newest_fix if known is not None else None
+    without_fix = newest is not None and newest.result != "failed" and lacks(newest)
+    return Cause(
+        occurrence=occurrence,
+        verdict=verdict,
+        news="KNOWN" if without_fix else _news(known, history),
+        without_fix=without_fix,
+        known=known,
+        subtype=subtype,
+        fix=_fix_to_show(known, subtype, verdict, history),
+    )
+
+
+def _fix_to_show(
+    known: KnownCause | None, subtype: KnownSubtype | None, verdict: Verdict, history: History
+) -> str | None:
+    from pytest_dvwiki.records.fixes import in_short  # noqa: PLC0415  # only a run that failed pays for it
+
+    if known is not None and known.fix is not None and known.fix.result == "held":
+        return None
+    if subtype is not None and subtype.fix is not None and subtype.fix.result == "held":
+        return f"{in_short(subtype.fix)} (held for another {subtype.failure_subtype})"
+    return verdict.fix or history.fix_template(verdict.failure_subtype) or None
+
+
+def _news(known: KnownCause | None, history: History) -> News:
+    if known is None:
+        return "NEW"
+    silenced = known.status == "wont_fix"
+    return "REGRESSED" if not silenced and history.regressed(known.fingerprint) else "KNOWN"

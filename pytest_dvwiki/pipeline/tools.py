@@ -1,0 +1,106 @@
+"""The registry and what hangs on it, each loaded at first use."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+
+from pytest_dvwiki.runs import today
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from pytest_dvwiki.model import Failure, Interest, Verdict
+    from pytest_dvwiki.patterns.registry import Registry
+    from pytest_dvwiki.settings import Settings
+    from pytest_dvwiki.triage.classify import Classifier
+    from pytest_dvwiki.triage.waivers import Waivers
+    from pytest_dvwiki.wiki.query import WikiHistory
+
+
+class Tools:
+    """The registry and what hangs on it, each loaded at first use: a run without failures needs none of it.
+
+    Args:
+        settings: Where the project's patterns and the wiki stand.
+        extra_patterns: Files of further patterns; the project's own win over them.
+        classify: Hooks that may name a failure before the registry does.
+        note: Takes what a person should know: files of patterns that could not be used.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        extra_patterns: Callable[[], Sequence[Path]] = tuple,
+        classify: Sequence[Callable[[Failure], Verdict | None]] = (),
+        note: Callable[[str], None],
+    ) -> None:
+        self.settings = settings
+        self._extra_patterns = extra_patterns
+        self._classify = classify
+        self._note = note
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if "history" in self.__dict__:
+            self.history.close()
+
+    @cached_property
+    def registry(self) -> Registry:
+        """The built-in patterns with the project's in front; what is wrong with one is told, and it is left out."""
+        from pytest_dvwiki.patterns import cache  # noqa: PLC0415
+        from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415
+
+        layout = self.settings.layout
+        cache.prefer(layout.wiki)
+        own = [layout.patterns] if layout.patterns.is_dir() else []
+        return load_registry(
+            [*own, *self._further_patterns()], problem=lambda error: self._note(f"a pattern was left out: {error}")
+        )
+
+    def _further_patterns(self) -> Sequence[Path]:
+        try:
+            return self._extra_patterns()
+        except Exception as error:  # noqa: BLE001  # a hook of somebody else's
+            self._note(f"further patterns were left out: {type(error).__name__}: {error}")
+            return ()
+
+    @cached_property
+    def interest(self) -> Interest:
+        """Which lines of a long text to keep."""
+        from pytest_dvwiki.patterns.matcher import Matcher  # noqa: PLC0415
+
+        matcher = Matcher(self.registry)
+        if self.waivers is None or not self.settings.strict_logs:
+            return matcher
+        from pytest_dvwiki.triage.waivers import Accepting  # noqa: PLC0415
+
+        return Accepting(matcher, self.waivers, today().isoformat())
+
+    @cached_property
+    def waivers(self) -> Waivers | None:
+        """What people accept; None without a file of theirs, as most projects are."""
+        path = self.settings.layout.waivers
+        if not path.exists():
+            return None
+        from pytest_dvwiki.triage.waivers import load_waivers  # noqa: PLC0415
+
+        return load_waivers(path)
+
+    @cached_property
+    def history(self) -> WikiHistory:
+        """What the archive knows."""
+        from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
+
+        return WikiHistory(self.settings.layout)
+
+    @cached_property
+    def classifier(self) -> Classifier:
+        """Names failures."""
+        from pytest_dvwiki.triage.classify import Classifier  # noqa: PLC0415
+
+        return Classifier(self.registry, self.history, self._classify)
