@@ -119,8 +119,8 @@ def _between(
     return FirstBad(
         fingerprint=fingerprint,
         nodeid=nodeid,
-        good=good,
-        bad=str(failed.commit),
+        good=repository.last_change(good),
+        bad=repository.last_change(str(failed.commit)),
         dirty=failed.dirty,
         log=difference.log,
         log_count=difference.log_count,

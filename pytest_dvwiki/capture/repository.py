@@ -111,6 +111,13 @@ class Repository:
         """The full name of a commit; None where git knows none of that name."""
         return git(self.root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
 
+    def last_change(self, commit: str) -> str:
+        """The newest commit up to one that changed sources; itself where git does not tell.
+
+        What names a range of commits names it by these: commits of the plugin's own pages and records are none of it.
+        """
+        return (self._ask("rev-list", "-1", commit, *self._sources) if _COMMIT.fullmatch(commit) else None) or commit
+
     def difference(self, before: Vcs, now: Vcs, named: str = "") -> Difference:
         """What differs between the run that failed and the one that passed.
 

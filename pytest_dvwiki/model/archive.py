@@ -144,9 +144,9 @@ class FirstBad:
     nodeid: str
     """The test that passed and failed."""
     good: str
-    """The commit of the pass."""
+    """The commit of the pass, or before it the newest one that changed sources."""
     bad: str
-    """The commit of the failure; the same one where it came with uncommitted changes."""
+    """That of the failure in the same way; the same one where it came with uncommitted changes."""
     dirty: bool = False
     """Whether the failing run had uncommitted changes."""
     log: tuple[str, ...] = ()

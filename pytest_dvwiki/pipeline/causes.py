@@ -43,7 +43,8 @@ def with_changes(
             continue
         known = history.cause(verdict.fingerprint)
         decided = known is not None and known.decided
-        weighed.append(replace(verdict, origin=changed_since(verdict.origin, files, commit, decided=decided)))
+        passed = repository.last_change(commit)
+        weighed.append(replace(verdict, origin=changed_since(verdict.origin, files, passed, decided=decided)))
     return tuple(weighed)
 
 

@@ -60,7 +60,7 @@ def passed_again(
             )
         )
         if changed in PROVES and each.fingerprint not in present:
-            fixes.setdefault(each.fingerprint, _fix_row(each, vcs, difference))
+            fixes.setdefault(each.fingerprint, _fix_row(each, vcs, difference, repository))
     return tuple(again), tuple(fixes[fingerprint] for fingerprint in sorted(fixes))
 
 
@@ -70,12 +70,13 @@ def _changed(failing: StillFailing, seed: str | None, difference: Difference) ->
     return "seed" if other_seed and difference.change in {"nothing", "unrecorded"} else difference.change
 
 
-def _fix_row(failing: StillFailing, vcs: Vcs, difference: Difference) -> dict[str, Any]:
+def _fix_row(failing: StillFailing, vcs: Vcs, difference: Difference, repository: Repository) -> dict[str, Any]:
+    ends = (failing.vcs.commit, vcs.commit)
     return {
         "fingerprint": failing.fingerprint,
         "text": difference.text,
         "by": "git",
-        "commits": [failing.vcs.commit, vcs.commit] if failing.vcs.commit and vcs.commit else [],
+        "commits": [repository.last_change(commit) for commit in ends if commit] if all(ends) else [],
         "result": "open",
         "log": list(difference.log),
         "log_count": difference.log_count,

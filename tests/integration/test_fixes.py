@@ -109,6 +109,22 @@ def test_commits_of_the_wiki_alone_are_no_fix(design: Project, monkeypatch: pyte
     assert run(design) == "", "the same once more is no news"
 
 
+def test_commits_of_the_wiki_widen_no_range(design: Project) -> None:
+    failed_at = head(design)
+    git(design.path, "add", "--", ".agent")
+    git(design.path, "commit", "-q", "-m", "wiki: the failure")
+    run(design)
+    commit(design, "design: half way", 3)
+    repaired = commit(design, "design: right", 1)
+    (design.path / ".agent" / "note.md").write_text("of the wiki alone")
+    git(design.path, "add", "--", ".agent")
+    git(design.path, "commit", "-q", "-m", "wiki: a note")
+    text = run(design)
+    (row,) = rows(design)
+    assert row["commits"] == [failed_at, repaired]
+    assert f"by     {failed_at[:7]}..{repaired[:7]} design: right" in text
+
+
 def test_a_fix_in_the_working_tree_learns_its_commit_later(design: Project) -> None:
     failed_at = head(design)
     (design.path / "design.txt").write_text("1")

@@ -123,6 +123,18 @@ def test_commits_of_the_wiki_alone_change_nothing(project: Project) -> None:
     assert project.since(project.state) == Difference(change="nothing")
 
 
+def test_the_last_change_is_the_newest_commit_that_touched_sources(project: Project) -> None:
+    project.commit("fifo: rework", rtl__fifo_v="module fifo; // reworked")
+    sources = str(project.state.commit)
+    project.write(".agent/wiki/index.md", "of the plugin")
+    project.commit("wiki")
+    found = Repository(layout(project.root))
+    assert project.state.commit != sources
+    assert found.last_change(str(project.state.commit)) == sources
+    assert found.last_change(sources) == sources
+    assert found.last_change("0" * 40) == "0" * 40
+
+
 def test_a_merge_stands_back_behind_its_commits(project: Project) -> None:
     before = project.state
     git(project.root, "switch", "-q", "-c", "fix")
