@@ -1,4 +1,4 @@
-"""`dvwiki fix`: a person says how a cause was fixed."""
+"""`dvwiki fix`: a person says how a cause was fixed, or takes it back."""
 
 from __future__ import annotations
 
@@ -21,34 +21,64 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     parser.add_argument("fingerprint", help="of the cause, or its first digits; or the name or path of its page")
-    parser.add_argument("--text", required=True, help="what was done, in one sentence")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--text", help="what was done, in one sentence")
+    what.add_argument(
+        "--take-back", action="store_true", help="take back what was said last; its record stays and counts no more"
+    )
     parser.add_argument("--commit", metavar="COMMIT", help="the commit that did it, or a range FIRST..LAST")
     parser.add_argument(
         "--result",
         choices=("open", "held", "failed"),
-        default="open",
         help="what became of it; open (the default) leaves that to the runs that follow",
     )
     add_place(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Archives a record with the fix, and says on which page it stands."""
+    """Archives a record with the fix, or with that it does not stand, and says on which page that shows."""
     from pytest_dvwiki.capture.repository import Repository  # noqa: PLC0415
     from pytest_dvwiki.wiki.build import archive  # noqa: PLC0415
 
     layout = layout_of(args)
     if not layout.tasks.is_dir():
         see_that_it_stands(layout)
-    text = said(args.text, "--text", "say what was done")
-    fingerprint, page = _cause(layout, args.fingerprint)
     repository = Repository(layout)
-    row: dict[str, Any] = {"fingerprint": fingerprint, "text": text, "by": "person"}
-    row |= {"commits": [], "result": args.result} | _commits(repository, args.commit)
+    if args.take_back:
+        if args.commit or args.result:
+            raise UsageError("--take-back takes back all that was said; give it without --commit and --result")
+        fingerprint, page = _cause(layout, args.fingerprint)
+        row, told = _taken_back(layout, fingerprint)
+    else:
+        text = said(args.text, "--text", "say what was done")
+        fingerprint, page = _cause(layout, args.fingerprint)
+        row = {"fingerprint": fingerprint, "text": text, "by": "person", "commits": [], "result": args.result or "open"}
+        row |= _commits(repository, args.commit)
+        told = f"fix of {fingerprint} is on record (to take it back: `dvwiki fix {fingerprint} --take-back`)"
     with writing():
         archive(layout, stated("fix", repository, fixes=(row,)))
-    print(f"fix of {fingerprint} is on record{f', see {layout.wiki / page}' if page else ''}")
+    print(f"{told}{f', see {layout.wiki / page}' if page else ''}")
     return 0
+
+
+def _taken_back(layout: Layout, fingerprint: str) -> tuple[dict[str, Any], str]:
+    """A row that takes back what was said last of a cause, and what to tell of it.
+
+    Raises:
+        UsageError: Nobody said anything that still stands.
+    """
+    from pytest_dvwiki.records import aggregate, fixes  # noqa: PLC0415
+    from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
+
+    with WikiHistory(layout) as history:
+        page = next(iter(history.bug_pages(fingerprint)), None)
+        names = page.fingerprints(fingerprint) if page else (fingerprint,)
+        found = aggregate.statements(history.archive, names)
+    if not found:
+        raise UsageError(f"nobody said how {fingerprint} was fixed; what git tells of it follows from the runs")
+    fix, task_id = found[-1]
+    row = {"fingerprint": fingerprint, "by": "person", fixes.TAKES_BACK: task_id}
+    return row, f"taken back for {fingerprint}: {fix.text!r} of {fix.date[:10]} ({fix.by})"
 
 
 def _cause(layout: Layout, name: str) -> tuple[str, str | None]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from pytest_dvwiki.model import FirstBad, KnownBin, Onset, StillFailing, Vcs, Waived
-from pytest_dvwiki.records import fixes, proposals, tables
+from pytest_dvwiki.records import evidence, fixes, proposals, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -353,6 +353,12 @@ def _stated(archive: Archive, name: str) -> list[tuple[Fix, str]]:
         (name,),
     )
     return [(fixes.stated_fix(json.loads(text), finished), task_id) for text, finished, task_id in rows]
+
+
+def statements(archive: Archive, fingerprints: Sequence[str]) -> tuple[tuple[Fix, str], ...]:
+    """What people and agents said of how a cause was fixed and have not taken back, oldest first, each with its run."""
+    steps = evidence.stated(archive.db, archive.present(fingerprints))
+    return tuple((step.fix, step.task_id) for step in steps if step.fix and step.fix.by != "git")
 
 
 def still_failing(archive: Archive, seeds: Mapping[str, str | None]) -> list[StillFailing]:

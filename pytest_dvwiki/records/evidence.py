@@ -24,9 +24,25 @@ _PASSES = (
     " JOIN runs r ON r.id = p.run WHERE p.fingerprint IN (SELECT value FROM json_each(?)) AND p.proof > 1"
 )
 _ROWS = (
-    "SELECT f.moment, f.row, r.task_id, r.finished FROM fix_rows f JOIN runs r ON r.id = f.run"
+    "SELECT f.moment, r.task_id, r.finished, f.row FROM fix_rows f JOIN runs r ON r.id = f.run"
     " WHERE f.fingerprint IN (SELECT value FROM json_each(?)) ORDER BY f.moment, f.number"
 )
+
+
+def stated(db: sqlite3.Connection, causes: Sequence[str]) -> list[fixes.Step]:
+    """The rows that say how a cause was fixed, in order of their runs, without those that were taken back.
+
+    Args:
+        db: The tables.
+        causes: What the cause is called, and was before.
+    """
+    found = [(*rest, json.loads(row)) for *rest, row in db.execute(_ROWS, (wanted(causes),))]
+    taken_back = {row.get(fixes.TAKES_BACK) for *_, row in found}
+    return [
+        fixes.Step(moment=moment, task_id=task_id, date=finished, fix=fixes.stated_fix(row, finished))
+        for moment, task_id, finished, row in found
+        if task_id not in taken_back and fixes.TAKES_BACK not in row
+    ]
 
 
 class Evidence:
@@ -81,10 +97,7 @@ class Evidence:
             if previous is not None and previous[1] != moment:
                 seeds = {"seed": seed, "failed_seed": failed_seed}
                 steps.append(fixes.Step(moment=moment, task_id=task_id, date=finished, nodeid=nodeid, **seeds))
-        for moment, row, task_id, finished in self._db.execute(_ROWS, asked).fetchall():
-            if self._previous(moment) is not None:
-                fix = fixes.stated_fix(json.loads(row), finished)
-                steps.append(fixes.Step(moment=moment, task_id=task_id, date=finished, fix=fix))
+        steps += [step for step in stated(self._db, self._causes) if self._previous(step.moment) is not None]
         return sorted(steps, key=lambda step: (step.moment, step.nodeid or ""))
 
     def passing_runs(self, tests: Sequence[str], since: str, before: str | None, most: int) -> list[fixes.PassingRun]:

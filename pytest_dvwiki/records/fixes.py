@@ -40,6 +40,8 @@ ANY_SEED = 3
 """The proof of a pass at a commit, with another seed than the one that failed."""
 CERTAIN = 4
 """The proof that no later pass adds to: at a commit, with the seed that failed."""
+TAKES_BACK = "takes_back"
+"""The key of a row by which somebody takes back what another record, of this task id, says of the cause's fix."""
 _RANK = {"git": 0, "agent": 1, "person": 2}
 
 

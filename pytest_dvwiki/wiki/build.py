@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pytest_dvwiki.records import absence, aggregate, disk, merged, proposals, store, verdicts
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.disk import WikiError, append_line, explained
+from pytest_dvwiki.records.fixes import TAKES_BACK
 from pytest_dvwiki.records.store import suite_id, write_record, write_suite
 from pytest_dvwiki.runs import today
 from pytest_dvwiki.wiki import bug, conflicts, coverage, pages, pattern, spec, supersession
@@ -484,8 +485,12 @@ class _Room:
         head = f"{count} cause{'' if count == 1 else 's'}, {count - known} new"
         if record.passed_again:
             head += f", {len({row.nodeid for row in record.passed_again})} passing again"
-        if record.fixes:
-            head += f", {len(record.fixes)} fix{'' if len(record.fixes) == 1 else 'es'}"
+        taken_back = sum(TAKES_BACK in row for row in record.fixes)
+        told = len(record.fixes) - taken_back
+        if told:
+            head += f", {told} fix{'' if told == 1 else 'es'}"
+        if taken_back:
+            head += f", {taken_back} fix{'' if taken_back == 1 else 'es'} taken back"
         bins = _bins(record)
         if bins:
             filled = len({(row["covergroup"], row["bin"]) for row in record.coverage if row.get("filled") is True})

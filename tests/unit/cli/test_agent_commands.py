@@ -113,6 +113,34 @@ def test_a_persons_fix_stands_on_the_page(place: Layout, capsys: pytest.CaptureF
     ]
 
 
+def test_what_was_said_can_be_taken_back(place: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = itertools.count(time.time())
+    monkeypatch.setattr(time, "time", lambda: next(clock))  # two words in one second have no order
+    before = bug(place).read_text()
+    assert main(["fix", CAUSE, "--text", "reset the pointer", "--result", "held"]) == 0
+    assert main(["fix", CAUSE, "--text", "reset the wrong pointer"]) == 0
+    assert main(["fix", bug(place).stem, "--take-back"]) == 0
+    after = bug(place).read_text()
+    assert "wrong" not in after
+    assert "| reset the pointer |  | person | held |" in after
+    assert main(["fix", CAUSE, "--take-back"]) == 0
+    assert bug(place).read_text() == before
+    log = (place.wiki / "log.md").read_text().splitlines()
+    assert [line.rpartition(" | ")[2] for line in log if "| fix_" in line] == [
+        *["0 causes, 0 new, 1 fix"] * 2,
+        *["0 causes, 0 new, 1 fix taken back"] * 2,
+    ]
+    assert main(["build", "--check"]) == 0
+
+
+def test_only_what_was_said_can_be_taken_back(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fix", CAUSE, "--take-back"]) == 2
+    assert f"nobody said how {CAUSE} was fixed" in capsys.readouterr().err
+    assert main(["fix", CAUSE, "--take-back", "--result", "held"]) == 2
+    assert "give it without --commit and --result" in capsys.readouterr().err
+    assert fixes(place) == []
+
+
 def test_a_fix_that_held_is_what_a_prompt_shows(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fix", bug(place).stem, "--text", "reset the pointer", "--result", "held"]) == 0
     capsys.readouterr()
