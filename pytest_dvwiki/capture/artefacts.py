@@ -27,7 +27,6 @@ _LOGS = frozenset({".log", ".transcript"})
 _LOG_NAMES = frozenset({"transcript"})
 """Where Questa and ModelSim write without being told."""
 _HEAD = 4096
-_CHUNK = 1 << 20
 _ARCHIVE_DEPTH = 4
 """Archives in archives that are looked into."""
 _JOURNAL = ".jsonl"
@@ -64,11 +63,8 @@ class Artefact:
     @cached_property
     def sha256(self) -> str:
         """Hash of its content."""
-        digest = hashlib.sha256()
         with self.path.open("rb") as stream:
-            while data := stream.read(_CHUNK):
-                digest.update(data)
-        return digest.hexdigest()
+            return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 @dataclass(slots=True)
@@ -96,6 +92,16 @@ def find_artefacts(paths: Iterable[str], *, root: Path, scratch: Path) -> Found:
     for given in paths:
         search.take(given)
     return search.finish()
+
+
+def sha256_of(path: Path, *, since: float) -> str | None:
+    """Hash of the content of a file that was written since a time; None where there is no such one."""
+    try:
+        with path.open("rb") as stream:
+            is_fresh = os.fstat(stream.fileno()).st_mtime >= since
+            return hashlib.file_digest(stream, "sha256").hexdigest() if is_fresh else None
+    except OSError:
+        return None
 
 
 def log_at(path: Path, root: Path, *, only_beside: bool = False) -> Artefact | None:

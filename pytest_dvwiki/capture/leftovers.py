@@ -70,6 +70,7 @@ def read_leftovers(
     root: Path,
     interest: Interest,
     tells: Callable[[str], bool],
+    known: Iterable[Path] = (),
 ) -> Leftovers:
     """Reads the artefacts of one run.
 
@@ -79,8 +80,9 @@ def read_leftovers(
         root: Folder that paths are shown relative to.
         interest: Which lines of a long text to keep.
         tells: Whether a text says that something failed; asked where no test does.
+        known: Files whose content is archived: such a one only tells which logs are its own, or whose it is.
     """
-    return _Reader(artefacts, logs, root, interest, tells).read()
+    return _Reader(artefacts, logs, root=root, interest=interest, tells=tells, known=known).read()
 
 
 class _Reader:
@@ -88,9 +90,11 @@ class _Reader:
         self,
         artefacts: Sequence[Artefact],
         logs: Sequence[Artefact],
+        *,
         root: Path,
         interest: Interest,
         tells: Callable[[str], bool],
+        known: Iterable[Path],
     ) -> None:
         self._results = [artefact for artefact in artefacts if artefact.kind == "results"]
         self._logs = [artefact for artefact in artefacts if artefact.kind == "log"]
@@ -98,6 +102,7 @@ class _Reader:
         self._root = root
         self._interest = interest
         self._tells = tells
+        self._archived = set(known)
         self._claimed = {log.path: log for log in logs}
         self._names: set[str] = set()
         self._run = Leftovers()
@@ -111,12 +116,14 @@ class _Reader:
             self._take_results(artefact, file, own[artefact.path])
         told = _by_name(case for _, file in parsed if file is not None for case in file.cases)
         for log in self._logs:
-            if log.path not in self._claimed and not log.only_beside:
+            if log.path not in self._claimed and log.path not in self._archived and not log.only_beside:
                 self._take_log(log, told)
         self._drop_rollups()
         logs = [log for log in self._logs if not log.only_beside or log.path in self._claimed]
         sources = {source.path: source for source in (*self._results, *logs, *self._claimed.values())}
-        run.sources = sorted(sources.values(), key=lambda source: source.shown)
+        run.sources = sorted(
+            (source for path, source in sources.items() if path not in self._archived), key=lambda source: source.shown
+        )
         run.times = run.times or [source.modified for source in run.sources]
         return run
 
@@ -169,15 +176,21 @@ class _Reader:
 
     def _take_results(self, artefact: Artefact, file: ResultsFile | None, own: Sequence[Artefact]) -> None:
         run = self._run
+        # It says all that it knows; a log that only stands beside it is another tool's.
+        is_whole = file is not None and not any(_is_cocotb(case) for case in file.cases)
+        logs = [] if is_whole else own or self._shared_logs(artefact, file)
+        self._claimed.update({log.path: log for log in logs})
+        # Where no results were written the logs alone tell of the run.
+        telling = [artefact] if file is not None else logs
+        if telling and all(each.path in self._archived for each in telling):
+            self._archived.update(each.path for each in (artefact, *own, *logs))
+            return
         run.times.append(_time(file, artefact))
         runner = _native_runner(file.cases) if file is not None else None
         name = unique_name(runner or _simulation_name(artefact), self._names)
-        if file is not None and not any(_is_cocotb(case) for case in file.cases):
-            # It says all that it knows; a log that only stands beside it is another tool's.
+        if file is not None and is_whole:
             self._take_cases(file.cases)
             return
-        logs = own or self._shared_logs(artefact, file)
-        self._claimed.update({log.path: log for log in logs})
         if file is not None and not logs and (missing := _only_in_the_log(file.cases)):
             run.notes.append(f"{artefact.shown}: {missing}; give its log with --log")
         outcome = collect(

@@ -19,7 +19,7 @@ from pytest_dvwiki.runs import new_task_id, utc
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pytest_dvwiki.capture.artefacts import Artefact, Kind
     from pytest_dvwiki.capture.leftovers import Leftovers
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from pytest_dvwiki.settings import Settings
 
 
+_NAMED = 3
+"""Runs that are named where files of several are left out."""
 _ENDS = ("archived", "archived before", "not archived")
 
 
@@ -151,6 +153,11 @@ class _Ingest:
         """Archives one run, unless one of its files cannot be read: half a run would stand beside the whole one."""
         from pytest_dvwiki.capture.leftovers import read_leftovers  # noqa: PLC0415
 
+        # All empty files are alike, and tell nothing; logs nobody asked for tell where there is nothing else.
+        filled = [artefact for artefact in (*group.artefacts, *logs) if artefact.path.stat().st_size]
+        telling = [artefact for artefact in filled if not artefact.only_beside] or filled
+        before = self._known(telling)
+        known = {artefact.path: before[artefact.sha256][0] for artefact in telling if artefact.sha256 in before}
         tools = self._tools
         leftovers = read_leftovers(
             group.artefacts,
@@ -158,7 +165,11 @@ class _Ingest:
             root=self._settings.layout.root,
             interest=tools.interest,
             tells=lambda text: tools.classifier.classify_text(text) is not None,
+            known=known,
         )
+        if known and not any(source.path.stat().st_size for source in leftovers.sources):
+            self._complete(group, known.values())
+            return
         for problem in leftovers.problems:
             self._complain(problem)
         for note in leftovers.notes:
@@ -167,8 +178,10 @@ class _Ingest:
             self._ends["not archived"] += 1
             _say(f"{group.name}: not archived, since not all of it can be read")
             return
-        if not self._is_archived(group, leftovers.sources):
-            self._archive(group, self._run_of(leftovers))
+        if known:
+            names = ", ".join(sorted(set(known.values()))[:_NAMED])
+            _say(f"{group.name}: {_count(len(known), 'file')} left out, archived already as {names}")
+        self._archive(group, self._run_of(leftovers))
 
     def _take_records(self, group: _Group) -> None:
         """Archives the records of runs that were archived elsewhere, each as it is."""
@@ -212,9 +225,8 @@ class _Ingest:
 
         settings, file = self._settings, group.artefacts[0]
         task_id = PurePosixPath(file.folder).name
-        record = pipeline.on_record(task_id, settings)
-        if record is not None:
-            self._complete(group, record)
+        if pipeline.on_record(task_id, settings) is not None:
+            self._complete(group, [task_id])
             return
         try:
             with orphans.left_behind(file.path.parent) as orphan:
@@ -234,7 +246,9 @@ class _Ingest:
         """Archives what the coverage reports of one run say together; where one cannot be read, what is filled."""
         from pytest_dvwiki.capture.coverage import read_reports  # noqa: PLC0415
 
-        if self._is_archived(group, group.artefacts):
+        before = self._same_reports(group.artefacts)
+        if before is not None:
+            self._complete(group, [before])
             return
         coverage = read_reports((report.shown, report.path) for report in group.artefacts)
         for problem in coverage.problems:
@@ -245,23 +259,40 @@ class _Ingest:
         run = self._run(group.artefacts, [report.modified for report in group.artefacts])
         self._archive(group, replace(run, coverage=coverage.bins, whole=not coverage.problems))
 
-    def _is_archived(self, group: _Group, files: Sequence[Artefact]) -> bool:
-        """Whether the same files have made a record; says so."""
-        before = self._archived_as(_digest(files), files)
-        if before is not None:
-            self._complete(group, before)
-        return before is not None
+    def _same_reports(self, reports: Sequence[Artefact]) -> str | None:
+        """The run that had the same reports of coverage, and no others: what is a hole, they tell together."""
+        from pytest_dvwiki import pipeline  # noqa: PLC0415
+        from pytest_dvwiki.model import WRITTEN  # noqa: PLC0415
 
-    def _complete(self, group: _Group, record: RunRecord) -> None:
-        """Says that a run is archived; where who did it was killed behind its record, what lacks is made."""
+        wanted = sorted(report.sha256 for report in reports)
+        for task_id in self._known(reports[:1]).get(reports[0].sha256, ()):
+            record = pipeline.on_record(task_id, self._settings)
+            sources = record.sources if record is not None else ()
+            if sorted(source["sha256"] for source in sources if source.get("kind") != WRITTEN) == wanted:
+                return task_id
+        return None
+
+    def _known(self, files: Sequence[Artefact]) -> dict[str, list[str]]:
+        """Of files those that are on record, by their hashes, whatever they were called: each with its runs."""
         from pytest_dvwiki import pipeline  # noqa: PLC0415
 
-        archived = pipeline.adopt(record, None, self._settings)
-        if archived.problem is not None:
-            self._complain(f"{group.name}: {archived.problem}")
+        return pipeline.known_artefacts({file.sha256 for file in files}, self._settings)
+
+    def _complete(self, group: _Group, task_ids: Iterable[str]) -> None:
+        """Says that runs are archived; where who did it was killed behind its record, what lacks is made."""
+        from pytest_dvwiki import pipeline  # noqa: PLC0415
+
+        pages = 0
+        names = sorted(set(task_ids))
+        for task_id in names:
+            record = pipeline.on_record(task_id, self._settings)
+            archived = pipeline.adopt(record, None, self._settings) if record is not None else pipeline.Archived()
+            pages += archived.pages
+            if archived.problem is not None:
+                self._complain(f"{group.name}: {archived.problem}")
         self._ends["archived before"] += 1
-        told = f"its {_count(archived.pages, 'page')} made now" if archived.pages else "nothing changed"
-        _say(f"{group.name}: already archived as {record.task_id}; {told}")
+        told = f"its {_count(pages, 'page')} made now" if pages else "nothing changed"
+        _say(f"{group.name}: already archived as {', '.join(names[:_NAMED])}; {told}")
 
     def _run_of(self, leftovers: Leftovers) -> Run:
         ip_type = self._settings.ip_type or None
@@ -313,23 +344,6 @@ class _Ingest:
         session = terminal.Session(archived=archived, root=layout.root, wiki=layout.wiki)
         for line in terminal.render(session, verbosity=0, width=shutil.get_terminal_size().columns):
             print(line.text)
-
-    def _archived_as(self, digest: str, files: Sequence[Artefact]) -> RunRecord | None:
-        """The record that the same files have made, whatever they were called and when they were copied."""
-        from pytest_dvwiki.records import store  # noqa: PLC0415
-
-        wanted = sorted(file.sha256 for file in files)
-        tasks = self._settings.layout.tasks
-        for folder in store.folders(tasks):
-            for path in sorted(folder.glob("*.yaml")):
-                # A compacted month, `MM.yaml`, has many records in one file.
-                may_hold = digest in path.name or len(path.stem) == len("MM")
-                if not may_hold or not store.is_record_file(folder, path.name):
-                    continue
-                for record in store.read_records(path, path.read_bytes(), path.name)[0]:
-                    if sorted(source["sha256"] for source in record.sources) == wanted:
-                        return record
-        return None
 
 
 def _settings(args: argparse.Namespace) -> Settings:

@@ -29,6 +29,7 @@ from pytest_dvwiki.model.protocols import History, Interest
 
 if TYPE_CHECKING:
     from pytest_dvwiki.model.archive import (
+        WRITTEN,
         Cause,
         Change,
         CoverBin,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "WRITTEN",
     "Cause",
     "Change",
     "CoverBin",

@@ -26,6 +26,9 @@ These make a fix: `commit` (other sources at another commit), `uncommitted` (oth
 that is known), `older` (the sources of before the failure), `branch` (a branch that never had the failing commit).
 """
 
+WRITTEN = "written"
+"""The `kind` of a source that a run wrote while it archived itself; from any other one the record was read."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoverBin:

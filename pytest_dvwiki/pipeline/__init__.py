@@ -138,6 +138,14 @@ def on_record(task_id: str, settings: Settings) -> RunRecord | None:
         return history.archive.record(task_id)
 
 
+def known_artefacts(hashes: Iterable[str], settings: Settings) -> dict[str, list[str]]:
+    """Of contents of artefacts those that are on record, each with the ids of the runs that had it, oldest first."""
+    from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
+
+    with WikiHistory(settings.layout) as history:
+        return history.archive.runs_of_sources(hashes)
+
+
 def adopt(record: RunRecord, suite: Sequence[str] | None, settings: Settings) -> Archived:
     """Archives a record as it is, for example that of another machine's run.
 

@@ -152,6 +152,18 @@ class Archive:
         """The fixes of a cause, oldest first."""
         return self._judge.states(self.present(fingerprints))
 
+    def runs_of_sources(self, hashes: Iterable[str]) -> dict[str, list[str]]:
+        """Of contents of artefacts those that runs were read from or wrote, each with these runs, the oldest first."""
+        rows = self.db.execute(
+            "SELECT s.sha256, r.task_id FROM sources s JOIN runs r ON r.id = s.run"
+            " WHERE s.sha256 IN (SELECT value FROM json_each(?)) ORDER BY r.moment",
+            (tables.wanted(hashes),),
+        )
+        found: dict[str, list[str]] = {}
+        for digest, task_id in rows:
+            found.setdefault(digest, []).append(task_id)
+        return found
+
     def last_pass(self, nodeid: str) -> str | None:
         """The commit of the newest run in which a test, or one inside a runner, is known to have passed."""
         return self._judge.passes.last_pass(nodeid)

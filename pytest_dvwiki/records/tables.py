@@ -32,6 +32,8 @@ CREATE TABLE runs (
   dirty INTEGER, changes TEXT, simulators TEXT, suite TEXT);
 CREATE INDEX runs_by_moment ON runs (moment, suite, task_id, branch);
 CREATE INDEX runs_by_suite ON runs (suite, moment);
+CREATE TABLE sources (sha256 TEXT, run INTEGER, PRIMARY KEY (sha256, run)) WITHOUT ROWID;
+CREATE INDEX sources_by_run ON sources (run);
 CREATE TABLE places (run INTEGER, file INTEGER, PRIMARY KEY (run, file)) WITHOUT ROWID;
 CREATE INDEX places_by_file ON places (file);
 CREATE TABLE occurrences (
@@ -154,6 +156,9 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int) -> bool:
     )
     run = int(cursor.lastrowid or 0)
     db.execute("INSERT INTO places VALUES (?, ?)", (run, file))
+    db.executemany(
+        "INSERT OR IGNORE INTO sources VALUES (?, ?)", [(source.get("sha256", ""), run) for source in record.sources]
+    )
     for occurrence in by_fingerprint(record.occurrences):
         _insert_occurrence(db, occurrence, moment, run, without_fix=occurrence.fingerprint in record.without_fix)
     db.execute(_TALLY, {"run": run, "sign": 1})
@@ -251,8 +256,8 @@ def _insert_occurrence(
 
 
 _ALL = (
-    *("aliases", "verdicts", "folders", "files", "runs", "places", "occurrences", "tallies", "causes", "details"),
-    *("failed", "other", "passed_again", "fix_rows", "waived", "first_bad", "coverage"),
+    *("aliases", "verdicts", "folders", "files", "runs", "sources", "places", "occurrences", "tallies", "causes"),
+    *("details", "failed", "other", "passed_again", "fix_rows", "waived", "first_bad", "coverage"),
 )
 
 
@@ -270,6 +275,7 @@ def remove_file(db: sqlite3.Connection, file: int) -> None:
     for (run,) in runs:
         if db.execute("SELECT 1 FROM places WHERE run = ?", (run,)).fetchone():
             continue
+        db.execute("DELETE FROM sources WHERE run = ?", (run,))
         _remove_occurrences(db, run)
         db.execute("DELETE FROM failed WHERE run = ?", (run,))
         db.execute("DELETE FROM other WHERE run = ?", (run,))

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import pipeline
 from pytest_dvwiki.capture import journal
+from pytest_dvwiki.capture.artefacts import sha256_of
+from pytest_dvwiki.capture.frames import shown_path
 from pytest_dvwiki.capture.orphans import find_orphans
-from pytest_dvwiki.model import Run
+from pytest_dvwiki.model import WRITTEN, Run
 from pytest_dvwiki.runs import utc
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Sequence
 
     import pytest
 
@@ -82,7 +85,7 @@ class Archivist:
             failures=self._of_kind(failures),
             results=results,
             simulators=ledger.simulators,
-            sources=coverage.reports if coverage else (),
+            sources=(*self._written(ledger, started), *(coverage.reports if coverage else ())),
             keep_suite=is_regression,
             always_record=is_regression,
             coverage=coverage.bins if coverage else (),
@@ -92,6 +95,18 @@ class Archivist:
         if archived.problem is None and archived.record is not None:
             self._config.hook.pytest_dvwiki_archived(record=archived.record)
         return archived
+
+    def _written(self, ledger: Ledger, started: float) -> Iterator[dict[str, str]]:
+        """The results files that this run wrote, and pytest's own: `dvwiki ingest` need not archive them again."""
+        written = dict(ledger.sources)
+        junit = self._config.getoption("xmlpath", None)
+        if junit:
+            path = Path(os.path.expanduser(os.path.expandvars(junit))).absolute()  # noqa: PTH111  # as pytest reads it
+            digest = sha256_of(path, since=started - 1)
+            if digest is not None:
+                written[shown_path(str(path), self._settings.layout.root)] = digest
+        for path_shown, digest in sorted(written.items()):
+            yield {"path": path_shown, "sha256": digest, "kind": WRITTEN}
 
     def take_over(self, place: Path) -> None:
         """Archives what killed runs left behind in a folder of journals, under their own names."""

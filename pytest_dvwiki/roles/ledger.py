@@ -77,6 +77,8 @@ class Ledger:
         self._options = options
         self._tests: dict[str, _Test] = {}
         self._simulators: dict[Simulator, None] = {}
+        self.sources: dict[str, str] = {}
+        """Hashes of the results files that simulations wrote, by name; of one that was overwritten the last."""
 
     def add(self, report: pytest.TestReport) -> tuple[Failure, ...]:
         """Takes a report of a phase.
@@ -102,6 +104,8 @@ class Ledger:
         evidence = attached(report)
         if evidence is not None and evidence.simulator is not None:
             self._simulators[evidence.simulator] = None
+        if evidence is not None:
+            self.sources.update(evidence.sources)
         outcome: str = report.outcome
         if outcome == "rerun":  # pytest-rerunfailures adds this one
             failed = [failure.nodeid for failure in evidence.failures] if evidence is not None else []

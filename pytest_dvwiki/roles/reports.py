@@ -55,6 +55,8 @@ class Evidence:
     """What `text_of` says of that exception."""
     refused: str = ""
     """The first error line, where strict logs alone made the report a failure; it stands for the exception."""
+    sources: tuple[tuple[str, str], ...] = ()
+    """Results files that its simulations wrote: each with the name that it is shown by, and the hash of its content."""
 
 
 def attach(report: pytest.TestReport | pytest.CollectReport, evidence: Evidence) -> None:

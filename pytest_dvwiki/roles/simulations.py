@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture import tools
+from pytest_dvwiki.capture.artefacts import sha256_of
 from pytest_dvwiki.capture.cocotb_tests import unique_name
 from pytest_dvwiki.capture.flight import without_progress
+from pytest_dvwiki.capture.frames import shown_path
 from pytest_dvwiki.capture.logs import LogText
 from pytest_dvwiki.capture.simulation import Simulation, collect
 from pytest_dvwiki.roles import strict
@@ -86,7 +88,22 @@ def evidence_of(
         simulator=next((outcome.simulator for outcome in outcomes if outcome.simulator), None),
         noise_errors=sum(outcome.noise_errors for outcome in outcomes),
         native_runner=seen.native,
+        sources=tuple(_sources(seen, simulations, root)),
     )
+
+
+def _sources(seen: Observed, simulations: Iterable[Child], root: Path) -> Iterator[tuple[str, str]]:
+    """The files by which whoever comes upon them later knows that the simulations are archived.
+
+    These are the results files, and where none was written the logs, of which there are few then.
+    """
+    results = [path for path in dict.fromkeys(map(tools.results_file, simulations)) if path is not None]
+    found = [(path, digest) for path in results if (digest := sha256_of(path, since=seen.started - 1))]
+    if not found:
+        logs = (log.path for log in _log_files(seen) if log.path is not None)
+        found = [(path, digest) for path in logs if (digest := sha256_of(path, since=seen.started - 1))]
+    for path, digest in found:
+        yield shown_path(str(path), root), digest
 
 
 def _without_progress(outcome: SimulationOutcome) -> SimulationOutcome:

@@ -40,10 +40,10 @@ def test_a_results_file_and_its_log_become_one_record(project: Path, capsys: pyt
 
 
 def test_each_folder_is_a_run_and_a_task_makes_them_one(project: Path) -> None:
-    write(project, {"a/results.xml": results(1), "b/results.xml": results(2)})
+    write(project, {f"{name}/results.xml": results(seed) for seed, name in enumerate("abcd")})
     assert main(["ingest", "a", "b"]) == 0
     assert [record["totals"]["failed"] for record in written(project)] == [1, 1]
-    assert main(["ingest", "--task", "nightly", "a", "b"]) == 0
+    assert main(["ingest", "--task", "nightly", "c", "d"]) == 0
     (nightly,) = (record for record in written(project) if record["task_id"].startswith("nightly_"))
     assert nightly["totals"]["failed"] == 2
     assert nightly["suite"] is not None
@@ -77,6 +77,32 @@ def test_the_same_contents_are_the_same_record_under_any_name_and_time(
         assert main(["ingest", *words]) == 0
         assert "already archived as regression_19700112T134640Z" in capsys.readouterr().out
     assert files(project / ".agent") == before
+
+
+def test_each_results_file_counts_once_whatever_it_lies_beside(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(project, {"a/one.xml": results(1), "a/one.log": UVM_BAD})
+    assert main(["ingest", "a"]) == 0
+    write(project, {"a/two.xml": results(2)})
+    capsys.readouterr()
+    assert main(["ingest", "a"]) == 0
+    (first,) = (record["task_id"] for record in written(project) if len(record["sources"]) == 2)
+    assert f"a: 2 files left out, archived already as {first}" in capsys.readouterr().out
+    assert [record["totals"]["failed"] for record in written(project)] == [1, 1]
+    second = next(record for record in written(project) if record["task_id"] != first)
+    assert [source["path"] for source in second["sources"]] == ["a/two.xml"]
+    before = files(project / ".agent")
+    for words in (["a"], ["--task", "nightly", "a"], ["a/two.xml"]):
+        assert main(["ingest", *words]) == 0
+    assert files(project / ".agent") == before
+
+
+def test_of_a_simulation_without_results_its_log_tells_what_is_known(project: Path) -> None:
+    write(project, {"a/results.xml": "", "a/sim.log": UVM_BAD, "b/results.xml": "", "b/sim.log": f"{UVM_BAD}more\n"})
+    for words in (["a"], ["b"], ["a"], ["b"]):
+        assert main(["ingest", *words]) == 0
+    assert len(written(project)) == 2
 
 
 def test_a_second_call_makes_the_pages_that_a_killed_one_did_not_and_none_that_people_took_away(
