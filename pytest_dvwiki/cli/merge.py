@@ -11,6 +11,8 @@ from pytest_dvwiki.cli.statement import said
 if TYPE_CHECKING:
     import argparse
 
+    from pytest_dvwiki.wiki.listed import Listed
+
 _LONGEST = 200
 
 
@@ -53,9 +55,22 @@ def run(args: argparse.Namespace) -> int:
         return 1 if done.refused else 0
     with WikiHistory(layout) as history:
         page = history.catalogue.get(kept.path) or kept
-    counts = [each.metadata.get("hit_count") for each in (kept, other, page)]
-    print(f"{other.path} leads to {kept.path}, which counts {counts[2]} runs now ({counts[0]} + {counts[1]})")
+    print(f"{other.path} leads to {kept.path}, which counts {_counted(kept, other, page)}")
+    kinds = [f"{each.text('error_class')} / {each.text('failure_subtype')}" for each in (kept, other)]
+    if kept.text("error_class") != other.text("error_class"):
+        print(
+            f"careful: {kept.name} is {kinds[0]} and {other.name} is {kinds[1]}; one cause seldom has two error classes"
+        )
     if other.text("status") != kept.text("status"):
         print(f"the status is that of {kept.name}: {kept.text('status')}; {other.name} said {other.text('status')}")
     print("to undo it before it is committed, use `git restore`; after that, `git revert`, then `dvwiki build`")
     return 1 if done.refused else 0
+
+
+def _counted(kept: Listed, other: Listed, page: Listed) -> str:
+    """How many runs the page that stays counts now, and where they come from: a run that had both counts once."""
+    runs = [each.metadata.get("hit_count") for each in (kept, other, page)]
+    before, taken_in, now = (number if isinstance(number, int) else 0 for number in runs)
+    both = max(0, before + taken_in - now)
+    shared = f", {both} of them had both" if both else ""
+    return f"{now} run{'' if now == 1 else 's'} now ({before} + {taken_in}{shared})"

@@ -279,8 +279,17 @@ def _seeds(rows: Iterable[Row]) -> tuple[str, ...]:
     return tuple(sorted(newest, key=lambda seed: (len(seed), seed)))
 
 
-def subtype(archive: Archive, name: str) -> Subtype | None:
-    """Sums up a failure subtype, None where no record has it."""
+def subtype(archive: Archive, name: str, merged: Iterable[Sequence[str]] = ()) -> Subtype | None:
+    """Sums up a failure subtype.
+
+    Args:
+        archive: The records.
+        name: The subtype.
+        merged: Fingerprints that are one cause each, whatever they are called in the records.
+
+    Returns:
+        None where no record has it.
+    """
     tallies: dict[str, dict[str, tuple[int, int]]] = {"class": {}, "pattern": {}, "subtype": {}}
     for kind, of, runs, tests in archive.db.execute(
         "SELECT kind, name, runs, tests FROM tallies WHERE subtype = ? AND kind IN (SELECT value FROM json_each(?))",
@@ -301,8 +310,9 @@ def subtype(archive: Archive, name: str) -> Subtype | None:
         (pattern, count, *archive.db.execute(newest_of, (name, pattern)).fetchone())
         for pattern, (count, _) in sorted(tallies["pattern"].items())
     ]
-    done = _subtype_fixes(archive, name)
-    held, failed = _subtype_tally(archive, name)
+    groups = _groups(archive, name, merged)
+    done = _subtype_fixes(archive, name, groups)
+    held, failed = _subtype_tally(archive, name, groups)
     return Subtype(
         name=name,
         error_class=min(tallies["class"], key=lambda each: (-tallies["class"][each][0], each)),
@@ -314,22 +324,44 @@ def subtype(archive: Archive, name: str) -> Subtype | None:
         rows=tuple(
             _rows(archive, f"WHERE o.subtype = ? ORDER BY o.moment DESC, o.fingerprint LIMIT {NEWEST_ROWS}", (name,))
         ),
-        causes=causes,
+        causes=causes - sum(len(group) - 1 for group in groups),
         fixes=done,
         held=held,
         failed=failed,
     )
 
 
-def _subtype_tally(archive: Archive, name: str) -> tuple[int, int]:
+def _groups(archive: Archive, name: str, merged: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
+    """Of fingerprints that are one cause those that a subtype has, where these are several."""
+    asked = [tuple(archive.present(group)) for group in merged]
+    rows = archive.db.execute(
+        "SELECT DISTINCT fingerprint FROM occurrences WHERE subtype = ?"
+        " AND fingerprint IN (SELECT value FROM json_each(?))",
+        (name, tables.wanted(fingerprint for group in asked for fingerprint in group)),
+    )
+    known = {fingerprint for (fingerprint,) in rows}
+    found = (tuple(fingerprint for fingerprint in group if fingerprint in known) for group in asked)
+    return [group for group in found if len(group) > 1]
+
+
+def _subtype_tally(archive: Archive, name: str, groups: Sequence[Sequence[str]]) -> tuple[int, int]:
+    of_one = tables.wanted(fingerprint for group in groups for fingerprint in group)
     held, failed = archive.db.execute(
-        "SELECT COALESCE(SUM(held), 0), COALESCE(SUM(failed), 0) FROM fix_states WHERE subtype = ?", (name,)
+        "SELECT COALESCE(SUM(held), 0), COALESCE(SUM(failed), 0) FROM fix_states WHERE subtype = ?"
+        " AND fingerprint NOT IN (SELECT value FROM json_each(?))",
+        (name, of_one),
     ).fetchone()
+    ends = [fixes.tally(archive.fix_states(group)) for group in groups]
     stated = [fix.result for fix, _ in _stated(archive, name)]
-    return held + stated.count("held"), failed + stated.count("failed")
+    return (
+        held + sum(each for each, _ in ends) + stated.count("held"),
+        failed + sum(each for _, each in ends) + stated.count("failed"),
+    )
 
 
-def _subtype_fixes(archive: Archive, name: str) -> tuple[tuple[str | None, Fix, str], ...]:
+def _subtype_fixes(
+    archive: Archive, name: str, groups: Sequence[tuple[str, ...]]
+) -> tuple[tuple[str | None, Fix, str], ...]:
     found: list[tuple[str, str | None, Fix, str]] = [
         (fix.date, None, fix, task_id) for fix, task_id in _stated(archive, name)
     ]
@@ -337,10 +369,9 @@ def _subtype_fixes(archive: Archive, name: str) -> tuple[tuple[str | None, Fix, 
         "SELECT fingerprint FROM fix_states WHERE subtype = ? ORDER BY newest DESC, fingerprint DESC LIMIT ?",
         (name, NEWEST_ROWS),
     ).fetchall()
-    for (fingerprint,) in causes:
-        found += [
-            (state.fix.date, fingerprint, state.fix, state.task_id) for state in archive.fix_states((fingerprint,))
-        ]
+    of_one = {fingerprint: group for group in groups for fingerprint in group}
+    for group in dict.fromkeys(of_one.get(fingerprint, (fingerprint,)) for (fingerprint,) in causes):
+        found += [(state.fix.date, group[0], state.fix, state.task_id) for state in archive.fix_states(group)]
     found.sort(key=lambda item: (item[0], item[3], item[1] or ""), reverse=True)
     return tuple(item[1:] for item in found[:NEWEST_ROWS])
 

@@ -725,7 +725,7 @@ class _Room:
         """Brings the page of a subtype up to date, and makes it where that is due."""
         path = f"patterns/{file_name(name)}.md"
         exists = self._exists(path)
-        subtype = aggregate.subtype(self.archive, name)
+        subtype = aggregate.subtype(self.archive, name, self._merged)
         if subtype is None or not (exists or may_create):
             return
         keys, regions = pattern.keys(subtype), pattern.regions(subtype, self._bug_name, self._fix_of)
@@ -733,6 +733,11 @@ class _Room:
             self._edit(path, keys, regions)
         else:
             self._create(path, pattern.new(name, self._lessons.get(name)), keys, regions)
+
+    @cached_property
+    def _merged(self) -> list[tuple[str, ...]]:
+        """The fingerprints of each bug page that has more than one; pattern pages come after all bug pages."""
+        return [page.fingerprints() for page in self.catalogue.of_many_names()]
 
     def _empty_patterns(self) -> None:
         """Pages of subtypes that no record has any more, since other verdicts call their causes otherwise."""

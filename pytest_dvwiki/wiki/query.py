@@ -69,6 +69,7 @@ class WikiHistory:
             self.archive.refresh()
         if "catalogue" in self.__dict__:
             self.catalogue.refresh(quick=True)
+        self.__dict__.pop("_merged", None)
 
     def cause(self, fingerprint: str) -> KnownCause | None:
         """What is known of a fingerprint, or of the cause that once had it."""
@@ -99,7 +100,7 @@ class WikiHistory:
 
     def subtype(self, failure_subtype: str) -> KnownSubtype | None:
         """What is known of a failure subtype."""
-        found = aggregate.subtype(self.archive, failure_subtype)
+        found = aggregate.subtype(self.archive, failure_subtype, self._merged)
         if found is None:
             return None
         page = self.pattern_page(failure_subtype)
@@ -114,6 +115,11 @@ class WikiHistory:
             held=found.held,
             failed=found.failed,
         )
+
+    @cached_property
+    def _merged(self) -> list[tuple[str, ...]]:
+        """The fingerprints of each bug page that has more than one."""
+        return [page.fingerprints() for page in self.catalogue.of_many_names()]
 
     def pattern_page(self, failure_subtype: str) -> Listed | None:
         """The page of a subtype."""

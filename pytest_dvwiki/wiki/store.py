@@ -53,6 +53,8 @@ class Fetched:
     content: str
     version: str
     """To be given back with a write."""
+    leads_to: str = ""
+    """Address of the page that tells of its cause, where this one only leads there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,10 +102,8 @@ class WikiStore:
     def list(self, category: str | None = None) -> list[Entry]:
         """The pages of a category, or of all, by name; a page that cannot be read has no metadata."""
         wanted = [category] if category in CATEGORIES else [] if category else CATEGORIES
-        cache = self._layout.wiki / ".cache" / "pages.sqlite"
         day = today()
-        with Catalogue(self._layout.wiki, cache if self._layout.wiki.is_dir() else None) as catalogue:
-            catalogue.refresh()
+        with self._catalogue() as catalogue:
             return [
                 Entry(
                     address=page.path.removesuffix(".md"),
@@ -120,12 +120,15 @@ class WikiStore:
         """Reads a page or a part of one.
 
         Returns:
-            What stands there; or a refusal where there is no such place, or the session has read its section often
-            enough.
+            What stands there, and of a bug page that is gone the one that has its cause now, under that one's address;
+            or a refusal where there is no such place, or the session has read its section often enough.
         """
         place = self._place(address)
         if isinstance(place, Written):
             return place
+        keeper = self._keeper(place)
+        if keeper is not None and not (self._layout.wiki / _path(place)).exists():
+            place, keeper = keeper, None
         section = self._schema.section_of(place)
         if section is not None and self._reads[str(section.address)] >= section.read_cap:
             return _denied(
@@ -139,7 +142,27 @@ class WikiStore:
             return found
         if section is not None:
             self._reads[str(section.address)] += 1
-        return Fetched(address=str(place), content=found, version=version_of(found))
+        leads_to = f"{keeper.category}/{keeper.page}" if keeper else ""
+        return Fetched(address=str(place), content=found, version=version_of(found), leads_to=leads_to)
+
+    def _keeper(self, place: Address) -> Address | None:
+        """The same place on the page that keeps the cause of a bug page which is gone or leads there; else None."""
+        if place.category != "bugs" or place.page is None:
+            return None
+        with self._catalogue() as catalogue:
+            page = catalogue.get(_path(place))
+            if page is None:
+                found = catalogue.once_called(place.page)
+            else:
+                found = catalogue.of_cause(*page.fingerprints())[:1] if bug.is_pointer(page) else []
+        return Address(place.category, found[0].name, place.heading) if len(found) == 1 else None
+
+    def _catalogue(self) -> Catalogue:
+        """The pages as they are now."""
+        cache = self._layout.wiki / ".cache" / "pages.sqlite"
+        catalogue = Catalogue(self._layout.wiki, cache if self._layout.wiki.is_dir() else None)
+        catalogue.refresh()
+        return catalogue
 
     # Writing
 

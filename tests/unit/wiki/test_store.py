@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki import WikiConfig, WikiStore
-from pytest_dvwiki.wiki.build import archive, build
+from pytest_dvwiki.wiki.build import archive, build, merge
 from pytest_dvwiki.wiki.store import Fetched, Written, version_of
 
 from ..samples import layout, occurrence, record
@@ -95,6 +95,24 @@ def test_a_reviewer_sets_the_keys_that_are_people_s_and_the_index_shows_it(wiki:
     done = store(wiki, "reviewer").commit(address, mine.content.replace("status: open", "status: closed"), mine.version)
     assert done.status == "done"
     assert "closed" in (wiki / "index.md").read_text("utf-8")
+
+
+def test_a_page_that_was_merged_is_found_by_its_former_name(wiki: Path) -> None:
+    place = layout(wiki.parent.parent)
+    kept = bug_page(wiki).stem
+    archive(place, record(2, occurrence("a" * 12)))
+    other = next(page.stem for page in (wiki / "bugs").glob("RTL_*.md") if page.stem != kept)
+    merge(place, f"bugs/{kept}.md", f"bugs/{other}.md")
+    pointer = fetched(store(wiki).fetch(f"bugs/{other}#Resolution"))
+    assert (pointer.address, pointer.leads_to) == (f"bugs/{other}#Resolution", f"bugs/{kept}")
+    assert fetched(store(wiki).fetch(f"bugs/{kept}")).leads_to == ""
+    (wiki / "bugs" / f"{other}.md").unlink()
+    build(place)
+    found = fetched(store(wiki).fetch(f"bugs/{other}"))
+    assert (found.address, found.leads_to) == (f"bugs/{kept}", "")
+    assert "Seen in 2 runs" in found.content
+    assert fetched(store(wiki).fetch(f"bugs/{other}#Resolution")).address == f"bugs/{kept}#Resolution"
+    assert "there is no such page" in denied(store(wiki).fetch("bugs/RTL_20200101_000001"))
 
 
 def test_a_write_of_what_stands_there_writes_nothing(wiki: Path) -> None:

@@ -73,6 +73,22 @@ def test_the_page_that_stays_counts_the_runs_of_both(place: Layout) -> None:
     assert (keys(place, other)["hit_count"], keys(place, other)["stale"]) == (0, True)
 
 
+def test_the_pattern_page_counts_them_as_one_cause(place: Layout) -> None:
+    page = place.wiki / "patterns" / "scoreboard_fail.md"
+    for number, fingerprint in enumerate((CAUSE, RENAMED), 10):
+        archive(place, passing(number, fingerprint))
+    assert "(2 causes in all)" in page.read_text("utf-8")
+    assert page.read_text("utf-8").count("| open |") == 2
+    merge(place, page_of(place), page_of(place, RENAMED))
+    assert "(one cause in all)" in page.read_text("utf-8")
+    assert page.read_text("utf-8").count("| open |") == 1
+    assert build(place, check=True).changed == []
+    with WikiHistory(place) as history:
+        known = history.subtype("scoreboard_fail")
+    assert known is not None
+    assert (known.held, known.failed) == (0, 0)
+
+
 def test_both_say_so_with_the_reason(place: Layout) -> None:
     kept, other = page_of(place), page_of(place, RENAMED)
     merge(place, kept, other, "the file was renamed")
@@ -294,6 +310,20 @@ def test_the_command_takes_names_paths_and_fingerprints(place: Layout, capsys: p
     assert (place.wiki / "log.md").read_text("utf-8").endswith(f" merge | - | {other} into {kept}: renamed\n")
     assert main(["merge", name_of(place), name_of(place, RENAMED), "--root", str(place.root)]) == 0
     assert capsys.readouterr().out == f"{other} leads to {kept} already\n"
+
+
+def test_the_command_counts_a_run_of_both_once_and_warns_of_two_kinds(
+    place: Layout, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive(place, record(90, occurrence(), occurrence(THIRD, error_class="timeout", failure_subtype="no_answer")))
+    kept, other = name_of(place), name_of(place, THIRD)
+    runs = [keys(place, f"bugs/{name}.md")["hit_count"] for name in (kept, other)]
+    assert main(["merge", kept, other, "--root", str(place.root)]) == 0
+    out = capsys.readouterr().out
+    now = keys(place, f"bugs/{kept}.md")["hit_count"]
+    assert now < sum(runs)
+    assert f"which counts {now} runs now ({runs[0]} + {runs[1]}, {sum(runs) - now} of them had both)" in out
+    assert f"careful: {kept} is uvm_error / scoreboard_fail and {other} is timeout / no_answer; " in out
 
 
 @pytest.mark.parametrize(
