@@ -279,6 +279,7 @@ class KnownCause:
     """`error_class / failure_subtype` of the newest occurrence."""
     first_bad: FirstBad | None = None
     """With which commits it came the last time."""
+    newest: Occurrence | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from pytest_dvwiki.records.command import with_seed
 from pytest_dvwiki.records.fixes import in_short, stated_fix
 from pytest_dvwiki.records.onset import came_with
 
@@ -322,6 +323,8 @@ def _passed_again(session: Session, width: int) -> Iterator[Line]:
                 yield from _wrapped(_no_proof(again[0], known), width)
         else:
             yield from _wrapped(_no_fix(again[0], archived.causes, fingerprint), width)
+        if not counts:
+            yield from _both_seeds(again, known, width)
         yield from _page(session, fingerprint)
     for fingerprint in archived.held:
         known = archived.known_again.get(fingerprint)
@@ -347,6 +350,19 @@ def _no_proof(again: PassedAgain, known: KnownCause | None) -> str:
         return f"may be chance, as it comes and goes by itself{f': {passed}' if passed else ''}"
     told = f"may be chance, as it failed with seed {again.failed_seed}"
     return f"{told}: {f'{passed}, or ' if passed else ''}run it with that seed to know"
+
+
+def _both_seeds(again: Sequence[PassedAgain], known: KnownCause | None, width: int) -> Iterator[Line]:
+    """The command with the seed that failed, which tells whether the cause is gone, and with the one that passed."""
+    newest = known.newest if known is not None else None
+    # The command on record is that of the cause's first test.
+    shown = next((each for each in again if newest and newest.tests and each.nodeid == newest.tests[0].nodeid), None)
+    if newest is None or shown is None or shown.seed == shown.failed_seed:
+        return
+    for label, seed in (("fails", shown.failed_seed), ("passes", shown.seed)):
+        command = with_seed(newest.reproduce, seed)
+        if command is not None:
+            yield from _command(command, width, label=label)
 
 
 def _held_by(known: KnownCause | None) -> str:
@@ -448,7 +464,7 @@ def _footer(session: Session, *, quiet: bool) -> Iterator[Line]:
         yield Line(f"archived as {archived.record.task_id} ({pages}, {archived.seconds:.1f} s)")
 
 
-def _command(command: str, width: int) -> Iterator[Line]:
+def _command(command: str, width: int, *, label: str = "run") -> Iterator[Line]:
     """A command on lines that can be pasted together."""
     words = _shell_words(command)
     room = width - 11
@@ -460,7 +476,7 @@ def _command(command: str, width: int) -> Iterator[Line]:
             lines[-1] = f"{lines[-1]} {word}".lstrip()
     for index, line in enumerate(lines):
         more = " \\" if index < len(lines) - 1 else ""
-        yield Line(f"  {'run' if not index else '':<6} {line}{more}")
+        yield Line(f"  {label if not index else '':<6} {line}{more}")
 
 
 def _shell_words(command: str) -> list[str]:

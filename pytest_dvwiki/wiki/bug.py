@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pytest_dvwiki.records.command import with_seed
 from pytest_dvwiki.records.fixes import in_short, tally
 from pytest_dvwiki.records.onset import came_with
 from pytest_dvwiki.wiki import pages
@@ -347,7 +348,19 @@ def _reproduce(cause: Cause) -> str:
         return "No command is on record for the newest occurrence."
     seeded = ", with its seed" if "SEED=" in cause.newest.reproduce else ""
     told = f"One failing test of the newest run{seeded} {cite(cause.task_ids[0])}:"
-    return f"{told}\n\n{fence(cause.newest.reproduce, 'sh')}"
+    return f"{told}\n\n{fence(cause.newest.reproduce, 'sh')}{_passing(cause)}"
+
+
+def _passing(cause: Cause) -> str:
+    """The same command with a seed with which the test passed: the two runs can be compared."""
+    tests = cause.newest.tests
+    passed = next((each for each in cause.unproven if tests and each.nodeid == tests[0].nodeid), None)
+    if passed is None or passed.seed == passed.failed_seed:
+        return ""
+    command = with_seed(cause.newest.reproduce, passed.seed)
+    if command is None:
+        return ""
+    return f"\n\nWith this seed it passed {cite(passed.task_id)}:\n\n{fence(command, 'sh')}"
 
 
 def _occurrences(cause: Cause) -> str:

@@ -95,6 +95,7 @@ class WikiHistory:
             held=held,
             failed=failed,
             first_bad=found.first_bad,
+            newest=found.newest,
             label=f"{found.newest.error_class} / {found.newest.failure_subtype}",
         )
 

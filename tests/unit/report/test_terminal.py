@@ -310,6 +310,21 @@ def test_a_pass_that_may_be_chance_is_not_called_a_fix() -> None:
     assert "  may be chance, as it comes and goes by itself: passed 12 of 29 runs needed" in lines
 
 
+def test_a_pass_that_may_be_chance_comes_with_the_command_of_either_seed() -> None:
+    command = "COCOTB_RANDOM_SEED=42 COCOTB_TEST_FILTER='a$' pytest 't.py::test_x'"
+    newest = replace(OCCURRENCE, tests=(FailedTest(nodeid="t.py::test_x::a", seed="42"),), reproduce=command)
+    record = replace(RECORD, passed_again=(replace(AGAIN, changed="seed"),))
+    archived = Archived(record=record, known_again={"9b1f03c2a7d4": replace(GONE, newest=newest)})
+    lines = shown(archived=archived)
+    assert f"  fails  {command}" in lines
+    assert f"  passes {command.replace('42', '43')}" in lines
+    other = replace(newest, tests=(FailedTest(nodeid="t.py::test_x::b", seed="42"), *newest.tests))
+    without = replace(archived, known_again={"9b1f03c2a7d4": replace(GONE, newest=other)})
+    assert not [line for line in shown(archived=without) if "pytest" in line]
+    same = replace(archived, record=replace(RECORD, passed_again=(replace(SAME_SEED, changed="nothing"),)))
+    assert not [line for line in shown(archived=same) if "pytest" in line]
+
+
 def test_passes_that_are_enough_are_a_fix_with_any_seed() -> None:
     record = replace(RECORD, passed_again=(AGAIN,), fixes=({"fingerprint": "9b1f03c2a7d4", "text": "regs: ack"},))
     archived = Archived(record=record, known_again={"9b1f03c2a7d4": GONE}, written=True)
