@@ -5,14 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-# How long an example takes is the machine's matter.
-settings.register_profile("dvwiki", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("dvwiki")
 
 
 @pytest.fixture(autouse=True)

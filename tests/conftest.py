@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
 if TYPE_CHECKING:
     import pytest
     from xdist.remote import Producer
 
-# The same code is given the same examples: a change lands or not by what it does. `make fuzz` looks for others.
-settings.register_profile("same", derandomize=True)
-settings.register_profile("other", derandomize=False)
+# The same code is given the same examples, however long they take: a change lands or not by what it does, not by chance
+# or by the load of a machine. `make fuzz` looks for other examples.
+_PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("same", _PATIENT, derandomize=True)
+settings.register_profile("other", _PATIENT, derandomize=False)
 settings.load_profile("same")
 
 _ONE_RUN = re.compile(
