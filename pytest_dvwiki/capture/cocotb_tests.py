@@ -62,6 +62,11 @@ class CocotbTest:
         return self.outcome in {"failed", "error"}
 
     @property
+    def duration_s(self) -> float:
+        """How long it took; 0 where only the log tells of it."""
+        return self.case.duration_s if self.case is not None else 0.0
+
+    @property
     def time(self) -> str | None:
         """Simulation time at its end: '70.001 ns'."""
         case = self.case

@@ -58,6 +58,11 @@ class ErrorLines:
     lines: tuple[tuple[int, str], ...] = ()
     """Numbers and lines of the first few messages, redacted."""
 
+    @property
+    def first(self) -> int | None:
+        """Number of the first line; None where no line was kept."""
+        return self.lines[0][0] if self.lines else None
+
     def __add__(self, other: ErrorLines) -> ErrorLines:
         lines = self.lines if len(self.lines) >= _KEPT else (*self.lines, *other.lines)
         return ErrorLines(self.count + other.count, self.text or other.text, lines)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pytest_dvwiki.capture.cocotb_tests import CocotbTest, is_silent, join_tests
 from pytest_dvwiki.capture.ending import read_ending, sentence, status_in
@@ -159,7 +159,7 @@ class _Collector:
         return Result(
             nodeid=self._nodeid(test),
             outcome="failed" if strictly else test.outcome,
-            duration_s=test.case.duration_s if test.case is not None else 0.0,
+            duration_s=test.duration_s,
             seed=self._seed_of(test),
             noise_errors=errors[test.name].count if test.name in errors and not strictly else 0,
         )
@@ -186,41 +186,27 @@ class _Collector:
         return {name: self._refused_test(tests[name], found) for name, found in errors.items() if name in tests}
 
     def _refused_test(self, test: CocotbTest, errors: ErrorLines) -> Failure:
-        module = test.module if test.name != test.bare else None
-        seed = self._seed_of(test)
-        command = reproduce_command(
-            self._sim.nodeid, test=test.bare, module=module, seed=seed, cocotb=self._main.cocotb
-        )
         return self._failure(
             nodeid=self._nodeid(test),
-            phase="call",
-            outcome="failed",
-            exception=None,
             message=errors.text,
-            frame=None,
             excerpts=self._log_excerpt(self._main, errors.lines),
-            seed=seed,
+            seed=self._seed_of(test),
             sim_time=test.time,
-            line=errors.lines[0][0] if errors.lines else None,
-            duration_s=test.case.duration_s if test.case is not None else 0.0,
-            reproduce=f"{command} {STRICT}",
+            line=errors.first,
+            duration_s=test.duration_s,
+            reproduce=f"{self._command(test)} {STRICT}",
         )
 
     def _refused_item(self, errors: ErrorLines) -> Failure:
         one = next((one for one in (self._main, *self._sides) if one.errors.count), self._main)
         return self._failure(
             nodeid=self._sim.nodeid,
-            phase="call",
-            outcome="failed",
-            exception=None,
             message=errors.text,
-            frame=None,
             excerpts=self._log_excerpt(one, errors.lines),
             seed=self._seed,
-            sim_time=None,
-            line=errors.lines[0][0] if errors.lines else None,
+            line=errors.first,
             duration_s=self._sim.duration_s,
-            reproduce=f"{reproduce_command(self._sim.nodeid, seed=self._seed, cocotb=self._main.cocotb)} {STRICT}",
+            reproduce=f"{reproduce_command(self._sim.nodeid, seed=self._seed, cocotb=self._cocotb)} {STRICT}",
         )
 
     def _nodeid(self, test: CocotbTest) -> str:
@@ -243,7 +229,6 @@ class _Collector:
         ]
         return self._failure(
             nodeid=self._nodeid(test),
-            phase="call",
             outcome="error" if test.outcome == "error" else "failed",
             exception=redact(test.exception) if test.exception else None,
             message=test.message,
@@ -253,7 +238,7 @@ class _Collector:
             seed=self._seed_of(test),
             sim_time=test.time,
             line=block.line if block is not None else None,
-            duration_s=test.case.duration_s if test.case is not None else 0.0,
+            duration_s=test.duration_s,
             reproduce=self._command(test),
         )
 
@@ -391,16 +376,16 @@ class _Collector:
         self,
         *,
         nodeid: str,
-        phase: Phase,
-        outcome: str,
-        exception: str | None,
         message: str,
-        frame: Frame | None,
         excerpts: Sequence[Excerpt],
         seed: str | None,
-        sim_time: str | None,
         duration_s: float,
         reproduce: str,
+        phase: Phase = "call",
+        outcome: Literal["failed", "error"] = "failed",
+        exception: str | None = None,
+        frame: Frame | None = None,
+        sim_time: str | None = None,
         started: bool = True,
         in_simulator: bool = True,
         line: int | None = None,
@@ -408,7 +393,7 @@ class _Collector:
         return Failure(
             nodeid=nodeid,
             phase=phase,
-            outcome="error" if outcome == "error" else "failed",
+            outcome=outcome,
             exception=exception,
             message=redact(message)[:_MESSAGE_LIMIT],
             frame=frame,
