@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki import __version__
 from pytest_dvwiki.model import OtherTest, RunRecord, Totals
-from pytest_dvwiki.pipeline.causes import cause_of, grouped, occurrence_of, with_changes
+from pytest_dvwiki.pipeline.causes import causes_of, with_changes
 from pytest_dvwiki.pipeline.passes import passed_again, passing, with_owners
 from pytest_dvwiki.runs import seconds_between, utc
 
@@ -68,6 +68,10 @@ def process(run: Run, tools: Tools) -> Archived:
         tools: Name failures, and know what the archive knew before this run.
     """
     began = time.monotonic()
+    return replace(_processed(run, tools), seconds=time.monotonic() - began)
+
+
+def _processed(run: Run, tools: Tools) -> Archived:
     from pytest_dvwiki.capture import onset  # noqa: PLC0415  # only a run with news pays for these
     from pytest_dvwiki.capture.repository import Repository  # noqa: PLC0415
     from pytest_dvwiki.triage.classify import settle  # noqa: PLC0415
@@ -76,15 +80,15 @@ def process(run: Run, tools: Tools) -> Archived:
     repository = Repository(settings.layout)
     verdicts = settle(run.failures, [classifier.classify(failure) for failure in run.failures], run.results)
     verdicts = with_changes(run.failures, verdicts, history, repository)
-    groups = grouped(run.failures, verdicts)
-    occurrences = tuple(occurrence_of(members, settings.layout.root) for members in groups)
     vcs = run.vcs or (repository.state() if run.failures else None)
-    causes = tuple(
-        cause_of(occurrence, members[0][1], history, lambda fix: repository.lacks(fix, vcs.commit if vcs else None))
-        for occurrence, members in zip(occurrences, groups, strict=True)
+    causes = causes_of(
+        run.failures,
+        verdicts,
+        history,
+        root=settings.layout.root,
+        lacks=lambda fix: repository.lacks(fix, vcs.commit if vcs else None),
     )
     coverage = _coverage_news(run, history)
-    news = bool(coverage and coverage.rows)
     waived, waiver_notes = _waived(run, verdicts, causes, tools)
     causes = tuple(
         replace(cause, waived=tuple(each for each in waived if each.fingerprint == cause.occurrence.fingerprint))
@@ -92,17 +96,17 @@ def process(run: Run, tools: Tools) -> Archived:
     )
     seeds = passing(run.results)
     failing = history.still_failing(seeds)
-    if not (run.failures or failing or news or run.always_record):
-        return Archived(causes=causes, coverage=coverage, seconds=time.monotonic() - began)
+    news = bool(run.failures or run.always_record or (coverage and coverage.rows))
+    if not (news or failing):
+        return Archived(causes=causes, coverage=coverage)
     vcs = vcs or repository.state()
+    occurrences = tuple(cause.occurrence for cause in causes)
     again, fixes = passed_again(failing, seeds, {each.fingerprint for each in occurrences}, vcs, repository)
     came, first_bad = onset.known_or_new(occurrences, vcs, history, repository)
     causes = tuple(replace(cause, first_bad=came.get(cause.occurrence.fingerprint)) for cause in causes)
     first_bad += onset.narrowed(failing, seeds, vcs, history, repository)
-    if not (run.failures or again or first_bad or news or run.always_record):
-        return Archived(causes=causes, coverage=coverage, seconds=time.monotonic() - began)
-    fixes = tuple(with_owners(row, repository) for row in fixes)
-    suite = [result.nodeid for result in run.results] if run.keep_suite else None
+    if not (news or again or first_bad):
+        return Archived(causes=causes, coverage=coverage)
     record = _record(
         replace(run, results=_with_waived(run, verdicts, waived)),
         occurrences,
@@ -110,20 +114,15 @@ def process(run: Run, tools: Tools) -> Archived:
         vcs=vcs,
         waived=waived,
         passed_again=again,
-        fixes=fixes,
+        fixes=tuple(with_owners(row, repository) for row in fixes),
         without_fix=tuple(cause.occurrence.fingerprint for cause in causes if cause.without_fix),
         first_bad=first_bad,
+        coverage=coverage.rows if coverage else (),
     )
-    record = replace(record, coverage=coverage.rows) if coverage else record
-    archived = Archived(
-        causes=causes,
-        record=record,
-        coverage=coverage,
-        waiver_notes=waiver_notes,
-        seconds=time.monotonic() - began,
-    )
+    archived = Archived(causes=causes, record=record, coverage=coverage, waiver_notes=waiver_notes)
     if settings.auto_ingest:
-        archived = _write(archived, record, suite, settings, began)
+        suite = [result.nodeid for result in run.results] if run.keep_suite else None
+        archived = _written(archived, record, suite, settings)
         history.refresh()
     told = {*(each.fingerprint for each in again), *archived.held}
     known = {each: found for each in sorted(told) if (found := history.cause(each)) is not None}
@@ -154,7 +153,8 @@ def adopt(record: RunRecord, suite: Sequence[str] | None, settings: Settings) ->
         suite: The tests that ran, where they are known.
         settings: Where the wiki stands and how long to wait for it.
     """
-    return _write(Archived(record=record), record, suite, settings, time.monotonic())
+    began = time.monotonic()
+    return replace(_written(Archived(record=record), record, suite, settings), seconds=time.monotonic() - began)
 
 
 def run_of(orphan: Orphan, settings: Settings, interest: Interest) -> Run:
@@ -182,16 +182,15 @@ def run_of(orphan: Orphan, settings: Settings, interest: Interest) -> Run:
     )
 
 
-def _write(
-    archived: Archived, record: RunRecord, suite: Sequence[str] | None, settings: Settings, began: float
-) -> Archived:
+def _written(archived: Archived, record: RunRecord, suite: Sequence[str] | None, settings: Settings) -> Archived:
+    """What came out, after it was archived."""
     from pytest_dvwiki.wiki.build import archive  # noqa: PLC0415  # only a run that is archived pays for it
 
     layout = settings.layout
     try:
         result = archive(layout, record, suite_names=suite, lock_timeout=settings.lock_timeout)
     except Exception as error:  # noqa: BLE001  # what came out is shown, whatever keeps it from the disk
-        return replace(archived, seconds=time.monotonic() - began, problem=_told(error))
+        return replace(archived, problem=_told(error))
     return replace(
         archived,
         causes=tuple(
@@ -204,7 +203,6 @@ def _write(
         ),
         written=True,
         pages=len(result.pages_created) + len(result.pages_updated),
-        seconds=time.monotonic() - began,
         refused=tuple(result.refused),
         held=tuple(result.held),
     )

@@ -34,21 +34,44 @@ def with_changes(
         commit = commits[verdict.fingerprint] = history.last_pass(failure.nodeid)
         if commit is not None and commit not in changed:
             changed[commit] = repository.changed_since(commit)
-    weighed: list[Verdict] = []
-    for verdict in verdicts:
-        commit = commits.get(verdict.fingerprint)
-        files = changed.get(commit, ()) if commit else ()
-        if commit is None or not files:
-            weighed.append(verdict)
-            continue
-        known = history.cause(verdict.fingerprint)
-        decided = known is not None and known.decided
-        passed = repository.last_change(commit)
-        weighed.append(replace(verdict, origin=changed_since(verdict.origin, files, passed, decided=decided)))
-    return tuple(weighed)
+    since = {
+        name: (changed[commit], repository.last_change(commit))
+        for name, commit in commits.items()
+        if commit and changed[commit]
+    }
+    decided = {name for name in since if (known := history.cause(name)) is not None and known.decided}
+
+    def weighed(verdict: Verdict) -> Verdict:
+        name = verdict.fingerprint
+        if name not in since:
+            return verdict
+        return replace(verdict, origin=changed_since(verdict.origin, *since[name], decided=name in decided))
+
+    return tuple(map(weighed, verdicts))
 
 
-def grouped(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[list[Member]]:
+def causes_of(
+    failures: Sequence[Failure],
+    verdicts: Sequence[Verdict],
+    history: History,
+    *,
+    root: Path,
+    lacks: Callable[[Fix], bool],
+) -> tuple[Cause, ...]:
+    """The causes of a run, that with most tests first.
+
+    Args:
+        failures: All of them.
+        verdicts: Of each failure.
+        history: What the archive knew before.
+        root: Of the project; its own paths are shown relative to it.
+        lacks: Whether the commit of the run does not have a fix.
+    """
+    groups = _grouped(failures, verdicts)
+    return tuple(_cause(_occurrence(members, root), members[0][1], history, lacks) for members in groups)
+
+
+def _grouped(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[list[Member]]:
     """Failures by cause, the cause with most tests first; within one the failure that shows it best first."""
     groups: dict[str, list[Member]] = {}
     for failure, verdict in zip(failures, verdicts, strict=True):
@@ -61,13 +84,7 @@ def grouped(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[li
     )
 
 
-def occurrence_of(members: Sequence[Member], root: Path) -> Occurrence:
-    """A cause as it is recorded.
-
-    Args:
-        members: Its failures, the one that shows it best first.
-        root: Of the project; its own paths are shown relative to it.
-    """
+def _occurrence(members: Sequence[Member], root: Path) -> Occurrence:
     failure, verdict = members[0]
     return Occurrence(
         fingerprint=verdict.fingerprint,
@@ -97,15 +114,7 @@ def _failed_test(failure: Failure) -> FailedTest:
     )
 
 
-def cause_of(occurrence: Occurrence, verdict: Verdict, history: History, lacks: Callable[[Fix], bool]) -> Cause:
-    """A cause as it is shown.
-
-    Args:
-        occurrence: The cause in this run.
-        verdict: Of the failure that shows it best.
-        history: What the archive knew before.
-        lacks: Whether the commit of the run does not have a fix.
-    """
+def _cause(occurrence: Occurrence, verdict: Verdict, history: History, lacks: Callable[[Fix], bool]) -> Cause:
     known = history.cause(occurrence.fingerprint)
     subtype = history.subtype(occurrence.failure_subtype)
     newest = known.newest_fix if known is not None else None
