@@ -84,6 +84,16 @@ def test_what_was_removed_counts_no_longer(archive: Archive, tasks: Path) -> Non
     assert _runs(archive) == 0
 
 
+def test_a_run_in_the_place_of_one_that_was_removed_brings_its_own_list_of_tests(archive: Archive, tasks: Path) -> None:
+    for number, names in enumerate((["a"], ["b"])):
+        store.write_suite(tasks, names)
+        run = record(number, suite=store.suite_id(names))
+        store.write_record(tasks, run)
+        archive.refresh()
+        assert [archive.passed_since((name,), "") for name in ("a", "b")] == [names == ["a"], names == ["b"]]
+        store.record_path(tasks, run).unlink()
+
+
 def test_a_month_in_one_file_changes_no_number(archive: Archive, tasks: Path) -> None:
     runs = [record(number, occurrence()) for number in range(3)]
     for run in runs:

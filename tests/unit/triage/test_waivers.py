@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki.model import Failure, Verdict, Waived
-from pytest_dvwiki.triage.waivers import Waivers, load_waivers
+from pytest_dvwiki.patterns.matcher import Matcher
+from pytest_dvwiki.patterns.registry import load_registry
+from pytest_dvwiki.triage.waivers import Accepting, Waivers, load_waivers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,6 +99,31 @@ def test_an_expired_waiver_counts_as_absent_and_says_so(tmp_path: Path) -> None:
         "[WAIVER] expired, it waives nothing: W-12: waits for the specification (fifo team, until 2026-12-31);"
         " renew or remove it"
     )
+
+
+@pytest.mark.parametrize(
+    ("match", "accepted"),
+    [
+        ("{message: '*expected 0x12*'}", True),
+        ("{pattern: 'uvm.*'}", True),
+        ("{pattern: 'uvm.*', message: 'regex:0x13$'}", True),
+        ("{pattern: 'uvm.*', message: 'regex:0x14$'}", False),
+        ("{pattern: 'cocotb.*'}", False),
+        ("{message: '*expected 0x12*', test: '*'}", False),
+    ],
+)
+@pytest.mark.parametrize("day", [DAY, "2027-01-01"])
+def test_an_error_line_is_accepted_where_its_message_and_pattern_tell(
+    tmp_path: Path, match: str, accepted: bool, day: str
+) -> None:
+    waivers, _ = read(tmp_path, one(match))
+    line = "UVM_ERROR sb.sv(210) @ 1250: uvm_test_top.env.sb [SCBD] expected 0x12 got 0x13"
+    assert Accepting(Matcher(load_registry()), waivers, day).is_accepted(line) is (accepted and day == DAY)
+
+
+def test_under_global_every_error_line_is_accepted(tmp_path: Path) -> None:
+    waivers, _ = read(tmp_path, "mode: global\n")
+    assert Accepting(Matcher(load_registry()), waivers, DAY).is_accepted("UVM_ERROR x")
 
 
 def test_a_waiver_may_have_no_end(tmp_path: Path) -> None:
