@@ -248,7 +248,8 @@ def prompt_after(scratch: Scratch) -> Promises:
     page = Path(scratch.bug("FIFO overflow")).stem
     return {
         "the prompt names the bug that returned": page in text,
-        "the prompt names the fix that held": re.search(r"Fix: \w{7} fifo: full.* \(held\)", text) is not None,
+        "the prompt names the fix that held": re.search(r"Fix: \w{7} fifo: full.* \(held, but it returned", text)
+        is not None,
     }
 
 

@@ -18,7 +18,7 @@ _STEP = 8  # characters by which a header that is too long is cut
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One hit: a header that stays, prose that may go, an excerpt that goes first."""
+    """One hit: a header that stays, prose that may go line by line from its end, an excerpt that goes first."""
 
     header: str
     lines: tuple[str, ...] = ()
@@ -27,16 +27,30 @@ class Block:
     """Fenced log text after the line that names it."""
 
     def lengths(self, count: Count = by_rule) -> list[tuple[str, int]]:
-        """The block whole, without its excerpt, and as its header alone, each with its tokens."""
-        prose = "\n".join((self.header, *self.lines))
-        found = [(prose, count(prose) + _GAP), (self.header, count(self.header) + _GAP)]
+        """The block whole, without its excerpt, then with ever fewer lines of prose, each with its tokens."""
+        forms = ("\n".join((self.header, *self.lines[:kept])) for kept in range(len(self.lines), -1, -1))
+        found = [(text, count(text) + _GAP) for text in forms]
         if self.excerpt:
-            tokens = found[0][1] + count(self.excerpt, LOG) + 1
-            found.insert(0, (f"{prose}\n{self.excerpt}", tokens))
+            prose, tokens = found[0]
+            found.insert(0, (f"{prose}\n{self.excerpt}", tokens + count(self.excerpt, LOG) + 1))
         return found
 
 
-def fit(blocks: Sequence[Block], budget: int, more: int = 0, count: Count = by_rule) -> str:
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """Says what a budget left out."""
+
+    budget: int
+    share: str
+    """What it is a share of, and for what; empty where it is the whole."""
+
+    def told(self, left_out: int, shortened: int) -> str:
+        pages = "1 page" if left_out == 1 else f"{left_out} pages"
+        share = f", {self.share}" if self.share else ""
+        return f"(budget of {self.budget} tokens{share}: {pages} left out, {shortened} shortened)"
+
+
+def fit(blocks: Sequence[Block], budget: int, more: int = 0, count: Count = by_rule, *, share: str = "") -> str:
     """Joins blocks as far as a budget goes.
 
     Args:
@@ -44,6 +58,7 @@ def fit(blocks: Sequence[Block], budget: int, more: int = 0, count: Count = by_r
         budget: Tokens.
         more: Hits beyond the blocks, which are left out in any case.
         count: Counts tokens.
+        share: What the budget is a share of, and for what, where it is not the whole.
 
     Returns:
         Each block in the longest form that fits; the last line says what was left out. A budget too small for the best
@@ -51,11 +66,11 @@ def fit(blocks: Sequence[Block], budget: int, more: int = 0, count: Count = by_r
     """
     if not blocks:
         return ""
-    return _within(budget, count, lambda room: _joined(blocks, budget, room, more, count))
+    return _within(budget, count, lambda room: _joined(blocks, _Left(budget, share), room, more, count))
 
 
-def _joined(blocks: Sequence[Block], budget: int, room: int, more: int, count: Count) -> str:
-    room -= count(_note(budget, len(blocks) + more, len(blocks)))
+def _joined(blocks: Sequence[Block], left: _Left, room: int, more: int, count: Count) -> str:
+    room -= count(left.told(len(blocks) + more, len(blocks)))
     texts: list[str] = []
     shortened = 0
     for block in blocks:
@@ -63,18 +78,18 @@ def _joined(blocks: Sequence[Block], budget: int, room: int, more: int, count: C
         text, tokens = next((pair for pair in lengths if pair[1] <= room), ("", 0))
         if not text:
             if not texts:
-                return _cut(block.header, budget, count)
+                return _cut(block.header, left.budget, count)
             continue
         shortened += text != lengths[0][0]
         texts.append(text)
         room -= tokens
     left_out = len(blocks) - len(texts) + more
     if left_out or shortened:
-        texts.append(_note(budget, left_out, shortened))
+        texts.append(left.told(left_out, shortened))
     return "\n\n".join(texts)
 
 
-def fit_table(header: str, rows: Sequence[str], budget: int, count: Count = by_rule) -> str:
+def fit_table(header: str, rows: Sequence[str], budget: int, count: Count = by_rule, *, share: str = "") -> str:
     """A table as far as a budget goes.
 
     Args:
@@ -82,6 +97,7 @@ def fit_table(header: str, rows: Sequence[str], budget: int, count: Count = by_r
         rows: The best first.
         budget: Tokens.
         count: Counts tokens.
+        share: What the budget is a share of, and for what, where it is not the whole.
 
     Returns:
         As many rows as fit, and a last line that says how many were left out. A budget too small for the first row with
@@ -89,22 +105,22 @@ def fit_table(header: str, rows: Sequence[str], budget: int, count: Count = by_r
     """
     if not rows:
         return ""
-    return _within(budget, count, lambda room: _rows(header, rows, budget, room, count))
+    return _within(budget, count, lambda room: _rows(header, rows, _Left(budget, share), room, count))
 
 
-def _rows(header: str, rows: Sequence[str], budget: int, room: int, count: Count) -> str:
+def _rows(header: str, rows: Sequence[str], left: _Left, room: int, count: Count) -> str:
     texts = [header]
-    room -= count(header) + count(f"\n\n{_note(budget, len(rows), 0)}")
+    room -= count(header) + count(f"\n\n{left.told(len(rows), 0)}")
     for row in rows:
         room -= count(f"\n{row}")
         if room < 0:
             break
         texts.append(row)
     if len(texts) == 1:
-        return _cut(rows[0], budget, count)
+        return _cut(rows[0], left.budget, count)
     left_out = len(rows) - len(texts) + 1
     table = "\n".join(texts)
-    return f"{table}\n\n{_note(budget, left_out, 0)}" if left_out else table
+    return f"{table}\n\n{left.told(left_out, 0)}" if left_out else table
 
 
 def _within(budget: int, count: Count, make: Callable[[int], str]) -> str:
@@ -116,11 +132,6 @@ def _within(budget: int, count: Count, make: Callable[[int], str]) -> str:
     while (excess := count(text := make(room)) - budget) > 0:
         room -= excess
     return text
-
-
-def _note(budget: int, left_out: int, shortened: int) -> str:
-    pages = "1 page" if left_out == 1 else f"{left_out} pages"
-    return f"(budget of {budget} tokens: {pages} left out, {shortened} shortened)"
 
 
 def _cut(header: str, budget: int, count: Count) -> str:

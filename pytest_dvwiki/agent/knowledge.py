@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import re
 from functools import cached_property
@@ -16,6 +15,7 @@ from pytest_dvwiki.records.onset import came_with
 from pytest_dvwiki.wiki import age, pages, spec
 from pytest_dvwiki.wiki.bug import RESOLUTION, drifted, is_pointer
 from pytest_dvwiki.wiki.index import percent
+from pytest_dvwiki.wiki.listed import REGRESSED
 from pytest_dvwiki.wiki.markdown import cite, fence, one_line
 from pytest_dvwiki.wiki.pattern import UNWRITTEN
 from pytest_dvwiki.wiki.query import WikiHistory
@@ -26,20 +26,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import date
 
-    from pytest_dvwiki.model import FirstBad
+    from pytest_dvwiki.model import FirstBad, Fix
     from pytest_dvwiki.patterns.registry import Registry
     from pytest_dvwiki.patterns.schema import Pattern
-    from pytest_dvwiki.records.aggregate import Cause, Hole
+    from pytest_dvwiki.records.aggregate import Cause
     from pytest_dvwiki.records.proposals import Proposal
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.listed import Listed
 
-FIX_LENGTH = 80
+WORD_LENGTH = 80
+FIX_LENGTH = 300
+"""Characters of a fix, enough for the advice of every pattern: half of one is none."""
 TITLE_LENGTH = 200
 RESOLUTION_LENGTH = 600
 _CLARIFICATIONS = 3
 _DATED = re.compile(r"- (\d{4}-\d\d-\d\d) \(")
-OPEN = frozenset({"open", "confirmed"})
+OPEN = frozenset({"open", "confirmed", REGRESSED})
 _UNTOUCHED = frozenset(RESOLUTION.splitlines())
 _logger = logging.getLogger(__name__)
 
@@ -168,7 +170,7 @@ class Knowledge:
     def _bug(self, page: Listed) -> Block:
         confidence = page.metadata.get("confidence")
         shown = f"{confidence:.2f}" if isinstance(confidence, int | float) else "n/a"
-        status = _words(page.text("status", "open"))
+        status = _words(page.status or "open")
         title = f"**{_words(page.name)}** ({status}, {shown}) — {one_line(page.title, TITLE_LENGTH)}"
         header = self._tagged(title, page)
         told = self._resolution(page)
@@ -205,16 +207,16 @@ class Knowledge:
         name = page.text("failure_subtype")
         subtype = self._history.subtype(name)
         if subtype and subtype.fix and subtype.fix.result == "held":
-            return f"{_words(in_short(subtype.fix))} (held for another {name})"
+            return f"{_done(subtype.fix)} ({_became(subtype.fix, f' for another {name}')})"
         pattern = self._registry.get(cause.newest.pattern)
         advice = pattern.advice(_groups(pattern, cause.newest.primary)) if pattern else ""
-        return _words(advice or self._history.fix_template(name))
+        return one_line(advice or self._history.fix_template(name), FIX_LENGTH)
 
     def _proposed(self, proposal: Proposal) -> str:
         """A fix that held for another cause of the same pattern, with the page that tells of it."""
         listed = self._history.bug_pages(proposal.fingerprint)
         source = listed[0].path if listed else f"cause {proposal.fingerprint}"
-        told = f"Proposal, not tried here: {_words(in_short(proposal.fix))} (held for {source})."
+        told = f"Proposal, not tried here: {_done(proposal.fix)} (held for {source})."
         return f"{told} {cite(proposal.task_id)}"
 
     def _pattern(self, page: Listed) -> Block:
@@ -224,8 +226,8 @@ class Knowledge:
         header = self._tagged(title, page)
         known = self._history.subtype(page.text("failure_subtype", page.name))
         held = known.fix if known and known.fix and known.fix.result == "held" else None
-        template = _words(self._history.fix_template(page.name))
-        told = [f"Fix: {_words(in_short(held))} (held)"] if held else []
+        template = one_line(self._history.fix_template(page.name), FIX_LENGTH)
+        told = [f"Fix: {_done(held)} ({_became(held)})"] if held else []
         return Block(header, (*told, *([f"{'In general' if held else 'Fix'}: {template}"] if template else [])))
 
     def _hole(self, page: Listed) -> Block:
@@ -244,7 +246,7 @@ class Knowledge:
             times = sum(row.filled for row in hole.rows)
             before = f", filled {times} times before" if times > 1 else ", filled once before" if times else ""
             since = (
-                f"Filled on {newest.finished[:10]}" if newest.filled else f"Open since {_opened(hole)}{hits}{before}"
+                f"Filled on {newest.finished[:10]}" if newest.filled else f"Open since {hole.since[:10]}{hits}{before}"
             )
             yield f"{since}{told}. {cite(newest.task_id)}"
         scenario = one_line(self._section(page, "Scenario"), TITLE_LENGTH)
@@ -273,9 +275,7 @@ def _own_fix(cause: Cause) -> str | None:
     if not states:
         return None
     state = next((each for each in reversed(states) if each.fix.result == "held"), states[-1])
-    became = "held" if state.fix.result == "held" else "too new to be sure of"
-    returned = f", but it returned {state.returned[:10]}" if state.returned else ""
-    return f"{_words(in_short(state.fix))} ({became}{returned})"
+    return f"{_done(state.fix)} ({_became(state.fix)})"
 
 
 def _groups(pattern: Pattern, message: str) -> dict[str, str]:
@@ -294,19 +294,23 @@ def _came(found: FirstBad, task_id: str) -> str:
     return f"Came {came_with(found, words=_words)}. {cite(task_id)}"
 
 
-def _opened(hole: Hole) -> str:
-    """The date since which a bin is open: of the rows behind the one that last filled it, the first."""
-    unfilled = list(itertools.takewhile(lambda row: not row.filled, hole.rows))
-    return unfilled[-1].finished[:10]
-
-
 def _words(text: str) -> str:
-    return one_line(text, FIX_LENGTH)
+    return one_line(text, WORD_LENGTH)
+
+
+def _done(fix: Fix) -> str:
+    return one_line(in_short(fix), FIX_LENGTH)
+
+
+def _became(fix: Fix, elsewhere: str = "") -> str:
+    """What became of a fix."""
+    became = f"held{elsewhere}" if fix.result == "held" else "too new to be sure of"
+    return became + (f", but it returned {fix.returned[:10]}" if fix.returned else "")
 
 
 def _is_current(page: Listed) -> bool:
     if page.category == "bugs":
-        return page.text("status", "open") in OPEN
+        return (page.status or "open") in OPEN
     return page.category != "coverage" or is_open_hole(page)
 
 

@@ -54,7 +54,8 @@ class WikiQueryService:
 
         Args:
             ip_type: Only those of this kind of design.
-            status: Only those with this status; a confirmed bug is open as well.
+            status: Only those with this status; a confirmed bug, and one that came back since it was closed, is open as
+                well.
             top_k: Most bugs.
         """
         stati = OPEN if status == "open" else {status}
@@ -62,7 +63,7 @@ class WikiQueryService:
         return self._told(
             "bugs",
             wanted,
-            lambda page: page.text("status", "open") in stati,
+            lambda page: (page.status or "open") in stati,
             top_k=top_k,
             budget=self.config.bug_budget,
         )
@@ -137,7 +138,8 @@ class WikiQueryService:
         def told(knowledge: Knowledge) -> str:
             listed = [page for page in _with(knowledge.all(category), wanted) if is_wanted(page)]
             listed.sort(key=lambda page: (_is_filled(page), usefulness(page)))
-            return fit(knowledge.blocks(listed[: max(0, top_k)]), budget, count=counting(self.config.tokenizer))
+            blocks = knowledge.blocks(listed[: max(0, top_k)])
+            return fit(blocks, budget, count=counting(self.config.tokenizer), share=self._share(category))
 
         return self._ask(told, "")
 
@@ -156,7 +158,14 @@ class WikiQueryService:
             )
             for page in sorted(knowledge.all("patterns"), key=usefulness)
         ]
-        return fit_table(table(_COLUMNS, ()), rows, self.config.summary_budget, counting(self.config.tokenizer))
+        count = counting(self.config.tokenizer)
+        return fit_table(
+            table(_COLUMNS, ()), rows, self.config.summary_budget, count, share=self._share("the table of patterns")
+        )
+
+    def _share(self, purpose: str) -> str:
+        """That a budget is a part of the whole, and for what."""
+        return f"the share of {purpose} in {self.config.max_context_tokens}"
 
 
 def _with(listed: Iterable[Listed], wanted: dict[str, str | None]) -> list[Listed]:

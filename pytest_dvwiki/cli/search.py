@@ -25,7 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", nargs="+", help="words to look for; identifiers are found by their parts too")
     parser.add_argument("--category", choices=CATEGORIES, help="only pages of this category")
     parser.add_argument(
-        "--status", metavar="STATUS", help="only pages with this status (open, closed, …; of a coverage bin: filled, …)"
+        "--status",
+        metavar="STATUS",
+        help="only pages with this status (open, closed, regressed, …; of a coverage bin: filled, …)",
     )
     parser.add_argument(
         "--label", metavar="LABEL", help="only pages of this error class, failure subtype, or 'class / subtype'"
@@ -90,7 +92,7 @@ def _status(result: SearchResult) -> list[str]:
     page = Listed(result.page_path, result.page_path.partition("/")[0], "", metadata, "")
     if page.leads_to:
         return [page.text("type"), f"superseded by {page.leads_to}"]
-    shown = [str(metadata[key]) for key in ("type", "status") if metadata.get(key)]
+    shown = [text for text in (page.text("type"), page.status) if text]
     if metadata.get("hit_count") is not None:
         shown.append(f"hit_count {metadata['hit_count']}")
     return [*shown, tag(page, today())] if metadata.get("first_seen") else shown

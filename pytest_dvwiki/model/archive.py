@@ -193,6 +193,8 @@ class RunRecord:
     fixes: tuple[dict[str, Any], ...] = ()
     without_fix: tuple[str, ...] = ()
     """Causes of this run whose newest fix its commit does not have: there they have not returned."""
+    regressed: tuple[str, ...] = ()
+    """Causes of this run that came back: their page was closed, or their newest fix had held."""
     first_bad: tuple[FirstBad, ...] = ()
     coverage: tuple[dict[str, Any], ...] = ()
     evidence: tuple[str, ...] = ()
@@ -252,6 +254,8 @@ class Fix:
     """How many it takes."""
     held_in: str | None = None
     """Task id of the run that made it hold."""
+    returned: str | None = None
+    """The time at which the cause came back."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -116,6 +116,7 @@ def _processed(run: Run, tools: Tools) -> Archived:
         passed_again=again,
         fixes=tuple(with_owners(row, repository) for row in fixes),
         without_fix=tuple(cause.occurrence.fingerprint for cause in causes if cause.without_fix),
+        regressed=tuple(cause.occurrence.fingerprint for cause in causes if cause.news == "REGRESSED"),
         first_bad=first_bad,
         coverage=coverage.rows if coverage else (),
     )

@@ -138,7 +138,8 @@ def _fix_to_show(
     if known is not None and known.fix is not None and known.fix.result == "held":
         return None
     if subtype is not None and subtype.fix is not None and subtype.fix.result == "held":
-        return f"{in_short(subtype.fix)} (held for another {subtype.failure_subtype})"
+        returned = f", but it returned {subtype.fix.returned[:10]}" if subtype.fix.returned else ""
+        return f"{in_short(subtype.fix)} (held for another {subtype.failure_subtype}{returned})"
     return verdict.fix or history.fix_template(verdict.failure_subtype) or None
 
 

@@ -91,6 +91,8 @@ class Cause:
     """With which commits it came the last time."""
     first_bad_task: str
     """The run that told so."""
+    regressed: tuple[str, str] | None
+    """Time and id of the run in which it came back after it was closed or a fix had held; None once it is fixed."""
     waived: tuple[Waived, ...]
     """The waivers of its newest occurrence."""
     proposal: Proposal | None
@@ -150,6 +152,12 @@ class Hole:
     """Rows in all."""
     filled_by: str | None
     """The run that filled it, None where the newest one found it unfilled."""
+
+    @property
+    def since(self) -> str:
+        """The time since which the bin is as it is, as far as the rows go back."""
+        same = itertools.takewhile(lambda row: row.filled == self.rows[0].filled, self.rows)
+        return list(same)[-1].finished
 
 
 _ROW = (
@@ -217,6 +225,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> Cause | None:
         unproven=_unproven(archive, fingerprints),
         first_bad=came,
         first_bad_task=came_task,
+        regressed=None if is_fixed else _regressed(archive, present, states),
         waived=_waived(archive, present, rows[0]),
         proposal=None if is_fixed else proposals.proposal(archive.db, present, found.pattern),
         same_commits=tuple(proposals.same_commits(archive.db, present)) if is_fixed else (),
@@ -231,6 +240,23 @@ def _first_bad(archive: Archive, fingerprints: Sequence[str], after: str = "") -
         (tables.wanted(archive.present(fingerprints)), after),
     ).fetchone()
     return (msgspec.json.decode(row[0], type=FirstBad), row[1]) if row else (None, "")
+
+
+def _regressed(
+    archive: Archive, fingerprints: Sequence[str], states: Sequence[fixes.FixState]
+) -> tuple[str, str] | None:
+    """Time and id of the run with which a cause that is there came back, None where that is no regression."""
+    row = archive.db.execute(
+        "SELECT r.finished, r.task_id FROM occurrences o JOIN runs r ON r.id = o.run"
+        " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) AND o.moment > ? AND NOT o.without_fix"
+        " AND (o.regressed OR ?) ORDER BY o.moment LIMIT 1",
+        (
+            tables.wanted(fingerprints),
+            states[-1].moment if states else "",
+            bool(states) and states[-1].fix.result == "held",
+        ),
+    ).fetchone()
+    return (row[0], row[1]) if row else None
 
 
 def _waived(archive: Archive, fingerprints: Sequence[str], newest: Row) -> tuple[Waived, ...]:

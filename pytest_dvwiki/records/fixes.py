@@ -98,8 +98,11 @@ class FixState:
     """Further tests that had failed with the cause."""
     other_passes: int = 0
     """How many of them are known to have passed among its passes."""
-    returned: str | None = None
-    """The time at which the cause came back."""
+
+    @property
+    def returned(self) -> str | None:
+        """The time at which the cause came back."""
+        return self.fix.returned
 
 
 class Evidence(Protocol):
@@ -156,13 +159,17 @@ def judge(steps: Iterable[Step], evidence: Evidence) -> list[FixState]:
         past = _past(tests, present_since, group, evidence)
         seeds = [step.failed_seed for step in group if step.failed_seed is not None]
         state = FixState(
-            fix=replace(_fix(group), date=first.date, needed=_needed(group, past.rate if past else None)),
+            fix=replace(
+                _fix(group),
+                date=first.date,
+                needed=_needed(group, past.rate if past else None),
+                returned=returned[1] if returned else None,
+            ),
             task_id=first.task_id,
             moment=first.moment,
             tests=tests,
             past=past,
             failed_seed=seeds[-1] if seeds else None,
-            returned=returned[1] if returned else None,
         )
         states.append(_counted(state, evidence, end, _stated(group)))
         if states[-1].fix.result == "held" and end and past is None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import Occurrence, RunRecord
 
-VERSION = 7
+VERSION = 9
 """Counts up with the tables, and with what is written to them."""
 
 SCHEMA = """
@@ -38,7 +38,7 @@ CREATE TABLE places (run INTEGER, file INTEGER, PRIMARY KEY (run, file)) WITHOUT
 CREATE INDEX places_by_file ON places (file);
 CREATE TABLE occurrences (
   fingerprint TEXT, moment TEXT, run INTEGER, subtype TEXT, error_class TEXT, pattern TEXT, tests INTEGER, names TEXT,
-  seeds TEXT, without_fix INTEGER, PRIMARY KEY (fingerprint, moment)) WITHOUT ROWID;
+  seeds TEXT, without_fix INTEGER, regressed INTEGER, PRIMARY KEY (fingerprint, moment)) WITHOUT ROWID;
 CREATE INDEX occurrences_by_subtype ON occurrences (subtype, moment);
 CREATE INDEX occurrences_by_label ON occurrences (subtype, pattern, moment);
 CREATE INDEX occurrences_by_pattern ON occurrences (pattern, fingerprint);
@@ -160,7 +160,7 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int) -> bool:
         "INSERT OR IGNORE INTO sources VALUES (?, ?)", [(source.get("sha256", ""), run) for source in record.sources]
     )
     for occurrence in by_fingerprint(record.occurrences):
-        _insert_occurrence(db, occurrence, moment, run, without_fix=occurrence.fingerprint in record.without_fix)
+        _insert_occurrence(db, occurrence, moment, run, record)
     db.execute(_TALLY, {"run": run, "sign": 1})
     db.executemany(
         "INSERT OR IGNORE INTO other VALUES (?, ?, ?)", [(run, test.nodeid, test.outcome) for test in record.other]
@@ -217,14 +217,14 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int) -> bool:
 
 
 def _insert_occurrence(
-    db: sqlite3.Connection, occurrence: Occurrence, moment: str, run: int, *, without_fix: bool
+    db: sqlite3.Connection, occurrence: Occurrence, moment: str, run: int, record: RunRecord
 ) -> None:
     tests = occurrence.tests
     seeds = list(dict.fromkeys(test.seed for test in tests if test.seed is not None))
     seed_of = {test.nodeid: test.seed for test in reversed(tests)}
     names = list(dict.fromkeys(test.nodeid for test in tests))
     db.execute(
-        "INSERT INTO occurrences VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO occurrences VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             occurrence.fingerprint,
             moment,
@@ -235,7 +235,8 @@ def _insert_occurrence(
             len(tests),
             json.dumps(names[:_NAMES]),
             json.dumps(seeds[:_SEEDS]),
-            without_fix,
+            occurrence.fingerprint in record.without_fix,
+            occurrence.fingerprint in record.regressed,
         ),
     )
     db.executemany(

@@ -116,6 +116,7 @@ class Verdicts:
             waived=tuple(replace(row, fingerprint=self.canonical(row.fingerprint)) for row in record.waived),
             fixes=tuple(self._fix(row) for row in record.fixes),
             without_fix=tuple(map(self.canonical, record.without_fix)),
+            regressed=tuple(map(self.canonical, record.regressed)),
             first_bad=tuple(replace(row, fingerprint=self.canonical(row.fingerprint)) for row in record.first_bad),
         )
 

@@ -41,6 +41,7 @@ OWNED = (
     "corroborations",
     "seeds",
     "ip_type",
+    "regressed",
     "stale",
     "stale_reason",
 )
@@ -166,13 +167,18 @@ def keys(
         "corroborations": cause.runs - 1,
         "seeds": [one_line(seed, _KEY) for seed in cause.seeds],
         "ip_type": one_line(newest.ip_type, _KEY) if newest.ip_type else None,
+        "regressed": cause.regressed[0][:10] if cause.regressed else None,
         "stale": stale is not None,
         "stale_reason": stale,
     }
 
 
 def regions(
-    cause: Cause, kind: str, page_of: Callable[[str], str | None], others: Sequence[Listed] = ()
+    cause: Cause,
+    kind: str,
+    page_of: Callable[[str], str | None],
+    fix_of: Callable[[str], str | None],
+    others: Sequence[Listed] = (),
 ) -> dict[str, str]:
     """The regions of a bug page.
 
@@ -180,12 +186,13 @@ def regions(
         cause: What the records say.
         kind: The page's `type`, which is a person's where they changed it.
         page_of: Name of the bug page of a fingerprint.
+        fix_of: What the registry says of fixing what a pattern recognises.
         others: Further pages of this cause, which lead to this one.
     """
     return {
         "evidence": _evidence(cause),
         "rationale": _rationale(cause, kind),
-        "related": "\n".join([_related(cause.newest), *map(_taken_in, others)]),
+        "related": "\n".join([_related(cause.newest, fix_of), *map(_taken_in, others)]),
         "reproduce": _reproduce(cause),
         "occurrences": _occurrences(cause),
         "fixes": _fixes(cause, page_of),
@@ -262,7 +269,9 @@ def _evidence(cause: Cause) -> str:
         if cause.first_seen[:10] == cause.last_seen[:10]
         else f"first on {cause.first_seen[:10]}, last on {cause.last_seen[:10]}"
     )
-    lines = [f"- {since}{when}. {cite(last.task_id, path, line)}"]
+    standing = _regressed(cause, *cause.regressed) if cause.regressed else _mended(cause)
+    lines = [f"- {standing}"] if standing else []
+    lines.append(f"- {since}{when}. {cite(last.task_id, path, line)}")
     if last.names:
         more = f" and {last.tests - len(last.names)} more" if last.tests > len(last.names) else ""
         names = ", ".join(code(name, 160) for name in last.names)
@@ -278,7 +287,8 @@ def _evidence(cause: Cause) -> str:
     times = sorted({test.sim_time for test in newest.tests if test.sim_time})
     if times:
         lines.append(
-            f"- Simulation time of the failure: {', '.join(code(time) for time in times[:5])}. {cite(last.task_id)}"
+            f"- Its failing tests ended at {', '.join(code(time) for time in times[:5])} of simulation time."
+            f" {cite(last.task_id)}"
         )
     lines += [
         "",
@@ -295,6 +305,28 @@ def _evidence(cause: Cause) -> str:
             fence(newest.excerpt),
         ]
     return "\n".join(lines)
+
+
+def _regressed(cause: Cause, date: str, task: str) -> str:
+    """Says that a cause is back that was thought to be mended."""
+    newest = cause.fixes[-1].fix if cause.fixes else None
+    if newest is not None and newest.result == "held":
+        why = f"{escape(one_line(in_short(newest)))} had held since {newest.date[:10]}"
+    else:
+        why = "its page was closed then"
+    return f"Regressed on {date[:10]}: {why}. {cite(task)}"
+
+
+def _mended(cause: Cause) -> str:
+    """Says that a cause is not there any more, as far as runs or people tell; empty where it is."""
+    state = cause.fixes[-1] if cause.fixes else None
+    if state is None or state.returned or state.fix.result == "failed":
+        return ""
+    fix = state.fix
+    passed = "" if fix.result == "held" else f", passed {fix.passes} of {_count(fix.needed, 'run')} needed"
+    known = "Passes again since" if fix.passes else "Said to be fixed on"
+    told = escape(one_line(in_short(fix)))
+    return f"{known} {fix.date[:10]}: {told} ({fix.result}{passed}). {cite(state.task_id)}"
 
 
 def _came(found: FirstBad, newest: Occurrence) -> str:
@@ -335,12 +367,14 @@ def _rationale(cause: Cause, kind: str) -> str:
     return "\n".join(lines)
 
 
-def _related(occurrence: Occurrence) -> str:
-    subtype = occurrence.failure_subtype
+def _related(occurrence: Occurrence, fix_of: Callable[[str], str | None]) -> str:
+    subtype, pattern = occurrence.failure_subtype, occurrence.pattern
     if subtype == "unknown":
         return _UNKNOWN
-    stem = file_name(subtype)
-    return f"- [{escape(one_line(subtype))}](../patterns/{stem}.md): what is known of such failures, and of their fixes"
+    link = f"[{escape(one_line(subtype))}](../patterns/{file_name(subtype)}.md)"
+    known = f"- {link}: what is known of such failures, and of their fixes"
+    advice = fix_of(pattern) if pattern else None
+    return f"{known}\n- {code(str(pattern))}, which recognised it: {escape(one_line(advice))}" if advice else known
 
 
 def _reproduce(cause: Cause) -> str:

@@ -655,7 +655,7 @@ class _Room:
             path,
             data,
             bug.keys(name, cause, self.archive.identities(fingerprint), (), self._gone(cause)),
-            bug.regions(cause, cause.newest.origin.type, self._bug_name),
+            bug.regions(cause, cause.newest.origin.type, self._bug_name, self._fix_of),
         )
 
     def _update_bug(self, listed: list[Listed]) -> None:
@@ -678,7 +678,7 @@ class _Room:
             bug.keys(
                 keeper.name, cause, self.archive.identities(*fingerprints), aliases, self._stale_reason(keeper, cause)
             ),
-            bug.regions(cause, kind, self._bug_name, rest),
+            bug.regions(cause, kind, self._bug_name, self._fix_of, rest),
         )
         self._point(listed)
 

@@ -95,8 +95,21 @@ def regions(hole: Hole) -> dict[str, str]:
         )
         for row in hole.rows
     ]
-    history = table(("Date", "Task", "Class", "Scenario", "Hits", "State"), rows)
+    # Reports of a tool tell no scenario, and callers of the API no hits.
+    header = ("Date", "Task", "Class", "Scenario", "Hits", "State")
+    kept = [column for column in range(len(header)) if any(row[column] for row in rows)]
+    history = f"{_standing(hole)}\n\n" + table(
+        [header[column] for column in kept], [[row[column] for column in kept] for row in rows]
+    )
     if hole.total > len(rows):
         history += f"\n\nThe newest {len(rows)} of {hole.total} reports; the folder tasks holds all."
     tasks = dict.fromkeys(row.task_id for row in hole.rows)
     return {"history": history, "citation": "\n".join(f"- {cite(task)}" for task in list(tasks)[:_CITED])}
+
+
+def _standing(hole: Hole) -> str:
+    """Whether a bin is covered, and since when."""
+    newest = hole.rows[0]
+    covered = "Covered" if newest.filled else "Not covered"
+    hits = f", {newest.hits} of {newest.goal} hits in the newest run" if newest.hits is not None else ""
+    return f"{covered} since {hole.since[:10]}{hits}. {cite(newest.task_id)}"

@@ -7,7 +7,7 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from pytest_dvwiki.wiki.bug import is_pointer
+from pytest_dvwiki.wiki.bug import ORIGINS, is_pointer
 from pytest_dvwiki.wiki.listed import CATEGORIES
 from pytest_dvwiki.wiki.markdown import escape, one_line, table, table_row
 
@@ -27,6 +27,7 @@ _BEFORE_ROWS = 2
 """Lines of a category's file before its table: the heading, and a blank one."""
 _BEFORE_TABLES = 3
 """Parts of the index with a blank line between them, up to the first table: title, date, heading."""
+_TITLE_LENGTH = 100
 
 
 def percent(rate: Any) -> str:
@@ -41,8 +42,12 @@ def _text(page: Listed, key: str) -> str:
 def _bug(page: Listed) -> tuple[str, ...]:
     confidence = page.metadata.get("confidence")
     shown = f"{confidence:.2f}" if isinstance(confidence, int | float) else ""
-    status = "superseded" if is_pointer(page) else _text(page, "status")
-    return _text(page, "type"), status, shown, _text(page, "last_updated")
+    status = "superseded" if is_pointer(page) else escape(one_line(page.status, 80))
+    title = page.title
+    for origin in ORIGINS.values():
+        title = title.removeprefix(f"{origin}: ")
+    # It is Markdown already, people's or escaped when the page was made.
+    return _text(page, "type"), status, shown, _text(page, "last_updated"), one_line(title, _TITLE_LENGTH)
 
 
 def _pattern(page: Listed) -> tuple[str, ...]:
@@ -60,7 +65,7 @@ def _spec(page: Listed) -> tuple[str, ...]:
 
 
 _COLUMNS: dict[str, tuple[tuple[str, ...], Callable[[Listed], tuple[str, ...]]]] = {
-    "bugs": (("Type", "Status", "Confidence", "Last Updated"), _bug),
+    "bugs": (("Type", "Status", "Confidence", "Last Updated", "Title"), _bug),
     "patterns": (("failure_subtype", "hit_count", "fix_success_rate"), _pattern),
     "coverage": (("Feature", "Bin", "Status"), _hole),
     "specs": (("Feature", "Clarification Type"), _spec),

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 CATEGORIES = ("bugs", "patterns", "coverage", "specs")
+REGRESSED = "regressed"
+"""The status of a bug that came back, as readers see it; the key of its page stays `closed`, as people left it."""
 
 
 def page_name(path: str) -> str:
@@ -36,6 +41,11 @@ class Listed:
         return default if value is None else str(value)
 
     @property
+    def status(self) -> str:
+        """How a bug stands, for readers: its status, which is people's, unless it came back since they closed it."""
+        return status_of(self.metadata)
+
+    @property
     def leads_to(self) -> str:
         """The name of the page that people say has replaced this one, empty where there is none."""
         return page_name(self.text("superseded_by"))
@@ -56,3 +66,11 @@ class Listed:
         aliases = self.metadata.get("fingerprint_aliases")
         prints = [self.metadata.get("fingerprint"), *(aliases if isinstance(aliases, list) else []), *more]
         return tuple(dict.fromkeys(str(item) for item in prints if item))
+
+
+def status_of(metadata: Mapping[str, Any]) -> str:
+    """How a bug stands by the keys of its page, for readers; empty where they do not say."""
+    status = metadata.get("status")
+    if status == "closed" and metadata.get("regressed"):
+        return REGRESSED
+    return "" if status is None else str(status)

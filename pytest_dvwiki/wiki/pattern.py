@@ -142,7 +142,7 @@ def _history(subtype: Subtype, page_of: Callable[[str], str | None]) -> str:
                 code(task, 120),
                 _link(page_of(fingerprint)) if fingerprint else "all",
                 escape(one_line(in_short(fix))),
-                fix.result,
+                fix.result + (f", returned {fix.returned[:10]}" if fix.returned else ""),
             )
             for fingerprint, fix, task in subtype.fixes
         ]

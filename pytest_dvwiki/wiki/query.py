@@ -106,6 +106,7 @@ class WikiHistory:
             return None
         page = self.pattern_page(failure_subtype)
         held = [fix for _, fix, _ in found.fixes if fix.result == "held"]
+        held.sort(key=lambda fix: fix.returned is not None)
         return KnownSubtype(
             failure_subtype=failure_subtype,
             runs=found.runs,

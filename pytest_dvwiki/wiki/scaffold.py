@@ -36,8 +36,8 @@ its next run replaces what stands there. All other text is people's and stays by
 Resolution, Description, Fix Template, further sections, further keys.
 
 - `status` (open, confirmed, closed, wont_fix) and `type` (RTL_BUG, TB_BUG, UNKNOWN) of a bug page are people's. A
-  closed bug that comes back is reported as REGRESSED; one that is `wont_fix` stays KNOWN, is told in short, and is
-  left out of prompts.
+  closed bug that comes back is reported as REGRESSED and listed as `regressed`; one that is `wont_fix` stays KNOWN, is
+  told in short, and is left out of prompts.
 - Two bug pages that turn out to be one cause: `dvwiki merge KEPT OTHER --reason "…"`. The first then counts the runs
   of both, the second leads to it, and what people wrote stays on each. To undo it, take its keys out and run
   `dvwiki build`: `superseded_by` and `superseded_reason` of the second page, `supersedes` of the first.

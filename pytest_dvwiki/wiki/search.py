@@ -20,7 +20,7 @@ from pytest_dvwiki.search.snippet import snippet
 from pytest_dvwiki.search.tokenizer import tokens
 from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.catalogue import is_page, title_of
-from pytest_dvwiki.wiki.listed import CATEGORIES
+from pytest_dvwiki.wiki.listed import CATEGORIES, status_of
 from pytest_dvwiki.wiki.markdown import one_line
 from pytest_dvwiki.yamlio import YamlError
 
@@ -71,7 +71,7 @@ class Facets(NamedTuple):
 
         return cls(
             category=path.partition("/")[0],
-            status="filled" if metadata.get("filled") is True else text("status", "action_class"),
+            status="filled" if metadata.get("filled") is True else status_of(metadata) or text("action_class"),
             error_class=text("error_class"),
             failure_subtype=text("failure_subtype"),
             ip_type=text("ip_type"),
@@ -90,7 +90,8 @@ class Filters:
 
     category: str | None = None
     status: str | None = None
-    """Of a bug or a clarification; of a coverage bin its action class, or `filled`."""
+    """Of a bug (`regressed` where it came back since it was closed) or a clarification; of a coverage bin its action
+    class, or `filled`."""
     label: str | None = None
     """Error class, failure subtype, or both with a slash between them."""
     ip_type: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_dvwiki.agent.budget import Block, fit
+from pytest_dvwiki.agent.budget import Block, fit, fit_table
 from pytest_dvwiki.agent.tokens import LOG
 from pytest_dvwiki.agent.tokens import by_rule as cost
 
@@ -64,3 +64,21 @@ def test_the_note_counts() -> None:
 def test_nothing_gives_nothing() -> None:
     assert fit([], 2000) == ""
     assert fit([Block("**a** x")], 0) == ""
+
+
+def test_a_share_says_of_what_it_is_one() -> None:
+    blocks = [Block("**a** x", ("word " * 30,)), Block("**b** x", ("word " * 30,))]
+    told = "(budget of 60 tokens, the share of bugs in 240: "
+    assert fit(blocks, 60, share="the share of bugs in 240").splitlines()[-1].startswith(told)
+    rows = ["| row |"] * 50
+    assert fit_table("| a |\n| --- |", rows, 60, share="the share of bugs in 240").splitlines()[-1].startswith(told)
+
+
+def test_prose_goes_line_by_line_from_its_end() -> None:
+    block = Block("**a** x", ("first " * 10, "second " * 10, "third " * 10))
+    whole, *shorter = (text for text, _ in block.lengths())
+    assert whole.count("\n") == 3
+    assert [text.count("\n") for text in shorter] == [2, 1, 0]
+    text = fit([block], 50)
+    assert "first" in text
+    assert "third" not in text

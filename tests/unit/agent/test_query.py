@@ -13,7 +13,7 @@ from pytest_dvwiki.model import FirstBad
 from pytest_dvwiki.wiki.build import archive
 from pytest_dvwiki.wiki.config import WikiConfig
 
-from ..samples import CAUSE, TEST, layout, occurrence, record
+from ..samples import CAUSE, TEST, layout, occurrence, passing, record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -140,3 +140,26 @@ def test_a_bug_says_with_which_commits_it_came(place: Layout, wiki: WikiQuerySer
     archive(place, record(3, occurrence(), first_bad=(came,)))
     told = "Came with bbbbbbb fifo: rework `the` ## pointer (rtl/fifo.sv). (source: tasks/"
     assert told in wiki.get_known_rtl_bugs()
+
+
+def test_what_a_budget_is_a_share_of_is_said(place: Layout) -> None:
+    wiki = WikiQueryService(WikiConfig(wiki_dir=place.wiki).with_budget(480))
+    note = "(budget of 120 tokens, the share of {} in 480: "
+    assert note.format("patterns") in wiki.get_known_error_patterns()
+    assert note.format("bugs") in wiki.get_known_rtl_bugs()
+
+
+def test_a_fix_whose_cause_came_back_is_told_as_such(place: Layout, wiki: WikiQueryService) -> None:
+    for number in (3, 4, 5, 6):
+        archive(place, passing(number))
+    assert "fifo: reset the read pointer (held)" in wiki.get_known_error_patterns()
+    archive(place, record(30, occurrence()))
+    text = wiki.get_known_error_patterns()
+    assert "fifo: reset the read pointer (held, but it returned 2026-11-22)" in text
+    assert "(held)" not in text
+
+
+def test_advice_is_told_whole(wiki: WikiQueryService) -> None:
+    advice = next(line for line in wiki.get_known_error_patterns().splitlines() if line.startswith("Fix: "))
+    assert len(advice) > 85
+    assert advice.endswith(".")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.model import Origin
+from pytest_dvwiki.model import Origin, PassedAgain
 from pytest_dvwiki.records import WikiError
 from pytest_dvwiki.records.store import record_path, suite_id
 from pytest_dvwiki.wiki import pages
@@ -300,3 +300,46 @@ def test_a_failure_without_a_pattern_gets_a_page_that_says_how_to_name_it(tmp_pa
         assert command in text
     assert "Seen in 2 runs" in text
     assert not list(place.wiki.glob("patterns/unknown*"))
+
+
+def test_a_pass_with_another_seed_stands_beside_the_command_that_fails(place: Layout) -> None:
+    archive(place, record(1, occurrence()))
+    again = PassedAgain(nodeid=TEST, fingerprint=CAUSE, seed="7", changed="seed", failed_seed="42")
+    archive(place, record(2, passed_again=(again,)))
+    told = pages.regions(_bug(place).read_bytes())
+    assert isinstance(told, dict)
+    assert "COCOTB_RANDOM_SEED=42 pytest 'tests/test_fifo.py::test_fifo'" in told["reproduce"]
+    assert "With this seed it passed (source: tasks/regression_20261121T020000Z_000002.yaml):" in told["reproduce"]
+    assert "COCOTB_RANDOM_SEED=7 pytest 'tests/test_fifo.py::test_fifo'" in told["reproduce"]
+
+
+def test_a_page_begins_with_how_its_cause_stands_and_has_the_advice_of_its_pattern(place: Layout) -> None:
+    archive(place, record(1, occurrence()))
+    told = pages.regions(_bug(place).read_bytes())
+    assert isinstance(told, dict)
+    assert told["evidence"].strip().startswith("- Seen in 1 run")
+    assert "- `uvm.scoreboard_mismatch`, which recognised it: Reproduce with the same seed" in told["related"]
+    archive(place, passing(2))
+    told = pages.regions(_bug(place).read_bytes())
+    assert isinstance(told, dict)
+    fix = "0000000 fifo: reset the read pointer (open, passed 1 of 4 runs needed)"
+    assert told["evidence"].strip().startswith(f"- Passes again since 2026-11-21: {fix}. (source: tasks/")
+
+
+def test_the_index_says_what_each_bug_is(place: Layout) -> None:
+    archive(place, record(1, occurrence()))
+    (line,) = (line for line in (place.wiki / "index.md").read_text().splitlines() if _bug(place).stem in line)
+    assert " | UVM_ERROR sb.sv" in line
+    assert "RTL bug" not in line
+
+
+def test_a_coverage_page_says_since_when_its_bin_is_as_it_is(place: Layout) -> None:
+    row = {"covergroup": "fifo", "bin": "full", "action_class": "actionable", "goal": 1}
+    for number, hits in ((1, 0), (30, 0), (31, 2), (60, 3)):
+        archive(place, record(number, coverage=({**row, "hits": hits, "filled": hits > 0},)))
+        text = (place.wiki / "coverage" / "fifo_full.md").read_text()
+        day = "2026-11-21" if number < 31 else "2026-11-22"
+        assert (
+            f"{'Covered' if hits else 'Not covered'} since {day}, {hits} of 1 hits in the newest run. (source" in text
+        )
+    assert "| Date | Task | Class | Hits | State |" in text

@@ -1,0 +1,100 @@
+"""A bug that came back is told as such wherever pages are listed, and its `status` stays as people left it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_dvwiki.agent.prompts import gather
+from pytest_dvwiki.agent.query import WikiQueryService
+from pytest_dvwiki.cli import main
+from pytest_dvwiki.wiki import pages
+from pytest_dvwiki.wiki.build import archive, build
+from pytest_dvwiki.wiki.config import WikiConfig
+
+from ..samples import CAUSE, files, layout, occurrence, passing, record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_dvwiki.settings import Layout
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
+    """A cause that was seen once, and closed by a person."""
+    monkeypatch.chdir(tmp_path)
+    place = layout(tmp_path)
+    archive(place, record(1, occurrence()))
+    page = bug(place)
+    page.write_text(page.read_text("utf-8").replace("status: open", "status: closed"), "utf-8")
+    build(place)
+    return place
+
+
+def bug(place: Layout) -> Path:
+    return next((place.wiki / "bugs").glob("RTL_*"))
+
+
+def keys(place: Layout) -> dict[str, Any]:
+    return pages.read(bug(place).read_bytes()).metadata
+
+
+def shown(place: Layout) -> str:
+    """The status in the index."""
+    (line,) = (line for line in (place.wiki / "index.md").read_text("utf-8").splitlines() if "| RTL_BUG |" in line)
+    return line.split(" | ")[2]
+
+
+def test_a_closed_bug_that_came_back_is_listed_as_regressed(place: Layout) -> None:
+    assert shown(place) == "closed"
+    archive(place, record(30, occurrence(), regressed=(CAUSE,)))
+    assert shown(place) == "regressed"
+    assert (keys(place)["status"], keys(place)["regressed"]) == ("closed", "2026-11-22")
+    assert "- Regressed on 2026-11-22: its page was closed then. (source: tasks/" in bug(place).read_text("utf-8")
+
+
+def test_a_run_that_did_not_see_it_as_a_return_says_nothing(place: Layout) -> None:
+    archive(place, record(30, occurrence()))
+    assert shown(place) == "closed"
+    assert keys(place)["regressed"] is None
+
+
+def test_it_is_found_and_told_as_an_open_bug(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    service = WikiQueryService(WikiConfig(enabled=True, wiki_dir=place.wiki))
+    assert service.get_known_rtl_bugs() == ""
+    archive(place, record(30, occurrence(), regressed=(CAUSE,)))
+    assert f"**{bug(place).stem}** (regressed, 0.82)" in service.get_known_rtl_bugs()
+    assert f"**{bug(place).stem}** (regressed, 0.82)" in gather(place, category="bugs").text
+    assert main(["search", "expected", "--status", "regressed"]) == 0
+    assert capsys.readouterr().out.startswith(f"bugs/{bug(place).name}  RTL_BUG, regressed, ")
+    assert main(["search", "expected", "--status", "closed"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_the_return_after_a_fix_that_held_needs_no_closing(place: Layout) -> None:
+    page = bug(place)
+    page.write_text(page.read_text("utf-8").replace("status: closed", "status: open"), "utf-8")
+    for number in (2, 3, 4, 5):
+        archive(place, passing(number))
+    archive(place, record(30, occurrence()))
+    told = bug(place).read_text("utf-8")
+    assert shown(place) == "open"
+    assert keys(place)["regressed"] == "2026-11-22"
+    assert "| held, returned 2026-11-22 |" in (place.wiki / "patterns" / "scoreboard_fail.md").read_text("utf-8")
+    assert "- Regressed on 2026-11-22: 0000000 fifo: reset the read pointer had held since 2026-11-21. (source" in told
+
+
+def test_a_fix_ends_it(place: Layout) -> None:
+    archive(place, record(30, occurrence(), regressed=(CAUSE,)))
+    archive(place, passing(31))
+    assert (shown(place), keys(place)["regressed"]) == ("closed", None)
+    assert "Regressed" not in bug(place).read_text("utf-8")
+
+
+def test_it_follows_from_the_records_alone(place: Layout) -> None:
+    archive(place, record(30, occurrence(), regressed=(CAUSE,)))
+    before = files(place.wiki)
+    assert build(place).changed == []
+    assert files(place.wiki) == before
