@@ -186,7 +186,7 @@ class Knowledge:
         warned = [f"Out of date in part: {one_line(outdated, TITLE_LENGTH)}."] if outdated else []
         came = [_came(cause.first_bad, cause.first_bad_task)] if cause.first_bad else []
         proposed = [self._proposed(cause.proposal)] if cause.proposal else []
-        told_first = (*came, *warned, *([f"Fix: {fix}"] if fix else []), *proposed)
+        told_first = (*warned, *([f"Fix: {fix}"] if fix else []), *came, *proposed)
         lines = (f"{seen}. {cite(cause.task_ids[0])}", *told_first, *told)
         log = cause.newest.log
         source = cite(cause.task_ids[0], log.path if log else None, log.line if log else None)

@@ -12,7 +12,7 @@ from pytest_dvwiki.records.command import with_seed
 from pytest_dvwiki.records.fixes import in_short, tally
 from pytest_dvwiki.records.onset import came_with
 from pytest_dvwiki.wiki import pages
-from pytest_dvwiki.wiki.markdown import cite, code, escape, fence, in_words, one_line, table
+from pytest_dvwiki.wiki.markdown import cite, code, escape, fence, in_words, one_line, prose, table
 from pytest_dvwiki.wiki.names import bug_origin, file_name
 
 if TYPE_CHECKING:
@@ -374,7 +374,7 @@ def _related(occurrence: Occurrence, fix_of: Callable[[str], str | None]) -> str
     link = f"[{escape(one_line(subtype))}](../patterns/{file_name(subtype)}.md)"
     known = f"- {link}: what is known of such failures, and of their fixes"
     advice = fix_of(pattern) if pattern else None
-    return f"{known}\n- {code(str(pattern))}, which recognised it: {escape(one_line(advice))}" if advice else known
+    return f"{known}\n- {code(str(pattern))}, which recognised it: {prose(advice)}" if advice else known
 
 
 def _reproduce(cause: Cause) -> str:

@@ -21,6 +21,7 @@ _TOKENS = re.compile(r"\b(?:V|T|UUID|DATE)\b")
 _DOTS = re.compile(r"…(?:[\s,]*…)+")
 _PLACES = re.compile(r"\s*(?:\(…\)|@ ?…(?=\W|$))")
 _TICKS = re.compile(r"`+")
+_SPAN = re.compile(r"((?<!`)`[^`]+`(?!`))")
 # At the start of a line in a fence: marks of regions, and what git would write for a conflict.
 _MARKS = re.compile(r"<!-- dvwiki:|<{7}|={7}|>{7}|\|{7}")
 _CITED = re.compile(r"[^\w./+:@=,-]+")
@@ -39,6 +40,12 @@ def one_line(text: str, limit: int = LONGEST_LINE) -> str:
 def escape(text: str) -> str:
     """A text as plain words of a line of Markdown."""
     return _MARKUP.sub(lambda found: f"\\{found[0]}", text)
+
+
+def prose(text: str) -> str:
+    """Words of people's on one line: their code spans stay, and nothing else in them is Markdown."""
+    parts = _SPAN.split(one_line(text))
+    return "".join(part if at % 2 else escape(part) for at, part in enumerate(parts))
 
 
 def code(text: str, limit: int = LONGEST_LINE) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.records.fixes import in_short, success_rate
 from pytest_dvwiki.wiki import pages
-from pytest_dvwiki.wiki.markdown import cite, code, escape, one_line, table
+from pytest_dvwiki.wiki.markdown import cite, code, escape, one_line, prose, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -127,7 +127,7 @@ def _signatures(subtype: Subtype, fix_of: Callable[[str], str | None]) -> str:
     if not subtype.patterns:
         return "No pattern of the registry has recognised it yet."
     rows = [
-        (code(pattern), str(runs), code(task, 120), escape(one_line(fix_of(pattern) or "")))
+        (code(pattern), str(runs), code(task, 120), prose(fix_of(pattern) or ""))
         for pattern, runs, task in subtype.patterns
     ]
     return "Patterns that recognised it:\n\n" + table(("Pattern", "Runs", "Newest task", "Fix"), rows)

@@ -84,3 +84,16 @@ def test_a_long_line_is_cut_at_a_word() -> None:
 def test_a_citation_names_the_run_and_the_line() -> None:
     assert md.cite("run_1") == "(source: tasks/run_1.yaml)"
     assert md.cite("run_1", "sim build/a)|b.log", 7) == "(source: tasks/run_1.yaml | log: sim_build/a_b.log:7)"
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("Look for `$finish` in the *design*.", "Look for `$finish` in the \\*design\\*."),
+        ("Give `a | b`, or <name>.", "Give `a | b`, or \\<name\\>."),
+        ("An open ` says nothing.", "An open \\` says nothing."),
+        ("``two`` are no span", "\\`\\`two\\`\\` are no span"),
+    ],
+)
+def test_people_s_code_spans_stay_and_nothing_else_is_markdown(text: str, written: str) -> None:
+    assert md.prose(text) == written
