@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from pytest_dvwiki.capture.spool import Spool, place_of
 from pytest_dvwiki.roles.running import Running
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
     from pathlib import Path
 
     from pytest_dvwiki.capture.children import Child
@@ -124,32 +125,28 @@ class ItemRole:
                 running.stdout = place_of(1)
             else:  # pytest-rerunfailures tries again: what the attempt before left behind is not this one's
                 running.started, running.children = time.time(), self._listen()
-        try:
-            if self._spool is not None:
-                self._begin_phase()
+        with self._phase():
             return (yield)
-        finally:
-            if self._spool is not None:
-                self._end_phase(self._spool)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self) -> Generator[None]:
         """Innermost round a call."""
-        try:
-            if self._spool is not None:
-                self._begin_phase()
+        with self._phase():
             return (yield)
-        finally:
-            if self._spool is not None:
-                self._end_phase(self._spool)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_teardown(self) -> Generator[None]:
         """Innermost round a teardown."""
+        with self._phase():
+            return (yield)
+
+    @contextmanager
+    def _phase(self) -> Iterator[None]:
+        """A phase of a test, in which its children's output may be kept; the first child may start within it."""
         try:
             if self._spool is not None:
                 self._begin_phase()
-            return (yield)
+            yield
         finally:
             if self._spool is not None:
                 self._end_phase(self._spool)
