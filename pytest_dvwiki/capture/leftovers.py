@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pytest_dvwiki.capture.artefacts import Artefact
+    from pytest_dvwiki.capture.regression import Regression
     from pytest_dvwiki.capture.results import Case
     from pytest_dvwiki.capture.simulation import SimulationOutcome
     from pytest_dvwiki.model import Interest, Simulator
@@ -104,6 +105,8 @@ class _Reader:
         self._tells = tells
         self._archived = set(known)
         self._claimed = {log.path: log for log in logs}
+        self._later: dict[Path, Artefact] = {}
+        """Logs of runs that ended before their tests: the results file beside them is of an earlier run."""
         self._names: set[str] = set()
         self._run = Leftovers()
 
@@ -115,12 +118,14 @@ class _Reader:
         for artefact, file in parsed:
             self._take_results(artefact, file, own[artefact.path])
         told = _by_name(case for _, file in parsed if file is not None for case in file.cases)
-        for log in self._logs:
-            if log.path not in self._claimed and log.path not in self._archived and not log.only_beside:
+        for log in {log.path: log for log in (*self._logs, *self._later.values())}.values():
+            free = log.path in self._later or (log.path not in self._claimed and not log.only_beside)
+            if free and log.path not in self._archived:
                 self._take_log(log, told)
         self._drop_rollups()
         logs = [log for log in self._logs if not log.only_beside or log.path in self._claimed]
-        sources = {source.path: source for source in (*self._results, *logs, *self._claimed.values())}
+        read = (*self._results, *logs, *self._claimed.values(), *self._later.values())
+        sources = {source.path: source for source in read}
         run.sources = sorted(
             (source for path, source in sources.items() if path not in self._archived), key=lambda source: source.shown
         )
@@ -171,6 +176,30 @@ class _Reader:
         newest = sorted(free, key=lambda log: (log.modified, log.shown))[-1:]
         return [log for log in newest if file is None or _may_belong(log, file)]
 
+    def _without_later(self, artefact: Artefact, file: ResultsFile, logs: Sequence[Artefact]) -> list[Artefact]:
+        """The logs that may be of the run of a results file; the others are kept as those of later runs."""
+        later = {log.path: log for log in logs if self._ended_before_its_tests(log, file)}
+        self._later.update(later)
+        self._run.notes += (
+            f"{artefact.shown}: of an earlier run than {log.shown}, which tells of no test" for log in later.values()
+        )
+        return [log for log in logs if log.path not in later]
+
+    def _ended_before_its_tests(self, log: Artefact, file: ResultsFile) -> bool:
+        """Whether a log is of another run than a results file in which all is well: it fails, and names no test.
+
+        A makefile that stops before it removes the results file leaves that of the run before.
+        """
+        if log.only_beside or any(case.status in {"failed", "error"} for case in file.cases):
+            return False
+        try:
+            parts = read_regressions(_text(log), self._interest)
+        except OSError:
+            return False
+        if any(part.blocks or part.seed is not None for part in parts):
+            return False
+        return any(self._speaks(one) for part in parts for one in self._collected(log.shown, part).failures)
+
     def _beside(self, artefact: Artefact) -> list[Artefact]:
         return [log for log in self._logs if log.folder == artefact.folder]
 
@@ -179,6 +208,8 @@ class _Reader:
         # It says all that it knows; a log that only stands beside it is another tool's.
         is_whole = file is not None and not any(_is_cocotb(case) for case in file.cases)
         logs = [] if is_whole else own or self._shared_logs(artefact, file)
+        if file is not None and not own:
+            logs = self._without_later(artefact, file, logs)
         self._claimed.update({log.path: log for log in logs})
         # Where no results were written the logs alone tell of the run.
         telling = [artefact] if file is not None else logs
@@ -248,15 +279,17 @@ class _Reader:
             if any(_is_same(name, part.seed, case) for name, case in pairs):
                 continue
             name = unique_name(log.shown, self._names)
-            outcome = collect(
-                Simulation(nodeid=name, root=self._root, regression=part, failed=True, interest=self._interest)
-            )
+            outcome = self._collected(name, part)
             failures = [one for one in outcome.failures if one.nodeid != name or self._speaks(one)]
             self._add(outcome, failures, log)
             if failures and not outcome.results:
                 self._run.results.append(Result(nodeid=name, outcome="failed"))
             elif not outcome.results and not self._results:
                 self._run.results.append(Result(nodeid=name, outcome="passed"))
+
+    def _collected(self, name: str, part: Regression) -> SimulationOutcome:
+        """What a log tells that has no results file."""
+        return collect(Simulation(nodeid=name, root=self._root, regression=part, failed=True, interest=self._interest))
 
     def _speaks(self, failure: Failure) -> bool:
         return any(self._tells(excerpt.text) for excerpt in failure.excerpts if excerpt.source == "log")

@@ -141,6 +141,41 @@ def test_a_run_that_passed_is_archived_too(project: Path, capsys: pytest.Capture
     assert capsys.readouterr().out.startswith("good.log: 1 test, 0 failed\n")
 
 
+PASSED = (
+    '<testsuites><testsuite name="t" tests="1"><testcase classname="t" name="a" time="0.1"><properties>'
+    '<property name="cocotb" value="True"/><property name="random_seed" value="5"/></properties></testcase>'
+    "</testsuite></testsuites>"
+)
+
+
+def test_a_log_that_ends_before_its_tests_is_not_hidden_by_the_results_file_of_the_run_before(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(project, {"results.xml": PASSED, "sim.log": "Makefile:10: *** missing separator.  Stop.\n"})
+    assert main(["ingest", "results.xml", "--log", "sim.log"]) == 0
+    (cause,) = records(project)[0]["occurrences"]
+    assert (cause["error_class"], cause["failure_subtype"]) == ("compile_error", "syntax_error")
+    assert "results.xml: of an earlier run than sim.log, which tells of no test" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        (
+            "     0.00ns INFO     cocotb                             Seeding Python random module with 5\n"
+            "    10.00ns ERROR    cocotb.tb                          mismatch: expected 3 got 4\n"
+        ),
+        "all is well\n",
+        "",
+    ],
+)
+def test_the_log_of_a_run_in_which_all_is_well_makes_no_failure(project: Path, text: str) -> None:
+    write(project, {"results.xml": PASSED, "sim.log": text})
+    assert main(["ingest", "results.xml", "--log", "sim.log"]) == 0
+    totals = records(project)[0]["totals"]
+    assert (totals["passed"], totals["failed"]) == (1, 0)
+
+
 def test_a_failure_that_came_before_is_known_and_one_that_went_is_said_to_pass(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
