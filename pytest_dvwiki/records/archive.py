@@ -74,15 +74,20 @@ class Archive:
             self.db = open_cache(None, tables.SCHEMA, tables.VERSION)
             self._judge = Judge(self.db, self.tasks)
             return _Refresh(self, verify=False, progress=progress).run()
+        finally:
+            self.__dict__.pop("_has_aliases", None)
 
-    def judge(self, fingerprints: set[str] | None, runs: Iterable[RunRecord] = ()) -> set[str]:
+    def judge(
+        self, fingerprints: set[str] | None, runs: Iterable[RunRecord] = (), seen: Iterable[str] = ()
+    ) -> set[str]:
         """Judges the fixes of causes with news, None for all; gives those that are judged otherwise than before.
 
         Args:
             fingerprints: The causes.
             runs: Newer than all others: what ran in them may have passed.
+            seen: Causes that occurred in runs newer than all others, of which nothing else is news.
         """
-        return self._judge.update(fingerprints, self._judge.passes.ran(runs))
+        return self._judge.update(fingerprints, self._judge.passes.ran(runs), seen)
 
     def judged_by(self, moment: str) -> set[str]:
         """The causes of which a run of a moment, though others came after it, may turn what is said of a fix."""
@@ -130,8 +135,15 @@ class Archive:
         """Whether there are verdicts on what is on record."""
         return self.db.execute("SELECT 1 FROM verdicts WHERE state != ''").fetchone() is not None
 
+    @cached_property
+    def _has_aliases(self) -> bool:
+        """Whether any fingerprint was ever given up; few wikis have one, and each question asks."""
+        return self.db.execute("SELECT 1 FROM aliases").fetchone() is not None
+
     def present(self, fingerprints: Sequence[str]) -> tuple[str, ...]:
         """What causes are called now; a fingerprint that was never given up is taken as it is."""
+        if not self._has_aliases:
+            return tuple(dict.fromkeys(fingerprints))
         rows = self.db.execute(
             "SELECT fingerprint, became FROM aliases WHERE fingerprint IN (SELECT value FROM json_each(?))",
             (tables.wanted(fingerprints),),
@@ -142,6 +154,8 @@ class Archive:
     def identities(self, *fingerprints: str) -> tuple[str, ...]:
         """What causes are called now, then the fingerprints that they had before a reclassification."""
         present = self.present(fingerprints)
+        if not self._has_aliases:
+            return present
         former = self.db.execute(
             "SELECT fingerprint FROM aliases WHERE became IN (SELECT value FROM json_each(?)) ORDER BY fingerprint",
             (tables.wanted(present),),
@@ -308,14 +322,17 @@ class _Refresh:
             return set()
         if self._removed or newest is None:
             return self._archive.judge(None)
-        first = min(map(tables.moment_of, self._added))
-        # What happened between other runs can turn fixes that were judged by later ones.
-        causes = self._archive.judged_by(first) if first <= newest else set()
+        seen: set[str] = set()
+        causes: set[str] = set()
         for record in self._added:
-            causes.update(item.fingerprint for item in record.occurrences)
+            seen.update(item.fingerprint for item in record.occurrences)
             causes.update(item.fingerprint for item in record.passed_again)
             causes.update(str(row["fingerprint"]) for row in record.fixes if row.get("fingerprint"))
-        return self._archive.judge(causes, self._added)
+        first = min(map(tables.moment_of, self._added))
+        if first <= newest:
+            # What happened between other runs can turn fixes that were judged by later ones.
+            causes |= seen | self._archive.judged_by(first)
+        return self._archive.judge(causes, self._added, seen)
 
     def _relative(self, folder: Path) -> str:
         return folder.relative_to(self._tasks).as_posix()

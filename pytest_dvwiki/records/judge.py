@@ -31,11 +31,12 @@ class Judge:
         self._db = db
         self.passes = Passes(db, tasks)
 
-    def update(self, fingerprints: Iterable[str] | None, ran: Iterable[str] = ()) -> set[str]:
+    def update(self, fingerprints: Iterable[str] | None, ran: Iterable[str] = (), seen: Iterable[str] = ()) -> set[str]:
         """Judges causes again.
 
         Args:
-            fingerprints: Those with news; None for all.
+            fingerprints: Those of which anything may be news; None for all.
+            seen: Those that occurred in newer runs than all others, of which nothing else is news.
             ran: Tests that are known to have run in newer runs than all others: an open fix of theirs may hold now.
 
         Returns:
@@ -57,7 +58,9 @@ class Judge:
                 "SELECT DISTINCT fingerprint FROM fix_tests WHERE nodeid IN (SELECT value FROM json_each(?))",
                 (wanted(ran),),
             )
-            causes = set(fingerprints)
+            seen = set(seen) - set(fingerprints)
+            causes = {*fingerprints, *filter(self._can_return, seen)}
+            self._call_as_now(seen - causes)
             more = {fingerprint for (fingerprint,) in rows} - causes
             before, commits = self._kept(causes | more), proposals.commits(self._db, causes | more)
             self._continue(more)
@@ -67,8 +70,22 @@ class Judge:
         changed = {cause for cause in before.keys() | after.keys() if before.get(cause) != after.get(cause)}
         differing = commits ^ proposals.commits(self._db, causes | more)
         related = proposals.with_commits(self._db, {name for name, _ in differing})
-        renewed = proposals.renew(self._db, None if fingerprints is None else changed, causes)
+        renewed = proposals.renew(self._db, None if fingerprints is None else changed, causes.union(seen))
         return changed | related | renewed
+
+    def _can_return(self, cause: str) -> bool:
+        """Whether a further occurrence of a cause says anything of a fix: after the first one none does."""
+        states = self.states((cause,))
+        return bool(states) and states[-1].returned is None
+
+    def _call_as_now(self, causes: Iterable[str]) -> None:
+        """Files the fixes of causes under what the newest occurrences are called."""
+        self._db.execute(
+            "UPDATE fix_states SET (subtype, pattern) = (SELECT subtype, pattern FROM occurrences o"
+            " WHERE o.fingerprint = fix_states.fingerprint ORDER BY moment DESC LIMIT 1)"
+            " WHERE fingerprint IN (SELECT value FROM json_each(?))",
+            (wanted(causes),),
+        )
 
     def _continue(self, causes: Iterable[str]) -> None:
         """Counts the further passes of open fixes of which nothing else is news."""
