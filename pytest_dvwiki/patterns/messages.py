@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.redact import clean
@@ -35,12 +36,15 @@ _PREFIX = re.compile(
     r"|\[gw\d+\](?:[ ]\[[ \d]+%\])?[ ]"  # xdist
     r"|(?:INFO|ERROR)[ ](?:[ ]*cocotb:simulator\.py:\d+|cocotb:)[ ]"  # cocotb-test
     r"|\#(?:[ ]|$|(?=\*\*[ ]))(?:COUT:(?:[ ]|$))?"  # Questa, Riviera
-    r"|[ \t]+(?=\#[ ]?(?:\*\*[ ]|[A-Z]{3,}\w*:[ ]))"  # a transcript of theirs that someone indented
-    r"|(?:>[ ]?)+(?=\S|[ ]*$)"  # quotes in mails and forums
+    r"|[ \t]+(?=\#[ ]?(?:\*\*[ ]|[A-Z]{3,}\w*:[ ]|[ ]{2,}\S))"  # a transcript of theirs that someone indented
+    r"|(?:>[ ]?)+(?=[ ]{0,5}\S|[ ]*$|[ \t]+\#[ ])"  # quotes in mails and forums; pytest marks code with > and seven
     # comments, lists and line numbers, where the mark of a tool follows
     r"|(?:[ ]*(?://+|/\*|--|[-*])[ ]*|[ ]*\d{1,6}[ ]?[:.|)]?[ ]+)"
-    r"(?=\#[ ]|\*\*[ ](?:Error|Fatal|Failure|Warning|Note|at|while)|(?:Error|Warning)-\[|UVM_[A-Z]+|(?:xm|nc)\w+:[ ]\*)"
-    r"|[ ]*[`_*]{1,3}(?=UVM_(?:ERROR|FATAL)\b)"  # emphasis of Markdown
+    r"(?=\#(?:[ ]|\*\*[ ])|\*\*[ ](?:Error|Fatal|Failure|Warning|Note|at|while)|(?:Error|Warning)-\[|UVM_[A-Z]+"
+    r"|(?:xm|nc)\w+:[ ]\*|(?:FATAL_)?ERROR:[ ]|WARNING:[ ]\[|(?:RUNTIME|KERNEL|ELAB\w?|COMP96|ASSERT):?[ ]"
+    r"|\S{1,300}:\d+:[ ](?:error|sorry):|Error[ ]loading[ ]design)"
+    # emphasis of Markdown
+    r"|[ ]*[`_*]{1,3}(?=UVM_(?:ERROR|FATAL)\b|\*\*[ ]?(?:Error|Fatal)|(?:Error|Fatal)-\[|(?:xm|nc)\w+:[ ]\*)"
     r"|[ ]*\|[ ](?=[ ]*\S)(?![ ]*[~^])"  # exception groups, boxes
     r")"
 )
@@ -56,6 +60,8 @@ _EXPLANATION = re.compile(r"[ ]*\+ +(?:where|and) ")
 _PYTEST = re.compile(r"E {1,}(?=\S)")
 _UVM_HEAD = re.compile(r"(?:KERNEL: )?UVM_(?:ERROR|FATAL|WARNING|INFO)\b.*(?:@|\[)")
 _UVM_WITHOUT_ID = re.compile(r"UVM_(?:ERROR|FATAL)\b[^\[]*$")
+_UVM_ID = re.compile(r"\s*(?:(?:@ ?)?[\d.]+(?: ?[munpf]?s)?:? )?[\w.@:]{0,200} ?\[[\w/. #()-]{1,80}\]")
+"""Where a report goes on that ends before its id: with the rest of its time and its component, or with the id."""
 _UVM_ANY = re.compile(r"(?:KERNEL: )?(?:UVM_[A-Z]+\b|-{3} UVM )")
 _UVM_OPEN = re.compile(r"(?:KERNEL: )?UVM_(?:ERROR|FATAL)\b.*@ ?\d(?:[^\[]*:|.*\])$")
 """A report whose text begins in the next line: it ends with its time or with its id."""
@@ -76,9 +82,39 @@ _CADENCE_WORDLESS = re.compile(
 )
 """A message of Xcelium or Incisive that consists of code and place: its words stand in the lines below."""
 _CADENCE_HEAD = re.compile(r"\w+: \*\S*,\w+|TOOL:|(?:xcelium|ncsim)> |Simulation |\S{1,300}:\d+\s|\s*\|\s*$", re.ASCII)
+_TOOL_HEAD = re.compile(
+    r"(?:\*\* ?)?(?:Error|Fatal)(?: \(suppressible\))?:|\w+: \*S?[EF],\w|(?:FATAL_)?ERROR: \[|%Error"
+    r"|UVM_(?:ERROR|FATAL)\b|(?:RUNTIME|KERNEL|ELAB\w?|ELBREAD|VSIM): (?:Fatal )?Error: "
+    r"|\S{1,300}:\d+: (?:error|sorry): ",
+    re.ASCII,
+)
+_OTHER_HEAD = re.compile(
+    r"\*\*[ ]|(?:KERNEL: )?UVM_|-{3}|(?:xm|nc)\w+: \*|(?:Error|Warning|Fatal)-\[|(?:\w+ )?(?:ERROR|WARNING|INFO): "
+    r"|%(?:Error|Warning)|Time: |make(?:\[\d+\])?: |Error loading|Optimization failed|End time|Errors: "
+)
+"""How a line begins that does not belong to the message before it."""
+_HANGS = re.compile(
+    r"(?:(?:Error|Fatal)(?: \(suppressible\))?:|\((?:vlog|vcom|vopt|vsim)-[\w-]+\):?"
+    r"|[ (](?:at|in|to|of|the|for|with|from|and|or|not|is|by|an?|on|@))$"
+)
+"""A line that cannot be the end of a message: what it announces stands in the next one."""
+_BROKEN = re.compile(r".{56,}[^.!?;]$")
+"""A line that a mail or a page may have broken within a sentence: long, and without the end of one."""
+_GOES_ON = re.compile(
+    r"(?!(?:run|do|vsim|vlog|vcom|vopt|quit|exit|add|force|restart|make)\b)"
+    r"(?:[a-z][a-z'-]*|['\"`(]\S{1,200})(?:[ ,.;)]|$)"
+)
+"""Where such a sentence goes on; a line of a testbench or a shell mostly begins otherwise."""
+_COMMENT = re.compile(r"\s*(?://+|--|[#>*])?\s*")
+_MOST_BROKEN = 3
 _ENTITY = re.compile(r"&(?:gt|lt|amp|quot|apos|nbsp|#\d{1,4}|#x[0-9a-fA-F]{1,4});")
 _ESCAPED = re.compile(r"\\([*_#\[\]<>`])")
 """A character that Markdown was told to leave alone."""
+_SHOWN = re.compile(r"^[ ]*(?:`([^`]+)`|\*\*(?=[^\s*]|\*\* )(.*\w.*)\*\*)$")
+"""A line that Markdown shows as code or in bold."""
+_QUOTES = str.maketrans("\u2018\u2019\u201c\u201d\u00a0", "''\"\" ")
+"""What pages and mails make of quotes and spaces."""
+_TAGS = re.compile(r"^(?:<(?:p|pre|code|li|div)>)+|(?:<br ?/?>|</(?:p|pre|code|li|div)>)+$")
 _TIME = re.compile(r"[ ]*Time: ")
 _NVC_PLACE = re.compile(r"\s*(?:> \S{1,300}:\d+$|File \S{1,300}, Line \d+$)")
 """Where NVC puts the place of a message: into the next line."""
@@ -108,8 +144,14 @@ def strip_line(line: str) -> str:
         import html  # noqa: PLC0415
 
         line = html.unescape(line)
+    if line.endswith(">") or line.startswith("<"):
+        line = _TAGS.sub("", line)
     if "\\" in line:
         line = _ESCAPED.sub(r"\1", line)
+    if line.endswith(("`", "**")):
+        line = _SHOWN.sub(r"\1\2", line)
+    if not line.isascii():
+        line = line.translate(_QUOTES)
     # Transports nest (a CI's time before a forum's quote before Questa's `# `), though not deeply.
     for _ in range(4):
         found = _PREFIX.match(line)
@@ -164,6 +206,8 @@ def _joined(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]
     if _UVM_OPEN.match(text) and at + 1 < len(lines) and _is_uvm_text(lines[at + 1]):
         end, rest = _while(lines[: at + MOST_JOINED], at + 1, _is_wrapped)
         return end, f"{' '.join(text.split())} {rest}"
+    if _TOOL_HEAD.match(text) and (further := _broken_off(lines, at)):
+        return at + len(further), " ".join((*text.split(), *further))[:LONGEST]
     for head, belongs, most in _SPREAD:
         if head.match(text):
             return _while(lines[: at + most], at, belongs)
@@ -172,21 +216,42 @@ def _joined(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]
     return at, text
 
 
+def _broken_off(lines: Sequence[str], at: int) -> list[str]:
+    """The further lines of a message that was broken within its sentence."""
+    rest: list[str] = []
+    line = lines[at].rstrip()
+    for following in lines[at + 1 : at + 1 + _MOST_BROKEN]:
+        text = _COMMENT.sub("", following, count=1).rstrip()
+        if not text or _OTHER_HEAD.match(text) or not _belongs(line, text, first=not rest):
+            break
+        rest.append(text)
+        line = text
+    after = at + 1 + len(rest)
+    details = takewhile(_is_detail, lines[after : after + MOST_JOINED]) if rest else ()
+    return [*rest, *(" ".join(detail.split()) for detail in details)]
+
+
+def _belongs(line: str, following: str, *, first: bool) -> bool:
+    """Whether a line goes on in the following one; `first` where it is the head of its message."""
+    if first and _UVM_WITHOUT_ID.match(line.strip()):
+        return _UVM_ID.match(following) is not None
+    if _HANGS.search(line):
+        return True
+    return _BROKEN.match(line) is not None and _GOES_ON.match(following) is not None
+
+
 def _while(lines: Sequence[str], at: int, belongs: Callable[[str], bool]) -> tuple[int, str]:
+    """The index of the last line that belongs to the message, as seen from the depth of its first, and its text."""
+    depth = len(lines[at]) - len(lines[at].lstrip())
     end = at + 1
-    while end < min(len(lines), at + MOST_JOINED) and belongs(lines[end]):
+    while end < min(len(lines), at + MOST_JOINED) and belongs(lines[end].removeprefix(lines[at][:depth])):
         end += 1
     return end - 1, " ".join(" ".join(line.split()) for line in lines[at:end])[:LONGEST]
 
 
 def _is_wrapped(line: str) -> bool:
-    return (
-        line[:2] == "  " and bool(line.strip()) and not _COCOTB_HEAD.match(line) and not _UVM_HEAD.match(line.strip())
-    )
-
-
-def _is_uvm_id(line: str) -> bool:
-    return line.lstrip().startswith("[") and not _UVM_HEAD.match(line.strip())
+    text = line.strip()
+    return line[:2] == "  " and bool(text) and not _COCOTB_HEAD.match(line) and not _OTHER_HEAD.match(text)
 
 
 def _is_uvm_text(line: str) -> bool:
@@ -230,7 +295,6 @@ _SPREAD: tuple[tuple[re.Pattern[str], Callable[[str], bool], int], ...] = (
     (_VCS_REPORT, _is_vcs_report_text, 2),
     (_DSIM_OPEN, _is_dsim_text, 3),
     (_DSIM_HEAD, _is_wrapped, MOST_JOINED),
-    (_UVM_WITHOUT_ID, _is_uvm_id, 2),
     (_UVM_HEAD, _is_wrapped, MOST_JOINED),
     (_CADENCE_WORDLESS, _is_cadence_text, 1 + _WORDS_BELOW),
     (_QUESTA_INCLUDED, _is_place, MOST_JOINED),

@@ -25,6 +25,12 @@ QUESTA = "** Error: top.sv(3): near 'x'"
         ("#" + QUESTA, QUESTA),
         ("    \t# " + QUESTA, QUESTA),
         ("    # KERNEL: Error: tb.sv (3): no ack", "KERNEL: Error: tb.sv (3): no ack"),
+        ("`# " + QUESTA + "`", QUESTA),
+        ("**" + QUESTA + "**", QUESTA),
+        ("<p># " + QUESTA + "<br></p>", QUESTA),
+        ("** Error: top.sv(3): near \u2018x\u2019", QUESTA),
+        (">         # " + QUESTA, QUESTA),
+        ("- ./tb.v:8: sorry: not supported", "./tb.v:8: sorry: not supported"),
         (r"*\* Error: top.sv(3): near 'x'", QUESTA),
         ("\x1b[31m" + QUESTA + "\x1b[0m", QUESTA),
         ("> > " + QUESTA, QUESTA),
@@ -44,7 +50,21 @@ def test_what_a_transport_puts_in_front_is_taken_off(line: str, expected: str) -
     assert strip_line(line + "\r") == expected
 
 
-@pytest.mark.parametrize("line", ["-- a comment of VHDL", "12 errors", "a | b", "&&", "* item", "> ", "1: note"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "-- a comment of VHDL",
+        "** TESTS=1 PASS=1 **",
+        "*****",
+        "<nonstd::x>",
+        "12 errors",
+        "a | b",
+        "&&",
+        "* item",
+        "> ",
+        "1: note",
+    ],
+)
 def test_other_lines_keep_their_words(line: str) -> None:
     words = strip_line(line)
     assert line.endswith(words)
@@ -106,6 +126,47 @@ def test_other_lines_keep_their_words(line: str) -> None:
         (
             ["** Error: Assertion error.", "   Time: 5 ns  File: a.sv Line: 4", "next"],
             "** Error: Assertion error. Time: 5 ns File: a.sv Line: 4",
+        ),
+        (
+            [
+                "** Error: c:/work/tb/chk_if.sv(57): the compiler has encountered an unexpected",
+                "   internal error: ../src/gen.c(9).",
+                "next",
+            ],
+            (
+                "** Error: c:/work/tb/chk_if.sv(57): the compiler has encountered an unexpected"
+                " internal error: ../src/gen.c(9)."
+            ),
+        ),
+        (
+            [
+                "ncelab: *E,PCPSBT (./design/fifo/fifo.sv,51|8): A primitive 'output' terminal",
+                "//         must be connected to a single bit actual.",
+            ],
+            (
+                "ncelab: *E,PCPSBT (./design/fifo/fifo.sv,51|8): A primitive 'output' terminal"
+                " must be connected to a single bit actual."
+            ),
+        ),
+        (
+            [
+                '** Error: c:/work/tb/chk_if.sv(57): near "endtask": syntax error, unexpected endtask',
+                "make: *** [Makefile:9: sim] Error 2",
+            ],
+            '** Error: c:/work/tb/chk_if.sv(57): near "endtask": syntax error, unexpected endtask',
+        ),
+        (
+            [
+                "    UVM_ERROR ../env/slave_monitor.sv(36) @ 9200: uvm_test_top.env.agt.mon",
+                "    [MON] cannot get the configuration that the test had to set before the",
+                "    component was built",
+                "    xmsim: *E,ASRTST (./tb.sv,40): (time 120 NS) Assertion tb.a has failed",
+            ],
+            (
+                "UVM_ERROR ../env/slave_monitor.sv(36) @ 9200: uvm_test_top.env.agt.mon [MON]"
+                " cannot get the configuration"
+                " that the test had to set before the component was built"
+            ),
         ),
         (["** Error: no such thing", "     > tb.vhd:14", "     |"], "** Error: no such thing > tb.vhd:14"),
         (["ImportError: no", "     0.00ns ERROR    gpi    Passing event failed"], "ImportError: no"),
