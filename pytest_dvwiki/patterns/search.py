@@ -23,6 +23,7 @@ _PART = re.compile(
     re.DOTALL,
 )
 _IGNORE_CASE = "(?i)"
+_NAMED = "(?P<"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,8 @@ def compiled(source: str) -> Search:
     flag = _IGNORE_CASE if source.startswith(_IGNORE_CASE) else ""
     gap = _gap(source, len(flag))
     if gap is None:
-        return _Plain(re.compile(_with_short_gaps(source, len(flag)), re.ASCII))
+        plain = _with_short_gaps(source, len(flag)) if _NAMED in source else source
+        return _Plain(re.compile(plain, re.ASCII))
     head = re.compile(source[: gap.start], re.ASCII)
     return _Gapped(head, compiled(flag + source[gap.end :]), gap.low, gap.high)
 
