@@ -386,6 +386,8 @@ class _Room:
         self.refused: list[tuple[str, str]] = []
         self.like: dict[str, tuple[str, str]] = {}
         self._made: set[str] = set()
+        self._paths: dict[str, str | None] = {}
+        """Of bug pages by their causes, as long as no bug page is written."""
         self._looks_again = False
         self._written: dict[str, bytes] = {}
 
@@ -718,6 +720,7 @@ class _Room:
         identities = self.archive.identities(fingerprint)
         listed = self.catalogue.of_cause(*identities)
         if self._looks_again and self.catalogue.look_at(page.path for page in listed):
+            self._paths.clear()
             listed = self.catalogue.of_cause(*identities)
         return listed
 
@@ -766,7 +769,9 @@ class _Room:
         return page_name(path) if path else None
 
     def _bug_path(self, fingerprint: str) -> str | None:
-        return self.catalogue.path_of_cause(*self.archive.identities(fingerprint))
+        if fingerprint not in self._paths:
+            self._paths[fingerprint] = self.catalogue.path_of_cause(*self.archive.identities(fingerprint))
+        return self._paths[fingerprint]
 
     def _fix_of(self, pattern_id: str) -> str | None:
         known = self._registry.get(pattern_id)
@@ -820,6 +825,8 @@ class _Room:
             state = (status.st_size, status.st_mtime_ns)
         if path.split("/", 1)[0] in CATEGORIES and is_page(file.name):
             self.catalogue.put(path, data, state)
+            if path.startswith("bugs/"):
+                self._paths.clear()
         return True
 
     def write_indexes(self, *, anew: bool = False) -> None:

@@ -20,6 +20,7 @@ _MARKUP = re.compile(r"[\\`*\[\]<>|~&#!$]|(?<!\w)_|_(?!\w)")
 _TOKENS = re.compile(r"\b(?:V|T|UUID|DATE)\b")
 _DOTS = re.compile(r"…(?:[\s,]*…)+")
 _PLACES = re.compile(r"\s*(?:\(…\)|@ ?…(?=\W|$))")
+_PIPE = re.compile(r"(?<!\\)\|")
 _TICKS = re.compile(r"`+")
 _SPAN = re.compile(r"((?<!`)`[^`]+`(?!`))")
 # At the start of a line in a fence: marks of regions, and what git would write for a conflict.
@@ -53,6 +54,8 @@ def code(text: str, limit: int = LONGEST_LINE) -> str:
     line = one_line(text, limit)
     if not line:
         return ""
+    if "`" not in line:
+        return f"`{line}`"
     ticks = "`" * (max(map(len, _TICKS.findall(line)), default=0) + 1)
     gap = " " if line.startswith("`") or line.endswith("`") else ""
     return f"{ticks}{gap}{line}{gap}{ticks}"
@@ -81,7 +84,8 @@ def table_row(cells: Sequence[str]) -> str:
 
 
 def _cell(text: str) -> str:
-    return re.sub(r"(?<!\\)\|", r"\\|", " ".join(text.split()))
+    line = " ".join(text.split())
+    return _PIPE.sub(r"\\|", line) if "|" in line else line
 
 
 def in_words(primary: str, limit: int = 90) -> str:
