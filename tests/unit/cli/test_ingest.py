@@ -9,6 +9,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
 from pytest_dvwiki.cli import main
 
 from ..capture.test_artefacts import UVM_BAD, UVM_GOOD, log, results, write
@@ -16,8 +18,6 @@ from ..samples import files, written
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 def test_a_results_file_and_its_log_become_one_record(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -153,7 +153,7 @@ def test_a_log_that_ends_before_its_tests_is_not_hidden_by_the_results_file_of_t
 ) -> None:
     write(project, {"results.xml": PASSED, "sim.log": "Makefile:10: *** missing separator.  Stop.\n"})
     assert main(["ingest", "results.xml", "--log", "sim.log"]) == 0
-    (cause,) = records(project)[0]["occurrences"]
+    (cause,) = written(project)[0]["occurrences"]
     assert (cause["error_class"], cause["failure_subtype"]) == ("compile_error", "syntax_error")
     assert "results.xml: of an earlier run than sim.log, which tells of no test" in capsys.readouterr().err
 
@@ -172,7 +172,7 @@ def test_a_log_that_ends_before_its_tests_is_not_hidden_by_the_results_file_of_t
 def test_the_log_of_a_run_in_which_all_is_well_makes_no_failure(project: Path, text: str) -> None:
     write(project, {"results.xml": PASSED, "sim.log": text})
     assert main(["ingest", "results.xml", "--log", "sim.log"]) == 0
-    totals = records(project)[0]["totals"]
+    totals = written(project)[0]["totals"]
     assert (totals["passed"], totals["failed"]) == (1, 0)
 
 
