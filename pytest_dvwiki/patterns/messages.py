@@ -114,6 +114,13 @@ _SHOWN = re.compile(r"^[ ]*(?:`([^`]+)`|\*\*(?=[^\s*]|\*\* )(.*\w.*)\*\*)$")
 """A line that Markdown shows as code or in bold."""
 _QUOTES = str.maketrans("\u2018\u2019\u201c\u201d\u00a0", "''\"\" ")
 """What pages and mails make of quotes and spaces."""
+_STARLESS = re.compile(
+    r"(?:Error|Fatal)(?: \(suppressible\))?: (?:\S{1,300}\(\d+\): |\((?:v\w{3}-[\w-]+|SIGSEGV)\) "
+    r"|\S{1,200}/(?:vlog|vcom|vsim|vopt)\S* failed)"
+)
+"""A message of Questa whose stars Markdown took for emphasis."""
+_CADENCE = ("xm", "nc", "xrun", "irun")
+_STARLESS_CADENCE = re.compile(r"^(\w{4,10}): (S?[EFW]),(?=[A-Z]{4,})", re.ASCII)
 _TAGS = re.compile(r"^(?:<(?:p|pre|code|li|div)>)+|(?:<br ?/?>|</(?:p|pre|code|li|div)>)+$")
 _TIME = re.compile(r"[ ]*Time: ")
 _NVC_PLACE = re.compile(r"\s*(?:> \S{1,300}:\d+$|File \S{1,300}, Line \d+$)")
@@ -158,7 +165,9 @@ def strip_line(line: str) -> str:
         if found is None:
             break
         line = line[found.end() :]
-    return line
+    if line.startswith(("Error", "Fatal")) and _STARLESS.match(line):
+        return f"** {line}"
+    return _STARLESS_CADENCE.sub(r"\1: *\2,", line) if line.startswith(_CADENCE) else line
 
 
 def assemble(lines: Sequence[str]) -> list[Message]:

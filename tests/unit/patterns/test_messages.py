@@ -26,6 +26,8 @@ QUESTA = "** Error: top.sv(3): near 'x'"
         ("    \t# " + QUESTA, QUESTA),
         ("    # KERNEL: Error: tb.sv (3): no ack", "KERNEL: Error: tb.sv (3): no ack"),
         ("`# " + QUESTA + "`", QUESTA),
+        (QUESTA.removeprefix("** "), QUESTA),
+        ("xmelab: E,CUVMUR (./top.sv,7|12): x", "xmelab: *E,CUVMUR (./top.sv,7|12): x"),
         ("**" + QUESTA + "**", QUESTA),
         ("<p># " + QUESTA + "<br></p>", QUESTA),
         ("** Error: top.sv(3): near \u2018x\u2019", QUESTA),
