@@ -28,6 +28,7 @@ NEWEST_ROWS = 20
 SEEDS = 20
 NEWEST_UNPROVEN = 5
 _ROWS_FOR_SEEDS = 200
+_states = msgspec.json.Decoder(list[fixes.FixState])
 _PARAMETERS = re.compile(r"\[.*?\](?=::|$)")
 
 
@@ -391,12 +392,15 @@ def _subtype_fixes(
     found: list[tuple[str, str | None, Fix, str]] = [
         (fix.date, None, fix, task_id) for fix, task_id in _stated(archive, name)
     ]
-    causes = archive.db.execute(
-        "SELECT fingerprint FROM fix_states WHERE subtype = ? ORDER BY newest DESC, fingerprint DESC LIMIT ?",
+    rows = archive.db.execute(
+        "SELECT fingerprint, states FROM fix_states WHERE subtype = ? ORDER BY newest DESC, fingerprint DESC LIMIT ?",
         (name, NEWEST_ROWS),
     ).fetchall()
     of_one = {fingerprint: group for group in groups for fingerprint in group}
-    for group in dict.fromkeys(of_one.get(fingerprint, (fingerprint,)) for (fingerprint,) in causes):
+    for fingerprint, states in rows:
+        if fingerprint not in of_one:
+            found += [(state.fix.date, fingerprint, state.fix, state.task_id) for state in _states.decode(states)]
+    for group in dict.fromkeys(of_one[fingerprint] for fingerprint, _ in rows if fingerprint in of_one):
         found += [(state.fix.date, group[0], state.fix, state.task_id) for state in archive.fix_states(group)]
     found.sort(key=lambda item: (item[0], item[3], item[1] or ""), reverse=True)
     return tuple(item[1:] for item in found[:NEWEST_ROWS])
