@@ -98,13 +98,6 @@ _HANGS = re.compile(
     r"|[ (](?:at|in|to|of|the|for|with|from|and|or|not|is|by|an?|on|@))$"
 )
 """A line that cannot be the end of a message: what it announces stands in the next one."""
-_BROKEN = re.compile(r".{56,}[^.!?;]$")
-"""A line that a mail or a page may have broken within a sentence: long, and without the end of one."""
-_GOES_ON = re.compile(
-    r"(?!(?:run|do|vsim|vlog|vcom|vopt|quit|exit|add|force|restart|make)\b)"
-    r"(?:[a-z][a-z'-]*|['\"`(]\S{1,200})(?:[ ,.;)]|$)"
-)
-"""Where such a sentence goes on; a line of a testbench or a shell mostly begins otherwise."""
 _COMMENT = re.compile(r"\s*(?://+|--|[#>*])?\s*")
 _MOST_BROKEN = 3
 _ENTITY = re.compile(r"&(?:gt|lt|amp|quot|apos|nbsp|#\d{1,4}|#x[0-9a-fA-F]{1,4});")
@@ -244,9 +237,7 @@ def _belongs(line: str, following: str, *, first: bool) -> bool:
     """Whether a line goes on in the following one; `first` where it is the head of its message."""
     if first and _UVM_WITHOUT_ID.match(line.strip()):
         return _UVM_ID.match(following) is not None
-    if _HANGS.search(line):
-        return True
-    return _BROKEN.match(line) is not None and _GOES_ON.match(following) is not None
+    return _HANGS.search(line) is not None
 
 
 def _while(lines: Sequence[str], at: int, belongs: Callable[[str], bool]) -> tuple[int, str]:

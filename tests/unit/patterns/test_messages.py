@@ -131,23 +131,20 @@ def test_other_lines_keep_their_words(line: str) -> None:
         ),
         (
             [
-                "** Error: c:/work/tb/chk_if.sv(57): the compiler has encountered an unexpected",
+                "** Error: c:/work/tb/chk_if.sv(57): the compiler has encountered an",
                 "   internal error: ../src/gen.c(9).",
                 "next",
             ],
-            (
-                "** Error: c:/work/tb/chk_if.sv(57): the compiler has encountered an unexpected"
-                " internal error: ../src/gen.c(9)."
-            ),
+            ("** Error: c:/work/tb/chk_if.sv(57): the compiler has encountered an internal error: ../src/gen.c(9)."),
         ),
         (
             [
-                "ncelab: *E,PCPSBT (./design/fifo/fifo.sv,51|8): A primitive 'output' terminal",
-                "//         must be connected to a single bit actual.",
+                "ncelab: *E,PCPSBT (./design/fifo/fifo.sv,51|8): A primitive 'output' terminal is to",
+                "//         be connected to a single bit actual.",
             ],
             (
-                "ncelab: *E,PCPSBT (./design/fifo/fifo.sv,51|8): A primitive 'output' terminal"
-                " must be connected to a single bit actual."
+                "ncelab: *E,PCPSBT (./design/fifo/fifo.sv,51|8): A primitive 'output' terminal is to"
+                " be connected to a single bit actual."
             ),
         ),
         (
@@ -184,6 +181,16 @@ def test_tables_of_codes_stand_before_words_and_catch_alls_last() -> None:
     assert max(codes) < min(words)
     assert BUILTIN[-2:] == ("fallback", "generic")
     assert max(words) < BUILTIN.index("fallback")
+
+
+def test_what_a_testbench_prints_below_a_message_is_none_of_it() -> None:
+    lines = [
+        "UVM_ERROR sb.sv(210) @ 1250: uvm_test_top.env.sb [SCBD] packet 7 was lost between driver and monitor",
+        "sent packet 8",
+        "dut.sv:2: error: Unknown module type: some_module_with_a_long_name_of_its_own",
+        "dut.sv:3: error: Unknown module type: other",
+    ]
+    assert [message.text for message in assemble(lines)] == lines
 
 
 def test_a_count_of_uvm_is_no_text_of_vcs() -> None:
