@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.place import add_place, layout_of, writing
+from pytest_dvwiki.cli.place import add_place, layout_of, see_that_there_is_something, writing
 
 if TYPE_CHECKING:
     import argparse
@@ -43,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
     if args.reclassify and args.check:
         raise UsageError("--check writes nothing, and --reclassify writes verdicts; give one of them")
     layout = layout_of(args)
+    see_that_there_is_something(layout)
     with writing():
         reclassified = _reclassify(layout) if args.reclassify else None
         progress = _progress if sys.stderr.isatty() else None

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.place import add_place, layout_of, writing
+from pytest_dvwiki.cli.place import add_place, layout_of, see_that_there_is_something, writing
 
 if TYPE_CHECKING:
     import argparse
@@ -37,8 +37,10 @@ def run(args: argparse.Namespace) -> int:
 
     if args.older_than < 0:
         raise UsageError(f"--older-than {args.older_than}: a number of days cannot be negative")
+    layout = layout_of(args)
+    see_that_there_is_something(layout)
     with writing():
-        done = compact(layout_of(args), older_than_days=args.older_than)
+        done = compact(layout, older_than_days=args.older_than)
     for month, count in done.months.items():
         print(f"tasks/{month}.yaml: {count} record{'' if count == 1 else 's'} rolled up")
     for reason in done.left:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.place import add_place, layout_of, see_that_it_stands, writing
+from pytest_dvwiki.cli.place import add_place, layout_of, see_that_there_is_something, writing
 from pytest_dvwiki.cli.statement import said, stated
 
 if TYPE_CHECKING:
@@ -41,8 +41,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_dvwiki.wiki.build import archive  # noqa: PLC0415
 
     layout = layout_of(args)
-    if not layout.tasks.is_dir():
-        see_that_it_stands(layout)
+    see_that_there_is_something(layout)
     repository = Repository(layout)
     if args.take_back:
         if args.commit or args.result:

@@ -68,6 +68,16 @@ def see_that_it_stands(layout: Layout) -> None:
         raise UsageError(without_wiki(layout))
 
 
+def see_that_there_is_something(layout: Layout) -> None:
+    """Sees that there is a wiki, or records to make one of.
+
+    Raises:
+        UsageError: There is neither.
+    """
+    if not layout.tasks.is_dir():
+        see_that_it_stands(layout)
+
+
 def without_wiki(layout: Layout) -> str:
     """That there is no wiki, where it was looked for, and what to do."""
     return (

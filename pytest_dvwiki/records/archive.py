@@ -7,6 +7,7 @@ content. What the numbers mean stands in `aggregate` and `fixes`.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import sqlite3
@@ -70,7 +71,9 @@ class Archive:
             # A cache that broke in use, or is held by somebody for too long, is not worth more thought.
             self.db.close()
             if self._cache is not None and not is_held(self._cache):
-                discard(self._cache)
+                # Where it cannot be written, on a volume that is only read, it cannot be removed either.
+                with contextlib.suppress(OSError):
+                    discard(self._cache)
             self.db = open_cache(None, tables.SCHEMA, tables.VERSION)
             self._judge = Judge(self.db, self.tasks)
             return _Refresh(self, verify=False, progress=progress).run()

@@ -240,7 +240,9 @@ def _past(cause: Cause, now: str) -> Iterator[str]:
     if cause.without_fix:
         yield "this commit does not have the newest fix"
     elif newest is not None and newest.result == "open":
-        yield f"not fixed by {_fix(newest)}, {newest.date[:10]}"
+        # It was told as FIXED, and that was no chance: another commit may have brought the cause back.
+        told = "came back after the fix by" if newest.counts and newest.passes else "not fixed by"
+        yield f"{told} {_fix(newest)}, {newest.date[:10]}"
 
 
 def _fix(fix: Fix) -> str:

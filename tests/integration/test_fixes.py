@@ -145,7 +145,7 @@ def test_a_cause_that_returns_fails_the_fix(design: Project) -> None:
     commit(design, "design: back", 2)
     text = run(design)
     assert "KNOWN      python_error / assertion_error" in text
-    assert f"not fixed by {fix[:7]} design: right value (design.txt)" in " ".join(text.split())
+    assert f"came back after the fix by {fix[:7]} design: right value (design.txt)" in " ".join(text.split())
     assert "| git | failed, returned 20" in page(design)
 
 

@@ -61,7 +61,7 @@ def test_search_without_a_hit_says_so_aside(place: Layout, capsys: pytest.Captur
 
 @pytest.mark.parametrize(
     "command",
-    [("search", "licence"), ("merge", "A", "B"), ("fix", CAUSE, "--text", "done")],
+    [("search", "licence"), ("merge", "A", "B"), ("fix", CAUSE, "--text", "done"), ("build",), ("compact",)],
     ids=lambda command: command[0],
 )
 def test_a_command_that_asks_the_wiki_says_where_it_found_none(

@@ -153,6 +153,18 @@ def test_a_broken_cache_is_made_again(archive: Archive, tasks: Path, cache: Path
     assert _reopened(archive, cache) == 1
 
 
+def test_where_a_cache_can_be_neither_written_nor_removed_memory_serves(
+    archive: Archive, tasks: Path, cache: Path
+) -> None:
+    """As on a volume that is only read: there a transaction begins, and its first write fails."""
+    store.write_record(tasks, record(1, occurrence()))
+    archive.refresh()
+    archive.close()
+    store.write_record(tasks, record(2, occurrence()))
+    cache.with_name(f"{cache.name}-journal").mkdir()
+    assert _reopened(archive, cache) == 2
+
+
 def test_a_cache_of_another_version_is_made_again(archive: Archive, tasks: Path, cache: Path) -> None:
     store.write_record(tasks, record(1, occurrence()))
     archive.refresh()

@@ -142,6 +142,10 @@ def test_a_known_cause_shows_the_fix_that_did_not_help() -> None:
     opened = Fix(text="regs: wait", commits=("a" * 40, "b" * 40), date="2026-11-20T10:00:00Z")
     known = replace(KNOWN, known=replace(KNOWN_CAUSE, newest_fix=opened))
     assert "  not fixed by bbbbbbb regs: wait, 2026-11-20" in shown(known)
+    passed = replace(KNOWN, known=replace(KNOWN_CAUSE, newest_fix=replace(opened, passes=1)))
+    assert "  came back after the fix by bbbbbbb regs: wait, 2026-11-20" in shown(passed)
+    chance = replace(KNOWN, known=replace(KNOWN_CAUSE, newest_fix=replace(opened, passes=1, counts=False)))
+    assert "  not fixed by bbbbbbb regs: wait, 2026-11-20" in shown(chance)
 
 
 def test_a_new_cause_of_a_known_kind_says_so() -> None:
