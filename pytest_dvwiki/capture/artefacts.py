@@ -96,6 +96,8 @@ def find_artefacts(paths: Iterable[str], *, root: Path, scratch: Path) -> Found:
 
 def sha256_of(path: Path, *, since: float) -> str | None:
     """Hash of the content of a file that was written since a time; None where there is no such one."""
+    if not path.is_file():  # who reads from a pipe, as /dev/stdout may be one, waits for ever
+        return None
     try:
         with path.open("rb") as stream:
             is_fresh = os.fstat(stream.fileno()).st_mtime >= since

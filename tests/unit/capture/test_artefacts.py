@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import os
 import tarfile
 import time
 import zipfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pytest_dvwiki.capture.archives import ArchiveError, Budget, unpack
-from pytest_dvwiki.capture.artefacts import Found, find_artefacts
+from pytest_dvwiki.capture.artefacts import Found, find_artefacts, sha256_of
 from pytest_dvwiki.capture.leftovers import Leftovers, read_leftovers
 from pytest_dvwiki.patterns.matcher import Matcher
 from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.triage.classify import Classifier
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PAD = " " * 56
 
@@ -410,3 +408,9 @@ def test_a_makefile_beside_the_results_runs_the_test_again(tmp_path: Path) -> No
     write(tmp_path, {"tb/Makefile": "all:\n"})
     again = r"(cd tb && COCOTB_RANDOM_SEED=7 COCOTB_TEST_FILTER='\.bad$' make)"
     assert read(tmp_path, "tb").failures[0].reproduce == again
+
+
+def test_what_is_no_plain_file_has_no_content_to_be_known_by(tmp_path: Path) -> None:
+    (tmp_path / "results.xml").write_bytes(b"")
+    assert sha256_of(tmp_path / "results.xml", since=0) == hashlib.sha256().hexdigest()
+    assert sha256_of(Path(os.devnull), since=0) is None  # as a pipe is, from which it would be read for ever
