@@ -105,8 +105,10 @@ class _Reader:
         self._tells = tells
         self._archived = set(known)
         self._claimed = {log.path: log for log in logs}
-        self._later: dict[Path, Artefact] = {}
-        """Logs of runs that ended before their tests: the results file beside them is of an earlier run."""
+        self._joined: set[Path] = set()
+        """Logs that were read with a results file."""
+        self._earlier: list[tuple[Artefact, Artefact]] = []
+        """Results files of earlier runs than a log beside them or given for them, which ended before its tests."""
         self._names: set[str] = set()
         self._run = Leftovers()
 
@@ -118,13 +120,14 @@ class _Reader:
         for artefact, file in parsed:
             self._take_results(artefact, file, own[artefact.path])
         told = _by_name(case for _, file in parsed if file is not None for case in file.cases)
-        for log in {log.path: log for log in (*self._logs, *self._later.values())}.values():
-            free = log.path in self._later or (log.path not in self._claimed and not log.only_beside)
+        later = self._later_logs()
+        for log in {log.path: log for log in (*self._logs, *later.values())}.values():
+            free = log.path in later or (log.path not in self._claimed and not log.only_beside)
             if free and log.path not in self._archived:
                 self._take_log(log, told)
         self._drop_rollups()
         logs = [log for log in self._logs if not log.only_beside or log.path in self._claimed]
-        read = (*self._results, *logs, *self._claimed.values(), *self._later.values())
+        read = (*self._results, *logs, *self._claimed.values(), *later.values())
         sources = {source.path: source for source in read}
         run.sources = sorted(
             (source for path, source in sources.items() if path not in self._archived), key=lambda source: source.shown
@@ -177,13 +180,18 @@ class _Reader:
         return [log for log in newest if file is None or _may_belong(log, file)]
 
     def _without_later(self, artefact: Artefact, file: ResultsFile, logs: Sequence[Artefact]) -> list[Artefact]:
-        """The logs that may be of the run of a results file; the others are kept as those of later runs."""
-        later = {log.path: log for log in logs if self._ended_before_its_tests(log, file)}
-        self._later.update(later)
+        """The logs that may be of the run of a results file; the others are noted as those of later runs."""
+        later = [log for log in logs if self._ended_before_its_tests(log, file)]
+        self._earlier += ((artefact, log) for log in later)
+        return [log for log in logs if log not in later]
+
+    def _later_logs(self) -> dict[Path, Artefact]:
+        """The logs that are of later runs than the results files; one that told of the run of any is of that."""
+        pairs = [(artefact, log) for artefact, log in self._earlier if log.path not in self._joined]
         self._run.notes += (
-            f"{artefact.shown}: of an earlier run than {log.shown}, which tells of no test" for log in later.values()
+            f"{artefact.shown}: of an earlier run than {log.shown}, which tells of no test" for artefact, log in pairs
         )
-        return [log for log in logs if log.path not in later]
+        return {log.path: log for _, log in pairs}
 
     def _ended_before_its_tests(self, log: Artefact, file: ResultsFile) -> bool:
         """Whether a log is of another run than a results file in which all is well: it fails, and names no test.
@@ -211,6 +219,7 @@ class _Reader:
         if file is not None and not own:
             logs = self._without_later(artefact, file, logs)
         self._claimed.update({log.path: log for log in logs})
+        self._joined.update(log.path for log in logs)
         # Where no results were written the logs alone tell of the run.
         telling = [artefact] if file is not None else logs
         if telling and all(each.path in self._archived for each in telling):

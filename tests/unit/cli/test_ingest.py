@@ -158,6 +158,16 @@ def test_a_log_that_ends_before_its_tests_is_not_hidden_by_the_results_file_of_t
     assert "results.xml: of an earlier run than sim.log, which tells of no test" in capsys.readouterr().err
 
 
+def test_a_log_that_tells_why_one_simulation_failed_is_no_run_of_its_own(project: Path) -> None:
+    ended = '</properties><failure message="Simulator shut down prematurely" type="SimFailure"/>'
+    write(project, {"a/results.xml": PASSED, "b/results.xml": PASSED.replace("</properties>", ended)})
+    write(project, {"sim.log": "Segmentation fault (core dumped)\n"})
+    assert main(["ingest", "a/results.xml", "b/results.xml", "--log", "sim.log", "--task", "night"]) == 0
+    (found,) = written(project)
+    assert (found["totals"]["passed"], found["totals"]["failed"]) == (1, 1)
+    assert len(found["occurrences"]) == 1
+
+
 @pytest.mark.parametrize(
     "text",
     [
