@@ -578,8 +578,8 @@ class _Room:
                 self.write(path, data)
         fingerprints = [name for page in found if page for name in page.fingerprints()]
         self._update_bug(self.catalogue.of_cause(*self.archive.identities(*fingerprints)))
-        for name in sorted({self._subtype_of(fingerprint) for fingerprint in fingerprints} - {None, UNKNOWN}, key=str):
-            self._pattern(str(name), may_create=False)
+        for name in sorted(aggregate.subtypes_of(self.archive, self.archive.present(fingerprints)) - {UNKNOWN}):
+            self._pattern(name, may_create=False)
 
     def _make_pages(self, *, restore: bool, subtypes: frozenset[str]) -> None:
         self._settle()

@@ -89,6 +89,15 @@ def test_the_pattern_page_counts_them_as_one_cause(place: Layout) -> None:
     assert (known.held, known.failed) == (0, 0)
 
 
+def test_so_does_the_page_of_what_both_were_called_before(tmp_path: Path) -> None:
+    place = layout(tmp_path)
+    archive(place, record(1, *(occurrence(each, failure_subtype="timeout") for each in (CAUSE, RENAMED))))
+    archive(place, record(2, occurrence(), renamed()))
+    merge(place, page_of(place), page_of(place, RENAMED))
+    assert "one cause in all" in (place.wiki / "patterns" / "timeout.md").read_text("utf-8")
+    assert build(place, check=True).changed == []
+
+
 def test_both_say_so_with_the_reason(place: Layout) -> None:
     kept, other = page_of(place), page_of(place, RENAMED)
     merge(place, kept, other, "the file was renamed")
