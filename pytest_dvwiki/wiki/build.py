@@ -797,6 +797,8 @@ class _Room:
             self.created.append(path)
 
     def _edit(self, path: str, keys: dict[str, Any], regions: dict[str, str]) -> None:
+        if self._looks_again:
+            self.catalogue.look_at((path,))
         data, known = self._read(path), self.catalogue.get(path)
         edited = pages.edit(data, keys, regions, known.metadata if known else None)
         if isinstance(edited, Refused):

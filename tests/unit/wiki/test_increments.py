@@ -142,6 +142,17 @@ def test_what_people_wrote_on_the_page_of_a_cause_is_heeded(tmp_path: Path) -> N
     assert is_clean(place)
 
 
+def test_what_people_changed_in_the_keys_of_the_tool_is_put_right(tmp_path: Path) -> None:
+    place = layout(tmp_path)
+    archive(place, record(1, occurrence(CAUSES[0], failure_subtype="timeout")))
+    archive(place, record(2, occurrence(CAUSES[0])))
+    former = place.wiki / "patterns" / "timeout.md"
+    former.write_bytes(former.read_bytes().replace(b"hit_count: 1", b"hit_count: 77"))
+    archive(place, record(3, occurrence(CAUSES[0])))
+    assert b"hit_count: 1\n" in former.read_bytes()
+    assert is_clean(place)
+
+
 def test_a_page_that_came_or_went_is_seen(tmp_path: Path) -> None:
     place = layout(tmp_path)
     first, second, third = some_pages(place)
