@@ -75,7 +75,7 @@ class Tools:
         from pytest_dvwiki.patterns.matcher import Matcher  # noqa: PLC0415
 
         matcher = Matcher(self.registry)
-        if self.waivers is None or not self.settings.strict_logs:
+        if not self.settings.strict_logs or self.waivers is None:
             return matcher
         from pytest_dvwiki.triage.waivers import Accepting  # noqa: PLC0415
 
