@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
 if TYPE_CHECKING:
-    import pytest
     from xdist.remote import Producer
 
 # The same code is given the same examples, however long they take: a change lands or not by what it does, not by chance
@@ -32,6 +32,7 @@ class _OneWorkerARun(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no
         return next(filter(None, found.groups())) if found else nodeid
 
 
+@pytest.hookimpl(optionalhook=True)  # also with -p no:xdist
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
     """In place of xdist's own groups, whose marks it no longer sees from pytest 9.2 on."""
     return _OneWorkerARun(config, log)
