@@ -442,7 +442,7 @@ class _Room:
         gone = self.catalogue.still_open(absence.candidates(self.archive, record))
         for fingerprint in sorted({*others, *gone} - mine):
             self._bug(fingerprint, may_create=False)
-        self._link_to_new()
+        self._link_to(self._made)
         stated = {str(row["failure_subtype"]) for row in record.fixes if row.get("failure_subtype")}
         # A cause that is called otherwise now takes its fixes from one page to another.
         theirs = aggregate.subtypes_of(self.archive, self.archive.present(sorted(mine | others | self._made)))
@@ -578,6 +578,7 @@ class _Room:
                 self.write(path, data)
         fingerprints = [name for page in found if page for name in page.fingerprints()]
         self._update_bug(self.catalogue.of_cause(*self.archive.identities(*fingerprints)))
+        self._link_to(self.archive.present(fingerprints))
         for name in sorted(aggregate.subtypes_of(self.archive, self.archive.present(fingerprints)) - {UNKNOWN}):
             self._pattern(name, may_create=False)
 
@@ -590,7 +591,7 @@ class _Room:
             self._bug(fingerprint, may_create=restore or fingerprint in unfinished)
             if number % _PROGRESS_EVERY == 0:
                 self._progress("pages made again", number)
-        self._link_to_new()
+        self._link_to(self._made)
         shared = {
             *self.catalogue.shared_causes(),
             *(cause for page in self.catalogue.superseded() for cause in page.fingerprints()),
@@ -695,9 +696,9 @@ class _Room:
             return None
         return f"not seen since {cause.last_seen[:10]}, and its tests pass since {absence.DAYS} days after that"
 
-    def _link_to_new(self) -> None:
-        """Brings the bug pages up to date that name a cause which has a page only now."""
-        for fingerprint in sorted(proposals.naming(self.archive.db, self._made)):
+    def _link_to(self, causes: Iterable[str]) -> None:
+        """Brings the bug pages up to date that name one of some causes, which have another page now than before."""
+        for fingerprint in sorted(proposals.naming(self.archive.db, causes)):
             self._bug(fingerprint, may_create=False)
 
     def _point(self, listed: list[Listed]) -> None:

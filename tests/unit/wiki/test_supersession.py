@@ -98,6 +98,18 @@ def test_so_does_the_page_of_what_both_were_called_before(tmp_path: Path) -> Non
     assert build(place, check=True).changed == []
 
 
+def test_a_page_that_names_the_one_given_up_names_the_one_that_stays(tmp_path: Path) -> None:
+    place = layout(tmp_path)
+    archive(place, record(1, occurrence(), renamed(), renamed(THIRD)))
+    for number in range(2, 7):
+        archive(place, passing(number))
+    proposed = place.wiki / page_of(place, THIRD)
+    assert name_of(place) in proposed.read_text("utf-8")
+    merge(place, page_of(place, RENAMED), page_of(place))
+    assert name_of(place, RENAMED) in proposed.read_text("utf-8")
+    assert build(place, check=True).changed == []
+
+
 def test_both_say_so_with_the_reason(place: Layout) -> None:
     kept, other = page_of(place), page_of(place, RENAMED)
     merge(place, kept, other, "the file was renamed")
