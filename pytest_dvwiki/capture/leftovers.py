@@ -191,14 +191,14 @@ class _Reader:
         self._run.notes += (
             f"{artefact.shown}: of an earlier run than {log.shown}, which tells of no test" for artefact, log in pairs
         )
-        return {log.path: log for _, log in pairs}
+        return {log.path: log for _, log in pairs if not log.only_beside}
 
     def _ended_before_its_tests(self, log: Artefact, file: ResultsFile) -> bool:
         """Whether a log is of another run than a results file in which all is well: it fails, and names no test.
 
         A makefile that stops before it removes the results file leaves that of the run before.
         """
-        if log.only_beside or any(case.status in {"failed", "error"} for case in file.cases):
+        if any(case.status in {"failed", "error"} for case in file.cases):
             return False
         try:
             parts = read_regressions(_text(log), self._interest)

@@ -158,6 +158,13 @@ def test_a_log_that_ends_before_its_tests_is_not_hidden_by_the_results_file_of_t
     assert "results.xml: of an earlier run than sim.log, which tells of no test" in capsys.readouterr().err
 
 
+def test_such_a_log_that_nobody_asked_for_is_left_to_be_archived(project: Path) -> None:
+    write(project, {"results.xml": PASSED, "sim.log": "Makefile:10: *** missing separator.  Stop.\n"})
+    for path, failed in (("results.xml", 0), (".", 1)):
+        assert main(["ingest", path]) == 0
+        assert sum(each["totals"]["failed"] for each in written(project)) == failed
+
+
 def test_a_log_that_tells_why_one_simulation_failed_is_no_run_of_its_own(project: Path) -> None:
     ended = '</properties><failure message="Simulator shut down prematurely" type="SimFailure"/>'
     write(project, {"a/results.xml": PASSED, "b/results.xml": PASSED.replace("</properties>", ended)})
