@@ -267,7 +267,7 @@ def test_a_known_cause_says_that_this_commit_does_not_have_the_fix() -> None:
     assert "  this commit does not have the newest fix" in shown(replace(KNOWN, known=known, without_fix=True))
     lines = shown(replace(KNOWN, known=known))
     assert not any("does not have" in line for line in lines)
-    assert any("not fixed by 1f0c2aa" in line for line in lines)
+    assert any("came back after the fix by 1f0c2aa" in line for line in lines)
 
 
 def test_a_waived_cause_is_told_apart_with_its_waiver() -> None:
