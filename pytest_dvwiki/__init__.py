@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.agent.loader import PromptLoader
     from pytest_dvwiki.agent.query import WikiQueryService
     from pytest_dvwiki.upkeep.lint import LintReport, WikiLintService
+    from pytest_dvwiki.version import __version__
     from pytest_dvwiki.wiki.config import WikiConfig
     from pytest_dvwiki.wiki.ingest import WikiIngestResult, WikiIngestService
     from pytest_dvwiki.wiki.search import Filters, SearchResult, WikiSearchIndex
@@ -31,8 +32,6 @@ __all__ = [
     "__version__",
 ]
 
-__version__ = "0.1.0"
-
 _HOMES = {
     "Filters": "wiki.search",
     "LintReport": "upkeep.lint",
@@ -45,6 +44,7 @@ _HOMES = {
     "WikiQueryService": "agent.query",
     "WikiSearchIndex": "wiki.search",
     "WikiStore": "wiki.store",
+    "__version__": "version",
 }
 
 

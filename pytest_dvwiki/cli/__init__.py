@@ -13,7 +13,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki import __version__
+from pytest_dvwiki.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

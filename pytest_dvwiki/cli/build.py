@@ -60,12 +60,12 @@ def _reclassify(layout: Layout) -> Reclassified:
     Raises:
         UsageError: The project's patterns have a mistake: without them the archive would lose their names.
     """
-    from pytest_dvwiki import __version__  # noqa: PLC0415
     from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION  # noqa: PLC0415
     from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415
     from pytest_dvwiki.patterns.schema import PatternError  # noqa: PLC0415
     from pytest_dvwiki.triage.again import judge_again  # noqa: PLC0415
     from pytest_dvwiki.triage.classify import Classifier  # noqa: PLC0415
+    from pytest_dvwiki.version import TOOL  # noqa: PLC0415
     from pytest_dvwiki.wiki.reclassify import reclassify  # noqa: PLC0415
 
     try:
@@ -76,7 +76,7 @@ def _reclassify(layout: Layout) -> Reclassified:
     done = reclassify(
         layout,
         lambda occurrence, version: judge_again(occurrence, version, classifier),
-        tool=f"pytest-dvwiki {__version__}",
+        tool=TOOL,
         registry=registry.hash,
         fingerprint_version=FINGERPRINT_VERSION,
     )

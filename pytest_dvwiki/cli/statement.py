@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from pytest_dvwiki import __version__
 from pytest_dvwiki.cli import UsageError
+from pytest_dvwiki.version import TOOL
 
 if TYPE_CHECKING:
     from pytest_dvwiki.capture.repository import Repository
@@ -28,7 +28,7 @@ def stated(name: str, repository: Repository, **parts: Any) -> RunRecord:
     now = time.time()
     return RunRecord(
         task_id=new_task_id(name, now),
-        tool=f"pytest-dvwiki {__version__}",
+        tool=TOOL,
         registry="",
         fingerprint_version=FINGERPRINT_VERSION,
         started=utc(now),

@@ -7,11 +7,11 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_dvwiki import __version__
 from pytest_dvwiki.model import OtherTest, RunRecord, Totals
 from pytest_dvwiki.pipeline.causes import causes_of, with_changes
 from pytest_dvwiki.pipeline.passes import passed_again, passing, with_owners
 from pytest_dvwiki.runs import seconds_between, utc
+from pytest_dvwiki.version import TOOL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -273,7 +273,7 @@ def _record(run: Run, occurrences: tuple[Occurrence, ...], registry: str, **part
 
     return RunRecord(
         task_id=run.task_id,
-        tool=f"pytest-dvwiki {__version__}",
+        tool=TOOL,
         registry=registry,
         fingerprint_version=FINGERPRINT_VERSION,
         started=run.started,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.reproduce import native_command
+from pytest_dvwiki.roles.carried import MORE_THAN_PASSED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,10 +26,6 @@ if TYPE_CHECKING:
 _SUBTESTS = re.compile(r"contains \d+ failed subtests?")
 _RANK: dict[Outcome, int] = {"passed": 0, "skipped": 1, "xfailed": 2, "failed": 3, "error": 4}
 """Of several phases the worst outcome counts."""
-EVIDENCE = "dvwiki"
-"""The attribute of a report that carries evidence."""
-_MORE_THAN_PASSED = frozenset({EVIDENCE, "runner_nodeid", "wasxfail"})
-"""Attributes of reports that make a pass no plain one: evidence, and those of cocotb's own plugin and of pytest."""
 
 
 @dataclass(slots=True)
@@ -90,7 +87,7 @@ class Ledger:
         test = self._tests.get(nodeid)
         if test is None:  # most reports are of a test that is there already: no second one is made for each
             test = self._tests[nodeid] = _Test()
-        if report.outcome == "passed" and vars(report).keys().isdisjoint(_MORE_THAN_PASSED):
+        if report.outcome == "passed" and vars(report).keys().isdisjoint(MORE_THAN_PASSED):
             test.duration_s += report.duration
             if report.when == "call":
                 test.worsen("passed")

@@ -15,7 +15,7 @@ import pytest
 from pytest_dvwiki.capture.reproduce import STRICT
 from pytest_dvwiki.model import Excerpt, Failure, Frame, Result, Simulator
 from pytest_dvwiki.redact import redact
-from pytest_dvwiki.roles.ledger import EVIDENCE
+from pytest_dvwiki.roles.carried import EVIDENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pytest_dvwiki import __version__
 from pytest_dvwiki.backends import BackendError
 from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION, fingerprint
 from pytest_dvwiki.model import FailedTest, LogReference, Occurrence, Origin, RunRecord
@@ -21,6 +20,7 @@ from pytest_dvwiki.records import aggregate
 from pytest_dvwiki.records.disk import WikiError
 from pytest_dvwiki.redact import redact, shorten_paths
 from pytest_dvwiki.runs import epoch, utc
+from pytest_dvwiki.version import TOOL
 from pytest_dvwiki.wiki import reports
 from pytest_dvwiki.wiki.build import archive
 from pytest_dvwiki.wiki.query import WikiHistory
@@ -271,7 +271,7 @@ class WikiIngestService:
         record = RunRecord(
             task_id=identity,
             caller_task=redact(task_id),
-            tool=f"pytest-dvwiki {__version__}",
+            tool=TOOL,
             registry="",
             fingerprint_version=FINGERPRINT_VERSION,
             started=now,
