@@ -36,6 +36,10 @@ class Rate:
             all_pass, all_runs, count = all_pass * passing, all_runs * runs, count + 1
         return count
 
+    def with_passes_by_chance(self) -> Rate:
+        """The rate if as many more runs had passed as chance explains: one less than it takes to leave chance out."""
+        return Rate(failed=self.failed, runs=self.runs + self.runs_needed - 1)
+
     def left_to_chance(self, passes: int) -> float:
         """The part of cases in which so many runs pass although nothing was fixed, to three decimals."""
         failed, runs = self.taken

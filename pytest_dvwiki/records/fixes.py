@@ -11,6 +11,10 @@ says what was done; all that is said until the cause returns belongs to the same
 A pass counts with the seed that failed, unless the test comes and goes with one seed; passes with other seeds count in
 such a number as leaves less than 5 % to chance at the rate at which the test failed before (`chance`).
 
+That rate is over the runs since the cause was first seen, or since it returned after its fix had held. Before that it
+may have been there too, without a failure: so of the passes before as many count as chance explains at that rate, and
+the others say that the cause came in later.
+
 Both ends are final: a cause that returns after its fix had held has regressed, and the fix keeps its merit. A row that
 brings its own verdict (`held`, `failed`) keeps it.
 
@@ -66,6 +70,8 @@ class Past:
     """How the tests of a cause fared before its fix."""
 
     rate: Rate
+    left_out: int = 0
+    """Passes from before the cause was there that the rate does not count."""
     comes_and_goes: bool = False
     """Whether one of them failed and passed with the same sources and seed."""
 
@@ -150,42 +156,79 @@ def judge(steps: Iterable[Step], evidence: Evidence) -> list[FixState]:
     for step in steps:
         groups.setdefault(evidence.returns(step.moment), []).append(step)
     states: list[FixState] = []
-    present_since = ""
+    first = evidence.returns("")
+    presence = _Presence(came=first[0] if first else "")
     for returned, group in sorted(groups.items(), key=lambda item: item[1][0].moment):
-        first = group[0]
-        tests = tuple(sorted({step.nodeid for step in group if step.nodeid}))
-        tests = tests or tuple(evidence.failed_before(first.moment))
-        end = returned[0] if returned else None
-        past = _past(tests, present_since, group, evidence)
-        seeds = [step.failed_seed for step in group if step.failed_seed is not None]
-        state = FixState(
-            fix=replace(
-                _fix(group),
-                date=first.date,
-                needed=_needed(group, past.rate if past else None),
-                returned=returned[1] if returned else None,
-            ),
-            task_id=first.task_id,
-            moment=first.moment,
-            tests=tests,
-            past=past,
-            failed_seed=seeds[-1] if seeds else None,
-        )
-        states.append(_counted(state, evidence, end, _stated(group)))
-        if states[-1].fix.result == "held" and end and past is None:
-            # While a fix held the cause was not there: what passed then says nothing of its rate. A fix that seemed to
-            # hold for the number of its passes may have been chance after all.
-            present_since = end
+        state = _state(group, presence, returned, evidence)
+        states.append(state)
+        if state.fix.result == "held" and returned:
+            presence = _again(presence, state, returned[0])
     return states
 
 
-def _past(tests: Sequence[str], since: str, group: list[Step], evidence: Evidence) -> Past | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Presence:
+    """Since when a cause has been there, in moments."""
+
+    came: str
+    """When it was first seen, or seen again after a fix held."""
+    absent: str = ""
+    """From which moment on until then it was not seen."""
+    possible: str = ""
+    """From which moment on it may have been there all the time, seen or not."""
+
+
+def _again(before: _Presence, state: FixState, came: str) -> _Presence:
+    """The presence of a cause that returned after a fix had held."""
+    if state.past is None:
+        # While such a fix held the cause was not there: what passed then says nothing of its rate.
+        return _Presence(came=came, absent=came, possible=came)
+    # A fix that held for the number of its passes may have been chance after all.
+    return _Presence(came=came, absent=state.moment, possible=before.came)
+
+
+def _state(group: list[Step], presence: _Presence, returned: tuple[str, str] | None, evidence: Evidence) -> FixState:
+    """One fix, from the steps that tell of it.
+
+    Args:
+        group: The steps.
+        presence: Since when the cause was there.
+        returned: Moment and time at which it returned.
+        evidence: What the records say.
+    """
+    first = group[0]
+    tests = tuple(sorted({step.nodeid for step in group if step.nodeid}))
+    tests = tests or tuple(evidence.failed_before(first.moment))
+    past = _past(tests, presence, group, evidence)
+    seeds = [step.failed_seed for step in group if step.failed_seed is not None]
+    state = FixState(
+        fix=replace(
+            _fix(group),
+            date=first.date,
+            needed=_needed(group, past.rate if past else None),
+            returned=returned[1] if returned else None,
+        ),
+        task_id=first.task_id,
+        moment=first.moment,
+        tests=tests,
+        past=past,
+        failed_seed=seeds[-1] if seeds else None,
+    )
+    return _counted(state, evidence, returned[0] if returned else None, _stated(group))
+
+
+def _past(tests: Sequence[str], presence: _Presence, group: list[Step], evidence: Evidence) -> Past | None:
     """What the number of passes that a fix needs follows from; None where a pass with the seed that failed is proof."""
     before = group[0].moment
-    comes_and_goes = evidence.comes_and_goes(tests, since, before)
+    comes_and_goes = evidence.comes_and_goes(tests, presence.possible, before)
     if not comes_and_goes and any(_with_failing_seed(step) for step in group):
         return None
-    return Past(rate=evidence.rate(tests, since, before), comes_and_goes=comes_and_goes)
+    rate = evidence.rate(tests, presence.came, before)
+    unseen = evidence.rate(tests, presence.absent, presence.came).runs
+    left_out = unseen - rate.runs_needed + 1
+    if left_out > 0:
+        return Past(rate=rate.with_passes_by_chance(), left_out=left_out, comes_and_goes=comes_and_goes)
+    return Past(rate=evidence.rate(tests, presence.possible, before), comes_and_goes=comes_and_goes)
 
 
 def continued(states: list[FixState], evidence: Evidence) -> list[FixState]:

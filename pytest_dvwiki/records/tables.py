@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import Occurrence, RunRecord
 
-VERSION = 9
+VERSION = 10
 """Counts up with the tables, and with what is written to them."""
 
 SCHEMA = """

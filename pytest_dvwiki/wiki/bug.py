@@ -525,6 +525,10 @@ def _reckoning(state: FixState) -> str:
     failed, runs = past.rate.taken
     known = max(1, past.rate.runs)
     taken = "" if runs == known else f", taken as {failed} of {runs} since one run tells no rate"
+    counted = " on record"
+    if past.left_out:
+        passes = "1 earlier pass does" if past.left_out == 1 else f"{past.left_out} earlier passes do"
+        counted = f" that count ({passes} not, from before the cause came in: chance explains no more of them)"
     chance = f"{past.rate.left_to_chance(needed) * 100:.1f} %"
     seed = f"seed {code(state.failed_seed)}" if state.failed_seed is not None else "the seed that failed"
     settles = (
@@ -533,7 +537,7 @@ def _reckoning(state: FixState) -> str:
         else f"A pass with {seed} settles it at once."
     )
     return (
-        f"Passes of the newest fix may be chance: its tests failed in {failed} of {_count(known, 'run')} on record"
+        f"Passes of the newest fix may be chance: its tests failed in {failed} of {_count(known, 'run')}{counted}"
         f"{taken}. Chance explains {needed} passing runs in {chance} of cases, (1 - {failed}/{runs})^{needed}."
         f" {settles}"
     )

@@ -60,16 +60,27 @@ def _other_seed(number: int, seed: str = "7", **changes: Any) -> RunRecord:
 
 
 def test_with_another_seed_it_holds_after_as_many_passes_as_leave_out_chance(tmp_path: Path) -> None:
-    before = [_ran(tmp_path, number, TEST) for number in range(9)]
-    runs = [*before, record(9, occurrence()), _other_seed(10)]
-    runs += [_ran(tmp_path, number, TEST) for number in range(11, 38)]
+    between = [_ran(tmp_path, number, TEST) for number in (2, 3, 4)]
+    runs = [_ran(tmp_path, 0, TEST), record(1, occurrence()), *between, _other_seed(5)]
+    runs += [_ran(tmp_path, number, TEST) for number in range(6, 18)]
     (state,) = _judged(tmp_path, *runs)
-    assert (state.fix.result, state.fix.counts, state.fix.passes, state.fix.needed) == ("open", False, 28, 29)
+    assert (state.fix.result, state.fix.counts, state.fix.passes, state.fix.needed) == ("open", False, 13, 14)
     assert state.past is not None
-    assert (state.past.rate.failed, state.past.rate.runs, state.failed_seed) == (1, 10, "42")
-    last = _ran(tmp_path, 38, TEST)
+    assert (state.past.rate.failed, state.past.rate.runs, state.failed_seed) == (1, 5, "42")
+    last = _ran(tmp_path, 18, TEST)
     (state,) = _judged(tmp_path, *runs, last)
     assert (state.fix.result, state.fix.counts, state.fix.held_in) == ("held", True, last.task_id)
+
+
+@pytest.mark.parametrize(("failing", "needed", "left_out"), [(1, 14, 36), (2, 4, 40)])
+def test_of_passes_from_before_a_cause_came_in_no_more_count_than_chance_explains(
+    tmp_path: Path, failing: int, needed: int, left_out: int
+) -> None:
+    runs = [_ran(tmp_path, number, TEST) for number in range(40)]
+    runs += [record(40 + number, occurrence()) for number in range(failing)]
+    (state,) = _judged(tmp_path, *runs, _other_seed(50))
+    assert state.past is not None
+    assert (state.fix.needed, state.past.left_out) == (needed, left_out)
 
 
 def test_a_test_that_fails_now_and_then_is_never_fixed_by_what_came_between(tmp_path: Path) -> None:
@@ -127,7 +138,7 @@ def test_a_number_of_passes_that_proved_wrong_makes_the_next_one_greater(tmp_pat
     passes = [_ran(tmp_path, number, TEST) for number in range(3, 11)]
     runs = [record(1, occurrence()), _other_seed(2), *passes, record(11, occurrence()), _other_seed(12)]
     states = _judged(tmp_path, *runs)
-    assert [(state.fix.result, state.fix.needed) for state in states] == [("held", 5), ("open", 15)]
+    assert [(state.fix.result, state.fix.needed) for state in states] == [("held", 5), ("open", 14)]
 
 
 def test_what_passed_while_a_fix_held_says_nothing_of_the_rate(tmp_path: Path) -> None:
