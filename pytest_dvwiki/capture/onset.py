@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pytest_dvwiki.capture.repository import Repository
-    from pytest_dvwiki.model import History, Occurrence, StillFailing
+    from pytest_dvwiki.model import History, Occurrence, Onset, StillFailing
 
 _MOST = 20
 """Causes of one run of which git is asked."""
@@ -58,7 +58,7 @@ def _of_failure(
             return known, False
         nodeid, good = known.nodeid, known.good
     else:
-        first = onset.vcs.commit if onset is not None else None
+        first = onset.vcs.commit if onset is not None and onset.vcs is not None else None
         if first not in {None, vcs.commit} and not repository.is_older(vcs.commit, str(first)):
             # It had failed before; where it began a later failure does not tell.
             return None, False
@@ -66,7 +66,7 @@ def _of_failure(
         passed = history.last_pass(nodeid)
         if passed is None:
             return None, False
-        good = passed
+        good = _since_its_fix(passed, onset, repository)
     named = f"{nodeid}\n{occurrence.primary}\n{occurrence.excerpt}"
     found = _between(good, vcs, repository, fingerprint=occurrence.fingerprint, nodeid=nodeid, named=named)
     return found or known, found is not None
@@ -91,14 +91,14 @@ def narrowed(
         if other_seed or vcs.commit is None or vcs.dirty or each.vcs.commit is None or each.fingerprint in found:
             continue
         onset = history.onset(each.fingerprint) if repository.is_older(vcs.commit, each.vcs.commit) else None
-        if onset is None or onset.vcs.commit is None:
+        if onset is None or onset.vcs is None or onset.vcs.commit is None:
             continue
         known = onset.first_bad
         bad = known.bad if known else onset.vcs.commit
         if known and not repository.is_older(known.good, vcs.commit):
             continue
         range_of = _between(
-            vcs.commit,
+            _since_its_fix(vcs.commit, onset, repository),
             Vcs(commit=bad),
             repository,
             fingerprint=each.fingerprint,
@@ -108,6 +108,15 @@ def narrowed(
         if range_of is not None:
             found[each.fingerprint] = range_of
     return tuple(found[fingerprint] for fingerprint in sorted(found))
+
+
+def _since_its_fix(good: str, onset: Onset | None, repository: Repository) -> str:
+    """The commit from which on a cause came in: that of a pass, or a later one at which it failed and then was fixed.
+
+    With uncommitted changes a pass tells nothing of its commit, so the last that does may be older than the fix.
+    """
+    fixed_after = onset.fixed_after if onset is not None else None
+    return fixed_after if fixed_after is not None and repository.is_older(good, fixed_after) else good
 
 
 def _between(

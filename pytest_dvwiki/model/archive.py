@@ -312,12 +312,14 @@ class KnownBin:
 
 @dataclass(frozen=True, kw_only=True)
 class Onset:
-    """Where a cause that is there now came in: since its last fix, or from the beginning."""
+    """Where a cause came in: since its last fix, or from the beginning."""
 
-    vcs: Vcs
-    """The repository in the first run that failed."""
+    vcs: Vcs | None = None
+    """The repository in the first run that failed; None where it has not come back since the fix."""
     first_bad: FirstBad | None = None
     """The narrowest range of commits on record."""
+    fixed_after: str | None = None
+    """The commit of the last failure before that fix: what brought the cause back came later."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -63,7 +63,7 @@ class History(Protocol):
         ...
 
     def onset(self, fingerprint: str) -> Onset | None:
-        """Where a cause came in that has no fix on record since, None where it is not there."""
+        """Where a cause came in since its last fix, None where no record has it."""
         ...
 
     def coverage(self) -> dict[tuple[str, str], KnownBin]:

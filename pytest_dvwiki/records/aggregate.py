@@ -206,9 +206,11 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> Cause | None:
         asked,
     ).fetchone()
     rows = tuple(_rows(archive, f"{where} ORDER BY o.moment DESC LIMIT {_ROWS_FOR_SEEDS}", asked))
-    came, came_task = _first_bad(archive, fingerprints)
     present = archive.present(fingerprints)
     states = tuple(archive.fix_states(fingerprints))
+    # Of a cause that is back it says nothing with what it came before it was fixed.
+    outlived = [state.moment for state in states if state.fix.counts and state.returned]
+    came, came_task = _first_bad(archive, fingerprints, outlived[-1] if outlived else "")
     is_fixed = bool(states) and states[-1].returned is None and states[-1].fix.result != "failed"
     (first,) = _rows(archive, f"{where} ORDER BY o.moment LIMIT 1", asked)
     return Cause(
@@ -270,20 +272,23 @@ def _waived(archive: Archive, fingerprints: Sequence[str], newest: Row) -> tuple
 
 
 def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
-    """Where a cause came in that has no fix since whose passes count, None where it is not there."""
+    """Where a cause came in since its last fix whose passes count, None where no record has it."""
     counted = [state.moment for state in archive.fix_states(fingerprints) if state.fix.counts]
-    after = counted[-1] if counted else ""
-    row = archive.db.execute(
+    fixed = counted[-1] if counted else ""
+    asked = {"causes": tables.wanted(archive.present(fingerprints)), "fixed": fixed}
+    occurrences = (
         "SELECT r.vcs_commit, r.branch, r.dirty, r.changes FROM occurrences o JOIN runs r ON r.id = o.run"
-        " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) AND o.moment > ? AND NOT o.without_fix"
-        " ORDER BY o.moment LIMIT 1",
-        (tables.wanted(archive.present(fingerprints)), after),
-    ).fetchone()
-    if row is None:
+        " WHERE o.fingerprint IN (SELECT value FROM json_each(:causes)) AND NOT o.without_fix"
+    )
+    before = archive.db.execute(f"{occurrences} AND o.moment < :fixed ORDER BY o.moment DESC LIMIT 1", asked).fetchone()
+    first = archive.db.execute(f"{occurrences} AND o.moment > :fixed ORDER BY o.moment LIMIT 1", asked).fetchone()
+    if first is None and before is None:
         return None
-    commit, branch, dirty, changes = row
-    vcs = Vcs(commit=commit, branch=branch, dirty=bool(dirty), changes=changes)
-    return Onset(vcs=vcs, first_bad=_first_bad(archive, fingerprints, after)[0])
+    vcs = None
+    if first is not None:
+        commit, branch, dirty, changes = first
+        vcs = Vcs(commit=commit, branch=branch, dirty=bool(dirty), changes=changes)
+    return Onset(vcs=vcs, first_bad=_first_bad(archive, fingerprints, fixed)[0], fixed_after=before and before[0])
 
 
 def _unproven(archive: Archive, fingerprints: Sequence[str]) -> tuple[UnprovenPass, ...]:

@@ -166,7 +166,7 @@ class WikiHistory:
         return self.archive.last_pass(nodeid)
 
     def onset(self, fingerprint: str) -> Onset | None:
-        """Where a cause came in that has no fix on record since, None where it is not there."""
+        """Where a cause came in since its last fix, None where no record has it."""
         listed = self.bug_pages(fingerprint)
         return aggregate.onset(self.archive, listed[0].fingerprints(fingerprint) if listed else (fingerprint,))
 

@@ -249,6 +249,37 @@ def test_a_cause_that_returns_after_its_fix_has_a_range_of_its_own(project: Proj
     assert (found.good, found.bad) == (good, bad)
 
 
+def test_what_brought_a_cause_back_came_after_it_was_fixed(project: Project) -> None:
+    project.run()
+    first = project.commit("fifo: rework")
+    project.run(fails=True)
+    (project.root / "rtl" / "fifo.sv").write_text("module tried;")
+    project.run()
+    project.commit("fifo: repair")
+    project.commit("fifo: rework once more")
+    found = project.first_bad()
+    assert found is not None
+    assert (found.good, [line.partition(" ")[2] for line in found.log]) == (
+        first,
+        ["fifo: rework once more", "fifo: repair"],
+    )
+    project.checkout(f"{first}^")
+    project.run()
+    assert f"Came with one of 2 commits after `{first[:7]}` up to" in project.page(), "an older pass widens no range"
+
+
+def test_with_what_a_cause_came_before_its_fix_is_not_told_of_its_return(project: Project) -> None:
+    project.run()
+    project.commit("fifo: rework")
+    project.run(fails=True)
+    project.commit("fifo: repair")
+    project.run()
+    assert "Came with" in project.page()
+    archived = project.run(fails=True, vcs=Vcs())
+    assert archived.causes[0].first_bad is None
+    assert "Came with" not in project.page()
+
+
 def test_a_failure_at_a_commit_without_the_fix_is_no_return(project: Project) -> None:
     old = project.commit("fifo: rework")
     project.run(fails=True)
