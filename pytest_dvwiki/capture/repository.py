@@ -60,20 +60,19 @@ class Difference:
     """Names relative to the repository's top."""
     file_count: int = 0
     note: str = ""
-    """What else is to be said of it."""
+    """What else is to be said of it: beside the commits where there are any, otherwise in their place."""
 
     @property
     def text(self) -> str:
-        """The difference in words."""
+        """The difference in words; of commits their subjects alone."""
         subjects = [line.partition(" ")[2] for line in self.log[:_IN_TEXT]]
         more = self.log_count - len(subjects)
         if subjects and more:
             subjects.append(f"and {more} more commit{'s' if more > 1 else ''}")
         said = "; ".join(subject for subject in subjects if subject)
         if self.change == "uncommitted" and self.files:
-            rest = self.file_count - len(self.files[:_IN_TEXT])
-            said = f"uncommitted changes in {', '.join(self.files[:_IN_TEXT])}{f' and {rest} more' if rest else ''}"
-        return "; ".join(part for part in (said, self.note) if part)
+            said = _edits(self.files, self.file_count)
+        return said or self.note
 
 
 class Repository:
@@ -235,14 +234,15 @@ class Repository:
         return self._commits(Vcs(commit=first), Vcs(commit=last), self._files(first, last) or (), "")
 
     def _uncommitted(self, before: Vcs, now: Vcs, named: str) -> Difference:
-        names = self._names("diff", *_DIFF, "--name-only", "-z", "HEAD", *self._sources) or ()
-        note = "without the uncommitted changes with which it failed" if before.dirty and not now.dirty else ""
-        return Difference(
-            change="uncommitted",
-            files=_first(names, named),
-            file_count=len(names),
-            note=note or ("" if names else "with uncommitted changes"),
-        )
+        if before.dirty and not now.dirty:
+            return Difference(change="uncommitted", note="dropping the uncommitted changes with which it failed")
+        names = self._edited()
+        note = "" if names else "uncommitted changes"
+        return Difference(change="uncommitted", files=_first(names, named), file_count=len(names), note=note)
+
+    def _edited(self) -> tuple[str, ...]:
+        """The files that have uncommitted changes now; none where git does not tell."""
+        return self._names("diff", *_DIFF, "--name-only", "-z", "HEAD", *self._sources) or ()
 
     def _lost(self, before: Vcs, now: Vcs, files: Sequence[str] = (), named: str = "") -> Difference:
         """The failing commit is not here, or nothing that leads from it: a shallow clone, or history written anew."""
@@ -268,7 +268,10 @@ class Repository:
             if count:
                 break
         log = self._newest([*span, *merges], files, named) if count else ()
-        note = "and uncommitted changes" if now.dirty else ""
+        note = "it had failed with uncommitted changes" if before.dirty else ""
+        if now.dirty:
+            edited = self._edited()
+            note = f"with {_edits(_first(edited, named), len(edited))}"
         return Difference(
             change="commit",
             log=log,
@@ -309,6 +312,13 @@ class Repository:
             self._answers[arguments] = git(self.root, *arguments, timeout=self._time_left)
             self._time_left = max(0.0, self._time_left - (time.monotonic() - began))
         return self._answers.get(arguments)
+
+
+def _edits(files: Sequence[str], count: int) -> str:
+    """Uncommitted changes in words: the first few of so many files."""
+    rest = count - len(files[:_IN_TEXT])
+    where = f" in {', '.join(files[:_IN_TEXT])}{f' and {rest} more' if rest else ''}" if files else ""
+    return f"uncommitted changes{where}"
 
 
 def _named(files: Iterable[str], text: str) -> list[str]:

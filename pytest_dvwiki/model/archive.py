@@ -242,6 +242,8 @@ class Fix:
     files: tuple[str, ...] = ()
     """Files that differ; not all of very many."""
     file_count: int = 0
+    note: str = ""
+    """What else differed between the failure and the pass: uncommitted changes of either."""
     owners: tuple[str, ...] = ()
     """Who answers for the files, by CODEOWNERS."""
     authors: tuple[str, ...] = ()

@@ -82,6 +82,7 @@ def _fix_row(failing: StillFailing, vcs: Vcs, difference: Difference, repository
         "log_count": difference.log_count,
         "files": list(difference.files),
         "file_count": difference.file_count,
+        "note": difference.note if difference.log else "",
     }
 
 

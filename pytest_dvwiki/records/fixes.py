@@ -299,6 +299,7 @@ def _fix(group: list[Step]) -> Fix:
         log_count=span.log_count,
         files=span.files,
         file_count=span.file_count,
+        note=span.note,
         owners=span.owners,
         authors=span.authors,
     )
@@ -319,13 +320,19 @@ def proof(changed: Change, *, dirty: bool, same_seed: bool) -> int:
     return CERTAIN if same_seed else ANY_SEED
 
 
-def in_short(fix: Fix) -> str:
-    """A fix in one line: its commit, or first and last of several, then what was done."""
+def in_short(fix: Fix, files: str = "") -> str:
+    """A fix in one line: its commit, or first and last of several, then what was done.
+
+    Args:
+        fix: The fix.
+        files: What to say of the files that its commits touched.
+    """
+    said = f"{fix.text}{files}{f'; {fix.note}' if fix.note else ''}"
     if not fix.commits or fix.commits[0] == fix.commits[1]:
-        return fix.text
+        return said
     # Of one commit git tells the name; the run that passed may have been at a later one that changed no sources.
     names = [fix.log[0].partition(" ")[0]] if fix.log_count == 1 else fix.commits if fix.log_count else fix.commits[1:]
-    return f"{'..'.join(name[:7] for name in names)} {fix.text}"
+    return f"{'..'.join(name[:7] for name in names)} {said}"
 
 
 def newest(states: Sequence[FixState]) -> FixState | None:
@@ -366,6 +373,7 @@ def stated_fix(row: dict[str, Any], date: str) -> Fix:
         log_count=_count(row, "log_count", log),
         files=files,
         file_count=_count(row, "file_count", files),
+        note=str(row.get("note") or ""),
         owners=tuple(map(str, _listed(row, "owners"))),
         authors=tuple(map(str, _listed(row, "authors"))),
     )

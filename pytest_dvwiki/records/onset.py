@@ -33,6 +33,6 @@ def came_with(found: FirstBad, name: Callable[[str], str] = str, words: Callable
     told += f"; and {rest} more" if rest > 0 else ""
     dirty = ", or with uncommitted changes" if found.dirty else ""
     if found.log_count == 1:
-        return f"with {told}{dirty} ({files}{more})"
+        return f"with {told} ({files}{more}){dirty}"
     span = f"after {name(found.good[:_SHORT])} up to {name(found.bad[:_SHORT])}"
     return f"with one of {found.log_count} commits {span}{dirty}: {told}"

@@ -250,7 +250,7 @@ def _fix(fix: Fix) -> str:
     more = f", +{fix.file_count - _MOST_FILES}" if fix.file_count > _MOST_FILES else ""
     names = ", ".join(fix.files[:_MOST_FILES])
     # Uncommitted changes name their files themselves.
-    return in_short(fix) + (f" ({names}{more})" if fix.log_count and names else "")
+    return in_short(fix, f" ({names}{more})" if fix.log_count and names else "")
 
 
 def _held(fix: Fix, now: str) -> str:

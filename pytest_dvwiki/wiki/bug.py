@@ -500,8 +500,9 @@ def _done(fix: Fix) -> str:
         names = [line.partition(" ") for line in fix.log[:_SUBJECTS]]
         told = [f"{code(name[:_COMMIT])} {escape(one_line(subject, _KEY))}" for name, _, subject in names]
         rest = fix.log_count - len(told)
-        return "; ".join(told) + (f"; and {rest} more" if rest else "")
-    return escape(one_line(fix.text))
+        note = [escape(one_line(fix.note))] if fix.note else []
+        return "; ".join([*told, *([f"and {rest} more"] if rest else []), *note])
+    return escape(one_line("; ".join(filter(None, (fix.text, fix.note)))))
 
 
 def _became(state: FixState) -> str:

@@ -170,7 +170,7 @@ def test_other_changes_at_the_same_commit(project: Project) -> None:
     edited = project.state
     assert project.since(edited).change == "nothing"
     git(project.root, "checkout", "-q", "--", ".")
-    assert project.since(edited).text == "without the uncommitted changes with which it failed"
+    assert project.since(edited).text == "dropping the uncommitted changes with which it failed"
 
 
 def test_changes_that_nobody_could_read_are_not_taken_for_the_same(project: Project) -> None:
@@ -182,7 +182,17 @@ def test_changes_on_top_of_commits_are_named(project: Project) -> None:
     before = project.state
     project.commit("fifo: reset", rtl__fifo_v="module fifo(input rst);")
     project.write("tb/test.v", "module tb2;")
-    assert project.since(before).text == "fifo: reset; and uncommitted changes"
+    found = project.since(before)
+    assert (found.text, found.note) == ("fifo: reset", "with uncommitted changes in tb/test.v")
+
+
+def test_of_a_failure_with_uncommitted_changes_a_later_commit_alone_is_not_told(project: Project) -> None:
+    project.write("rtl/fifo.v", "module broken;")
+    before = project.state
+    git(project.root, "checkout", "-q", "--", ".")
+    project.commit("tb: more", tb__test_v="module tb2;")
+    found = project.since(before)
+    assert (found.text, found.note) == ("tb: more", "it had failed with uncommitted changes")
 
 
 def test_an_older_commit_fixes_nothing(project: Project) -> None:
@@ -356,7 +366,7 @@ def test_uncommitted_changes_came_with_it_too(project: Project) -> None:
     project.write("rtl/fifo.v", "module fifo4;")
     found = Repository(layout(project.root)).came_with(passed, project.state)
     assert found is not None
-    assert (found.note, found.log_count) == ("and uncommitted changes", 1)
+    assert (found.note, found.log_count) == ("with uncommitted changes in rtl/fifo.v", 1)
 
 
 def test_nothing_is_known_to_lie_between_what_is_not_of_one_line(project: Project) -> None:

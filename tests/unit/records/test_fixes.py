@@ -270,6 +270,7 @@ def test_a_row_of_another_shape_is_read_as_far_as_it_goes(tmp_path: Path, row: d
         ({}, "bbbbbbb regs: ack"),
         ({"commits": ("a" * 40, "a" * 40)}, "regs: ack"),
         ({"commits": None}, "regs: ack"),
+        ({"note": "with uncommitted changes in tb.py"}, "bbbbbbb regs: ack; with uncommitted changes in tb.py"),
     ],
 )
 def test_a_fix_in_short_begins_with_its_commit(changes: dict[str, Any], told: str) -> None:

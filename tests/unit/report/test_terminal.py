@@ -259,7 +259,7 @@ def test_a_cause_shows_the_commits_with_which_it_came() -> None:
     assert "         bbbbbbb fifo: rework; owners @regs @anna" in lines
     one = replace(CAME, log=CAME.log[:1], log_count=1, owners=(), dirty=True)
     lines = shown(replace(NEW, first_bad=one))
-    assert "  came   with fffffff regs: ack, or with uncommitted changes (rtl/regs.v)" in lines
+    assert "  came   with fffffff regs: ack (rtl/regs.v), or with uncommitted changes" in lines
 
 
 def test_a_known_cause_says_that_this_commit_does_not_have_the_fix() -> None:
