@@ -157,6 +157,7 @@ class Scratch:
 def prompt_before(scratch: Scratch) -> Promises:
     """An agent starts without a memory."""
     scene("An agent's prompt on the first day", "the wiki is empty, so the prompt is what a person wrote")
+    scratch.run("dvwiki", "init")
     text = scratch.run("dvwiki", "context", "--template", "prompt.md")
     return {"an empty wiki adds nothing to a prompt": "**" not in text}
 

@@ -178,7 +178,8 @@ class Knowledge:
         if cause is None:
             return Block(header, told)
         runs = "1 run" if cause.runs == 1 else f"{cause.runs} runs"
-        seen = f"Seen in {runs} since {cause.first_seen[:10]}, last on {cause.last_seen[:10]}"
+        first, last = cause.first_seen[:10], cause.last_seen[:10]
+        seen = f"Seen in {runs} on {first}" if first == last else f"Seen in {runs} since {first}, last on {last}"
         if cause.seeds:
             seen += f", seeds {' '.join(_words(seed) for seed in cause.seeds[:8])}"
         fix = self._fix(page, cause)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.place import add_place, layout_of, see_that_there_is_something, writing
+from pytest_dvwiki.cli.place import add_place, layout_of, see_that_there_is_something, shown, writing
 from pytest_dvwiki.cli.statement import said, stated
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         told = f"fix of {fingerprint} is on record (to take it back: `dvwiki fix {fingerprint} --take-back`)"
     with writing():
         archive(layout, stated("fix", repository, fixes=(row,)))
-    print(f"{told}{f', see {layout.wiki / page}' if page else ''}")
+    print(f"{told}{f', see {shown(layout.wiki / page)}' if page else ''}")
     return 0
 
 

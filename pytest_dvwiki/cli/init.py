@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.cli.place import add_place, layout_of, writing
+from pytest_dvwiki.cli.place import add_place, layout_of, shown, writing
 
 if TYPE_CHECKING:
     import argparse
@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     with writing():
         made = init(layout)
     for path in made:
-        print(f"made {layout.agent / path}")
+        print(f"made {shown(layout.agent / path)}")
     if not made:
         print(f"{layout.wiki} is complete; nothing to do")
     return 0

@@ -86,6 +86,12 @@ def without_wiki(layout: Layout) -> str:
     )
 
 
+def shown(path: Path) -> str:
+    """A path as its reader types it: relative to the current folder where it lies below."""
+    here = Path.cwd()
+    return path.relative_to(here).as_posix() if path.is_relative_to(here) else str(path)
+
+
 @contextlib.contextmanager
 def writing() -> Iterator[None]:
     """Tells a failure of writing as a mistake that the caller can put right.

@@ -5,6 +5,7 @@ Text and markup names only; the caller writes it. Every line stands for itself, 
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from collections import Counter
 from dataclasses import dataclass, field
@@ -50,6 +51,8 @@ _ORIGINS: dict[OriginType, str] = {
     "UNKNOWN": "origin unknown",
 }
 _NAMELESS = "none known, as no pattern knows this failure: `dvwiki patterns propose` makes one from the records"
+_NEWS = ("NEW", "REGRESSED", "KNOWN", "WAIVED")
+"""What a cause is said to be; the first ones are what a reader has to know first."""
 _MARKUP = {
     "NEW": {"red": True, "bold": True},
     "REGRESSED": {"red": True, "bold": True},
@@ -90,17 +93,23 @@ def render(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
         verbosity: pytest's: below 0 gives one line, above 0 excerpts and reasons.
         width: Columns of the terminal.
     """
-    width = max(40, width)
-    causes = session.archived.causes
+    lines = _parts(session, verbosity=verbosity, width=max(40, width))
+    # Each part begins with an empty line, whichever of them comes first.
+    yield from itertools.dropwhile(lambda line: not line.text, lines)
+
+
+def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
+    causes = sorted(session.archived.causes, key=lambda cause: _NEWS.index(_word(cause)))
     now = session.archived.record.finished if session.archived.record is not None else ""
+    fixed = sum(_is_fixed(session.archived))
     if verbosity < 0:
-        fixed = sum(_is_fixed(session.archived))
         said = [_count(len(causes), "cause"), _news(causes)] if causes else []
         said += [f"{fixed} fixed"] if fixed else []
         if said:
             yield Line(f"dvwiki: {', '.join(said)}; {_shown(session, 'index.md')}")
     elif causes:
-        yield Line(_headline(causes))
+        more = f"; {fixed} fixed" if fixed else ""
+        yield Line(f"{_headline(causes)}{more}")
         for cause in causes[:_MOST_CAUSES]:
             yield Line("")
             yield from _cause(cause, verbosity=verbosity, width=width, now=now)
@@ -129,9 +138,12 @@ def _headline(causes: Sequence[Cause]) -> str:
 
 
 def _news(causes: Sequence[Cause]) -> str:
-    counts = Counter("WAIVED" if is_waived(cause) else cause.news for cause in causes)
-    words = ("NEW", "REGRESSED", "KNOWN", "WAIVED")
-    return ", ".join(f"{counts[word]} {word.lower()}" for word in words if counts[word])
+    counts = Counter(map(_word, causes))
+    return ", ".join(f"{counts[word]} {word.lower()}" for word in _NEWS if counts[word])
+
+
+def _word(cause: Cause) -> str:
+    return "WAIVED" if is_waived(cause) else cause.news
 
 
 def is_waived(cause: Cause) -> bool:
@@ -152,7 +164,7 @@ def _waiver(waived: Waived, cause: Cause) -> str:
 
 def _cause(cause: Cause, *, verbosity: int, width: int, now: str) -> Iterator[Line]:
     occurrence = cause.occurrence
-    word = "WAIVED" if is_waived(cause) else cause.news
+    word = _word(cause)
     label = f"{word:<10} {occurrence.error_class} / {occurrence.failure_subtype}"
     origin = _origin(cause)
     gap = min(_RIGHT, width) - len(label) - len(origin)
@@ -227,12 +239,10 @@ def _past(cause: Cause, now: str) -> Iterator[str]:
     known = cause.known
     if known is None:
         return
-    said = [f"since {known.first_seen[:10]}", _count(known.runs, "run")]
+    said = [_seen(known.runs, known.first_seen)]
     if known.status in {"closed", "wont_fix", "confirmed"}:
         said.append(known.status.replace("_", " "))
-    tried = known.held + known.failed
-    if tried:
-        said.append(f"fixed {known.held} of {tried} times")
+    said += _fixes(known.held, known.failed)
     yield ", ".join(said)
     if known.fix is not None and known.fix.result == "held":
         yield f"last fixed by {_fix(known.fix)}, {_held(known.fix, now)}"
@@ -243,6 +253,20 @@ def _past(cause: Cause, now: str) -> Iterator[str]:
         # It was told as FIXED, and that was no chance: another commit may have brought the cause back.
         told = "came back after the fix by" if newest.counts and newest.passes else "not fixed by"
         yield f"{told} {_fix(newest)}, {newest.date[:10]}"
+
+
+def _seen(runs: int, first_seen: str) -> str:
+    """How often something was seen before this run, and since when."""
+    return f"seen in {runs} runs since {first_seen[:10]}" if runs > 1 else f"seen once before, on {first_seen[:10]}"
+
+
+def _fixes(held: int, failed: int) -> Iterator[str]:
+    """What became of the fixes that came to an end."""
+    if held + failed == 1:
+        yield "its one fix held" if held else "its one fix did not hold"
+    elif held + failed:
+        part = "all" if not failed else held or "none"
+        yield f"{part} of its {held + failed} fixes held"
 
 
 def _fix(fix: Fix) -> str:
@@ -263,9 +287,8 @@ def _subtype_past(cause: Cause) -> str:
     known = cause.subtype
     if known is None or not known.runs:
         return ""
-    tried = known.held + known.failed
-    fixed = f", fixed {known.held} of {tried} times" if tried else ""
-    return f"{known.failure_subtype} itself is known: {_count(known.runs, 'run')} since {known.first_seen[:10]}{fixed}"
+    told = ", ".join((_seen(known.runs, known.first_seen), *_fixes(known.held, known.failed)))
+    return f"the kind is known: {told}"
 
 
 def _accepted_and_since(cause: Cause, width: int, *, most: int) -> Iterator[Line]:

@@ -106,7 +106,7 @@ def test_the_projects_wiki_is_used(place: Layout, capsys: pytest.CaptureFixture[
 
 def test_a_persons_fix_stands_on_the_page(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fix", CAUSE, "--text", "reset the read\npointer"]) == 0
-    assert str(bug(place)) in capsys.readouterr().out
+    assert f"see .agent/wiki/bugs/{bug(place).name}\n" in capsys.readouterr().out
     assert "| reset the read pointer |  | person | open, passed 0 of 5 runs needed |" in bug(place).read_text()
     assert fixes(place) == [
         {"fingerprint": CAUSE, "text": "reset the read pointer", "by": "person", "commits": [], "result": "open"}

@@ -28,7 +28,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
 
 def test_init_makes_the_wiki_and_says_what(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init"]) == 0
-    assert f"made {place.wiki / 'WIKI.md'}\n" in capsys.readouterr().out
+    assert "made .agent/wiki/WIKI.md\n" in capsys.readouterr().out
     assert main(["init"]) == 0
     assert "nothing to do" in capsys.readouterr().out
 
