@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,18 @@ from pytest_dvwiki.cli.place import add_place, see_that_it_stands, settings_of
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
-    from pytest_dvwiki.wiki.search import Filters, SearchResult
+    from pytest_dvwiki.wiki.search import Facets, Filters, SearchResult, WikiSearchIndex
 
 _MOST = 10
+_CHOSEN_BY: dict[str, Callable[[Facets], str]] = {
+    "category": lambda page: page.category,
+    "status": lambda page: page.status,
+    "label": lambda page: " / ".join(filter(None, (page.error_class, page.failure_subtype))),
+    "ip_type": lambda page: page.ip_type,
+}
+"""The values of a page that filters name."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,13 +82,23 @@ def run(args: argparse.Namespace) -> int:
     for result in found:
         print(f"{result.page_path}  {', '.join(_status(result))}\n  {result.snippet}")
     if not found:
-        print(_nothing(filters), file=sys.stderr)
+        print(_nothing(index, filters), file=sys.stderr)
     return 0
 
 
-def _nothing(filters: Filters) -> str:
-    asked = any(value is not None for value in asdict(filters).values())
-    return "no page that the filters take has a word of this query" if asked else "no page has a word of this query"
+def _nothing(index: WikiSearchIndex, filters: Filters) -> str:
+    """Why nothing was found: a value that no page has, with those that there are, or the words."""
+    asked = {name: value for name, value in asdict(filters).items() if value is not None}
+    if not asked:
+        return "no page has a word of this query"
+    pages = [index.facets(path) for path in index.present()]
+    for name, value_of in _CHOSEN_BY.items():
+        if name in asked and not any(type(filters)(**{name: asked[name]}).take(page) for page in pages):
+            counts = sorted(Counter(filter(None, map(value_of, pages))).items(), key=lambda each: (-each[1], each[0]))
+            told = ", ".join(f"{value} ({count})" for value, count in counts[:_MOST])
+            told += f" and {len(counts) - _MOST} more" if len(counts) > _MOST else ""
+            return f"no page has the {name.replace('_', ' ')} {asked[name]!r}; there are: {told or 'none'}"
+    return "no page that the filters take has a word of this query"
 
 
 def _status(result: SearchResult) -> list[str]:

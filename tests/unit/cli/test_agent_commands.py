@@ -84,10 +84,27 @@ def test_search_takes_filters_and_marks_the_words(place: Layout, capsys: pytest.
     assert out.startswith("bugs/RTL_20261122_")
     assert "**expected**" in out
     assert out.count("bugs/") == 1
-    assert main(["search", "expected", "--status", "closed"]) == 0
+    assert main(["search", "nothing-like-it", "--status", "open"]) == 0
     assert capsys.readouterr() == ("", "no page that the filters take has a word of this query\n")
     assert main(["search", "expected", "--since", "yesterday"]) == 2
     assert "--since 'yesterday': expected a day, YYYY-MM-DD" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (("--status", "opne"), "no page has the status 'opne'; there are: open (1)"),
+        (("--label", "timeout"), "no page has the label 'timeout'; there are: uvm_error / scoreboard_fail (2)"),
+        (("--ip-type", "axi"), "no page has the ip type 'axi'; there are: none"),
+        (("--category", "specs"), "no page has the category 'specs'; there are: bugs (1), patterns (1)"),
+    ],
+)
+def test_search_names_the_values_that_there_are(
+    place: Layout, capsys: pytest.CaptureFixture[str], asked: tuple[str, ...], told: str
+) -> None:
+    assert place.wiki.is_dir()
+    assert main(["search", "expected", *asked]) == 0
+    assert capsys.readouterr() == ("", f"{told}\n")
 
 
 def test_search_that_is_off_is_a_mistake(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
