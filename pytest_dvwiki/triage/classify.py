@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import Excerpt, Failure, Frame, History, Result
     from pytest_dvwiki.patterns.registry import Registry
+    from pytest_dvwiki.triage.unfold import Folds
 
 RUNNERS_UP = 3
 EXCERPT_LINES = 40
@@ -146,7 +147,7 @@ class Classifier:
         frames = Frames(kept.lines)
         verdict = self._verdict(_finding_in(frames, choice, simulator=simulator))
         return Reading(
-            verdict=replace(verdict, excerpt=_window(kept.lines, choice.candidate.line)),
+            verdict=_in_the_text(replace(verdict, excerpt=_window(kept.lines, choice.candidate.line)), kept.folds),
             causes=tuple(self._causes(kept, choice, frames, simulator=simulator)),
             left_out=kept.left_out,
             lines=kept.count,
@@ -171,7 +172,7 @@ class Classifier:
                 failure_subtype=verdict.failure_subtype,
                 fingerprint=identity,
                 pattern=verdict.pattern,
-                line=candidate.line,
+                line=kept.folds.line(candidate.line),
                 hits=hits,
                 primary=verdict.primary,
                 fix=verdict.fix,
@@ -249,6 +250,14 @@ def _finding_in(frames: Frames, choice: Choice, *, simulator: bool) -> _Finding:
         frame=frames.of(candidate.line) if candidate.exception else None,
         in_simulator=simulator,
     )
+
+
+def _in_the_text(verdict: Verdict, folds: Folds) -> Verdict:
+    """A verdict with the numbers of its lines as the text has them."""
+    if not folds.added or verdict.line is None:
+        return verdict
+    others = tuple(replace(other, line=folds.line(other.line)) for other in verdict.runners_up)
+    return replace(verdict, line=folds.line(verdict.line), runners_up=others)
 
 
 def _number(numbered: tuple[int, str]) -> int:

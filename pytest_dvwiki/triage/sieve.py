@@ -8,13 +8,14 @@ of log it is. What is left out leaves a gap in the line numbers, and its message
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.patterns.kinds import Found
 from pytest_dvwiki.patterns.matcher import DEEPEST_BLOCK, decoded
 from pytest_dvwiki.patterns.messages import LONGEST
 from pytest_dvwiki.triage.sections import has_word, is_cocotb, is_mark, is_summary, signs
+from pytest_dvwiki.triage.unfold import Folds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,6 +54,8 @@ class Kept:
     """Messages that were left out for want of room."""
     count: int = 0
     """Lines of the whole text."""
+    folds: Folds = field(default_factory=Folds)
+    """Where the lines stood in the text: they are counted unfolded."""
 
 
 class Sieve:
@@ -67,9 +70,11 @@ class Sieve:
         self._waiting: list[bytes] = []
         self._size = 0
         self._scan: _Scan | None = None
+        self._folds = Folds()
 
     def feed(self, block: bytes) -> None:
         """Takes the next whole lines, each with a line feed at its end."""
+        block = self._folds.feed(block)
         if self._scan is not None:
             self._scan.feed(block)
             return
@@ -83,9 +88,11 @@ class Sieve:
     def finish(self) -> Kept:
         """What was kept, after the last block."""
         if self._scan is not None:
-            return self._scan.finish()
-        lines = tuple(enumerate(map(decoded, b"".join(self._waiting).split(b"\n")), start=1))
-        return Kept(lines=lines, count=len(lines) - 1)
+            kept = self._scan.finish()
+        else:
+            lines = tuple(enumerate(map(decoded, b"".join(self._waiting).split(b"\n")), start=1))
+            kept = Kept(lines=lines, count=len(lines) - 1)
+        return replace(kept, count=kept.count - self._folds.added, folds=self._folds)
 
 
 class _Kinds(Found):
