@@ -81,7 +81,11 @@ class Archive:
             self.__dict__.pop("_has_aliases", None)
 
     def judge(
-        self, fingerprints: set[str] | None, runs: Iterable[RunRecord] = (), seen: Iterable[str] = ()
+        self,
+        fingerprints: set[str] | None,
+        runs: Iterable[RunRecord] = (),
+        seen: Iterable[str] = (),
+        late: str | None = None,
     ) -> set[str]:
         """Judges the fixes of causes with news, None for all; gives those that are judged otherwise than before.
 
@@ -89,8 +93,9 @@ class Archive:
             fingerprints: The causes.
             runs: Newer than all others: what ran in them may have passed.
             seen: Causes that occurred in runs newer than all others, of which nothing else is news.
+            late: The moment of the first of the runs that bring the news, where others came after it.
         """
-        return self._judge.update(fingerprints, self._judge.passes.ran(runs), seen)
+        return self._judge.update(fingerprints, self._judge.passes.ran(runs), seen, late)
 
     def judged_by(self, moment: str) -> set[str]:
         """The causes of which a run of a moment, though others came after it, may turn what is said of a fix."""
@@ -332,10 +337,11 @@ class _Refresh:
             causes.update(item.fingerprint for item in record.passed_again)
             causes.update(str(row["fingerprint"]) for row in record.fixes if row.get("fingerprint"))
         first = min(map(tables.moment_of, self._added))
-        if first <= newest:
-            # What happened between other runs can turn fixes that were judged by later ones.
-            causes |= seen | self._archive.judged_by(first)
-        return self._archive.judge(causes, self._added, seen)
+        if first > newest:
+            return self._archive.judge(causes, self._added, seen)
+        # What happened between other runs can turn fixes that were judged by later ones.
+        causes |= seen | self._archive.judged_by(first)
+        return self._archive.judge(causes, self._added, seen, first)
 
     def _relative(self, folder: Path) -> str:
         return folder.relative_to(self._tasks).as_posix()

@@ -31,13 +31,20 @@ class Judge:
         self._db = db
         self.passes = Passes(db, tasks)
 
-    def update(self, fingerprints: Iterable[str] | None, ran: Iterable[str] = (), seen: Iterable[str] = ()) -> set[str]:
+    def update(
+        self,
+        fingerprints: Iterable[str] | None,
+        ran: Iterable[str] = (),
+        seen: Iterable[str] = (),
+        late: str | None = None,
+    ) -> set[str]:
         """Judges causes again.
 
         Args:
             fingerprints: Those of which anything may be news; None for all.
             seen: Those that occurred in newer runs than all others, of which nothing else is news.
             ran: Tests that are known to have run in newer runs than all others: an open fix of theirs may hold now.
+            late: The moment of the first of the runs that bring the news, where others came after it.
 
         Returns:
             The causes that are judged otherwise than before, and those to which another fix is proposed, or whose fix
@@ -70,7 +77,7 @@ class Judge:
         changed = {cause for cause in before.keys() | after.keys() if before.get(cause) != after.get(cause)}
         differing = commits ^ proposals.commits(self._db, causes | more)
         related = proposals.with_commits(self._db, {name for name, _ in differing})
-        renewed = proposals.renew(self._db, None if fingerprints is None else changed, causes.union(seen))
+        renewed = proposals.renew(self._db, None if fingerprints is None else changed, causes.union(seen), late)
         return changed | related | renewed
 
     def _can_return(self, cause: str) -> bool:

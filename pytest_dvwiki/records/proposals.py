@@ -1,7 +1,7 @@
 """Where else a fix helps: the causes that its commits fixed too, and those of its pattern to which it is proposed.
 
-A fix that held is proposed to the causes of its pattern that were seen last. One that nobody has seen for long gets the
-proposal when it comes back.
+A fix that held is proposed to the causes of its pattern that were seen since it came, and to those that were the last
+seen before. Whoever has the proposal keeps it, however many others come: so a new cause costs no page but its own.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import Fix
 
-MOST_PROPOSED = 20
-"""To so many causes of its pattern a fix is proposed, those seen last, so that a page more costs nothing then."""
+LAST_SEEN = 20
+"""A fix that comes after so many other causes of the pattern were seen since a cause is not proposed to that one."""
+_EVER = "~"
+"""A moment behind all others."""
 _states = msgspec.json.Decoder(list[FixState])
 
 
@@ -78,79 +80,124 @@ def naming(db: sqlite3.Connection, fingerprints: Iterable[str]) -> set[str]:
     rows = db.execute(
         "SELECT other.fingerprint FROM fix_commits mine JOIN fix_commits other ON other.name = mine.name"
         " WHERE mine.fingerprint IN (SELECT value FROM json_each(:causes)) AND other.fingerprint != mine.fingerprint"
-        " UNION SELECT t.fingerprint FROM proposals p JOIN proposed_to t ON t.pattern = p.pattern"
-        " WHERE p.fingerprint IN (SELECT value FROM json_each(:causes)) AND t.fingerprint != p.fingerprint",
+        " UNION SELECT fingerprint FROM proposals WHERE source IN (SELECT value FROM json_each(:causes))",
         {"causes": asked},
     )
     return {fingerprint for (fingerprint,) in rows}
 
 
-def renew(db: sqlite3.Connection, judged: set[str] | None, seen: set[str]) -> set[str]:
-    """Finds the fix that is proposed for each pattern of some causes, and the causes that it is proposed to.
+def renew(db: sqlite3.Connection, judged: set[str] | None, seen: set[str], late: str | None = None) -> set[str]:
+    """Finds the fix that is proposed to each cause of which that may be news.
 
     Args:
         db: The tables.
         judged: Those whose fixes are judged otherwise than before; None for all.
         seen: Those that occurred.
+        late: The moment from which on they did, where other runs came after it.
 
     Returns:
         The causes to which another fix is proposed now, or none any more.
     """
+    if judged is None:
+        rows = db.execute("SELECT fingerprint FROM causes UNION SELECT fingerprint FROM proposals")
+        asked = {cause for (cause,) in rows}
+    else:
+        news = judged | seen
+        asked = seen | _proposed_to(db, news) | _in_reach_of_fixes(db, news)
+        asked |= _in_reach_of_runs(db, seen, late) if late else set()
     changed: set[str] = set()
-    # A cause that is now of another pattern may still be what is proposed for its old one, or have had its proposal.
-    rows = db.execute(
-        "SELECT pattern FROM causes WHERE :all OR fingerprint IN (SELECT value FROM json_each(:causes))"
-        " UNION SELECT pattern FROM proposals WHERE :all OR fingerprint IN (SELECT value FROM json_each(:causes))"
-        " UNION SELECT pattern FROM proposed_to WHERE :all OR fingerprint IN (SELECT value FROM json_each(:causes))",
-        {"all": judged is None, "causes": wanted(sorted(seen | (judged or set())))},
-    ).fetchall()
-    for (pattern,) in rows:
-        if pattern is None:
-            continue
-        found = _newest_that_held(db, pattern)
-        known = db.execute("SELECT fingerprint, moment FROM proposals WHERE pattern = ?", (pattern,)).fetchone()
-        before, after = _proposed_to(db, pattern), _newest_causes(db, pattern) if found else set()
+    for cause in sorted(asked):
+        found = _proposed(db, cause)
+        known = db.execute("SELECT source, moment FROM proposals WHERE fingerprint = ?", (cause,)).fetchone()
         # The words of the same fix may be others now.
-        is_another = found != known or bool(found and (judged is None or found[0] in judged))
-        changed |= before | after if is_another else before ^ after
+        if found != known or (found and (judged is None or found[0] in judged)):
+            changed.add(cause)
         if found != known:
-            db.execute("DELETE FROM proposals WHERE pattern = ?", (pattern,))
-            db.executemany("INSERT INTO proposals VALUES (?, ?, ?)", [(pattern, *found)] if found else [])
-        db.executemany("DELETE FROM proposed_to WHERE pattern = ? AND fingerprint = ?", _pairs(pattern, before - after))
-        db.executemany("INSERT INTO proposed_to VALUES (?, ?)", _pairs(pattern, after - before))
+            db.execute("DELETE FROM proposals WHERE fingerprint = ?", (cause,))
+            db.executemany("INSERT INTO proposals VALUES (?, ?, ?)", [(cause, *found)] if found else [])
     return changed
 
 
-def _pairs(pattern: str, causes: set[str]) -> list[tuple[str, str]]:
-    return [(pattern, cause) for cause in sorted(causes)]
+def _proposed(db: sqlite3.Connection, cause: str) -> tuple[str, str] | None:
+    """Cause and moment of the fix that is proposed to a cause: of those that reach it the newest."""
+    row = db.execute("SELECT pattern, newest FROM causes WHERE fingerprint = ?", (cause,)).fetchone()
+    pattern, newest = row or (None, "")
+    found = _newest_that_held(db, pattern, _EVER)
+    if found and found[1] > newest:
+        found = _newest_that_held(db, pattern, _end_of_reach(db, pattern, newest))
+    return found if found and found[0] != cause else None
 
 
-def _newest_that_held(db: sqlite3.Connection, pattern: str) -> tuple[str, str] | None:
-    """Cause and moment of the newest fix that held and still does."""
+def _newest_that_held(db: sqlite3.Connection, pattern: str | None, before: str) -> tuple[str, str] | None:
+    """Cause and moment of the newest fix before a moment that held and still does."""
     found: tuple[str, str] | None = db.execute(
-        "SELECT fingerprint, holding FROM fix_states WHERE pattern = ? AND holding IS NOT NULL"
+        "SELECT fingerprint, holding FROM fix_states WHERE pattern = ? AND holding < ?"
         " ORDER BY holding DESC, fingerprint DESC LIMIT 1",
-        (pattern,),
+        (pattern, before),
     ).fetchone()
     return found
 
 
-def _newest_causes(db: sqlite3.Connection, pattern: str) -> set[str]:
-    """The causes of a pattern that were seen last."""
+def _end_of_reach(db: sqlite3.Connection, pattern: str | None, newest: str) -> str:
+    """The moment by which so many other causes were seen since that no later fix is proposed to one seen last then."""
     rows = db.execute(
-        "SELECT fingerprint FROM causes WHERE pattern = ? ORDER BY newest DESC, fingerprint DESC LIMIT ?",
-        (pattern, MOST_PROPOSED),
+        "SELECT fingerprint, moment FROM occurrences WHERE pattern = ? AND moment > ? ORDER BY moment",
+        (pattern, newest),
+    )
+    return _last_of_others(rows) or _EVER
+
+
+def _last_of_others(rows: Iterable[tuple[str, str]]) -> str | None:
+    """The moment of the first of some occurrences with which they are of so many causes, None where they never are."""
+    others: set[str] = set()
+    for fingerprint, moment in rows:
+        others.add(fingerprint)
+        if len(others) == LAST_SEEN:
+            return moment
+    return None
+
+
+def _in_reach_of_fixes(db: sqlite3.Connection, fixed: set[str]) -> set[str]:
+    """The causes to which a fix of some causes may be proposed."""
+    rows = db.execute(
+        "SELECT pattern, holding FROM fix_states WHERE fingerprint IN (SELECT value FROM json_each(?))"
+        " AND pattern IS NOT NULL AND holding IS NOT NULL",
+        (wanted(sorted(fixed)),),
+    ).fetchall()
+    return {cause for pattern, moment in rows for cause in _in_reach(db, pattern, moment)}
+
+
+def _in_reach_of_runs(db: sqlite3.Connection, seen: set[str], since: str) -> set[str]:
+    """The causes of which other ones were the last seen before, as long as these runs were not known."""
+    rows = db.execute(
+        "SELECT DISTINCT pattern FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
+        " AND moment >= ? AND pattern IS NOT NULL",
+        (wanted(sorted(seen)), since),
+    ).fetchall()
+    return {cause for (pattern,) in rows for cause in _in_reach(db, pattern, since)}
+
+
+def _in_reach(db: sqlite3.Connection, pattern: str, moment: str) -> set[str]:
+    """The causes of a pattern that were seen since a moment, and those that were the last seen before."""
+    rows = db.execute(
+        "SELECT fingerprint, moment FROM occurrences WHERE pattern = ? AND moment <= ? ORDER BY moment DESC",
+        (pattern, moment),
+    )
+    since = _last_of_others(rows) or ""
+    found = db.execute("SELECT fingerprint FROM causes WHERE pattern = ? AND newest >= ?", (pattern, since))
+    return {fingerprint for (fingerprint,) in found}
+
+
+def _proposed_to(db: sqlite3.Connection, sources: set[str]) -> set[str]:
+    """The causes to which the fix of one of these is proposed."""
+    rows = db.execute(
+        "SELECT fingerprint FROM proposals WHERE source IN (SELECT value FROM json_each(?))", (wanted(sorted(sources)),)
     )
     return {fingerprint for (fingerprint,) in rows}
 
 
-def _proposed_to(db: sqlite3.Connection, pattern: str) -> set[str]:
-    rows = db.execute("SELECT fingerprint FROM proposed_to WHERE pattern = ?", (pattern,))
-    return {fingerprint for (fingerprint,) in rows}
-
-
 def proposal(db: sqlite3.Connection, fingerprints: Sequence[str], pattern: str | None) -> Proposal | None:
-    """The fix that is proposed to a cause; None where there is none but its own, or the cause was not seen lately.
+    """The fix that is proposed to a cause; None where there is none but its own.
 
     Args:
         db: The tables.
@@ -158,10 +205,10 @@ def proposal(db: sqlite3.Connection, fingerprints: Sequence[str], pattern: str |
         pattern: That named it.
     """
     row = db.execute(
-        "SELECT p.fingerprint, p.moment, s.states FROM proposals p JOIN fix_states s ON s.fingerprint = p.fingerprint"
-        " WHERE p.pattern = :pattern AND EXISTS (SELECT 1 FROM proposed_to t WHERE t.pattern = :pattern"
-        " AND t.fingerprint IN (SELECT value FROM json_each(:causes)))",
-        {"pattern": pattern, "causes": wanted(fingerprints)},
+        "SELECT p.source, p.moment, s.states FROM proposals p JOIN causes c ON c.fingerprint = p.fingerprint"
+        " JOIN fix_states s ON s.fingerprint = p.source"
+        " WHERE p.fingerprint IN (SELECT value FROM json_each(?)) AND c.pattern = ? ORDER BY p.moment DESC LIMIT 1",
+        (wanted(fingerprints), pattern),
     ).fetchone()
     if pattern is None or row is None or row[0] in fingerprints:
         return None

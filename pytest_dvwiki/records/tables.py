@@ -41,7 +41,7 @@ CREATE TABLE occurrences (
   seeds TEXT, without_fix INTEGER, regressed INTEGER, PRIMARY KEY (fingerprint, moment)) WITHOUT ROWID;
 CREATE INDEX occurrences_by_subtype ON occurrences (subtype, moment);
 CREATE INDEX occurrences_by_label ON occurrences (subtype, pattern, moment);
-CREATE INDEX occurrences_by_pattern ON occurrences (pattern, fingerprint);
+CREATE INDEX occurrences_by_pattern ON occurrences (pattern, moment);
 CREATE INDEX occurrences_by_run ON occurrences (run);
 CREATE TABLE tallies (
   subtype TEXT, kind TEXT, name TEXT, runs INTEGER, tests INTEGER, PRIMARY KEY (subtype, kind, name)) WITHOUT ROWID;
@@ -86,10 +86,8 @@ CREATE TABLE fix_tests (nodeid TEXT, fingerprint TEXT, PRIMARY KEY (nodeid, fing
 CREATE INDEX fix_tests_by_cause ON fix_tests (fingerprint);
 CREATE TABLE fix_commits (name TEXT, fingerprint TEXT, PRIMARY KEY (name, fingerprint)) WITHOUT ROWID;
 CREATE INDEX fix_commits_by_cause ON fix_commits (fingerprint);
-CREATE TABLE proposals (pattern TEXT PRIMARY KEY, fingerprint TEXT, moment TEXT) WITHOUT ROWID;
-CREATE INDEX proposals_by_cause ON proposals (fingerprint);
-CREATE TABLE proposed_to (pattern TEXT, fingerprint TEXT, PRIMARY KEY (pattern, fingerprint)) WITHOUT ROWID;
-CREATE INDEX proposed_to_by_cause ON proposed_to (fingerprint)
+CREATE TABLE proposals (fingerprint TEXT PRIMARY KEY, source TEXT, moment TEXT) WITHOUT ROWID;
+CREATE INDEX proposals_by_source ON proposals (source)
 """
 _NAMES = 3
 _SEEDS = 20

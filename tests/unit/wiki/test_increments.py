@@ -28,14 +28,14 @@ CAUSES = [f"{number:012x}" for number in range(14)]
 TESTS = [f"tests/test_fifo.py::test_fifo::t{number}" for number in range(6)]
 KINDS = ("scoreboard_fail", "timeout", "x_propagation")
 PATTERNS = ("uvm.scoreboard_mismatch", "sim.timeout", None)
-COUNTED = ("tallies", "causes", "fix_states", "fix_tests", "fix_commits", "proposals", "proposed_to")
+COUNTED = ("tallies", "causes", "fix_states", "fix_tests", "fix_commits", "proposals")
 
 
 @pytest.fixture(autouse=True)
 def _as_if_hours_lay_between(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder is remembered at once, and a fix is proposed to few causes."""
+    """A folder is remembered at once, and few causes are the last seen."""
     monkeypatch.setattr(disk, "_SETTLED_NS", -1)
-    monkeypatch.setattr(proposals, "MOST_PROPOSED", 3)
+    monkeypatch.setattr(proposals, "LAST_SEEN", 3)
 
 
 def runs(dice: random.Random, count: int) -> Iterator[RunRecord]:
