@@ -183,10 +183,12 @@ class _Reader:
         if case.status != "passed":
             return  # the first word counts: an error at teardown does not hide the failure
         case.status = _STATUS_OF[tag]
-        case.type = attributes.get("type")
+        # cocotb 2.0 has names of its own for what all others call `type` and `message`.
+        case.type = attributes.get("type") or attributes.get("error_type")
         if case.type == "pytest.xfail":
             case.status = "xfailed"
-        case.message = _shorten(attributes.get("message", ""), _MESSAGE_LIMIT)
+        message = attributes.get("message") or attributes.get("error_msg") or attributes.get("msg", "")
+        case.message = _shorten(message, _MESSAGE_LIMIT)
         self._texts += 1
         case.text = _Text(_TEXT_LIMIT if self._texts <= _FULL_TEXTS else _SHORT_TEXT_LIMIT)
         self._collect = case.text

@@ -41,6 +41,14 @@ COCOTB_1_9 = """<testsuites name="results"><testsuite name="all" package="all">
  sim_time_ns="30.0" ratio_time="12000.5" /></testsuite></testsuites>
 """
 
+COCOTB_2_0 = """<testsuites name="results"><testsuite name="all" package="all">
+<property name="random_seed" value="1795312851" />
+<testcase name="wraps" classname="t_fifo" file="/repo/t_fifo.py" lineno="18" time="0.25" sim_time_ns="1250.0"
+ ratio_time="5000.0"><failure error_type="AssertionError" error_msg="expected 4 got 3&#10;assert 3 == 4" /></testcase>
+<testcase name="starts" classname="t_fifo" file="/repo/t_fifo.py" lineno="30" time="0" sim_time_ns="0"
+ ratio_time="0"><failure msg="Test initialization failed" /></testcase></testsuite></testsuites>
+"""
+
 NATIVE = """<?xml version="1.0" encoding="utf-8"?><testsuites name="pytest tests"><testsuite name="pytest">
 <testcase classname="test_nat" name="test_bad" time="0.001"><properties><property name="cocotb" value="True" />
 <property name="sim_time_stop" value="2.001" /><property name="sim_time_unit" value="ns" />
@@ -89,6 +97,13 @@ def test_cocotb_1_9_keeps_its_numbers_in_attributes_and_its_seed_at_the_suite(tm
     assert (failed.status, failed.type, failed.seed) == ("failed", None, "1700000000")
     assert (failed.file, failed.line, failed.sim_time_duration) == ("/repo/t_scoreboard.py", 11, "30.0")
     assert passed.status == "passed"
+
+
+def test_cocotb_2_0_has_names_of_its_own_for_type_and_message(tmp_path: Path) -> None:
+    wraps, starts = cases(tmp_path, COCOTB_2_0)
+    assert (wraps.type, wraps.message) == ("AssertionError", "expected 4 got 3\nassert 3 == 4")
+    assert (wraps.seed, wraps.sim_time_duration) == ("1795312851", "1250.0")
+    assert (starts.status, starts.type, starts.message) == ("failed", None, "Test initialization failed")
 
 
 def test_the_native_plugin_writes_the_type_into_the_message_and_counts_lines_from_0(tmp_path: Path) -> None:
