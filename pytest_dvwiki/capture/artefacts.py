@@ -174,7 +174,8 @@ class _Search:
             if named and kind == "results":
                 self._add_beside(path.parent)
         elif named:
-            self._problem(shown, "no results file, log, coverage report, record or journal: it holds binary data")
+            what = "no results file, log, coverage report, record or journal"
+            self._problem(shown, f"{what}: it holds binary data; a coverage database is exported as UCIS XML")
 
     def _take_archive(self, path: Path, shown: str) -> None:
         try:

@@ -26,6 +26,7 @@ _YAML_SUFFIXES = frozenset({".yaml", ".yml"})
 _XML_HEAD = re.compile(rb"<(?![?!])(?:[\w.-]+:)?(?:UCIS\b|[\w.-]+(?:\s+[\w:.-]+=(?:\"[^\"]*\"|'[^']*'))*?\s+abs_name=)")
 _YAML_HEAD = re.compile(rb"^[ \t]+cover_percentage:", re.MULTILINE)
 _ROOT = "top."
+_POINT_KEYS = frozenset({"cover_percentage", "bins:_hits"})
 _CHECK = frozenset({"PASS", "FAIL"})
 _LEFT_OUT = frozenset({"ignore", "illegal"})
 _AGAIN = "export the report again"
@@ -175,6 +176,8 @@ def _of_yaml(path: Path) -> Iterator[CoverBin]:
         raise CoverageError(path, f"cannot be read as plain YAML: {reason}; label the bins, or export XML") from error
     if not isinstance(document, dict) or not all(isinstance(point, dict) for point in document.values()):
         raise CoverageError(path, f"not a coverage report: it is no list of coverage points; {_AGAIN}")
+    if document and not any(_POINT_KEYS & point.keys() for point in document.values()):
+        raise CoverageError(path, "no YAML of cocotb-coverage; of anything else, as PyUCIS, export UCIS XML")
     for name, point in document.items():
         if "bins:_hits" in point:
             try:

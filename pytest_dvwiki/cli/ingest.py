@@ -254,6 +254,7 @@ class _Ingest:
         for problem in coverage.problems:
             self._complain(problem)
         if not coverage.bins:
+            self._ends["not archived"] += 1
             _say(f"{group.name}: not archived, since it holds no bins")
             return
         run = self._run(group.artefacts, [report.modified for report in group.artefacts])
@@ -331,7 +332,8 @@ class _Ingest:
         self._problems += failed
         self._ends["not archived" if failed else "archived"] += 1
         causes = {cause.occurrence.fingerprint for cause in archived.causes}
-        repeated = self._several and causes <= self._shown and not (failed or archived.known_again)
+        news = failed or archived.known_again or (archived.coverage is not None and archived.coverage.rows)
+        repeated = self._several and causes <= self._shown and not news
         self._shown |= causes
         _say(f"{group.name}: {_summary(run, archived)}{', shown above' if causes and repeated else ''}")
         if not repeated:

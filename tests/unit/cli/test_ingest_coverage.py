@@ -110,13 +110,20 @@ def test_what_people_decide_of_a_hole_stays(project: Path) -> None:
     assert holes(project)["fifo.l_full"]["filled"] is True
 
 
-def test_reports_of_one_folder_are_one_run_and_folders_come_in_the_order_of_time(project: Path) -> None:
+def test_reports_of_one_folder_are_one_run_and_folders_come_in_the_order_of_time(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write(project, 1, z__one=report(full=0, half=1), z__two=report(full=1, half=0))
     write(project, 2, b__cov=report(full=0, half=1))
     write(project, 3, a__cov=report(full=2, half=1))
     assert main(["ingest", "a", "b", "z"]) == 0
     assert [len(record["coverage"]) for record in written(project)] == [0, 1, 1]
     assert holes(project)["fifo.l_full"]["filled"] is True
+    told = [line.strip() for line in capsys.readouterr().out.splitlines() if line.startswith(("COVERAGE", "  "))]
+    page = "page   .agent/wiki/coverage/_index.md"
+    opened = ["COVERAGE   1 of 2 bins covered, 1 hole: 1 new", "hole   fifo.l: full", page]
+    filled = ["COVERAGE   2 of 2 bins covered, 0 holes: 1 filled", "filled fifo.l: full", page]
+    assert told == opened + filled, "and of the run without news nothing"
 
 
 def test_tests_and_coverage_of_a_folder_are_records_of_their_own(project: Path) -> None:
@@ -146,6 +153,9 @@ def test_reports_alone_that_cannot_be_read_make_no_record(project: Path, capsys:
     assert "cov.yml: cannot be read as plain YAML: line 2" in said.err
     assert "cov.yml: not archived, since it holds no bins" in said.out
     assert written(project) == []
+    write(project, 1, a__cov=report(full=1))
+    assert main(["ingest", "cov.yml", "a"]) == 1
+    assert "2 runs: 1 archived, 1 not archived; 0 causes" in capsys.readouterr().out
 
 
 @needs("cocotb_coverage")
