@@ -93,6 +93,8 @@ _OTHER_HEAD = re.compile(
     r"|%(?:Error|Warning)|Time: |make(?:\[\d+\])?: |Error loading|Optimization failed|End time|Errors: "
 )
 """How a line begins that does not belong to the message before it."""
+_FRESH = re.compile(r"--\s|-{3}|={3}|File \"|Traceback|[\w.]+Error\b|[$+] |\S{1,80}[>$] |\d{1,3}[.)]\s|```")
+"""Further beginnings, such as a prompt or an item of a list."""
 _HANGS = re.compile(
     r"(?:(?:Error|Fatal)(?: \(suppressible\))?:|\((?:vlog|vcom|vopt|vsim)-[\w-]+\):?"
     r"|[ (](?:at|in|to|of|the|for|with|from|and|or|not|is|by|an?|on|@))$"
@@ -182,6 +184,12 @@ def assemble(lines: Sequence[str]) -> list[Message]:
             messages.append(Message(at, last, text, head if deep else ""))
         at = last + 1
     return messages
+
+
+def begins_message(line: str) -> bool:
+    """Whether a line, as `strip_line` gives it, begins something of its own."""
+    text = line.strip()
+    return any(head.match(text) for head in (_OTHER_HEAD, _TOOL_HEAD, _COCOTB_HEAD, _FRESH))
 
 
 def is_indented(line: str) -> bool:

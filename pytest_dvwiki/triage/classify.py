@@ -19,6 +19,7 @@ from pytest_dvwiki.triage.place import Frames, frame_in_excerpt, is_part_of_iden
 from pytest_dvwiki.triage.primary import Candidate, Choice, choose, choose_in_text
 from pytest_dvwiki.triage.sections import WORDS, sections_of
 from pytest_dvwiki.triage.sieve import Kept, Sieve
+from pytest_dvwiki.triage.wrapped import choose_in_wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -141,6 +142,8 @@ class Classifier:
     def conclude(self, kept: Kept) -> Reading:
         """The verdict on a bare text and the causes in it, from what a sieve kept of it."""
         choice = choose_in_text(kept.lines, self.matcher, kept.hits)
+        if kept.hits is None:
+            choice = choose_in_wrapped(kept.lines, self.matcher, choice)
         if choice is None:
             return Reading(left_out=kept.left_out, lines=kept.count)
         simulator = sections_of(kept.lines).simulator
