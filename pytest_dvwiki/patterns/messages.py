@@ -30,7 +30,13 @@ _PREFIX = re.compile(
     r"|\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?[ \t]+"  # Jenkins, GitLab
     r"|\[\d\d/\d\d[ ]\d\d:\d\d:\d\d[ ]+\d+s?\](?:[ ]|$)"  # Innovus, Tempus
     r"|#\d+[ ]\d+\.\d+[ ]"  # BuildKit
+    r"|SBY[ ]+(?:\d{1,2}:\d\d:\d\d[ ])?\[[^\]]{1,80}\][ ]"  # SymbiYosys
+    r"(?:(?:base|prep|smt2|nomem|aig|btor|model|summary|engine_\d)[\w.]{0,40}:[ ])?"
     r"|\x1b?_bk;t=\d{10,16}\x07?"  # Buildkite
+    r"|[A-Z][a-z]{2}[ ][ \d]\d[ ]\d\d:\d\d:\d\d[ ][\w.-]{1,60}[ ][\w./-]{1,40}(?:\[\d+\])?:[ ]"  # syslog
+    r"|[^\t]{1,80}\t[^\t]{1,80}\t(?=\d{4}-\d\d-\d\dT\d)"  # gh run view --log
+    r"|-[ ](?:[\w.]{1,60}[ ]-[ ])?(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)[ ]-[ ]"  # what follows a time in Python's logs
+    r"|\[(?!error|fail|fatal|warn|info|note|debug|pass|ok)[a-z][\w-]{0,30}\][ ](?=\S)"  # Jenkins, a parallel branch
     r"|\#\#\[error\]|::error[^:]{0,200}::"  # GitHub, Azure
     r"|[a-z][\w.]{0,30}[-_]\d{1,3}[ ]+\|[ ]"  # docker compose
     r"|\[gw\d+\](?:[ ]\[[ \d]+%\])?[ ]"  # xdist

@@ -41,6 +41,8 @@ _TITLES = {
     "riviera": "Riviera-PRO and Active-HDL",
     "xsim": "Vivado xsim",
     "dsim": "DSim",
+    "yosys": "Yosys and SymbiYosys",
+    "fusesoc": "FuseSoC and Edalize",
     "vhdl_libraries": "VHDL verification libraries: UVVM, OSVVM, VUnit",
     "pytest": "pytest",
     "python": "Python",

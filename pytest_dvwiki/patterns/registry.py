@@ -49,6 +49,8 @@ BUILTIN = (
     "riviera",
     "xsim",
     "dsim",
+    "yosys",
+    "fusesoc",
     "vhdl_libraries",
     "pytest",
     "python",

@@ -25,9 +25,12 @@ The rules, in their order:
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
+from pytest_dvwiki.patterns.messages import strip_line
 from pytest_dvwiki.patterns.schema import UNKNOWN
 from pytest_dvwiki.triage.anatomy import dissect
 from pytest_dvwiki.triage.numbered import unbroken
@@ -51,6 +54,8 @@ _REPORTED_WITHIN = 3
 """Lines within which an assertion's own report follows what the simulator says of it."""
 _VALUE = re.compile(r"(?<![\w.])[-+]?\d[\w.']*|\bLogicArray\(", re.ASCII)
 _COMPARED_VALUES = 2
+_CUT_OFF = "python.traceback"
+"""The pattern of a traceback without its exception."""
 _FATAL = "RuntimeError: UVM_FATAL: "
 """How pyuvm ends a test after a fatal report: with the report's text."""
 
@@ -136,15 +141,27 @@ def _in_text(
     lesser = _lesser_exceptions(text, first, {hit.line for hit in hits}) if hits else frozenset()
     for hit in hits:
         if hit.line not in lesser:
+            told = _told(hit, text, first, matcher) if hit.pattern.id == _CUT_OFF else hit
             yield Candidate(
-                pattern=hit.pattern,
+                pattern=told.pattern,
                 source=source,
                 line=hit.line,
-                text=hit.text,
-                groups=hit.groups,
-                noise=cocotb and hit.pattern.noise,
-                exception=_is_exception(hit),
+                text=told.text,
+                groups=told.groups,
+                noise=cocotb and told.pattern.noise,
+                exception=_is_exception(told),
             )
+
+
+def _told(head: Hit, text: str, first: int, matcher: Matcher) -> Hit:
+    """What the head of a traceback that was cut off stands for: the exception that its last frame raises."""
+    from pytest_dvwiki.triage.traceback import cut_off  # noqa: PLC0415
+
+    raised = cut_off([strip_line(line) for line in text.split("\n")[head.line - first :]], 0)
+    known = matcher.match(raised) if raised else None
+    if known is None or known.pattern.tier == "benign":
+        return head
+    return replace(known, pattern=structs.replace(known.pattern, tier=head.pattern.tier))
 
 
 def _lesser_exceptions(text: str, first: int, known: Collection[int]) -> frozenset[int]:

@@ -18,6 +18,7 @@ _HEAD = "Traceback (most recent call last)"
 DIRECT = "The above exception was the direct cause of the following exception"
 DURING = "During handling of the above exception, another exception occurred"
 _EXCEPTION = re.compile(r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s(?P<text>.*)|:?$)")
+_RAISE = re.compile(r"raise (?:\w+\.)*(?P<type>[A-Z]\w*)(?:\((?:[fr]?[\"'])?(?P<text>.*?)[\"')]*)?$")
 _LIBRARY = re.compile(r"/Lib/(?!site)|/(?:cocotb|cocotb_tools|pygpi|pyuvm|_pytest|pluggy)/[\w/]+\.py$")
 
 
@@ -121,6 +122,24 @@ def _traceback(lines: Sequence[str], at: int) -> tuple[Raised | None, int]:
             continue
         return None, at
     return None, at
+
+
+def cut_off(lines: Sequence[str], at: int) -> str | None:
+    """The exception of a traceback that ends before it names it, as the statement of its last frame tells.
+
+    Args:
+        lines: The lines of a text.
+        at: Index of the line that announces the traceback.
+    """
+    statement = ""
+    at += 1
+    while at < len(lines) and (shown := python_frame(lines, at)) is not None:
+        frame, at = shown
+        statement = frame.source
+    if statement.startswith("assert "):
+        return f"AssertionError: {statement}"
+    raised = _RAISE.match(statement)
+    return f"{raised['type']}: {raised['text'] or statement}" if raised else None
 
 
 def innermost(lines: Sequence[str]) -> Iterator[Raised]:

@@ -289,6 +289,24 @@ def test_a_failure_is_named(classifier: Classifier, given: tuple[str, str]) -> N
     assert " ".join(text.split("\n")[verdict.line - 1].strip(" >#").split())[:15] in verdict.primary
 
 
+@pytest.mark.parametrize(
+    ("statement", "wanted"),
+    [
+        ("assert dut_word == model_word, 'wrap'", "scoreboard_fail"),
+        ('raise AttributeError(f"{self._path} contains no child object named {name}")', "handle_not_found"),
+    ],
+)
+def test_a_traceback_that_was_cut_off_is_named_by_its_last_statement(
+    classifier: Classifier, statement: str, wanted: str
+) -> None:
+    frame = f'{DEEP}  File "/w/test_fifo.py", line 31, in test_wrap\n{DEEP}    {statement}'
+    verdict = classifier.classify_text(
+        f"{DEEP}Traceback (most recent call last):\n{frame}\n  50.00ns INFO  cocotb  x\n"
+    )
+    assert verdict is not None
+    assert (verdict.error_class, verdict.failure_subtype, verdict.line) == ("sim_error", wanted, 1)
+
+
 @pytest.mark.parametrize("text", PASSING.values(), ids=PASSING)
 def test_a_passing_text_is_no_failure(classifier: Classifier, text: str) -> None:
     assert classifier.classify_text(text) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_dvwiki.triage.traceback import chains, is_library
+from pytest_dvwiki.triage.traceback import chains, cut_off, is_library
 
 SITE = "/v/lib/python3.11/site-packages"
 
@@ -49,6 +49,23 @@ def test_the_named_cause_counts_and_else_the_last() -> None:
 )
 def test_a_traceback_that_was_cut_off_is_left_out(text: str) -> None:
     assert chains(text.split("\n")) == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("assert q == model(a), 'wrap'", "AssertionError: assert q == model(a), 'wrap'"),
+        ("raise ValueError('no such mode')", "ValueError: no such mode"),
+        ('raise bus.BusError(f"{self} is busy', "BusError: {self} is busy"),
+        ("raise StopSimulation", "StopSimulation: raise StopSimulation"),
+        ("await run(dut)", None),
+    ],
+)
+def test_the_statement_of_its_last_frame_tells_what_a_cut_off_traceback_raised(
+    statement: str, told: str | None
+) -> None:
+    text = f'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    {statement}'
+    assert cut_off(text.split("\n"), 0) == told
 
 
 @pytest.mark.parametrize(
