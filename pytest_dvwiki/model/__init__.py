@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.model.failure import (
+    Acquitter,
     Excerpt,
     Failure,
     Frame,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "WRITTEN",
+    "Acquitter",
     "Cause",
     "Change",
     "CoverBin",

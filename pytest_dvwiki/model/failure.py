@@ -9,6 +9,7 @@ Phase = Literal["setup", "call", "teardown", "collect"]
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "flaky", "waived"]
 OriginType = Literal["RTL_BUG", "TB_BUG", "TOOL", "UNKNOWN"]
 Tier = Literal["cause", "symptom", "rollup"]
+Acquitter = Literal["run", "test"]
 Source = Literal["run", "results", "log", "stdout", "stderr", "report"]
 """Where a text comes from.
 

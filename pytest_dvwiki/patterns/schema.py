@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from pytest_dvwiki.model import OriginType, Tier
+from pytest_dvwiki.model import Acquitter, OriginType, Tier
 from pytest_dvwiki.patterns import expression
 
 if TYPE_CHECKING:
@@ -61,6 +61,9 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     that the tool raised to an error)."""
     noise: bool = False
     """Whether such a line also stands in tests that pass, so that alone it does not prove a failure."""
+    acquitted_by: Acquitter | None = None
+    """What takes such messages back where it ended well below them and nothing else failed: the `run`, since it could
+    not have come so far, or only the `test`, since it judged itself."""
     origin: OriginType | None = None
     fix: str = ""
     """What to do; `{name}` stands for the group of that name."""

@@ -17,8 +17,8 @@ from pytest_dvwiki.triage import origin as origins
 from pytest_dvwiki.triage.anatomy import Anatomy, dissect
 from pytest_dvwiki.triage.place import Frames, frame_in_excerpt, is_part_of_identity, with_place
 from pytest_dvwiki.triage.primary import Candidate, Choice, choose, choose_in_text
-from pytest_dvwiki.triage.sections import WORDS, sections_of
-from pytest_dvwiki.triage.sieve import Kept, Sieve
+from pytest_dvwiki.triage.sections import sections_of
+from pytest_dvwiki.triage.sieve import WATCHED, Kept, Sieve
 from pytest_dvwiki.triage.wrapped import choose_in_wrapped
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Classifier:
             hooks: Asked first, in this order; the first verdict that one of them gives is taken.
         """
         self.registry = registry
-        self.matcher = Matcher(registry, watched=WORDS)
+        self.matcher = Matcher(registry, watched=WATCHED)
         self._history = history
         self._hooks = tuple(hooks)
 

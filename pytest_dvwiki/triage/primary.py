@@ -32,6 +32,7 @@ from msgspec import structs
 
 from pytest_dvwiki.patterns.messages import strip_line
 from pytest_dvwiki.patterns.schema import UNKNOWN
+from pytest_dvwiki.triage.acquittal import is_acquitted
 from pytest_dvwiki.triage.anatomy import dissect
 from pytest_dvwiki.triage.numbered import unbroken
 from pytest_dvwiki.triage.sections import sections_of
@@ -119,6 +120,8 @@ def choose_in_text(
         if (among is None or candidate.line in among)
         and not (marks.in_passed(candidate.line) and (candidate.noise or candidate.exception))
     ]
+    if candidates and is_acquitted([c.pattern for c in candidates], max(c.line for c in candidates), lines):
+        return None
     return _decide(sorted(candidates, key=lambda c: (_tier(c), _nameless(c), c.line)), function=None)
 
 

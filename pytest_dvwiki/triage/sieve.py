@@ -1,8 +1,9 @@
 """Keeps of a text that passes by what a verdict needs: all of a small one, few lines of a huge one.
 
 Kept are the lines round each message that a pattern knows, while its kind is new since the last test began; the marks
-of cocotb's log round it, which tell whether it belongs to a test that passed; and the first lines, which tell what kind
-of log it is. What is left out leaves a gap in the line numbers, and its messages are counted.
+of cocotb's log round it, which tell whether it belongs to a test that passed; the last line that tells of a good end;
+and the first lines, which tell what kind of log it is. What is left out leaves a gap in the line numbers, and its
+messages are counted.
 """
 
 from __future__ import annotations
@@ -14,15 +15,17 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.patterns.kinds import Found
 from pytest_dvwiki.patterns.matcher import DEEPEST_BLOCK, decoded
 from pytest_dvwiki.patterns.messages import LONGEST
-from pytest_dvwiki.triage.sections import has_word, is_cocotb, is_mark, is_summary, signs
+from pytest_dvwiki.triage import acquittal, sections
 from pytest_dvwiki.triage.unfold import Folds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pytest_dvwiki.model import Tier
+    from pytest_dvwiki.model import Acquitter, Tier
     from pytest_dvwiki.patterns.matcher import Matcher
 
+WATCHED = (*sections.WORDS, *acquittal.WORDS)
+"""What a line has, in lower case, that may tell of the outcome of a test or a run."""
 WHOLE = 1 << 20
 """Bytes up to which a text is kept whole."""
 OF_A_KIND = 8
@@ -62,7 +65,7 @@ class Sieve:
     """Takes a text block by block; holds a few megabytes at most.
 
     Args:
-        matcher: The patterns; it has to watch for `sections.WORDS`.
+        matcher: The patterns; it has to watch for `WATCHED`.
     """
 
     def __init__(self, matcher: Matcher) -> None:
@@ -148,6 +151,8 @@ class _Scan:
         """The last mark before the present line."""
         self._wants_mark = False
         """Whether a message was kept since then."""
+        self._ends: dict[Acquitter, tuple[int, str]] = {}
+        """The last line that says so of each that ended well."""
         self._carry = b""
         self._settled = 0
         """Offset in the carried lines from which on candidates are still to be looked at."""
@@ -160,10 +165,10 @@ class _Scan:
         numbered = _Numbers(block, 1)
         self._keep(numbered, 0, numbered.down(0, _HEAD))
         text = block[:WHOLE].decode("latin-1")
-        for offset in signs(text):
+        for offset in (*sections.signs(text), *acquittal.signs(text)):
             start = numbered.up(offset, 0)
             self._keep(numbered, start, numbered.down(start, 1))
-        self._cocotb = is_cocotb(text)
+        self._cocotb = sections.is_cocotb(text)
 
     def feed(self, block: bytes) -> None:
         self._read(self._carry + block if self._carry else block, final=False)
@@ -173,7 +178,10 @@ class _Scan:
         if self._carry:
             self._read(self._carry, final=True)
         return Kept(
-            lines=tuple(sorted(self._kept.items())), hits=self._kinds.hits, left_out=self._left_out, count=count
+            lines=tuple(sorted({**self._kept, **dict(self._ends.values())}.items())),
+            hits=self._kinds.hits,
+            left_out=self._left_out,
+            count=count,
         )
 
     def _read(self, block: bytes, *, final: bool) -> None:
@@ -198,7 +206,9 @@ class _Scan:
         self._settled = stop - back
 
     def _watch(self, numbered: _Numbers, offset: int, lowered: str, marks: list[int]) -> None:
-        if self._cocotb and has_word(lowered) and is_mark(numbered.line(offset)):
+        if acquittal.has_word(lowered) and (ended := acquittal.good_end(numbered.line(offset))):
+            self._ends[ended] = (numbered.of(offset), numbered.line(offset))
+        if self._cocotb and sections.has_word(lowered) and sections.is_mark(numbered.line(offset)):
             marks.append(offset)
             self._kinds.forget()
         elif (
@@ -214,7 +224,7 @@ class _Scan:
         while marks and marks[0] < until:
             offset = marks.pop(0)
             self._mark = (numbered.of(offset), numbered.line(offset))
-            summary = is_summary(self._mark[1]) and self._summaries < MOST_SUMMARIES
+            summary = sections.is_summary(self._mark[1]) and self._summaries < MOST_SUMMARIES
             self._summaries += summary
             if self._wants_mark or summary:
                 self._kept[self._mark[0]] = self._mark[1]

@@ -130,6 +130,13 @@ def test_a_summary_without_failures_settles_it() -> None:
     assert read([*lines, "** TESTS=1 PASS=1 FAIL=0 SKIP=0   9.00   1.2   8.3  **"]).verdict is None
 
 
+def test_a_good_end_far_below_takes_words_back() -> None:
+    lines = [*quiet(20_000), "Timed out waiting for irq", *quiet(20_000)]
+    assert read(lines).verdict is not None
+    assert read([*lines, "UVM_ERROR :    0", *quiet(20_000)]).verdict is None
+    assert read([*lines, "UVM_ERROR :    0", *quiet(20_000), "Timed out waiting for grant"]).verdict is not None
+
+
 def test_what_a_message_needs_beside_it_may_stand_far_off() -> None:
     lines = ["%Warning-WIDTHTRUNC: dut.sv:15:12: Operator ASSIGN expects 4 bits", *quiet(30_000)]
     assert read(lines).verdict is None
