@@ -16,7 +16,7 @@ from pytest_dvwiki.wiki import age, pages, spec
 from pytest_dvwiki.wiki.bug import RESOLUTION, drifted, is_pointer
 from pytest_dvwiki.wiki.index import percent
 from pytest_dvwiki.wiki.listed import REGRESSED
-from pytest_dvwiki.wiki.markdown import cite, fence, one_line
+from pytest_dvwiki.wiki.markdown import cite, fence, one_line, plain
 from pytest_dvwiki.wiki.pattern import UNWRITTEN
 from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.search import WikiSearchIndex
@@ -160,7 +160,7 @@ class Knowledge:
                 return self._hole(page)
             case _:
                 told = self._clarifications(page)
-                header = f"**{_words(page.name)}** — {_words(page.title)}"
+                header = f"**{_words(page.name)}** — {_words(plain(page.title))}"
                 return Block(self._tagged(header, page, _first_date(told)), told[-_CLARIFICATIONS:])
 
     def _tagged(self, header: str, page: Listed, since: str | None = None) -> str:
@@ -171,7 +171,7 @@ class Knowledge:
         confidence = page.metadata.get("confidence")
         shown = f"{confidence:.2f}" if isinstance(confidence, int | float) else "n/a"
         status = _words(page.status or "open")
-        title = f"**{_words(page.name)}** ({status}, {shown}) — {one_line(page.title, TITLE_LENGTH)}"
+        title = f"**{_words(page.name)}** ({status}, {shown}) — {one_line(plain(page.title), TITLE_LENGTH)}"
         header = self._tagged(title, page)
         told = self._resolution(page)
         cause = aggregate.cause(self._history.archive, page.fingerprints())
@@ -181,7 +181,7 @@ class Knowledge:
         first, last = cause.first_seen[:10], cause.last_seen[:10]
         seen = f"Seen in {runs} on {first}" if first == last else f"Seen in {runs} since {first}, last on {last}"
         if cause.seeds:
-            seen += f", seeds {' '.join(_words(seed) for seed in cause.seeds[:8])}"
+            seen += f", seed{'s' if len(cause.seeds) > 1 else ''} {' '.join(_words(seed) for seed in cause.seeds[:8])}"
         fix = self._fix(page, cause)
         outdated = drifted(page)
         warned = [f"Out of date in part: {one_line(outdated, TITLE_LENGTH)}."] if outdated else []
@@ -262,12 +262,12 @@ class Knowledge:
         return tuple(one_line(line, RESOLUTION_LENGTH) for line in lines)
 
     def _first_line(self, page: Listed) -> str:
-        text = self._section(page, "Description") or page.title
+        text = self._section(page, "Description") or plain(page.title)
         return one_line(text.strip().split("\n", 1)[0], TITLE_LENGTH)
 
     def _section(self, page: Listed, heading: str) -> str:
-        """What people wrote under a heading."""
-        return pages.section((self._layout.wiki / page.path).read_bytes(), heading)
+        """What stands under a heading, as words."""
+        return plain(pages.section((self._layout.wiki / page.path).read_bytes(), heading))
 
 
 def _own_fix(cause: Cause) -> str | None:

@@ -22,6 +22,8 @@ _DOTS = re.compile(r"…(?:[\s,]*…)+")
 _PLACES = re.compile(r"\s*(?:\(…\)|@ ?…(?=\W|$))")
 _PIPE = re.compile(r"(?<!\\)\|")
 _TICKS = re.compile(r"`+")
+# A code span or fence, which ends with as many back-ticks as it began with, or a character that a backslash frees.
+_CODE_OR_ESCAPE = re.compile(r"(?s)(?<!`)(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)|\\(?P<character>[!-/:-@\[-`{-~])")
 _SPAN = re.compile(r"((?<!`)`[^`]+`(?!`))")
 # At the start of a line in a fence: marks of regions, and what git would write for a conflict.
 _MARKS = re.compile(r"<!-- dvwiki:|<{7}|={7}|>{7}|\|{7}")
@@ -41,6 +43,11 @@ def one_line(text: str, limit: int = LONGEST_LINE) -> str:
 def escape(text: str) -> str:
     """A text as plain words of a line of Markdown."""
     return _MARKUP.sub(lambda found: f"\\{found[0]}", text)
+
+
+def plain(text: str) -> str:
+    """Markdown as the words that its reader sees where these were escaped; code stays as it is."""
+    return _CODE_OR_ESCAPE.sub(lambda found: found["character"] or found[0], text)
 
 
 def prose(text: str) -> str:

@@ -11,6 +11,7 @@ from pytest_dvwiki.records import aggregate, fixes
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.wiki import bug, pages, pattern
 from pytest_dvwiki.wiki.catalogue import Catalogue
+from pytest_dvwiki.wiki.markdown import plain
 from pytest_dvwiki.wiki.names import file_name
 from pytest_dvwiki.yamlio import YamlError
 
@@ -187,7 +188,7 @@ class WikiHistory:
             text = pages.section((self._layout.wiki / page.path).read_bytes(), pattern.FIX_SECTION)
         except (OSError, YamlError):
             return ""
-        return "" if text == pattern.UNWRITTEN else text
+        return "" if text == pattern.UNWRITTEN else plain(text)
 
     def coverage(self) -> dict[tuple[str, str], KnownBin]:
         """By covergroup and bin what is on record of every bin that is a coverage hole, or was one."""

@@ -21,7 +21,7 @@ from pytest_dvwiki.search.tokenizer import tokens
 from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.catalogue import is_page, title_of
 from pytest_dvwiki.wiki.listed import CATEGORIES, status_of
-from pytest_dvwiki.wiki.markdown import one_line
+from pytest_dvwiki.wiki.markdown import one_line, plain
 from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ class WikiSearchIndex(abc.ABC):
                 continue
             page = self.page(path)
             if page is not None:
-                text = one_line(pages.without_marks(page.body), len(page.body) + 1)
+                text = one_line(plain(pages.without_marks(page.body)), len(page.body) + 1)
                 shown = snippet(text, wanted, EXCERPT)
                 found.append(SearchResult(path, score, one_line(text, EXCERPT), page.metadata, shown))
         return found

@@ -18,6 +18,7 @@ from pytest_dvwiki.wiki.age import tag
 from pytest_dvwiki.wiki.catalogue import Catalogue
 from pytest_dvwiki.wiki.listed import CATEGORIES
 from pytest_dvwiki.wiki.lock import TIMEOUT_S
+from pytest_dvwiki.wiki.markdown import plain
 from pytest_dvwiki.wiki.names import file_name
 from pytest_dvwiki.wiki.schema import LOG, ROLES, Address, Role, load_schema
 from pytest_dvwiki.yamlio import YamlError
@@ -108,7 +109,7 @@ class WikiStore:
                 Entry(
                     address=page.path.removesuffix(".md"),
                     category=name,
-                    title=page.title,
+                    title=plain(page.title),
                     metadata=page.metadata,
                     age=tag(page, day),
                 )

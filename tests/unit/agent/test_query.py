@@ -94,6 +94,17 @@ def test_pages_are_found_and_read(wiki: WikiQueryService) -> None:
     assert wiki.get_pattern_page("../bugs/_index") is None
 
 
+def test_agents_get_words_without_the_escapes_of_pages(place: Layout) -> None:
+    wiki = WikiQueryService(WikiConfig(wiki_dir=place.wiki, max_context_tokens=8000))
+    marked = replace(occurrence("d" * 12), primary="UVM_ERROR [BUS_RESP] *late* & <lost> # !y in `axi_`")
+    archive(place, record(3, marked, coverage=({**HOLES[2], "bin": "marked", "scenario": "hold *BREADY* [low]"},)))
+    told = wiki.get_known_rtl_bugs() + wiki.get_coverage_history(top_k=9)
+    assert " — RTL bug: UVM_ERROR [BUS_RESP] *late* & <lost> # !y in `axi_`" in told
+    assert "Scenario: hold *BREADY* [low]" in told
+    (found,) = wiki.search("lost")
+    assert "[BUS_RESP] *late* & <**lost**> # !y" in found.snippet
+
+
 def test_every_answer_keeps_its_budget(place: Layout) -> None:
     wiki = WikiQueryService(WikiConfig(wiki_dir=place.wiki, max_context_tokens=100))
     answers = (

@@ -57,6 +57,18 @@ def test_escaped_text_holds_no_markup(text: str) -> None:
     assert not re.search(r"(?<!\\)(?:\\\\)*[`*<>|\[\]#]", escaped)
 
 
+@given(NASTY)
+def test_readers_get_escaped_words_as_they_were(text: str) -> None:
+    line = md.one_line(text)
+    assert md.plain(md.escape(line)) == line
+
+
+def test_code_has_no_escapes() -> None:
+    assert md.plain("run ``a ` \\. b`` \\[x\\]\n```sh\nFILTER='\\.x$'\n```\n\\*") == (
+        "run ``a ` \\. b`` [x]\n```sh\nFILTER='\\.x$'\n```\n*"
+    )
+
+
 def test_names_stay_readable() -> None:
     assert md.escape("scoreboard_fail in fifo_32x8") == "scoreboard_fail in fifo_32x8"
 
