@@ -226,7 +226,7 @@ class _Reader:
             self._archived.update(each.path for each in (artefact, *own, *logs))
             return
         run.times.append(_time(file, artefact))
-        runner = _native_runner(file.cases) if file is not None else None
+        runner = (_native_runner(file.cases) or _package(file.cases)) if file is not None else None
         name = unique_name(runner or _simulation_name(artefact), self._names)
         if file is not None and is_whole:
             self._take_cases(file.cases)
@@ -247,10 +247,12 @@ class _Reader:
 
     def _take_cases(self, cases: Sequence[Case]) -> None:
         """Takes the tests of a results file of any other tool."""
+        places: dict[tuple[str, str | None], str] = {}
         for case in cases:
-            nodeid = unique_name(
-                redact("::".join(part for part in (case.file or case.classname, case.name) if part)), self._names
-            )
+            where = case.classname, case.file
+            if where not in places:
+                places[where] = _place(*where, self._root)
+            nodeid = unique_name(redact("::".join(filter(None, (places[where], case.name)))), self._names)
             self._run.results.append(Result(nodeid=nodeid, outcome=case.status, duration_s=case.duration_s))
             if case.status in {"failed", "error"}:
                 self._run.failures.append(self._failure_of(case, nodeid))
@@ -365,6 +367,30 @@ def _native_runner(cases: Sequence[Case]) -> str | None:
     inside = f"{folder.replace('/', '.')}." if folder else ""
     module = modules.pop().removeprefix(inside) if len(modules) == 1 else ""
     return redact(runner if module in {"", file.removesuffix(".py")} else f"{runner}::{module}")
+
+
+def _package(cases: Sequence[Case]) -> str | None:
+    """The node id by which cocotb-test calls the only suite of a results file."""
+    packages = {case.package for case in cases}
+    package = packages.pop() if len(packages) == 1 else None
+    return redact(package) if package is not None and "::" in package else None
+
+
+def _place(classname: str, file: str | None, root: Path) -> str:
+    """Where a test of any other tool stands, as pytest tells it where its module, `tests.test_x.TestY`, is a file.
+
+    Args:
+        classname: Module and classes.
+        file: That of the module, where the results file names it.
+        root: Folder of the project.
+    """
+    parts = classname.split(".")
+    for count in range(1, len(parts) + 1 if all(parts) and "/" not in classname else 1):
+        module = "/".join(parts[:count]) + ".py"
+        # `Path.is_file` raises for a name that is too long.
+        if module == file or (file is None and os.path.isfile(root / module)):  # noqa: PTH113
+            return "::".join((module, *parts[count:]))
+    return file or classname
 
 
 def _stem(artefact: Artefact) -> str:

@@ -62,7 +62,9 @@ class Case:
     duration_s: float = 0.0
     attachments: tuple[str, ...] = ()
     runner: str | None = None
-    """Node id of the item that ran the simulator; cocotb's own pytest plugin alone tells it."""
+    """Node id of the item that ran the simulator, as cocotb's own pytest plugin tells it."""
+    package: str | None = None
+    """What its suite is called by that; under cocotb-test the node id of the item, with a cocotb that tells it."""
 
     @property
     def fullname(self) -> str:
@@ -150,6 +152,7 @@ class _Reader:
         self.timestamp: str | None = None
         self._stack: list[str] = []
         self._suite: dict[str, str] = {}
+        self._package: str | None = None
         self._case: _Open | None = None
         self._collect: _Text | None = None
         self._texts = 0
@@ -162,6 +165,7 @@ class _Reader:
         self._stack.append(tag)
         if tag == "testsuite":
             self._suite = {}
+            self._package = self._shared(attributes.get("package", "")) or None
             self.timestamp = self.timestamp or attributes.get("timestamp")
         elif tag == "testcase":
             self._case = _Open(attributes)
@@ -231,6 +235,7 @@ class _Reader:
             duration_s=_seconds(attributes.get("time")),
             attachments=tuple(case.attachments),
             runner=self._shared(properties.get("runner_nodeid", "")) or None,
+            package=self._package,
         )
 
     def _shared(self, name: str) -> str:

@@ -178,6 +178,10 @@ class _Ingest:
             self._ends["not archived"] += 1
             _say(f"{group.name}: not archived, since not all of it can be read")
             return
+        if not (leftovers.results or leftovers.failures):
+            self._ends["not archived"] += 1
+            _say(f"{group.name}: not archived, since it tells of no test")
+            return
         if known:
             names = ", ".join(sorted(set(known.values()))[:_NAMED])
             _say(f"{group.name}: {_count(len(known), 'file')} left out, archived already as {names}")

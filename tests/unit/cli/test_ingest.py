@@ -206,6 +206,48 @@ def test_a_failure_that_came_before_is_known_and_one_that_went_is_said_to_pass(
     assert "1 test passes again: sim.log" in re.sub(r"\s+", " ", capsys.readouterr().out)
 
 
+@pytest.mark.parametrize(("name", "text"), [("sim.log", ""), ("junit.xml", "<testsuites/>")])
+def test_what_tells_of_no_test_is_not_archived(
+    project: Path, capsys: pytest.CaptureFixture[str], name: str, text: str
+) -> None:
+    write(project, {name: text})
+    assert main(["ingest", name]) == 0
+    assert f"{name}: not archived, since it tells of no test\n" in capsys.readouterr().out
+    assert written(project) == []
+
+
+JUNIT = """<testsuite name="pytest">
+<testcase classname="tests.test_x.TestWrap" name="test_a[8]"{file}/>
+<testcase classname="tests.test_x" name="test_b[a.b::c]"{file}/>
+<testcase classname="..{long}" name="test_c"/><testcase classname="{long}" name="test_d"/></testsuite>"""
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_tests_of_pytest_s_own_report_are_called_as_pytest_calls_them(project: Path, named: bool) -> None:
+    long = "x" * 300
+    file = ' file="tests/test_x.py"' if named else ""
+    write(project, {"junit.xml": JUNIT.format(file=file, long=long), "out.py": ""})
+    if not named:
+        write(project, {"tests/test_x.py": ""})
+    assert main(["ingest", "junit.xml", "--task", "nightly"]) == 0
+    (suite,) = (project / ".agent" / "tasks" / "suites").iterdir()
+    assert set(suite.read_text(encoding="utf-8").splitlines()) == {
+        "tests/test_x.py::TestWrap::test_a[8]",
+        "tests/test_x.py::test_b[a.b::c]",
+        f"..{long}::test_c",
+        f"{long}::test_d",
+    }
+
+
+def test_a_results_file_that_names_its_item_has_the_ids_of_a_live_run(project: Path) -> None:
+    text = results().replace('name="bench" timestamp', 'name="all" package="tests/test_x.py::test_run[8]" timestamp')
+    write(project, {"out/results.xml": text})
+    assert main(["ingest", "out", "--task", "nightly"]) == 0
+    (suite,) = (project / ".agent" / "tasks" / "suites").iterdir()
+    names = {"tests/test_x.py::test_run[8]::bad", "tests/test_x.py::test_run[8]::good"}
+    assert set(suite.read_text(encoding="utf-8").splitlines()) == names
+
+
 def test_a_bad_file_is_named_and_the_other_runs_go_on(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(project, {"a/results.xml": results()[:200], "a/good.log": UVM_GOOD, "b/results.xml": results()})
     assert main(["ingest", "a", "nowhere", "b"]) == 1
