@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import frontmatter
@@ -29,13 +30,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 _FENCE = re.compile(r"---[ \t]*\r?")
-_BEGIN = re.compile(r"<!-- dvwiki:begin ([a-z_]+)[ \t]*\r?")
-_END = re.compile(r"<!-- dvwiki:end ([a-z_]+)[ \t]*\r?")
+_MARK = re.compile(r"^<!-- dvwiki:(?P<kind>begin|end) (?P<name>[a-z_]+)[ \t]*\r?$", re.MULTILINE)
+_CLOSE = re.compile(r"-->[ \t]*\r?$", re.MULTILINE)
 _MARKS = re.compile(r"<!-- dvwiki:(?:begin|end) [a-z_]+[^>]*-->", re.DOTALL)
 _COLON = re.compile(r"[ \t]*:(?=\s|$)")
 _CONFLICT = re.compile(r"(?:<{7}|>{7}|\|{7})(?: |\r?$)|={7}\r?$")
 _ANY_CONFLICT = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: |\r?$)", re.MULTILINE)
-_MARK = "<!-- dvwiki:"
 _EXPLICIT = "stands behind a question mark"
 _NO_VALUE = "no value of any page"
 _BOM = "\ufeff"
@@ -166,7 +166,7 @@ def edit(
         _refuse_conflicts(text)
         wanted = {key: _flat(value) for key, value in keys.items()}
         block = text[start:end] if _says(known or {}, wanted) else _edit_block(text[start:end], wanted, newline)
-        body = _edit_regions(text[end:], regions, newline)
+        body = _edit_regions(text, end, regions, newline)
     except UnicodeDecodeError as error:
         return Refused(f"it is not UTF-8 (byte {error.start})")
     except (_UneditableError, yamlio.YamlError) as error:
@@ -212,8 +212,8 @@ def regions(data: bytes) -> dict[str, str] | Refused:
 
 def region_names(data: bytes) -> list[str]:
     """The regions that a page has a begin mark of."""
-    found = (_BEGIN.fullmatch(line) for line in data.decode("utf-8", "replace").split("\n"))
-    return [match[1] for match in found if match]
+    marks = _MARK.finditer(data.decode("utf-8", "replace"))
+    return [mark["name"] for mark in marks if mark["kind"] == "begin"]
 
 
 def _split(text: str) -> tuple[int, int, int] | None:
@@ -253,10 +253,9 @@ def _refuse_conflicts(text: str) -> None:
         return
     inside = False
     for number, line in enumerate(text.split("\n"), 1):
-        if _BEGIN.fullmatch(line):
-            inside = True
-        elif _END.fullmatch(line):
-            inside = False
+        mark = _MARK.fullmatch(line)
+        if mark:
+            inside = mark["kind"] == "begin"
         elif not inside and _CONFLICT.match(line) and not line.startswith("="):
             raise _UneditableError(f"line {number}: conflict marker; settle it, then run `dvwiki build`")
 
@@ -431,40 +430,53 @@ def _obstacle(text: str, events: list[yaml.Event]) -> str | None:
 # Regions
 
 
-def _edit_regions(body: str, regions: Mapping[str, str], newline: str) -> str:
-    for name, (start, end) in sorted(_places(body).items(), key=lambda item: item[1], reverse=True):
+def _edit_regions(text: str, body: int, regions: Mapping[str, str], newline: str) -> str:
+    """The body of a page, which begins at a place of its text, with new content in its regions."""
+    end = len(text)
+    parts: list[str] = []
+    for name, place in reversed(_places(text, body).items()):
         if name in regions:
             content = regions[name].strip("\n")
             lines = ["", *content.split("\n"), "", ""] if content else ["", ""]
-            body = body[:start] + newline.join(lines) + body[end:]
-    return body
+            parts += [text[place[1] : end], newline.join(lines)]
+            end = place[0]
+    return "".join(reversed([*parts, text[body:end]]))
 
 
-def _places(body: str) -> dict[str, tuple[int, int]]:
-    """Start and end of each region's content.
+def _places(text: str, body: int = 0) -> dict[str, tuple[int, int]]:
+    """Start and end of each region's content, in the order in which they stand.
+
+    Args:
+        text: The page.
+        body: Where its body begins.
 
     Raises:
         _UneditableError: Marks are missing, doubled or out of order.
     """
     places: dict[str, tuple[int, int]] = {}
-    opened: tuple[str, int] | None = None
-    offset = skip_to = 0
-    for line in body.split("\n"):
-        begin, end = (_BEGIN.fullmatch(line), _END.fullmatch(line)) if line.startswith(_MARK) else (None, None)
-        if begin and offset >= skip_to:
-            if opened or begin[1] in places:
-                raise _UneditableError(f"the begin mark of {begin[1]} stands where none may")
-            close = re.compile(r"^-->[ \t]*\r?\n", re.MULTILINE).search(body, offset)
-            if close is None:
-                raise _UneditableError(f"the begin mark of {begin[1]} is not closed")
-            opened = (begin[1], close.end())
-            skip_to = close.end()
-        elif end:
-            if opened is None or opened[0] != end[1] or offset < opened[1]:
-                raise _UneditableError(f"the end mark of {end[1]} has no begin mark before it")
-            places[end[1]] = (opened[1], offset)
+    opened: tuple[str, int, int] | None = None
+    marks = list(_MARK.finditer(text, body))
+    for mark, following in zip_longest(marks, marks[1:]):
+        kind, name = mark["kind"], mark["name"]
+        if opened and (kind, name) != ("end", opened[0]):
+            raise _mark_error(text, opened[2], f"the region {opened[0]} has no end mark before the next mark")
+        if kind == "end" and not opened:
+            raise _mark_error(text, mark.start(), f"the end mark of {name} has no begin mark before it")
+        if kind == "begin" and name in places:
+            raise _mark_error(text, mark.start(), f"the region {name} begins a second time")
+        close = _CLOSE.search(text, mark.end(), following.start() if following else len(text))
+        if close is None:
+            raise _mark_error(text, mark.start(), f"the {kind} mark of {name} is not closed by a line `-->`")
+        if opened:
+            places[name] = (opened[1], mark.start())
             opened = None
-        offset += len(line) + 1
+        else:
+            opened = name, close.end() + 1, mark.start()
     if opened:
-        raise _UneditableError(f"the region {opened[0]} has no end mark")
+        raise _mark_error(text, opened[2], f"the region {opened[0]} has no end mark")
     return places
+
+
+def _mark_error(text: str, place: int, reason: str) -> _UneditableError:
+    """What is wrong with the marks of a page, with its line."""
+    return _UneditableError(f"line {text.count(chr(10), 0, place) + 1}: {reason}")

@@ -132,11 +132,14 @@ def test_a_block_that_cannot_be_edited_is_refused_with_the_reason(block: str, re
         (pages.region("evidence") * 2, "begin mark"),
         (
             pages.region("evidence") + "\n" + pages.region("evidence"),
-            "the begin mark of evidence stands where none may",
+            "line 13: the region evidence begins a second time",
         ),
-        (pages.begin_marker("evidence"), "has no end mark"),
-        (pages.end_marker("evidence"), "has no begin mark"),
+        (pages.begin_marker("evidence"), "line 4: the region evidence has no end mark"),
+        (pages.begin_marker("evidence") + "\n" + pages.region("fixes"), "line 4: the region evidence has no end mark"),
+        (pages.end_marker("evidence"), "line 4: the end mark of evidence has no begin mark"),
         ("<!-- dvwiki:begin evidence\n", "is not closed"),
+        (pages.region("evidence").replace("\n-->", "", 1), "line 4: the begin mark of evidence is not closed"),
+        (pages.region("evidence").removesuffix("\n-->"), "line 9: the end mark of evidence is not closed"),
         ("<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs", "conflict marker"),
     ],
 )
