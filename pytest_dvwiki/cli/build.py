@@ -101,5 +101,10 @@ def _report(result: BuildResult, *, check: bool) -> None:
         print(f"left alone: {path}: {reason}", file=sys.stderr)
     for problem in result.problems:
         print(f"not counted: {problem}", file=sys.stderr)
-    if not result.changed:
+    differs = check and result.changed
+    if result.refused:
+        count = len(result.refused)
+        rest = "" if differs else "; all else is as the records say"
+        print(f"{count} file{'' if count == 1 else 's'} left alone{rest}")
+    elif not result.changed:
         print("the wiki is as its records say")

@@ -86,7 +86,6 @@ def _json(found: Sequence[Finding], deciles: Sequence[Decile], _: Layout) -> lis
     from pytest_dvwiki.upkeep.lint import report  # noqa: PLC0415
 
     values = asdict(report(list(found)))
-    values["findings"] = [{**asdict(finding), "remedy": finding.remedy} for finding in found]
     values["calibration"] = [
         {"low": each.low, "high": each.high, "said": round(each.said, 3), "causes": each.count, "right": each.right}
         for each in deciles

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 Kind = Literal[
     "orphan",
@@ -18,6 +21,7 @@ Kind = Literal[
     "duplicate_cause",
     "near_duplicate",
     "unreadable",
+    "left_alone",
     "conflict",
     "drift",
     "drift_hint",
@@ -25,11 +29,15 @@ Kind = Literal[
     "record_changed",
     "calibration",
     "outdated",
+    "index_behind",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+BUILD = "run `dvwiki build`"
+RESTORE = "run `dvwiki build --restore`, which makes the page again"
+"""Where the tool itself links to a page that somebody took away."""
 REMEDIES: dict[Kind, str] = {
-    "orphan": "run `dvwiki build`",
-    "missing": "run `dvwiki build`",
+    "orphan": BUILD,
+    "missing": BUILD,
     "broken_link": "mend or remove the link",
     "stale": "close it if it is fixed, confirm it if it is not",
     "unseen": "close it if it is fixed, or run its test again",
@@ -37,20 +45,21 @@ REMEDIES: dict[Kind, str] = {
     "uncited": "end the claim with (source: tasks/{task_id}.yaml | log: {file}:{line})",
     "unknown_source": "name a run that the archive holds",
     "schema": "set the key to one of the values named",
-    "duplicate_cause": "run `dvwiki build`",
+    "duplicate_cause": BUILD,
     "near_duplicate": "merge them if they are one cause, else name the other page in `distinct_from`",
     "unreadable": "mend the frontmatter",
+    "left_alone": "mend it, or put the page back as git has it, then run `dvwiki build`",
     "conflict": "settle it by hand, then run `dvwiki build`",
     "drift": "name the place where it stands now, or remove the citation",
     "drift_hint": "see whether it still holds",
     "log_changed": "put the line back: log.md is only appended to",
     "record_changed": "put the record back as it was: `git checkout COMMIT^ -- FILE`",
     "calibration": "give the pattern another `origin` in .agent/patterns, or mend the `type` of a page that is wrong",
-    "outdated": "run `dvwiki build`",
+    "outdated": BUILD,
+    "index_behind": BUILD,
 }
-SETTLED_BY_BUILD: frozenset[Kind] = frozenset({"orphan", "missing", "duplicate_cause", "outdated"})
-"""What `dvwiki build` puts right without asking a person."""
-WARNINGS: frozenset[Kind] = frozenset({"unseen", "drift_hint", "near_duplicate"})
+"""What to do about a finding of a kind that says nothing of its own."""
+WARNINGS: frozenset[Kind] = frozenset({"unseen", "drift_hint", "near_duplicate", "index_behind"})
 """What a person may look at, though nothing is wrong with the wiki: these alone do not make the check fail."""
 
 
@@ -65,13 +74,47 @@ class Finding:
     kind: Kind
     text: str
     """What is wrong, in one line."""
+    remedy: str = ""
+    """What to do about it; that of the kind where none is given."""
+
+    def __post_init__(self) -> None:
+        if not self.remedy:
+            object.__setattr__(self, "remedy", REMEDIES[self.kind])
+
+    @property
+    def is_settled_by_build(self) -> bool:
+        """Whether `dvwiki build` puts it right without asking a person."""
+        return self.remedy == BUILD
 
     @property
     def is_warning(self) -> bool:
         """Whether nothing is wrong, but a person may look at it."""
         return self.kind in WARNINGS
 
-    @property
-    def remedy(self) -> str:
-        """What to do about it."""
-        return REMEDIES[self.kind]
+
+_CAUSES: dict[Kind, frozenset[Kind]] = {
+    "unreadable": frozenset({"conflict"}),
+    "left_alone": frozenset({"conflict", "unreadable"}),
+    "outdated": frozenset({"conflict", "index_behind"}),
+    "index_behind": frozenset({"conflict", "unreadable"}),
+}
+"""Of kinds those that explain them where both are found on one page."""
+
+
+def without_consequences(found: Collection[Finding]) -> list[Finding]:
+    """The findings that no other one explains: who settles that one settles both."""
+    kinds_on: dict[str, set[Kind]] = {}
+    for finding in found:
+        kinds_on.setdefault(finding.page, set()).add(finding.kind)
+    is_listed = not any(finding.kind in {"orphan", "missing"} for finding in found)
+
+    def is_one(finding: Finding) -> bool:
+        """Whether another finding explains this one."""
+        kinds = kinds_on[finding.page]
+        if finding.kind == "outdated" and finding.page.endswith("index.md") and not is_listed:
+            return True
+        if finding.remedy == RESTORE:
+            return not kinds.isdisjoint({"conflict", "outdated"})
+        return not kinds.isdisjoint(_CAUSES.get(finding.kind, ()))
+
+    return [finding for finding in found if not is_one(finding)]

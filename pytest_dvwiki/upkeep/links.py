@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from pytest_dvwiki.upkeep.findings import Finding
+from pytest_dvwiki.upkeep.findings import RESTORE, Finding
 from pytest_dvwiki.upkeep.page import PageText, without_code
 from pytest_dvwiki.wiki.parts import heading_of
 
@@ -45,7 +45,7 @@ def check_links(wiki: Path, text: PageText, catalogue: Catalogue) -> Iterator[Fi
                 if catalogue.get(place) is not None and anchor.lower() not in anchors(place):
                     problem = f"{place} has no heading for #{anchor}"
             if problem:
-                yield Finding(text.listed.path, line.number, "broken_link", problem)
+                yield Finding(text.listed.path, line.number, "broken_link", problem, RESTORE if line.in_region else "")
 
 
 def _problem(wiki: Path, folder: PurePosixPath, own: str, path: str) -> str | None:

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from pytest_dvwiki.records.archive import Archive
-from pytest_dvwiki.upkeep import calibration, claims, drift, duplicates, links, past, staleness, structure
-from pytest_dvwiki.upkeep.findings import SETTLED_BY_BUILD, Finding
+from pytest_dvwiki.upkeep import calibration, claims, contents, drift, duplicates, links, past, staleness, structure
+from pytest_dvwiki.upkeep.findings import Finding, without_consequences
 from pytest_dvwiki.upkeep.page import PageText
 from pytest_dvwiki.wiki.build import build
 from pytest_dvwiki.wiki.catalogue import Catalogue
+from pytest_dvwiki.wiki.index import indexes
 from pytest_dvwiki.wiki.listed import CATEGORIES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.config import WikiConfig
 
 Depth = Literal["quick", "full"]
+_PLACE_OF_REFUSAL = re.compile(r"(?:line |frontmatter:)(\d+): (.*)")
+_PLACE_OF_PROBLEM = re.compile(r"(?P<file>[^\s:]+\.ya?ml):(?:(?P<line>\d+):)? (?P<text>.*)")
 _logger = logging.getLogger(__name__)
 
 
@@ -100,17 +104,18 @@ def check(layout: Layout, depth: Depth = "quick") -> Checked:
         catalogue.refresh()
         found = set(_quick(layout, catalogue))
         if depth == "quick":
-            return Checked(sorted(found))
+            return Checked(sorted(without_consequences(found)))
         with Archive(layout.tasks, cache / "records.sqlite") as archive:
             archive.refresh()
             found |= set(_full(layout, catalogue, archive))
             deciles = calibration.deciles(archive, catalogue)
-        found |= {*calibration.check_calibration(deciles), *_derived(layout)}
-        return Checked(sorted(found), deciles)
+            expected = indexes(catalogue.rows, archive.last_updated())
+        found |= {*calibration.check_calibration(deciles), *_derived(layout, expected)}
+        return Checked(sorted(without_consequences(found)), deciles)
 
 
 def _quick(layout: Layout, catalogue: Catalogue) -> Iterator[Finding]:
-    yield from structure.check_index(layout.wiki, catalogue)
+    yield from contents.check_index(layout.wiki, catalogue)
     yield from structure.check_fields(catalogue)
     yield from structure.check_causes(catalogue)
     yield from structure.check_conflicts(layout.wiki)
@@ -131,13 +136,25 @@ def _full(layout: Layout, catalogue: Catalogue, archive: Archive) -> Iterator[Fi
     yield from past.check_records(layout, archive)
 
 
-def _derived(layout: Layout) -> Iterator[Finding]:
-    """What the records say otherwise than the pages."""
+def _derived(layout: Layout, expected: Mapping[str, bytes]) -> Iterator[Finding]:
+    """What `dvwiki build` would make otherwise than it is, and what it could not.
+
+    Args:
+        layout: Where the wiki stands.
+        expected: The index files as they are to be by what the pages say of themselves.
+    """
     built = build(layout, check=True)
     for path in built.changed:
-        yield Finding(path, 0, "outdated", "it is not as the records say")
-    for problem in built.problems:
-        yield Finding("../tasks", 0, "unreadable", problem)
+        behind = contents.rows_behind(layout.wiki, path, expected[path]) if path in expected else []
+        yield from behind or [Finding(path, 0, "outdated", "what the tool writes there is not as the records say")]
+    for path, reason in built.refused:
+        place = _PLACE_OF_REFUSAL.match(reason)
+        line, text = (int(place[1]), place[2]) if place else (0, reason)
+        yield Finding(path, line, "left_alone", f"the tool cannot write its part: {text}")
+    for problem in chain.from_iterable(told.split("\n") for told in built.problems):
+        place = _PLACE_OF_PROBLEM.match(problem)
+        file, line, text = (place["file"], int(place["line"] or 0), place["text"]) if place else ("", 0, problem)
+        yield Finding(f"../tasks/{file}".rstrip("/"), line, "unreadable", text, "put the record back as git has it")
 
 
 def report(findings: list[Finding]) -> LintReport:
@@ -153,6 +170,6 @@ def report(findings: list[Finding]) -> LintReport:
         missing_pages=[finding.page for finding in of("missing")],
         uncited_claims=[(finding.page, finding.line) for finding in of("uncited")],
         suggestions=list(dict.fromkeys(f"{finding.kind}: {finding.remedy}" for finding in findings)),
-        human_review_required=any(not (finding.is_warning or finding.kind in SETTLED_BY_BUILD) for finding in findings),
+        human_review_required=any(not (each.is_warning or each.is_settled_by_build) for each in findings),
         findings=findings,
     )

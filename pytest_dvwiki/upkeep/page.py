@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.wiki.listed import Listed
 
+_MARK = re.compile(r"<!-- dvwiki:(begin|end) ")
 _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 
 
@@ -27,6 +28,8 @@ class Line:
     text: str
     section: str
     """Words of the heading above it."""
+    in_region: bool
+    """Whether it stands between the marks of a region, which the tool writes."""
 
 
 @dataclass(frozen=True)
@@ -54,26 +57,24 @@ class PageText:
     def people(self) -> tuple[Line, ...]:
         """Of these the ones that stand outside of comments and of the regions, which the tool writes."""
         found: list[Line] = []
-        in_region = in_comment = False
+        in_comment = False
         for line in self.lines:
-            if line.text.startswith("<!-- dvwiki:begin "):
-                in_region = True
-            elif line.text.startswith("<!-- dvwiki:end "):
-                in_region = False
             if in_comment or line.text.lstrip().startswith("<!--"):
                 in_comment = "-->" not in line.text
-            elif not in_region:
+            elif not line.in_region:
                 found.append(line)
         return tuple(found)
 
     def _outside_fences(self) -> Iterator[Line]:
         lines = self.raw.split("\n")
         start = _end_of_frontmatter(lines)
-        section = ""
+        section, in_region = "", False
         for index, text in unfenced(lines[start:]):
             heading = heading_of(text)
             section = heading.words if heading else section
-            yield Line(start + index + 1, text, section)
+            mark = _MARK.match(text)
+            in_region = mark[1] == "begin" if mark else in_region
+            yield Line(start + index + 1, text, section, in_region)
 
 
 def without_code(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from pytest_dvwiki.upkeep.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from pytest_dvwiki.records.archive import Archive
     from pytest_dvwiki.settings import Layout
@@ -17,50 +19,68 @@ if TYPE_CHECKING:
 _RECORD = re.compile(r"tasks/\d{4}/\d{2}/(?P<task>[^/]+)\.yaml$")
 _COMMIT = re.compile(r"commit ([0-9a-f]+)")
 _CHANGED = ("--no-renames", "--diff-filter=MD", "--name-status")
+_REMOVED = ("--patch", "--unified=0", "--no-color", "--no-ext-diff", "--no-textconv")
 _TIMEOUT_S = 60.0
 
 
 def check_log(layout: Layout) -> Iterator[Finding]:
-    """Commits that took lines out of `log.md`, and lines that are taken out now; a merge takes none."""
+    """Lines that commits took out of `log.md`, or somebody does now, and that are not back; a merge takes none out."""
     log = layout.wiki / "log.md"
-    committed = _git(layout, "log", "--no-merges", "--format=commit %h", "--numstat", "--", str(log))
-    commit = ""
-    for line in (committed or "").splitlines():
-        found = _COMMIT.fullmatch(line)
-        if found:
-            commit = found[1]
-        elif _removes(line):
-            yield Finding("log.md", 0, "log_changed", f"commit {commit} removed {line.split()[1]} of its lines")
-    now = _git(layout, "diff", "--numstat", "HEAD", "--", str(log))
-    if now and _removes(now):
-        yield Finding("log.md", 0, "log_changed", f"{now.split()[1]} of its committed lines are not there now")
+    committed = _git(layout, "log", "--no-merges", "--format=commit %h", *_REMOVED, "--", str(log))
+    now = _git(layout, "diff", *_REMOVED, "HEAD", "--", str(log))
+    try:
+        present = set(log.read_text("utf-8", "replace").split("\n"))
+    except OSError:
+        present = set()
+    gone: dict[str, int] = {}
+    for commit, line in _by_commit(committed, now):
+        text = line.removeprefix("-")
+        if line.startswith("-") and not line.startswith("--- ") and text.strip() and text not in present:
+            gone[commit] = gone.get(commit, 0) + 1
+    for commit, count in gone.items():
+        told = f"commit {commit} removed {count} of its lines" if commit else f"{count} of its committed lines"
+        yield Finding("log.md", 0, "log_changed", f"{told}{'' if commit else ' are not there now'}")
 
 
 def check_records(layout: Layout, archive: Archive) -> Iterator[Finding]:
-    """Records that were changed, or removed without being kept in the file of a month."""
+    """Records that are not as they were written, or were removed without being kept in the file of a month."""
     tasks = str(layout.tasks)
-    changed = _git(layout, "log", "--no-merges", "--format=commit %h", *_CHANGED, "--", tasks)
+    committed = _git(layout, "log", "--no-merges", "--format=commit %h", *_CHANGED, "--", tasks)
     now = _git(layout, "diff", *_CHANGED, "HEAD", "--", tasks)
-    commit = ""
-    for line in [*(changed or "").splitlines(), "now", *(now or "").splitlines()]:
-        found = _COMMIT.fullmatch(line)
-        if found or line == "now":
-            commit = f"commit {found[1]}" if found else "an uncommitted change"
-            continue
+    first: dict[str, tuple[str, str]] = {}
+    for commit, line in _by_commit(committed, now):
         what, _, path = line.partition("\t")
         record = _RECORD.search(path)
-        if record is None:
+        if record and (what == "M" or archive.record(record["task"]) is None):
+            # git tells of the newest commit first, and the oldest one is what made it another record.
+            place = path.rpartition("tasks/")[2]
+            first[place] = (commit, what) if commit or place not in first else first[place]
+    for place, (commit, what) in first.items():
+        was = f"{commit}^" if commit else "HEAD"
+        file = layout.tasks / place
+        if what == "M" and _is_as_in(layout, was, file):
             continue
-        place = f"../tasks/{path.rpartition('tasks/')[2]}"
-        if what == "M":
-            yield Finding(place, 0, "record_changed", f"{commit} changed it; a record is written once")
-        elif what == "D" and archive.record(record["task"]) is None:
-            yield Finding(place, 0, "record_changed", f"{commit} removed it, and no month's file holds it")
+        who = f"commit {commit}" if commit else "an uncommitted change"
+        did = "changed it; a record is written once" if what == "M" else "removed it, and no month's file holds it"
+        back = f"put it back: `git checkout {was} -- {os.path.relpath(file, layout.root)}`"
+        yield Finding(f"../tasks/{place}", 0, "record_changed", f"{who} {did}", back)
 
 
-def _removes(numstat: str) -> bool:
-    parts = numstat.split()
-    return len(parts) >= 2 and parts[1].isdigit() and int(parts[1]) > 0  # noqa: PLR2004 (added, removed, file)
+def _by_commit(committed: str | None, now: str | None) -> Iterator[tuple[str, str]]:
+    """The lines that git tells, each with its commit; empty for what is not committed."""
+    commit = ""
+    for line in (committed or "").split("\n"):
+        found = _COMMIT.fullmatch(line)
+        commit = found[1] if found else commit
+        if not found:
+            yield commit, line
+    yield from (("", line) for line in (now or "").split("\n"))
+
+
+def _is_as_in(layout: Layout, commit: str, file: Path) -> bool:
+    """Whether a file is as it was in a commit."""
+    was = _git(layout, "rev-parse", f"{commit}:./{os.path.relpath(file, layout.root)}")
+    return was is not None and was == _git(layout, "hash-object", "--", str(file))
 
 
 def _git(layout: Layout, *arguments: str) -> str | None:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records.disk import WikiError, replace
-from pytest_dvwiki.upkeep.findings import SETTLED_BY_BUILD, Finding
 from pytest_dvwiki.upkeep.lint import lint
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_dvwiki.settings import Layout, Settings
+    from pytest_dvwiki.upkeep.findings import Finding
     from pytest_dvwiki.upkeep.lint import Depth
 
 _COUNT = "sessions"
@@ -40,9 +40,9 @@ class Look:
             WikiError: The wiki could not be read.
         """
         findings: tuple[Finding, ...] = self.findings
-        if was_written and any(finding.kind in SETTLED_BY_BUILD for finding in findings):
+        if was_written and any(finding.is_settled_by_build for finding in findings):
             present = set(lint(self.layout, self.depth))
-            findings = tuple(each for each in findings if each.kind not in SETTLED_BY_BUILD or each in present)
+            findings = tuple(each for each in findings if not each.is_settled_by_build or each in present)
         if not findings:
             return None
         kinds = Counter(finding.kind for finding in findings)

@@ -1,14 +1,17 @@
-"""Whether the pages and the index fit together, and each page is what its category asks for."""
+"""Whether each page is what its category asks for, and all of them fit together."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
 
-from pytest_dvwiki.upkeep.findings import Finding
+from pytest_dvwiki.upkeep.findings import BUILD, Finding
+from pytest_dvwiki.wiki import conflicts
 from pytest_dvwiki.wiki.bug import is_pointer
 from pytest_dvwiki.wiki.coverage import ACTIONS
+from pytest_dvwiki.wiki.index import FILES
 from pytest_dvwiki.wiki.listed import CATEGORIES
+from pytest_dvwiki.wiki.owned import OWNED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,8 +20,6 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.catalogue import Catalogue
     from pytest_dvwiki.wiki.listed import Listed
 
-_INDEXED = re.compile(r"^\| \[[^\]]*\]\(([^)]+\.md)\)", re.MULTILINE)
-_CONFLICT = re.compile(rb"^(?:<{7} |>{7} |\|{7} )", re.MULTILINE)
 _BUG_TYPES = ("RTL_BUG", "TB_BUG", "UNKNOWN")
 _FIELDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "bugs": {"type": _BUG_TYPES, "status": ("open", "confirmed", "closed", "wont_fix")},
@@ -32,21 +33,6 @@ _REQUIRED: Mapping[str, tuple[str, ...]] = {
     "coverage": ("type", "covergroup", "bin", "action_class"),
     "specs": ("type", "feature"),
 }
-
-
-def check_index(wiki: Path, catalogue: Catalogue) -> Iterator[Finding]:
-    """Pages that `index.md` does not name, and those that it names although they are not there."""
-    try:
-        text = (wiki / "index.md").read_text("utf-8", "replace")
-    except OSError:
-        yield Finding("index.md", 0, "missing", "there is no index")
-        return
-    named = set(_INDEXED.findall(text))
-    present = {page.path for category in CATEGORIES for page in catalogue.all(category)}
-    for path in present - named:
-        yield Finding(path, 0, "orphan", "index.md does not name it")
-    for path in named - present:
-        yield Finding(path, 0, "missing", "index.md names it, and it is not there")
 
 
 def check_fields(catalogue: Catalogue) -> Iterator[Finding]:
@@ -114,15 +100,18 @@ def check_causes(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def check_conflicts(wiki: Path) -> Iterator[Finding]:
-    """What a merge left open."""
+    """What a merge left open; of what the tool makes again anyway it is the tool's to settle."""
     for path in sorted((*wiki.glob("*.md"), *(page for name in CATEGORIES for page in (wiki / name).glob("*.md")))):
         try:
             data = path.read_bytes()
         except OSError:
             continue
-        for found in _CONFLICT.finditer(data):
-            line = data.count(b"\n", 0, found.start()) + 1
-            yield Finding(path.relative_to(wiki).as_posix(), line, "conflict", "conflict marker of a merge")
+        place = path.relative_to(wiki).as_posix()
+        for line, is_people_s in conflicts.markers(data, OWNED.get(path.parent.name, ())):
+            if is_people_s and place not in FILES:
+                yield Finding(place, line, "conflict", "conflict of a merge in what people write")
+            else:
+                yield Finding(place, line, "conflict", "conflict of a merge in what the tool writes", BUILD)
 
 
 def _line_of(problem: str) -> int:

@@ -24,6 +24,7 @@ from pytest_dvwiki.wiki.likeness import alike
 from pytest_dvwiki.wiki.listed import CATEGORIES, page_name
 from pytest_dvwiki.wiki.lock import TIMEOUT_S, locked
 from pytest_dvwiki.wiki.names import bug_name, file_name
+from pytest_dvwiki.wiki.owned import OWNED
 from pytest_dvwiki.wiki.pages import Refused
 from pytest_dvwiki.wiki.scaffold import scaffold
 from pytest_dvwiki.wiki.supersession import MergeError
@@ -617,13 +618,12 @@ class _Room:
 
     def _settle(self) -> None:
         """Settles conflicts in the tool's lines of all pages."""
-        owned_in = {"bugs": bug.OWNED, "patterns": pattern.OWNED, "coverage": coverage.OWNED}
         for category in CATEGORIES:
             for path in sorted((self.layout.wiki / category).glob("*.md")):
                 if not is_page(path.name):
                     continue
                 data = self._read(f"{category}/{path.name}")
-                settled = conflicts.settle(data, owned_in.get(category, ()))
+                settled = conflicts.settle(data, OWNED.get(category, ()))
                 if settled is None:
                     continue
                 if settled.open_lines:

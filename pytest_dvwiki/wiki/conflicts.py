@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from pytest_dvwiki.wiki.pages import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+
+_MARKER = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: |\r?$)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,39 @@ def settle(data: bytes, owned: Collection[str]) -> Settled | None:
     theirs_of = {hunk for hunk in hunks if not _is_owned(parts, hunk, owned)}
     kept = "".join(part if isinstance(part, str) else part.whole if part in theirs_of else part.ours for part in parts)
     return Settled(kept.encode(), tuple(hunk.line for hunk in hunks if hunk in theirs_of))
+
+
+def markers(data: bytes, owned: Collection[str]) -> list[tuple[int, bool]]:
+    """The lines of a page at which a conflict begins, each with whether a person has to settle it.
+
+    Of a conflict that lacks one of its markers each that is there counts.
+
+    Args:
+        data: The page.
+        owned: Keys that the tool owns on it.
+    """
+    text = data.decode("utf-8", "replace")
+    if not _MARKER.search(text):
+        return []
+    settled = settle(data, owned)
+    open_lines = settled.open_lines if settled else ()
+    parts = split(text)
+    found: list[tuple[int, bool]] = []
+    line = 1
+    for part in parts:
+        if isinstance(part, Hunk):
+            found.append((line, line in open_lines))
+        elif _MARKER.match(part):
+            found.append((line, _is_people_s(parts, part, owned)))
+        line += (part if isinstance(part, str) else part.whole).count("\n")
+    return found
+
+
+def _is_people_s(parts: Sequence[str | Hunk], marker: str, owned: Collection[str]) -> bool:
+    """Whether a marker without its fellows stands where the tool does not write."""
+    kept = (part.ours if isinstance(part, Hunk) else part for part in parts)
+    text = "".join(part for part in kept if part is marker or not _MARKER.match(part))
+    return isinstance(pages.skeleton(text.encode(), owned), Refused)
 
 
 def _is_owned(parts: Sequence[str | Hunk], hunk: Hunk, owned: Collection[str]) -> bool:

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.runs import today
-from pytest_dvwiki.wiki import bug, build, coverage, pages, parts, pattern, splice
+from pytest_dvwiki.wiki import bug, build, pages, parts, splice
 from pytest_dvwiki.wiki.age import tag
 from pytest_dvwiki.wiki.catalogue import Catalogue
 from pytest_dvwiki.wiki.listed import CATEGORIES
 from pytest_dvwiki.wiki.lock import TIMEOUT_S
 from pytest_dvwiki.wiki.markdown import plain
 from pytest_dvwiki.wiki.names import file_name
+from pytest_dvwiki.wiki.owned import OWNED
 from pytest_dvwiki.wiki.schema import LOG, ROLES, Address, Role, load_schema
 from pytest_dvwiki.yamlio import YamlError
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.config import WikiConfig
     from pytest_dvwiki.wiki.schema import Section
 
-_OWNED: Mapping[str, tuple[str, ...]] = {"bugs": bug.OWNED, "patterns": pattern.OWNED, "coverage": coverage.OWNED}
 _LARGEST = 1 << 20
 
 
@@ -246,7 +246,7 @@ class WikiStore:
         place = self._writable(f"{category}/{file_name(name.removesuffix('.md'))}", "snapshot")
         if isinstance(place, Written):
             return place
-        if category in _OWNED and self._role != "ingest":
+        if category in OWNED and self._role != "ingest":
             return _denied(
                 place,
                 f"pages of {category} follow from records, and one without a record would be counted as nothing; call"
@@ -440,7 +440,7 @@ def _touches_owned(before: str, after: str, place: Address, *, may_remove: bool)
         return _denied(place, problem)
     old, new = before.encode(), after.encode()
     then, now = pages.read(old).metadata, pages.read(new).metadata
-    keys = [key for key in _OWNED.get(place.category, ()) if repr(then.get(key)) != repr(now.get(key))]
+    keys = [key for key in OWNED.get(place.category, ()) if repr(then.get(key)) != repr(now.get(key))]
     if keys:
         return _denied(place, f"{', '.join(keys)} {'are' if len(keys) > 1 else 'is'} the tool's, made from the records")
     were, are = pages.regions(old), pages.regions(new)

@@ -3,11 +3,12 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
 
+from pytest_dvwiki import runs
 from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.settings import Settings
@@ -23,11 +24,13 @@ from pytest_dvwiki.wiki.catalogue import Catalogue
 from ..samples import git, layout, occurrence, record
 
 OTHER = "aa0011223344"
+TODAY = date(2026, 11, 22)
 
 
 @pytest.fixture
-def wiki(tmp_path: Path) -> Path:
-    """A wiki with two bugs, committed."""
+def wiki(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A wiki with two bugs, committed, and looked at on the day after."""
+    monkeypatch.setattr(runs, "today", lambda: TODAY)
     (tmp_path / ".agent").mkdir()
     archive(layout(tmp_path), record(1, occurrence()))
     archive(layout(tmp_path), record(2, occurrence(OTHER, failure_subtype="timeout", primary="SimTimeoutError")))
@@ -97,19 +100,23 @@ def test_each_kind_is_found_in_a_wiki_that_has_everything_wrong(wiki: Path) -> N
         archive(place, record(number, occurrence(digit * 12, failure_subtype=f"kind_{digit}", primary=f"kind {digit}")))
     judged = [f"{number:012x}" for number in range(FEWEST)]
     archive(place, record(9, *(occurrence(name, primary=f"check_{name} failed") for name in judged)))
+    hole = wiki / "coverage" / "g_b.md"
+    hole.write_text("---\ntype: coverage\ncovergroup: g\nbin: b\naction_class: actionable\n---\n", "utf-8")
+    build(place)
     named = {fingerprint: page for page in (wiki / "bugs").glob("RTL_*.md") if (fingerprint := own(page))}
     for name in judged:
         set_key(named[name], "type: RTL_BUG", "type: TB_BUG")
     git(root, "add", ".")
     git(root, "commit", "-qm", "more")
-    today = datetime.now(UTC).date()
     for fingerprint, first, last in (("c", 100, 1), ("d", 40, 35), ("e", 40, 1)):
         page = named[fingerprint * 12]
-        set_key(page, 'first_seen: "2026-11-21"', f'first_seen: "{today - timedelta(days=first)}"')
-        set_key(page, 'last_updated: "2026-11-21"', f'last_updated: "{today - timedelta(days=last)}"')
+        set_key(page, 'first_seen: "2026-11-21"', f'first_seen: "{TODAY - timedelta(days=first)}"')
+        set_key(page, 'last_updated: "2026-11-21"', f'last_updated: "{TODAY - timedelta(days=last)}"')
     append(wiki, "It is late (source: tasks/nobody.yaml). See [x](nothing.md), `rtl/fifo.sv:old_fifo`, `rtl/gone.sv`.")
     append(wiki, "\nIt never was early.")
     set_key(named["f" * 12], "status: open", "status: done")
+    set_key(named["e" * 12], "<!-- dvwiki:end fixes", "")
+    set_key(hole, "actionable", "design_excluded")
     set_key(named[OTHER], "status: open", "status: [open")
     twin = bug_page(wiki).with_name("RTL_20991231_000001.md")
     twin.write_bytes(named["c" * 12].read_bytes())
@@ -181,10 +188,96 @@ def test_a_cause_with_two_pages_is_found_and_settled_by_fix(wiki: Path, capsys: 
     assert "the wiki is sound" in capsys.readouterr().out
 
 
-def test_a_conflict_marker_is_found_in_a_page_and_in_the_log(wiki: Path) -> None:
-    line = append(wiki, "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs")
-    places = [(each.page, each.line) for each in found(wiki, "conflict", "quick")]
-    assert places[0] == (f"bugs/{bug_page(wiki).name}", line)
+CONFLICT = "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n"
+
+
+@pytest.mark.parametrize("conflict", [CONFLICT, "<<<<<<< ours\na\n", "a\n>>>>>>> theirs\n"])
+def test_a_conflict_is_a_person_s_outside_of_what_the_tool_writes(wiki: Path, conflict: str) -> None:
+    page = bug_page(wiki)
+    append(wiki, conflict)
+    (one,) = found(wiki, "conflict", "quick")
+    assert (one.page, one.is_settled_by_build) == (f"bugs/{page.name}", False)
+    assert re.match("[<>]{7}", page.read_text("utf-8").split("\n")[one.line - 1])
+    assert [each.kind for each in lint(layout(wiki.parent.parent), "full")] == ["conflict"]
+    assert build(layout(wiki.parent.parent)).refused != []
+
+
+@pytest.mark.parametrize(
+    ("file", "after", "conflict"),
+    [
+        ("bugs", "- Seen in 1 run", CONFLICT),
+        ("bugs", "- Seen in 1 run", "<<<<<<< ours\n"),
+        (
+            "bugs",
+            "occurrence_count: 1",
+            "<<<<<<< ours\ncorroborations: 0\n=======\ncorroborations: 1\n>>>>>>> theirs\n",
+        ),
+        ("index.md", "| Page |", CONFLICT),
+    ],
+)
+def test_a_conflict_in_what_the_tool_writes_is_settled_by_build(
+    wiki: Path, file: str, after: str, conflict: str
+) -> None:
+    page = bug_page(wiki) if file == "bugs" else wiki / file
+    text = page.read_text("utf-8")
+    lines = text.replace("corroborations: 0\n", "").split("\n") if "corroborations" in conflict else text.split("\n")
+    number = next(number for number, line in enumerate(lines) if line.startswith(after)) + 1
+    page.write_text("\n".join([*lines[:number], conflict.removesuffix("\n"), *lines[number:]]), "utf-8")
+    for depth in ("quick", "full"):
+        (one,) = (each for each in lint(layout(wiki.parent.parent), depth) if not each.is_warning)
+        assert (one.kind, one.line, one.is_settled_by_build) == ("conflict", number + 1, True)
+    assert build(layout(wiki.parent.parent)).refused == []
+    assert page.read_text("utf-8") == text
+    assert lint(layout(wiki.parent.parent), "full") == []
+
+
+def test_a_page_that_the_tool_cannot_write_is_named_with_its_line(
+    wiki: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page, root = bug_page(wiki), wiki.parent.parent
+    set_key(page, "<!-- dvwiki:end evidence", "")
+    (one,) = lint(layout(root), "full")
+    assert (one.page, one.kind, one.is_settled_by_build) == (f"bugs/{page.name}", "left_alone", False)
+    assert page.read_text("utf-8").split("\n")[one.line - 1] == "<!-- dvwiki:begin evidence"
+    assert main(["build", "--root", str(root)]) == 1
+    said = capsys.readouterr()
+    assert (
+        said.err
+        == f"left alone: bugs/{page.name}: line {one.line}: the region evidence has no end mark before the next mark\n"
+    )
+    assert said.out == "1 file left alone; all else is as the records say\n"
+
+
+# What people change on their own keys
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("status: open", "status: confirmed", "'open' for 'confirmed'"),
+        ("type: RTL_BUG", "type: TB_BUG", "'RTL_BUG' for 'TB_BUG'"),
+        ("# RTL bug: UVM_ERROR", "# Wrong model: UVM_ERROR", "for 'Wrong model: "),
+    ],
+)
+def test_what_people_set_on_a_page_is_no_fault_until_the_index_shows_it(
+    wiki: Path, old: str, new: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    set_key(bug_page(wiki), old, new)
+    (one,) = lint(layout(wiki.parent.parent), "full")
+    assert (one.page, one.kind, one.is_settled_by_build) == (f"bugs/{bug_page(wiki).name}", "index_behind", True)
+    assert told in one.text
+    assert main(["lint", "--root", str(wiki.parent.parent)]) == 0
+    assert look(settings(wiki, lint_interval_sessions=1)) is None
+    assert main(["build", "--root", str(wiki.parent.parent)]) == 0
+    assert lint(layout(wiki.parent.parent), "full") == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("| scoreboard_fail | 1 |", "| scoreboard_fail | 7 |"), ("pages: 4", "pages: 5")]
+)
+def test_an_index_with_another_number_is_outdated(wiki: Path, old: str, new: str) -> None:
+    set_key(wiki / "index.md", old, new)
+    assert [(each.page, each.kind) for each in lint(layout(wiki.parent.parent), "full")] == [("index.md", "outdated")]
 
 
 # Age
@@ -213,10 +306,9 @@ def test_an_open_bug_grows_old(wiki: Path, today: str, last: str, kinds: list[st
 
 
 def test_what_is_only_to_be_looked_at_fails_no_check(wiki: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    today = datetime.now(UTC).date()
     for page in (wiki / "bugs").glob("RTL_*.md"):
-        set_key(page, 'first_seen: "2026-11-21"', f'first_seen: "{today - timedelta(days=40)}"')
-        set_key(page, 'last_updated: "2026-11-21"', f'last_updated: "{today - timedelta(days=35)}"')
+        set_key(page, 'first_seen: "2026-11-21"', f'first_seen: "{TODAY - timedelta(days=40)}"')
+        set_key(page, 'last_updated: "2026-11-21"', f'last_updated: "{TODAY - timedelta(days=35)}"')
     root = str(wiki.parent.parent)
     assert main(["lint", "--root", root, "--depth", "quick"]) == 0
     assert "unseen (warning): open, and last seen 35 days ago; close it" in capsys.readouterr().out
@@ -248,6 +340,26 @@ def test_a_link_leads_to_what_is_there(wiki: Path, link: str, problem: str | Non
     links = found(wiki, "broken_link")
     assert [each.line for each in links] == ([line] if problem else [])
     assert all(problem is not None and problem in each.text for each in links)
+
+
+def test_a_page_that_somebody_took_away_is_told_once_and_its_links_are_the_tool_s(wiki: Path) -> None:
+    place, page = layout(wiki.parent.parent), bug_page(wiki)
+    kind = wiki / "patterns" / f"{pages.read(page.read_bytes()).metadata['failure_subtype']}.md"
+    page.unlink()
+    assert [(each.page, each.kind) for each in lint(place, "full")] == [
+        (f"bugs/{page.name}", "missing"),
+        (f"patterns/{kind.name}", "outdated"),
+    ]
+    build(place)
+    assert lint(place, "full") == []
+    build(place, restore=True)
+    kind.unlink()
+    build(place)
+    (one,) = lint(place, "full")
+    assert (one.page, one.kind) == (f"bugs/{page.name}", "broken_link")
+    assert "`dvwiki build --restore`" in one.remedy
+    build(place, restore=True)
+    assert lint(place, "full") == []
 
 
 @pytest.mark.parametrize(
@@ -349,6 +461,8 @@ def test_a_line_taken_out_of_the_log_is_found_before_and_after_the_commit(wiki: 
     (one,) = found(wiki, "log_changed")
     assert one.text.startswith("commit ")
     assert one.text.endswith(" removed 1 of its lines")
+    log.write_text("".join(lines), "utf-8")
+    assert found(wiki, "log_changed") == []
 
 
 @pytest.mark.parametrize("is_committed", [True, False])
@@ -363,6 +477,20 @@ def test_a_record_that_was_changed_or_removed_is_found(wiki: Path, is_committed:
     changed = found(wiki, "record_changed")
     assert [each.page for each in changed] == [f"../tasks/2026/11/{each.name}" for each in (one, two)]
     assert all(each.text.startswith(who) for each in changed)
+    for each in changed:
+        command = re.search("`git (.*)`", each.remedy)
+        assert command
+        git(root, *command[1].split())
+    assert found(wiki, "record_changed") == []
+
+
+def test_a_record_that_cannot_be_read_is_named_with_its_line(wiki: Path) -> None:
+    one = min((wiki.parent / "tasks").glob("2026/11/*.yaml"))
+    one.write_text(one.read_text("utf-8").replace("\nstarted: ", "\n[[[ ", 1), "utf-8")
+    (problem,) = found(wiki, "unreadable")
+    assert problem.page == f"../tasks/2026/11/{one.name}"
+    assert problem.line > 1
+    assert "put the record back" in problem.remedy
 
 
 def test_a_project_without_git_has_no_past(wiki: Path) -> None:

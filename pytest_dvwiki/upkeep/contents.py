@@ -1,0 +1,65 @@
+"""Whether the index files are as the pages are."""
+
+from __future__ import annotations
+
+import re
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.upkeep.findings import Finding
+from pytest_dvwiki.wiki.listed import CATEGORIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pytest_dvwiki.wiki.catalogue import Catalogue
+
+_INDEXED = re.compile(r"^\| \[[^\]]*\]\(([^)]+\.md)\)", re.MULTILINE)
+_ROW = re.compile(r"\| \[[^\]]*\]\((?P<file>[^)]+\.md)\) \| (?P<cells>.*) \|")
+_PEOPLE_S = {"bugs": {0, 1, 4}, "patterns": set[int](), "coverage": {0, 1, 2}, "specs": {0, 1}}
+"""Columns of a category's table, behind the page's name, that people's keys decide."""
+
+
+def check_index(wiki: Path, catalogue: Catalogue) -> Iterator[Finding]:
+    """Pages that `index.md` does not name, and those that it names although they are not there."""
+    try:
+        text = (wiki / "index.md").read_text("utf-8", "replace")
+    except OSError:
+        yield Finding("index.md", 0, "missing", "there is no index")
+        return
+    named = set(_INDEXED.findall(text))
+    present = {page.path for category in CATEGORIES for page in catalogue.all(category)}
+    for path in present - named:
+        yield Finding(path, 0, "orphan", "index.md does not name it")
+    for path in named - present:
+        yield Finding(path, 0, "missing", "index.md names it, and it is not there")
+
+
+def rows_behind(wiki: Path, path: str, expected: bytes) -> list[Finding]:
+    """Pages that people changed since an index file was written; none where something else is wrong with it.
+
+    Args:
+        wiki: Its folder.
+        path: Of the index file in it.
+        expected: What the file is to be by what the pages say of themselves.
+    """
+    try:
+        present = (wiki / path).read_text("utf-8", "replace")
+    except OSError:
+        return []
+    pairs = [pair for pair in zip_longest(present.split("\n"), expected.decode().split("\n")) if pair[0] != pair[1]]
+    rows = [(_ROW.fullmatch(old or ""), _ROW.fullmatch(new or "")) for old, new in pairs]
+    folder = path.removesuffix("_index.md").removesuffix("index.md")
+    found = []
+    for old, new in rows:
+        if old is None or new is None or old["file"] != new["file"]:
+            return []
+        page = f"{folder}{new['file']}"
+        cells = enumerate(zip_longest(old["cells"].split(" | "), new["cells"].split(" | "), fillvalue=""))
+        others = {column: pair for column, pair in cells if pair[0] != pair[1]}
+        if not others.keys() <= _PEOPLE_S[page.partition("/")[0]]:
+            return []
+        told = ", ".join(f"{was!r} for {now!r}" for was, now in others.values())
+        found.append(Finding(page, 0, "index_behind", f"the index files still say {told}"))
+    return found

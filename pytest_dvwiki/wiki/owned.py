@@ -1,0 +1,13 @@
+"""The keys of each category that the tool writes on its pages; all others are people's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.wiki import bug, coverage, pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+OWNED: Mapping[str, tuple[str, ...]] = {"bugs": bug.OWNED, "patterns": pattern.OWNED, "coverage": coverage.OWNED}
+"""Pages of specs are people's and agents' alone."""
