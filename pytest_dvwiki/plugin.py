@@ -11,12 +11,14 @@ import pytest
 
 from pytest_dvwiki import hookspecs
 from pytest_dvwiki.fixtures import dvwiki, dvwiki_context, dvwiki_prompt, settings_of
-from pytest_dvwiki.settings import OPTIONS, is_switched_on_by_project
+from pytest_dvwiki.settings import OPTIONS, SettingsError, is_switched_on_by_project
 
 __all__ = ["dvwiki", "dvwiki_context", "dvwiki_prompt"]
 
 _SIMULATOR_PLUGIN = "cocotb_regression_manager"
 """cocotb registers it in the pytest inside a simulator, before options are read."""
+_MISTAKE = pytest.StashKey[str]()
+"""What is wrong with project.yaml, where that alone could switch the plugin on."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,9 +42,16 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 def _is_on(config: pytest.Config) -> bool:
     """Whether anything switches the plugin on, found out without a YAML library."""
     said = (config.option.dvwiki_enabled, os.environ.get("DVWIKI_ENABLED"), config.getini("dvwiki_enabled"))
-    if not any(said) and not is_switched_on_by_project(config.rootpath):
+    return (any(said) or _is_on_by_project(config)) and settings_of(config).enabled
+
+
+def _is_on_by_project(config: pytest.Config) -> bool:
+    """Whether project.yaml switches the plugin on; a mistake in it is told at the end, and stops no run."""
+    try:
+        return is_switched_on_by_project(config.rootpath)
+    except SettingsError as error:
+        config.stash[_MISTAKE] = str(error)
         return False
-    return settings_of(config).enabled
 
 
 @pytest.hookimpl(trylast=True)
@@ -57,12 +66,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Says that options of the command line did nothing, since the plugin is off."""
+    """Says why the plugin is off though somebody seems to want it."""
     config = terminalreporter.config
+    # cocotb gives the pytest inside a simulator the arguments of the one that a person started.
+    if config.pluginmanager.hasplugin(_SIMULATOR_PLUGIN):
+        return
+    if _MISTAKE in config.stash:
+        terminalreporter.write_line(f"dvwiki is off: {config.stash[_MISTAKE]}", yellow=True)
     typed = {str(argument).partition("=")[0] for argument in config.invocation_params.args}
     idle = [option.flag for option in OPTIONS if option.flag in typed and option.name != "enabled"]
-    # cocotb gives the pytest inside a simulator the arguments of the one that a person started.
-    if idle and not config.pluginmanager.hasplugin(_SIMULATOR_PLUGIN) and not _is_on(config):
+    if idle and not _is_on(config):
         terminalreporter.write_line(
             f"dvwiki is off, so nothing was captured or archived; give --dvwiki along with {', '.join(idle)}",
             yellow=True,

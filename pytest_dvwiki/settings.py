@@ -21,10 +21,12 @@ DEFAULT_WIKI_DIR = ".agent/wiki"
 PROJECT_FILE = ".agent/project.yaml"
 _TRUE = frozenset({"1", "yes", "y", "on", "true"})
 _FALSE = frozenset({"0", "no", "n", "off", "false"})
-_SWITCHED_ON = re.compile(
-    r"^wiki:[ \t]*(?:#.*)?\n(?:(?:[ \t]+.*|[ \t]*(?:#.*)?)\n)*?[ \t]+enabled:[ \t]*(?:true|yes|on)\b",
-    re.MULTILINE | re.IGNORECASE,
-)
+_BLOCK = re.compile(r"^['\"]?wiki['\"]?[ \t]*:", re.MULTILINE)
+_NO_KEY = r"[ \t]*(?:#.*)?"
+_KEY = r"[ \t]+([a-z_]+):[ \t]+([\w.*/-]+)(?:[ \t]+#.*)?[ \t]*"
+_PLAIN_KEY = re.compile(rf"^{_KEY}$", re.MULTILINE)
+_PLAIN_BLOCK = re.compile(rf"^wiki:{_NO_KEY}\n((?:{_KEY}\n|{_NO_KEY}\n)*)(?=[^\s-]|\Z)", re.MULTILINE)
+"""The block `wiki:` where each of its lines is a key with a word, a comment or blank."""
 
 
 class SettingsError(Exception):
@@ -386,12 +388,25 @@ def _share_budget(values: dict[str, Any]) -> None:
 
 
 def is_switched_on_by_project(root: Path) -> bool:
-    """Whether project.yaml switches the plugin on: one look at its text, no YAML library."""
+    """Whether project.yaml switches the plugin on: by its text alone where that is plain.
+
+    Raises:
+        SettingsError: It cannot be read, so that nobody knows; or it does not, and has a key that means nothing.
+    """
+    path = root / PROJECT_FILE
     try:
-        text = (root / PROJECT_FILE).read_text(encoding="utf-8", errors="replace")
+        text = f"{path.read_text(encoding='utf-8', errors='replace')}\n"
     except OSError:
         return False
-    return _SWITCHED_ON.search(f"{text}\n") is not None
+    if _BLOCK.search(text) is None:
+        return False
+    plain = _PLAIN_BLOCK.search(text)
+    keys = dict(_PLAIN_KEY.findall(plain[1])) if plain else {}
+    word = keys.get("enabled", "false").lower()
+    if plain and (word in _TRUE or (word in _FALSE and keys.keys() <= {option.name for option in OPTIONS})):
+        return word in _TRUE
+    enabled = read_project_file(path).get("enabled")
+    return enabled is not None and OPTIONS[0].parse(enabled, f"{path}: wiki.enabled") is True
 
 
 def read_project_file(path: Path) -> Mapping[str, object]:
@@ -417,14 +432,13 @@ def read_project_file(path: Path) -> Mapping[str, object]:
         return {}
     if not isinstance(block, dict):
         raise SettingsError(f"{path}: wiki: expected keys with values, got {block!r}")
-    import difflib  # noqa: PLC0415
+    from pytest_dvwiki import yamlio  # noqa: PLC0415
 
-    known = [option.name for option in OPTIONS]
+    known = sorted(option.name for option in OPTIONS)
     for key in block:
         if key not in known:
-            near = difflib.get_close_matches(str(key), known, n=1)
-            told = f"the nearest is {near[0]!r}" if near else f"there are {', '.join(sorted(known))}"
-            raise SettingsError(f"{path}: wiki.{key}: no such setting; {told}")
+            line = yamlio.located(text, 2)["wiki", str(key)]
+            raise SettingsError(f"{path}:{line}: wiki.{key}: no such setting; {yamlio.nearest(key, known)}")
     return block
 
 

@@ -7,6 +7,7 @@ top, and a list of scalars, stand on one line each; texts of several lines are l
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from functools import lru_cache
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _WORD = re.compile(r"[A-Za-z_]+")
 _ESCAPED = re.compile(r'["\\]')
@@ -128,6 +129,13 @@ def located(text: str, depth: int) -> dict[tuple[str | int, ...], int]:
     except (yaml.YAMLError, ValueError) as error:
         raise YamlError(describe(error, "the text")) from error
     return dict(_places(node, (), depth)) if node is not None else {}
+
+
+def nearest(key: object, known: Iterable[str]) -> str:
+    """What to write in the place of a key that nobody knows, as the end of a sentence."""
+    names = list(known)
+    near = difflib.get_close_matches(str(key), names, n=1)
+    return f"the nearest is {near[0]!r}" if near else f"there are {', '.join(names)}"
 
 
 def _places(node: yaml.Node, path: tuple[str | int, ...], depth: int) -> Iterator[tuple[tuple[str | int, ...], int]]:

@@ -96,3 +96,16 @@ def test_an_option_that_does_nothing_says_so_in_one_line(
     assert result.ret == pytest.ExitCode.OK
     line = f"dvwiki is off, so nothing was captured or archived; give --dvwiki along with {said}"
     assert [each for each in result.outlines if "dvwiki is off" in each] == ([line] if said else [])
+
+
+def test_a_mistake_in_the_project_file_is_told_where_that_alone_could_switch_it_on(project: Project) -> None:
+    (project.path / ".agent").mkdir()
+    (project.path / ".agent" / "project.yaml").write_text("wiki:\n  enabeld: true\n")
+    project.pytester.makeini("[pytest]\nfilterwarnings = error")
+    project.pytester.makepyfile("def test_it():\n    assert False\n")
+    result = project.pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    result.stdout.fnmatch_lines(
+        ["dvwiki is off: *project.yaml:2: wiki.enabeld: no such setting; the nearest is 'enabled'"]
+    )
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert not (project.path / ".agent" / "wiki").exists()

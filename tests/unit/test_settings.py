@@ -73,7 +73,7 @@ def test_a_bad_value_names_where_it_stands_and_what_may_stand_there(
 
 def test_an_unknown_key_names_the_nearest_known_one(tmp_path: Path) -> None:
     write_project(tmp_path, "wiki:\n  max_context_token: 5\n")
-    with pytest.raises(SettingsError, match=r"project\.yaml: wiki\.max_context_token: .*'max_context_tokens'"):
+    with pytest.raises(SettingsError, match=r"project\.yaml:2: wiki\.max_context_token: .*'max_context_tokens'"):
         resolve(tmp_path, environ={})
 
 
@@ -125,8 +125,33 @@ def test_the_wiki_is_never_the_project_itself(tmp_path: Path, folder: str) -> No
         ("wiki:\n  task: x\nother:\n  enabled: true\n", False),
         ("other:\n  enabled: true\n", False),
         ("", False),
+        ("wiki: {enabled: true}\n", True),
+        ("wiki: {enabled: false}\n", False),
+        ("'wiki':\n  'enabled' : \"true\"  # for all\n", True),
+        ("wiki:\n  coverage: a.xml b.xml\n  enabled: 1\n", True),
+        ("wiki:\r\n  enabled: true\r\n", True),
+        ("wiki:\n  enabled: true", True),
+        ("wiki:", False),
+        ("wiki:\n  tsak: x\n  enabled: true\n", True),  # who reads it then says what is wrong
     ],
 )
-def test_the_project_file_switches_on_by_its_text_alone(tmp_path: Path, text: str, *, on: bool) -> None:
+def test_the_project_file_switches_on(tmp_path: Path, text: str, *, on: bool) -> None:
     write_project(tmp_path, text)
     assert is_switched_on_by_project(tmp_path) is on
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: 1\nwiki:\n  task: x\n  enabeld: true\n", ":4: wiki.enabeld: no such setting; the nearest is 'enabled'"),
+        ("wiki: {enabeld: true}\n", ":1: wiki.enabeld: no such setting; the nearest is 'enabled'"),
+        ("wiki:\n  enabled: perhaps\n", ": wiki.enabled: expected true or false, got 'perhaps'"),
+        ("wiki:\n- enabled\n", ": wiki: expected keys with values, got ['enabled']"),
+        ("wiki: [\n", ": not YAML: "),
+    ],
+)
+def test_a_project_file_that_may_mean_to_switch_on_is_no_silent_no(tmp_path: Path, text: str, said: str) -> None:
+    write_project(tmp_path, text)
+    with pytest.raises(SettingsError) as error:
+        is_switched_on_by_project(tmp_path)
+    assert str(error.value).startswith(f"{tmp_path / '.agent' / 'project.yaml'}{said}")
