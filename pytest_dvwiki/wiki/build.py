@@ -19,13 +19,14 @@ from pytest_dvwiki.records.store import suite_id, write_record, write_suite
 from pytest_dvwiki.runs import today
 from pytest_dvwiki.wiki import bug, conflicts, coverage, pages, pattern, spec, supersession
 from pytest_dvwiki.wiki.catalogue import Catalogue, is_page
-from pytest_dvwiki.wiki.index import FILES, indexes, renewed
+from pytest_dvwiki.wiki.index import FILES, indexes
 from pytest_dvwiki.wiki.likeness import alike
 from pytest_dvwiki.wiki.listed import CATEGORIES, page_name
 from pytest_dvwiki.wiki.lock import TIMEOUT_S, locked
 from pytest_dvwiki.wiki.names import bug_name, file_name
 from pytest_dvwiki.wiki.owned import OWNED
 from pytest_dvwiki.wiki.pages import Refused
+from pytest_dvwiki.wiki.renewal import renewed
 from pytest_dvwiki.wiki.scaffold import scaffold
 from pytest_dvwiki.wiki.supersession import MergeError
 
@@ -841,7 +842,7 @@ class _Room:
         last_updated, files = self.archive.last_updated(), None
         if not anew and self.catalogue.are_indexes(FILES):
             files = renewed(self._read, self.catalogue.unlisted(), last_updated)
-        for path, data in (files or indexes(self.catalogue.rows, last_updated)).items():
+        for path, data in (indexes(self.catalogue.rows, last_updated) if files is None else files).items():
             if not self._exists(path) or self._read(path) != data:
                 self.write(path, data)
         if not self._check:

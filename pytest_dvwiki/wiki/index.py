@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import bisect
-import itertools
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.wiki.bug import ORIGINS, is_pointer
 from pytest_dvwiki.wiki.listed import CATEGORIES
 from pytest_dvwiki.wiki.markdown import escape, one_line, table, table_row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Sequence
 
     from pytest_dvwiki.wiki.listed import Listed
 
-_TITLE = "# DV Agentic Wiki Index"
-_INDEX = "index.md"
-_OWN = {category: f"{category}/_index.md" for category in CATEGORIES}
-FILES = (_INDEX, *_OWN.values())
+TITLE = "# DV Agentic Wiki Index"
+INDEX = "index.md"
+OWN = {category: f"{category}/_index.md" for category in CATEGORIES}
+FILES = (INDEX, *OWN.values())
 """All index files."""
-_HEAD = 2
-"""Lines of a table before its rows."""
-_BEFORE_ROWS = 2
-"""Lines of a category's file before its table: the heading, and a blank one."""
-_BEFORE_TABLES = 3
-"""Parts of the index with a blank line between them, up to the first table: title, date, heading."""
 _TITLE_LENGTH = 100
 
 
@@ -78,53 +69,6 @@ def cells(page: Listed) -> str:
     return table_row(("cannot be read", *[""] * (len(columns) - 1)) if page.problem else row(page))
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """The pages of a category as an index file has them."""
-
-    category: str
-    folder: str
-    """What leads from the file to the pages."""
-    lines: list[str]
-    """The table's: two of its head, then one for each page, by name."""
-
-    @classmethod
-    def of(cls, category: str, folder: str, rows: Iterable[tuple[str, str]]) -> Self:
-        """The table of all pages, each with its name and cells."""
-        made = cls(category, folder, table(("Page", *_COLUMNS[category][0]), ()).split("\n"))
-        made.lines.extend(itertools.starmap(made.line, rows))
-        return made
-
-    @property
-    def heading(self) -> str:
-        return f"{self.category.capitalize()} ({self.pages} page{'' if self.pages == 1 else 's'})"
-
-    @property
-    def pages(self) -> int:
-        return len(self.lines) - _HEAD
-
-    def line(self, name: str, shown: str) -> str:
-        # 10,000 pages: the cells are ready, only the link is made here.
-        return f"| [{name}]({self.folder}{name}.md) {shown}"
-
-    def change(self, name: str, before: str | None, now: str | None) -> bool:
-        """Changes the row of a page from some cells to others, and tells whether it was as it should be."""
-        place = bisect.bisect_left(self.lines, f"{name}.md", _HEAD, key=_file_of)
-        there = [line for line in self.lines[place : place + 1] if _file_of(line) == f"{name}.md"]
-        if there != ([] if before is None else [self.line(name, before)]):
-            return False
-        self.lines[place : place + len(there)] = [] if now is None else [self.line(name, now)]
-        return True
-
-    def text(self, level: str) -> str:
-        return "\n".join([f"{level} {self.heading}", "", *self.lines])
-
-
-def _file_of(line: str) -> str:
-    """The name by which a row has its place."""
-    return line[len("| [") :].partition("](")[0] + ".md"
-
-
 def indexes(rows_of: Callable[[str], list[tuple[str, str]]], last_updated: str | None) -> dict[str, bytes]:
     """All index files by their path in the wiki.
 
@@ -133,47 +77,36 @@ def indexes(rows_of: Callable[[str], list[tuple[str, str]]], last_updated: str |
         last_updated: Time of the newest record, None where there is none.
     """
     rows = {category: rows_of(category) for category in CATEGORIES}
-    own = {path: _own(_Table.of(category, "", rows[category])) for category, path in _OWN.items()}
-    return own | {_INDEX: _all((_Table.of(each, f"{each}/", rows[each]) for each in CATEGORIES), last_updated)}
+    own = {path: f"{_table('#', each, '', rows[each])}\n".encode() for each, path in OWN.items()}
+    top = head(last_updated, sum(map(len, rows.values())))
+    tables = (_table("##", each, f"{each}/", rows[each]) for each in CATEGORIES)
+    return own | {INDEX: "\n\n".join([TITLE, top, *tables]).encode() + b"\n"}
 
 
-def renewed(
-    read: Callable[[str], bytes], changes: Mapping[str, tuple[str | None, str | None]], last_updated: str | None
-) -> dict[str, bytes] | None:
-    """The index files that `indexes` would make otherwise than they are, by the rows that differ.
+def head(last_updated: str | None, pages: int) -> str:
+    """What stands above the tables of all categories."""
+    return f"Last updated: {last_updated or 'never'} | Total pages: {pages}"
+
+
+def heading(level: str, category: str, pages: int) -> str:
+    """What stands above the table of a category."""
+    return f"{level} {category.capitalize()} ({pages} page{'' if pages == 1 else 's'})"
+
+
+def _table(level: str, category: str, folder: str, rows: Sequence[tuple[str, str]]) -> str:
+    """The table of a category under its heading.
 
     Args:
-        read: Gives the content of an index file.
-        changes: By the path of each page that differs its cells in the files, and those that it is to have; None where
-            it has no row.
-        last_updated: Time of the newest record, None where there is none.
-
-    Returns:
-        None where the files are not as they should be.
+        level: The heading's mark.
+        category: Of the pages.
+        folder: What leads from the file to them.
+        rows: The name and cells of each, by name.
     """
-    blocks = read(_INDEX).decode().removesuffix("\n").split("\n\n")[_BEFORE_TABLES::2]
-    if len(blocks) != len(CATEGORIES):
-        return None
-    tables = {each: _Table(each, f"{each}/", block.split("\n")) for each, block in zip(CATEGORIES, blocks, strict=True)}
-    own = {
-        each: _Table(each, "", read(_OWN[each]).decode().removesuffix("\n").split("\n")[_BEFORE_ROWS:])
-        for each in {path.split("/", 1)[0] for path in changes}
-    }
-    for path, (before, now) in changes.items():
-        category, name = path.split("/", 1)
-        stem = name.removesuffix(".md")
-        if not (tables[category].change(stem, before, now) and own[category].change(stem, before, now)):
-            return None
-    return {_OWN[each]: _own(found) for each, found in own.items()} | {_INDEX: _all(tables.values(), last_updated)}
+    columns = table(("Page", *_COLUMNS[category][0]), ())
+    return "\n".join([heading(level, category, len(rows)), "", columns, *(line(folder, *row) for row in rows)])
 
 
-def _own(found: _Table) -> bytes:
-    """The index file of a category."""
-    return f"{found.text('#')}\n".encode()
-
-
-def _all(tables: Iterable[_Table], last_updated: str | None) -> bytes:
-    """The index file of all categories."""
-    tables = list(tables)
-    head = f"Last updated: {last_updated or 'never'} | Total pages: {sum(each.pages for each in tables)}"
-    return "\n\n".join([_TITLE, head, *(each.text("##") for each in tables)]).encode() + b"\n"
+def line(folder: str, name: str, shown: str) -> str:
+    """The row of a page: a link to it, then its `cells`."""
+    # 10,000 pages: the cells are ready, only the link is made here.
+    return f"| [{name}]({folder}{name}.md) {shown}"

@@ -1,0 +1,133 @@
+"""Index files brought up to date by the rows that differ: the others are neither read nor made again."""
+
+from __future__ import annotations
+
+import bisect
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.wiki.index import INDEX, OWN, TITLE, head, heading, line
+from pytest_dvwiki.wiki.listed import CATEGORIES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    Changes = Mapping[str, tuple[str | None, str | None]]
+    Edit = tuple[int, int, bytes]
+
+_HEADING = re.compile(rb"#+ [A-Za-z]+ \((\d+) pages?\)")
+_COLUMNS = re.compile(rb"\n\n\|[^\n]*\n\|[^\n]*\n")
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """The table of a category as it stands in an index file; places are in bytes, each a start and an end."""
+
+    level: str
+    category: str
+    folder: str
+    """What leads from the file to the pages."""
+    heading: tuple[int, int]
+    rows: tuple[int, int]
+    pages: int
+
+
+def renewed(read: Callable[[str], bytes], changes: Changes, last_updated: str | None) -> dict[str, bytes] | None:
+    """The index files that `indexes` would make otherwise than they are.
+
+    Args:
+        read: Gives the content of an index file.
+        changes: By the path of each page that differs its cells in the files, and those that it is to have; None where
+            it has no row.
+        last_updated: Time of the newest record, None where there is none.
+
+    Returns:
+        None where the files are not as they should be.
+    """
+    found: dict[str, bytes] = {}
+    for category in sorted({path.split("/", 1)[0] for path in changes}):
+        data = read(OWN[category])
+        edits = _edits(data, _table(data, "#", category, "", 0), changes)
+        if edits is None:
+            return None
+        found[OWN[category]] = _edited(data, edits)
+    data = read(INDEX)
+    edits = _edits_of_all(data, changes, last_updated)
+    if edits is None:
+        return None
+    found[INDEX] = _edited(data, edits)
+    return found
+
+
+def _edits_of_all(data: bytes, changes: Changes, last_updated: str | None) -> list[Edit] | None:
+    """What makes the file of all categories as it should be, None where it cannot be made so."""
+    edits: list[Edit] = []
+    place = pages = 0
+    for category in CATEGORIES:
+        place = data.find(b"\n\n## ", place) + 2
+        table = _table(data, "##", category, f"{category}/", place)
+        further = _edits(data, table, changes)
+        if table is None or further is None:
+            return None
+        edits += further
+        pages += table.pages + _more(category, changes)
+        place = table.rows[1] - 1
+    top = len(TITLE) + 2
+    return [(top, data.index(b"\n", top), head(last_updated, pages).encode()), *edits]
+
+
+def _table(data: bytes, level: str, category: str, folder: str, place: int) -> _Table | None:
+    """The table of a category with its heading at a place, None where none stands there."""
+    found = _HEADING.match(data, place)
+    columns = _COLUMNS.match(data, found.end()) if found else None
+    if not (found and columns) or found[0] != heading(level, category, int(found[1])).encode():
+        return None
+    end = data.find(b"\n\n", columns.end() - 1)
+    rows = columns.end(), len(data) if end < 0 else end + 1
+    return _Table(level, category, folder, found.span(), rows, int(found[1]))
+
+
+def _of(category: str, changes: Changes) -> Iterator[tuple[str, str | None, str | None]]:
+    """The pages of a category that differ, by name, each with its cells before and now."""
+    for path in sorted(changes):
+        if path.startswith(f"{category}/"):
+            yield path[len(category) + 1 : -len(".md")], *changes[path]
+
+
+def _more(category: str, changes: Changes) -> int:
+    """How many more rows a table is to have."""
+    return sum((now is not None) - (before is not None) for _, before, now in _of(category, changes))
+
+
+def _edits(data: bytes, table: _Table | None, changes: Changes) -> list[Edit] | None:
+    """What makes a table as it should be, in order; None where it is not as it was."""
+    if table is None:
+        return None
+    pages = table.pages + _more(table.category, changes)
+    edits = [(*table.heading, heading(table.level, table.category, pages).encode())]
+    first, end = table.rows
+
+    def file_at(place: int) -> bytes:
+        """The name by which a row has its place, by any of its bytes."""
+        start = data.rfind(b"\n", first - 1, place) + 1
+        return data[start + len(b"| [") : data.find(b"](", start)] + b".md"
+
+    for name, *cells in _of(table.category, changes):
+        old, new = (b"" if each is None else f"{line(table.folder, name, each)}\n".encode() for each in cells)
+        file = f"{name}.md".encode()
+        place = first + bisect.bisect_left(range(first, end), file, key=file_at)
+        is_there = place < end and file_at(place) == file
+        if is_there != bool(old) or not data.startswith(old, place):
+            return None
+        edits.append((place, place + len(old), new))
+    return edits
+
+
+def _edited(data: bytes, edits: Iterable[Edit]) -> bytes:
+    """A file with other bytes from some places to others, which are in order."""
+    parts, place = [], 0
+    for start, end, new in edits:
+        parts += [data[place:start], new]
+        place = end
+    return b"".join([*parts, data[place:]])
