@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.agent.tokens import LOG, by_rule
+from pytest_dvwiki.agent.tokens import by_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ class Block:
         found = [(text, count(text) + _GAP) for text in forms]
         if self.excerpt:
             prose, tokens = found[0]
-            found.insert(0, (f"{prose}\n{self.excerpt}", tokens + count(self.excerpt, LOG) + 1))
+            found.insert(0, (f"{prose}\n{self.excerpt}", tokens + count(self.excerpt) + 1))
         return found
 
 

@@ -1,41 +1,31 @@
 """What a text costs in tokens: by a conservative rule, or counted by a tokeniser whose file is at hand.
 
-The rule needs nothing: common vocabularies take 5.2 characters of English prose a token and 3.9 of a simulator log; it
-takes 4 and 3, and a token for each character outside ASCII. Who knows the model may give the `tokenizer.json` that
-comes with it, which the package `tokenizers` reads without a network.
+The rule needs nothing. Reports of simulators and pages of a wiki are names, numbers and marks, of which common
+vocabularies make up to twice as many tokens as of prose of that length; the rule takes a third more than they do. Who
+knows the model may give the `tokenizer.json` that comes with it, which the package `tokenizers` reads without a network.
 """
 
 from __future__ import annotations
 
 import logging
+import re
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-PROSE = 4
-LOG = 3
+Count = Callable[[str], int]
+"""Counts the tokens of a text."""
+_PIECE = re.compile(r"[A-Z]?[a-z]{1,4}|[A-Z]{1,2}|[0-9]{1,2}| (?=[0-9])| {2,32}|[\x00-\x1f!-/:-@\[-`{-\x7f]")
+"""What ASCII text is cut into: a blank before a word belongs to it."""
 _logger = logging.getLogger(__name__)
 
 
-class Count(Protocol):
-    """Counts the tokens of a text."""
-
-    def __call__(self, text: str, characters: int = PROSE) -> int:
-        """Tokens of a text.
-
-        Args:
-            text: The text.
-            characters: ASCII characters of such text that make a token, for who does not know better.
-        """
-        ...
-
-
-def by_rule(text: str, characters: int = PROSE) -> int:
-    """Tokens of a text by the rule, rounded up."""
-    plain = sum(char.isascii() for char in text)
-    return -(-plain // characters) + len(text) - plain
+def by_rule(text: str) -> int:
+    """Tokens of a text by the rule: its pieces, and of other scripts one for each byte behind the first."""
+    return len(_PIECE.findall(text)) + len(text.encode("utf-8", "surrogatepass")) - len(text)
 
 
 @lru_cache(maxsize=4)
@@ -59,7 +49,7 @@ def _exact(file: Path) -> Count:
 
     tokenizer = Tokenizer.from_buffer(file.read_bytes())
 
-    def count(text: str, characters: int = PROSE) -> int:  # noqa: ARG001 (it knows better)
+    def count(text: str) -> int:
         return len(tokenizer.encode(text, add_special_tokens=False).ids)
 
     return count

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pytest_dvwiki.agent.budget import Block, fit, fit_table
 from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.agent.query import WikiQueryService
-from pytest_dvwiki.agent.tokens import LOG, by_rule, counting
+from pytest_dvwiki.agent.tokens import by_rule, counting
 from pytest_dvwiki.settings import resolve
 from pytest_dvwiki.wiki.build import archive
 from pytest_dvwiki.wiki.config import WikiConfig
@@ -57,17 +57,34 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a" * 4, 1), ("a" * 5, 2), ("中文", 2), ("aaaa—", 2)])
-def test_the_rule_counts_upwards(text: str, tokens: int) -> None:
+@pytest.mark.parametrize(("text", "tokens"), [("", 0), ("aaaa", 1), (" aaaaa", 2), ("AXI", 2), ("a_b", 3), ("é中", 3)])
+def test_the_rule_cuts_words_into_pieces(text: str, tokens: int) -> None:
     assert counting(None)(text) == tokens
-    assert counting(None)(text, LOG) >= tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("The RTL does not handle burst transactions that cross a 256-byte boundary.", 15),
+        ("UVM_ERROR tb/axi_sb.sv(210) @ 1250ns: uvm_test_top.env.sb [SCBD] expected 0x12 got 0x13", 39),
+        ("**RTL_20260902_635006** (open, 0.80) — credit counter differs: expected … got … [stable for 2 months]", 34),
+        ("Seen in 6 runs. (source: tasks/nightly_20260907T100000Z_92b11a.yaml | log: sim_build/fifo.log:1880)", 39),
+        ("| `scoreboard_fail` | `sim_error` | 9 | 9 | 100% | 2026-11-21 | stable for 3 months (+8) |", 39),
+        ("tb.dut.u_axi_reader3.credit_2[7:0] = 32'hdead_beef", 23),
+        ("3f a0 07 11 9c e4 00 18\n5b 22 c9 7d 01 fe 40 a3", 34),
+        ("错误信号不匹配", 7),
+        ("Prüfsumme größer als erwartet", 11),
+    ],
+)
+def test_the_rule_takes_no_less_than_common_vocabularies(text: str, tokens: int) -> None:
+    # Counted with cl100k and o200k, the greater of the two.
+    assert tokens <= by_rule(text) <= 2 * tokens
 
 
 @needs_tokenizers
 def test_a_tokeniser_counts_exactly(file: Path) -> None:
     count = counting(file)
     assert [count(text) for text in ("", " budget", "zq", "the budget of tokens")] == [0, 1, 2, 4]
-    assert count(" budget", LOG) == 1
 
 
 @needs_tokenizers
@@ -90,7 +107,7 @@ def test_no_budget_is_exceeded_by_what_the_tokeniser_counts(
 def test_parts_that_cost_more_together_than_one_by_one_get_less_room(
     blocks: list[Block], budget: int, price: int
 ) -> None:
-    def count(text: str, characters: int = 4) -> int:
+    def count(text: str) -> int:
         # Each pair of line feeds costs what no part of the text shows.
         return len(text) // 3 + price * text.count("\n\n")
 
