@@ -168,9 +168,9 @@ def _told(head: Hit, text: str, first: int, matcher: Matcher) -> Hit:
 
 
 def _lesser_exceptions(text: str, first: int, known: Collection[int]) -> frozenset[int]:
-    """Lines of tracebacks that are no cause: exceptions of a chain which do not count, and heads.
+    """Lines of tracebacks that are no cause: exceptions of a chain which do not count, heads, frames and their source.
 
-    The head of a traceback stands for it where that is cut off, or no pattern knows its exception.
+    Head and frames stand for a traceback where that is cut off, or no pattern knows its exception.
 
     Args:
         text: Lines without a gap.
@@ -185,7 +185,7 @@ def _lesser_exceptions(text: str, first: int, known: Collection[int]) -> frozens
     for chain in chains(text.split("\n")):
         for raised in chain.raised:
             if first + raised.line in known:
-                lesser.add(first + raised.head)
+                lesser.update(range(first + raised.head, first + raised.line))
             if raised is not chain.cause:
                 lesser.add(first + raised.line)
     return frozenset(lesser)

@@ -322,3 +322,11 @@ def test_noise_of_a_passing_test_does_not_name_the_failing_one(classifier: Class
     verdict = classifier.classify_text(f"{noise}\n{failing}")
     assert verdict is not None
     assert verdict.primary == "AssertionError: assert 1 == 2"
+
+
+def test_the_source_that_a_traceback_shows_is_no_message(classifier: Classifier) -> None:
+    frame = 'Traceback (most recent call last):\n  File "/w/test_fifo.py", line 31, in setup\n'
+    source = '    except KeyError: raise ValueError(f"no mode {name}")\n'
+    verdict = classifier.classify_text(f"{frame}{source}ValueError: no mode fast\n")
+    assert verdict is not None
+    assert (verdict.failure_subtype, verdict.line, verdict.primary) == ("value_error", 4, "ValueError: no mode fast")
