@@ -93,8 +93,9 @@ class Sieve:
         if self._scan is not None:
             kept = self._scan.finish()
         else:
-            lines = tuple(enumerate(map(decoded, b"".join(self._waiting).split(b"\n")), start=1))
-            kept = Kept(lines=lines, count=len(lines) - 1)
+            text = b"".join(self._waiting)
+            lines = self._folds.unwrap([*map(decoded, text.split(b"\n"))])
+            kept = Kept(lines=tuple(enumerate(lines, start=1)), count=text.count(b"\n"))
         return replace(kept, count=kept.count - self._folds.added, folds=self._folds)
 
 
