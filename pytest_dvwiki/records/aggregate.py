@@ -265,8 +265,9 @@ def _regressed(
 def _waived(archive: Archive, fingerprints: Sequence[str], newest: Row) -> tuple[Waived, ...]:
     """The waivers of an occurrence."""
     found = archive.db.execute(
-        "SELECT row FROM waived WHERE fingerprint IN (SELECT value FROM json_each(?)) AND moment = ? ORDER BY number",
-        (tables.wanted(fingerprints), f"{newest.finished} {newest.task_id}"),
+        "SELECT w.row FROM waived w JOIN runs r ON r.id = w.run"
+        " WHERE w.fingerprint IN (SELECT value FROM json_each(?)) AND r.task_id = ? ORDER BY w.number",
+        (tables.wanted(fingerprints), newest.task_id),
     )
     return tuple(msgspec.json.decode(row, type=Waived) for (row,) in found)
 
@@ -337,7 +338,10 @@ def subtype(archive: Archive, name: str, merged: Iterable[Sequence[str]] = ()) -
         " (SELECT COUNT(*) FROM tallies WHERE subtype = :name AND kind = 'cause')",
         {"name": name},
     ).fetchone()
-    newest_of = "SELECT MAX(moment) FROM occurrences WHERE subtype = ? AND pattern = ?"
+    newest_of = (
+        "SELECT r.task_id FROM occurrences o JOIN runs r ON r.id = o.run"
+        " WHERE o.subtype = ? AND o.pattern = ? ORDER BY o.moment DESC LIMIT 1"
+    )
     patterns = [
         (pattern, count, *archive.db.execute(newest_of, (name, pattern)).fetchone())
         for pattern, (count, _) in sorted(tallies["pattern"].items())
@@ -352,7 +356,7 @@ def subtype(archive: Archive, name: str, merged: Iterable[Sequence[str]] = ()) -
         tests=tests,
         first_seen=first.split(" ", 1)[0],
         last_seen=last.split(" ", 1)[0],
-        patterns=tuple((pattern, count, newest.split(" ", 1)[1]) for pattern, count, newest in patterns),
+        patterns=tuple(patterns),
         rows=tuple(
             _rows(archive, f"WHERE o.subtype = ? ORDER BY o.moment DESC, o.fingerprint LIMIT {NEWEST_ROWS}", (name,))
         ),

@@ -107,8 +107,11 @@ WHERE true ON CONFLICT (subtype, kind, name) DO UPDATE SET runs = runs + exclude
 
 
 def moment_of(record: RunRecord) -> str:
-    """The sort key of a run: the time at which it finished, then its id."""
-    return f"{record.finished} {record.task_id}"
+    """The sort key of a run: the time at which it finished, then that at which it started, then its id.
+
+    Times are whole seconds: of two runs that finished in one second the later one started after the other had.
+    """
+    return f"{record.finished} {record.started} {record.task_id}"
 
 
 def by_fingerprint(occurrences: Iterable[Occurrence]) -> list[Occurrence]:

@@ -7,7 +7,7 @@ Records never change; what `dvwiki build --reclassify` decided stands beside the
     tool: "pytest-dvwiki 0.1.0"
     registry: "9f2c…"          # what gave the verdicts
     fingerprint_version: 2
-    newest: "2026-11-21T20:27:30Z regression_20261121T202730Z_3fa9c1"   # the newest run that was looked at
+    newest: "2026-11-21T20:27:30Z 2026-11-21T20:25:11Z regression_20261121T202511Z_3fa9c1"  # run that was looked at
     verdicts:                  # one per cause that is called otherwise than before
       - {fingerprint: "9b1f03c2a7d4", becomes: "0a66a656159d", error_class: uvm_error,
          failure_subtype: scoreboard_fail, pattern: "uvm.scoreboard_mismatch"}

@@ -70,6 +70,23 @@ def test_another_process_sees_the_same(archive: Archive, tasks: Path, cache: Pat
     assert _reopened(archive, cache) == _reopened(archive, None) == 1
 
 
+def test_of_two_runs_that_finished_in_one_second_the_one_that_started_later_is_newer(
+    archive: Archive, tasks: Path
+) -> None:
+    end = {"finished": "2026-11-21T20:27:30Z"}
+    for name, start, primary in (("weekly", "20:20:00", "the older"), ("a_quick_one", "20:27:30", "the newer")):
+        started = f"2026-11-21T{start}Z"
+        run = record(1, occurrence(primary=primary), task_id=f"{name}_1", started=started, **end)
+        store.write_record(tasks, run)
+    archive.refresh()
+    found = aggregate.cause(archive, (CAUSE,))
+    assert found is not None
+    assert (found.newest.primary, found.task_ids) == ("the newer", ("a_quick_one_1", "weekly_1"))
+    kind = aggregate.subtype(archive, "scoreboard_fail")
+    assert kind is not None
+    assert kind.patterns == (("uvm.scoreboard_mismatch", 2, "a_quick_one_1"),)
+
+
 def test_what_was_removed_counts_no_longer(archive: Archive, tasks: Path) -> None:
     newest = record(2, occurrence(primary="the newest"))
     store.write_record(tasks, record(1, occurrence(primary="the oldest")))
