@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypedDict
 
 import msgspec
 
@@ -13,6 +13,31 @@ from pytest_dvwiki.yamlio import dump
 SCHEMA = 1
 _ORDER = ("schema", "task_id", "caller_task")
 _KEYS = (*_ORDER, *(field.name for field in fields(RunRecord) if field.name not in _ORDER))
+
+
+class _FixRow(TypedDict, total=False):
+    """What a row of `fixes` has, as far as it is read; more keys may stand in it."""
+
+    fingerprint: str | None
+    failure_subtype: str | None
+    text: str | None
+    by: str | None
+    result: str | None
+    commits: list[str] | None
+    log: list[str] | None
+    log_count: int | None
+    files: list[str] | None
+    file_count: int | None
+    owners: list[str] | None
+    authors: list[str] | None
+    note: str | None
+    takes_back: str | None
+
+
+class _Rows(TypedDict, total=False):
+    """The rows of a record that are kept as they are."""
+
+    fixes: list[_FixRow]
 
 
 class RecordError(ValueError):
@@ -46,6 +71,7 @@ def decode(document: dict[str, Any], name: str) -> RunRecord:
             f"{name}: schema {schema!r} is newer than this version of dvwiki reads ({SCHEMA}); update dvwiki"
         )
     try:
+        msgspec.convert(document, _Rows)
         return msgspec.convert(document, RunRecord)
     except msgspec.ValidationError as error:
-        raise RecordError(f"{name}: {error}") from error
+        raise RecordError(f"{name}: {error}; a record never changes: restore it, for example from git") from error

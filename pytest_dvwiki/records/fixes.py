@@ -361,29 +361,19 @@ def success_rate(held: int, failed: int) -> float | None:
 
 def stated_fix(row: dict[str, Any], date: str) -> Fix:
     """The fix of a row that says what was done."""
-    commits = [str(commit) for commit in _listed(row, "commits")]
-    log, files = (tuple(map(str, _listed(row, key))) for key in ("log", "files"))
+    commits = row.get("commits")
+    log, files, owners, authors = (tuple(row.get(key) or ()) for key in ("log", "files", "owners", "authors"))
     return Fix(
-        text=str(row.get("text") or ""),
+        text=row.get("text") or "",
         result=row["result"] if row.get("result") in {"held", "failed"} else "open",
         commits=(commits[0], commits[-1]) if commits else None,
         by=row["by"] if row.get("by") in _RANK else "git",
         date=date,
         log=log,
-        log_count=_count(row, "log_count", log),
+        log_count=max(row.get("log_count") or 0, len(log)),
         files=files,
-        file_count=_count(row, "file_count", files),
-        note=str(row.get("note") or ""),
-        owners=tuple(map(str, _listed(row, "owners"))),
-        authors=tuple(map(str, _listed(row, "authors"))),
+        file_count=max(row.get("file_count") or 0, len(files)),
+        note=row.get("note") or "",
+        owners=owners,
+        authors=authors,
     )
-
-
-def _listed(row: dict[str, Any], key: str) -> list[Any]:
-    value = row.get(key)
-    return value if isinstance(value, list) else []
-
-
-def _count(row: dict[str, Any], key: str, shown: tuple[str, ...]) -> int:
-    value = row.get(key)
-    return max(value, len(shown)) if isinstance(value, int) else len(shown)

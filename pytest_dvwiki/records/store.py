@@ -133,8 +133,12 @@ def read_records(path: Path, data: bytes, name: str) -> tuple[list[RunRecord], l
                 continue
             try:
                 record = codec.decode(document, name)
+                record_path(path.parent, record)  # raises where it could not have been filed
             except RecordError as error:
                 problems.append(str(error))
+                continue
+            except WikiError as error:
+                problems.append(f"{name}: {error}")
                 continue
             if single and record.task_id != path.stem:
                 problems.append(f"{name}: its task_id is {record.task_id!r}; a record has its file's name")

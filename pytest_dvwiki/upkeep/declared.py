@@ -101,8 +101,8 @@ def _by_parser(source: str) -> set[str] | None:
             return None
         names: set[str] = set()
         tree.root.visit(lambda node: names.update(_of_node(node, parsing)))
-    except (ImportError, AttributeError, RuntimeError):
-        # It is not installed, or another version with other names.
+    except (ImportError, AttributeError, RuntimeError, TypeError):
+        # It is not installed, or another version with other names, or with other arguments.
         return None
     return names
 

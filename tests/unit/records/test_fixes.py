@@ -254,12 +254,36 @@ def test_a_runner_whose_build_failed_passes_with_the_tests_inside_it(tmp_path: P
     assert (state.fix.result, state.fix.passes) == ("open", 3)
 
 
+def test_a_row_without_its_values_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    row = {"fingerprint": CAUSE, "text": None, "log": None, "by": "nobody known", "of": ["another", "version"]}
+    (state,) = _judged(tmp_path, record(1, occurrence()), passing(2, fixes=(row,)))
+    assert (state.fix.text, state.fix.by, state.fix.commits, state.fix.log) == ("passes again", "git", None, ())
+
+
 @pytest.mark.parametrize(
-    "row", [{"log": "x", "files": None, "log_count": "many"}, {"commits": {}, "by": 3, "text": None}]
+    ("key", "value", "told"),
+    [
+        ("by", ["git"], "Expected `str | null`, got `array` - at `$.fixes[0].by`"),
+        ("result", {}, "Expected `str | null`, got `object` - at `$.fixes[0].result`"),
+        ("takes_back", ["x"], "Expected `str | null`, got `array` - at `$.fixes[0].takes_back`"),
+        ("commits", "1f0c", "Expected `array | null`, got `str` - at `$.fixes[0].commits`"),
+        ("log", [7], "Expected `str`, got `int` - at `$.fixes[0].log[0]`"),
+        ("log_count", "many", "Expected `int | null`, got `str` - at `$.fixes[0].log_count`"),
+    ],
 )
-def test_a_row_of_another_shape_is_read_as_far_as_it_goes(tmp_path: Path, row: dict[str, Any]) -> None:
-    (state,) = _judged(tmp_path, record(1, occurrence()), passing(2, fixes=({"fingerprint": CAUSE, **row},)))
-    assert (state.fix.text, state.fix.result, state.fix.commits, state.fix.log) == ("passes again", "open", None, ())
+def test_a_damaged_row_is_told_with_its_place_and_the_other_runs_count(
+    tmp_path: Path, key: str, value: object, told: str
+) -> None:
+    damaged = passing(2, fixes=({"fingerprint": CAUSE, key: value},))
+    for run in (record(1, occurrence()), damaged):
+        store.write_record(tmp_path, run)
+    with Archive(tmp_path, None) as archive:
+        archive.refresh()
+        found = aggregate.cause(archive, (CAUSE,))
+        assert found is not None
+        assert (found.runs, found.fixes) == (1, ())
+        file = f"2026/11/{damaged.task_id}.yaml"
+        assert archive.problems() == [f"{file}: {told}; a record never changes: restore it, for example from git"]
 
 
 @pytest.mark.parametrize(

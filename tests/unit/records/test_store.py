@@ -90,6 +90,7 @@ def test_yaml_of_somebody_else_is_no_record_and_no_problem(tmp_path: Path) -> No
         (("schema: 1", "schema: 2"), "newer than this version"),
         (("totals: {", "totals: [{"), ".yaml:"),
         (("task_id: ", "task_id: x"), "a record has its file's name"),
+        (('finished: "2026-11-21T01:10:00Z"', 'finished: "yesterday"'), "finished is no UTC time: 'yesterday'"),
     ],
 )
 def test_a_broken_record_is_reported(tmp_path: Path, change: tuple[str, str], message: str) -> None:
