@@ -13,10 +13,11 @@ from pytest_dvwiki.records import aggregate
 from pytest_dvwiki.records.fixes import in_short
 from pytest_dvwiki.records.onset import came_with
 from pytest_dvwiki.wiki import age, pages, spec
-from pytest_dvwiki.wiki.bug import RESOLUTION, drifted, is_pointer
+from pytest_dvwiki.wiki.bug import RESOLUTION, is_pointer
 from pytest_dvwiki.wiki.index import percent
 from pytest_dvwiki.wiki.listed import REGRESSED
 from pytest_dvwiki.wiki.markdown import cite, fence, one_line, plain
+from pytest_dvwiki.wiki.marks import drifted
 from pytest_dvwiki.wiki.pattern import UNWRITTEN
 from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.search import WikiSearchIndex
@@ -183,11 +184,9 @@ class Knowledge:
         if cause.seeds:
             seen += f", seed{'s' if len(cause.seeds) > 1 else ''} {' '.join(_words(seed) for seed in cause.seeds[:8])}"
         fix = self._fix(page, cause)
-        outdated = drifted(page)
-        warned = [f"Out of date in part: {one_line(outdated, TITLE_LENGTH)}."] if outdated else []
         came = [_came(cause.first_bad, cause.first_bad_task)] if cause.first_bad else []
         proposed = [self._proposed(cause.proposal)] if cause.proposal else []
-        told_first = (*warned, *([f"Fix: {fix}"] if fix else []), *came, *proposed)
+        told_first = (*_outdated(page), *([f"Fix: {fix}"] if fix else []), *came, *proposed)
         lines = (f"{seen}. {cite(cause.task_ids[0])}", *told_first, *told)
         log = cause.newest.log
         source = cite(cause.task_ids[0], log.path if log else None, log.line if log else None)
@@ -229,13 +228,14 @@ class Knowledge:
         held = known.fix if known and known.fix and known.fix.result == "held" else None
         template = one_line(self._history.fix_template(page.name), FIX_LENGTH)
         told = [f"Fix: {_done(held)} ({_became(held)})"] if held else []
-        return Block(header, (*told, *([f"{'In general' if held else 'Fix'}: {template}"] if template else [])))
+        advice = [f"{'In general' if held else 'Fix'}: {template}"] if template else []
+        return Block(header, (*_outdated(page), *told, *advice))
 
     def _hole(self, page: Listed) -> Block:
         name = f"{_words(page.text('covergroup'))}.{_words(page.text('bin'))}"
         filled = ", filled" if page.metadata.get("filled") is True else ""
         header = f"**{name}** ({_words(page.text('action_class'))}{filled}) — {_words(page.text('feature'))}"
-        return Block(header.removesuffix(" — "), tuple(self._of_hole(page)))
+        return Block(header.removesuffix(" — "), (*_outdated(page), *self._of_hole(page)))
 
     def _of_hole(self, page: Listed) -> Iterator[str]:
         """Since when a hole is open, or what filled it, and what would reach it."""
@@ -268,6 +268,12 @@ class Knowledge:
     def _section(self, page: Listed, heading: str) -> str:
         """What stands under a heading, as words."""
         return plain(pages.section((self._layout.wiki / page.path).read_bytes(), heading))
+
+
+def _outdated(page: Listed) -> tuple[str, ...]:
+    """That a page cites what is gone."""
+    reason = drifted(page)
+    return (f"Out of date in part: {one_line(reason, TITLE_LENGTH)}.",) if reason else ()
 
 
 def _own_fix(cause: Cause) -> str | None:

@@ -16,6 +16,7 @@ from pytest_dvwiki.upkeep.page import PageText
 from pytest_dvwiki.wiki.bug import is_pointer
 from pytest_dvwiki.wiki.build import mark_drift
 from pytest_dvwiki.wiki.catalogue import Catalogue
+from pytest_dvwiki.wiki.marks import MARKED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +63,7 @@ def check_hints(root: Path, text: PageText) -> Iterator[Finding]:
 
 
 def mark(layout: Layout) -> list[str]:
-    """Marks the bug pages that cite what is gone as stale, and takes the mark off those that do so no more.
+    """Marks the pages that cite what is gone as stale, and takes the mark off those that do so no more.
 
     Returns:
         The pages that were changed, relative to the wiki.
@@ -74,8 +75,9 @@ def mark(layout: Layout) -> list[str]:
         catalogue.refresh()
         marks = {
             page.path: next((finding.text for finding in check_drift(layout.root, text)), None)
-            for page in catalogue.all("bugs")
-            if not page.problem and page.fingerprints() and not is_pointer(page)
+            for category in MARKED
+            for page in catalogue.all(category)
+            if not page.problem and not is_pointer(page) and (category != "bugs" or page.fingerprints())
             for text in (PageText.read(layout.wiki, page),)
         }
     return mark_drift(layout, marks)

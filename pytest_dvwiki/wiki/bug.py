@@ -53,7 +53,6 @@ _NEWEST_FIXES = 20
 _OTHERS = 5
 _SAME_CAUSE = "same fingerprint"
 _REPLACED = "superseded by "
-_DRIFTED = "cites "
 ORIGINS = {"RTL_BUG": "RTL bug", "TB_BUG": "Testbench bug", "UNKNOWN": "Failure of unknown origin"}
 _DECIDED = frozenset({"confirmed", "closed", "wont_fix"})
 _SECTIONS = (
@@ -214,17 +213,6 @@ def is_pointer(page: Listed) -> bool:
     """Whether a page only leads to the one that keeps its cause."""
     reason = page.text("stale_reason")
     return reason == _SAME_CAUSE or (reason.startswith(_REPLACED) and page.leads_to != "")
-
-
-def drift_mark(problem: str) -> str:
-    """The reason by which a page is stale that cites what is gone."""
-    return one_line(f"{_DRIFTED}what is gone: {problem}", _KEY * 2)
-
-
-def drifted(page: Listed) -> str | None:
-    """The mark of drift that a page has, None where it has none."""
-    reason = page.text("stale_reason")
-    return reason if page.metadata.get("stale") is True and reason.startswith(_DRIFTED) else None
 
 
 def pointer_regions(page: Listed, keeper: Listed) -> dict[str, str]:

@@ -17,7 +17,7 @@ from pytest_dvwiki.records.disk import WikiError, append_line, explained
 from pytest_dvwiki.records.fixes import TAKES_BACK
 from pytest_dvwiki.records.store import suite_id, write_record, write_suite
 from pytest_dvwiki.runs import today
-from pytest_dvwiki.wiki import bug, conflicts, coverage, pages, pattern, spec, supersession
+from pytest_dvwiki.wiki import bug, conflicts, coverage, marks, pages, pattern, spec, supersession
 from pytest_dvwiki.wiki.catalogue import Catalogue, is_page
 from pytest_dvwiki.wiki.index import FILES, indexes
 from pytest_dvwiki.wiki.likeness import alike
@@ -269,7 +269,7 @@ def merge(
 
 
 def mark_drift(layout: Layout, problems: Mapping[str, str | None], *, lock_timeout: float = TIMEOUT_S) -> list[str]:
-    """Marks bug pages that cite what is gone, and takes the mark off others.
+    """Marks pages that cite what is gone, and takes the mark off others.
 
     The mark is the page's own: it follows from no record, so `build` leaves it as it is.
 
@@ -292,7 +292,7 @@ def mark_drift(layout: Layout, problems: Mapping[str, str | None], *, lock_timeo
                 room.mark_drift(path, problem)
         room.write_indexes()
         if room.changed:
-            add_to_log(layout, "lint", f"{len(room.changed)} pages marked anew")
+            add_to_log(layout, "lint", f"{len(room.changed)} page{'s' if len(room.changed) > 1 else ''} marked anew")
         return sorted(set(room.changed))
 
 
@@ -557,12 +557,12 @@ class _Room:
         self.refused += [(f"../{self.layout.tasks.name}/{name}", reason) for name, reason in done.left]
 
     def mark_drift(self, path: str, problem: str | None) -> None:
-        """Marks a bug page, or takes its mark off; one that is out of date by the records stays so."""
+        """Marks a page, or takes its mark off; one that is out of date by the records stays so."""
         page = self.catalogue.get(path)
-        if page is None or (page.metadata.get("stale") is True and bug.drifted(page) is None):
+        if page is None or (page.metadata.get("stale") is True and marks.drifted(page) is None):
             return
-        reason = bug.drift_mark(problem) if problem else None
-        if reason != bug.drifted(page):
+        reason = marks.reason_of(problem) if problem else None
+        if reason != marks.drifted(page):
             self._edit(path, {"stale": reason is not None, "stale_reason": reason}, {})
 
     def merge(self, kept: str, other: str, reason: str | None) -> None:
@@ -689,7 +689,7 @@ class _Room:
     def _stale_reason(self, page: Listed, cause: aggregate.Cause) -> str | None:
         """Why a page is out of date: its cause is gone though nobody fixed it, or the last check of it said so."""
         gone = self._gone(cause) if page.text("status") == "open" else None
-        return gone or bug.drifted(page)
+        return gone or marks.drifted(page)
 
     def _gone(self, cause: aggregate.Cause) -> str | None:
         """Since when a cause is gone though nobody is on record for fixing it."""

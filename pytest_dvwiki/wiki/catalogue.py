@@ -17,9 +17,9 @@ import msgspec
 from pytest_dvwiki.records.cache import open_cache, transaction
 from pytest_dvwiki.records.disk import is_settled
 from pytest_dvwiki.wiki import pages
-from pytest_dvwiki.wiki.bug import drifted
 from pytest_dvwiki.wiki.index import cells
 from pytest_dvwiki.wiki.listed import CATEGORIES, Listed
+from pytest_dvwiki.wiki.marks import drifted
 from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:

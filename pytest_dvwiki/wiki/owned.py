@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.wiki import bug, coverage, pattern
+from pytest_dvwiki.wiki import bug, coverage, marks, pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-OWNED: Mapping[str, tuple[str, ...]] = {"bugs": bug.OWNED, "patterns": pattern.OWNED, "coverage": coverage.OWNED}
+OWNED: Mapping[str, tuple[str, ...]] = {
+    "bugs": bug.OWNED,
+    "patterns": (*pattern.OWNED, *marks.KEYS),
+    "coverage": (*coverage.OWNED, *marks.KEYS),
+}
 """Pages of specs are people's and agents' alone."""

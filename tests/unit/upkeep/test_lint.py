@@ -449,6 +449,24 @@ def test_a_page_that_cites_what_is_gone_is_marked_until_it_is_there_again(wiki: 
     assert build(layout(root), check=True).changed == []
 
 
+@pytest.mark.parametrize(("category", "name"), [("patterns", "scoreboard_fail.md"), ("coverage", "axi_late.md")])
+def test_pattern_and_coverage_pages_are_marked_too(wiki: Path, category: str, name: str) -> None:
+    root, page = wiki.parent.parent, wiki / category / name
+    row = {"covergroup": "axi", "bin": "late", "action_class": "actionable"}
+    archive(layout(root), record(3, coverage=(row,)))
+    head, mark, tail = page.read_text("utf-8").partition("\n## History\n")
+    page.write_text(f"{head}\nSee `rtl/fifo.sv:old_fifo`.\n{mark}{tail}", "utf-8")
+    assert main(["lint", "--fix", "--root", str(root)]) == 1
+    reason = "cites what is gone: rtl/fifo.sv declares no old_fifo"
+    assert pages.read(page.read_bytes()).metadata["stale_reason"] == reason
+    assert build(layout(root), check=True).changed == []
+    archive(layout(root), record(4, occurrence(), coverage=(row,)))
+    assert f"Out of date in part: {reason}." in gather(layout(root), category=category).text
+    (root / "rtl" / "fifo.sv").write_text("module old_fifo;\nlogic full;\nendmodule\n", "utf-8")
+    assert main(["lint", "--fix", "--root", str(root)]) == 0
+    assert pages.read(page.read_bytes()).metadata["stale"] is False
+
+
 # The past
 
 
