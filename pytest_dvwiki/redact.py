@@ -77,10 +77,12 @@ def clean(text: str) -> str:
 
     CRLF and CR become a line feed.
     """
+    if text.isascii() and text.isprintable():
+        return text
     text = strip_escapes(text)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return text if text.isascii() and text.isprintable() else _CONTROLS.sub("", text)
+    return _CONTROLS.sub("", text)
 
 
 def shorten_paths(text: str, root: PurePath) -> str:

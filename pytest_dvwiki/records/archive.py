@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import sqlite3
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -291,13 +290,14 @@ class _Refresh:
 
     def run(self) -> set[str]:
         """Brings the tables up to date; gives the causes whose fixes are judged otherwise than before."""
-        present = list(store.folders(self._tasks))
+        present = store.folder_times(self._tasks)
         state = verdicts.state(self._tasks)
         (known_state,) = self._db.execute("SELECT COALESCE(MAX(state), '') FROM verdicts").fetchone()
         judged_anew = state != known_state
-        pending = [folder for folder in present if judged_anew or self._verify or self._is_stale(folder)]
-        known = self._db.execute("SELECT path FROM folders").fetchall()
-        gone = {path for (path,) in known} - {self._relative(folder) for folder in present}
+        known = {path: (mtime, settled) for path, mtime, settled in self._db.execute("SELECT * FROM folders")}
+        is_all = judged_anew or self._verify
+        pending = [place for place, mtime in present.items() if is_all or known.get(place) != (mtime, True)]
+        gone = known.keys() - present.keys()
         if not (pending or gone or judged_anew):
             return set()
         with transaction(self._db):
@@ -306,8 +306,8 @@ class _Refresh:
                 self._start_anew(state)
             for path in sorted(gone):
                 self._forget_folder(path)
-            for folder in pending:
-                self._read_folder(folder)
+            for place in pending:
+                self._read_folder(place)
             return self._judge(newest)
 
     def _start_anew(self, state: str) -> None:
@@ -343,15 +343,6 @@ class _Refresh:
         causes |= seen | self._archive.judged_by(first)
         return self._archive.judge(causes, self._added, seen, first)
 
-    def _relative(self, folder: Path) -> str:
-        return folder.relative_to(self._tasks).as_posix()
-
-    def _is_stale(self, folder: Path) -> bool:
-        row = self._db.execute(
-            "SELECT mtime_ns FROM folders WHERE path = ? AND settled", (self._relative(folder),)
-        ).fetchone()
-        return row is None or row[0] != folder.stat().st_mtime_ns
-
     def _forget_folder(self, place: str) -> None:
         for (file,) in self._db.execute("SELECT id FROM files WHERE folder = ?", (place,)).fetchall():
             self._forget(file)
@@ -361,33 +352,30 @@ class _Refresh:
         tables.remove_file(self._db, file)
         self._removed = True
 
-    def _read_folder(self, folder: Path) -> None:
-        place = self._relative(folder)
+    def _read_folder(self, place: str) -> None:
+        folder = self._tasks / place
         mtime_ns = folder.stat().st_mtime_ns
         settled = is_settled(mtime_ns)
-        names = {name for name in os.listdir(folder) if store.is_record_file(folder, name)}  # noqa: PTH208 (20,000 names)
-        known = {
-            name: _File(*rest)
-            for name, *rest in self._db.execute(
-                "SELECT name, id, size, mtime_ns, digest, problem FROM files WHERE folder = ?",
-                (place,),
-            )
-        }
-        for name in known.keys() - names:
-            self._forget(known[name].identity)
+        names = store.record_files(folder)
+        known = {name for (name,) in self._db.execute("SELECT name FROM files WHERE folder = ?", (place,))}
+        for name in known - names:
+            self._forget(self._file(place, name).identity)
+        # A record never changes; a file that could not be read, and a month's file, may.
         holds_months = "/" not in place
-        for name in sorted(names):
-            old = known.get(name)
-            # A record never changes; a file that could not be read, and a month's file, may.
-            if old is None or self._verify or holds_months or old.problem:
-                self._read_file(folder / name, place, old)
+        may_differ = known if self._verify or holds_months else self._with_problem(place)
+        for name in sorted(names - known | names & may_differ):
+            self._read_file(folder / name, place, self._file(place, name) if name in known else None)
         # A file that may change does so without a change of its folder.
-        settled = settled and not (holds_months and names) and not self._has_problem(place)
+        settled = settled and not (holds_months and names) and not self._with_problem(place)
         self._db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?, ?)", (place, mtime_ns, settled))
 
-    def _has_problem(self, place: str) -> bool:
-        query = "SELECT 1 FROM files WHERE folder = ? AND problem != '' LIMIT 1"
-        return self._db.execute(query, (place,)).fetchone() is not None
+    def _with_problem(self, place: str) -> set[str]:
+        query = "SELECT name FROM files WHERE folder = ? AND problem != ''"
+        return {name for (name,) in self._db.execute(query, (place,))}
+
+    def _file(self, place: str, name: str) -> _File:
+        query = "SELECT id, size, mtime_ns, digest, problem FROM files WHERE folder = ? AND name = ?"
+        return _File(*self._db.execute(query, (place, name)).fetchone())
 
     def _read_file(self, path: Path, place: str, old: _File | None) -> None:
         name = f"{place}/{path.name}"

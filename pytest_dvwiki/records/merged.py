@@ -42,12 +42,13 @@ def put_right(tasks: Path, *, check: bool = False) -> PutRight:
     for folder in store.folders(tasks):
         if folder.parent != tasks:
             continue
+        of_months = store.record_files(folder)
         for path in sorted(folder.glob("*.yaml")):
             name = path.relative_to(tasks).as_posix()
             try:
                 is_right = (
                     _is_settled(path, name, check=check)
-                    if store.is_record_file(folder, path.name)
+                    if path.name in of_months
                     else _is_home(path, name, tasks, check=check)
                 )
             except (OSError, RecordError) as error:

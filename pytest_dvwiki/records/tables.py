@@ -27,6 +27,7 @@ CREATE TABLE folders (path TEXT PRIMARY KEY, mtime_ns INTEGER, settled INTEGER) 
 CREATE TABLE files (
   id INTEGER PRIMARY KEY, folder TEXT, name TEXT, size INTEGER, mtime_ns INTEGER, digest BLOB, problem TEXT,
   UNIQUE (folder, name));
+CREATE INDEX files_with_problem ON files (folder, name) WHERE problem != '';
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY, moment TEXT UNIQUE, task_id TEXT UNIQUE, finished TEXT, vcs_commit TEXT, branch TEXT,
   dirty INTEGER, changes TEXT, simulators TEXT, suite TEXT);

@@ -89,9 +89,7 @@ def _roll_up(folder: Path, tasks: Path, result: Compacted) -> None:
             result.left.append(str(error))
             return
     moved: list[Path] = []
-    for path in sorted(folder.iterdir()):
-        if not store.is_record_file(folder, path.name):
-            continue
+    for path in (folder / name for name in sorted(store.record_files(folder))):
         with explained(path):
             data = path.read_bytes()
         records, problems = store.read_records(path, data, f"{place}/{path.name}")

@@ -733,6 +733,7 @@ class _Room:
         subtype = aggregate.subtype(self.archive, name, self._merged)
         if subtype is None or not (exists or may_create):
             return
+        self._know_pages([row.fingerprint for row in subtype.rows] + [cause for cause, *_ in subtype.fixes if cause])
         keys, regions = pattern.keys(subtype), pattern.regions(subtype, self._bug_name, self._fix_of)
         if exists:
             self._edit(path, keys, regions)
@@ -771,9 +772,14 @@ class _Room:
         return page_name(path) if path else None
 
     def _bug_path(self, fingerprint: str) -> str | None:
-        if fingerprint not in self._paths:
-            self._paths[fingerprint] = self.catalogue.path_of_cause(*self.archive.identities(fingerprint))
+        self._know_pages((fingerprint,))
         return self._paths[fingerprint]
+
+    def _know_pages(self, fingerprints: Iterable[str]) -> None:
+        """Asks after the bug pages of many causes at once."""
+        unknown = {each: self.archive.identities(each) for each in fingerprints if each not in self._paths}
+        if unknown:
+            self._paths |= self.catalogue.paths_of_causes(unknown)
 
     def _fix_of(self, pattern_id: str) -> str | None:
         known = self._registry.get(pattern_id)

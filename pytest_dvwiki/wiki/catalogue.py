@@ -23,18 +23,19 @@ from pytest_dvwiki.wiki.marks import drifted
 from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-VERSION = 4
+VERSION = 5
 _PROGRESS_EVERY = 100
 _SCHEMA = """
 CREATE TABLE pages (
   path TEXT PRIMARY KEY, category TEXT, size INTEGER, mtime_ns INTEGER, title TEXT, metadata TEXT, problem TEXT,
-  cells TEXT, leads_to TEXT, is_open INTEGER) WITHOUT ROWID;
+  cells TEXT, leads_to TEXT, is_open INTEGER, names INTEGER) WITHOUT ROWID;
 CREATE INDEX pages_by_category ON pages (category, path, cells);
 CREATE INDEX pages_by_target ON pages (leads_to, path);
+CREATE INDEX pages_of_many ON pages (path) WHERE names > 1;
 CREATE TABLE causes (fingerprint TEXT, path TEXT, PRIMARY KEY (fingerprint, path)) WITHOUT ROWID;
 CREATE INDEX causes_by_page ON causes (path);
 CREATE TABLE folders (category TEXT PRIMARY KEY, mtime_ns INTEGER) WITHOUT ROWID;
@@ -190,7 +191,7 @@ class Catalogue:
         self._unlist(path, row)
         self._db.execute("DELETE FROM causes WHERE path = ?", (path,))
         self._db.execute(
-            "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 path,
                 category,
@@ -202,6 +203,7 @@ class Catalogue:
                 listed.leads_to if category == "bugs" else "",
                 listed.text("status") == "open"
                 and (listed.metadata.get("stale") is not True or drifted(listed) is not None),
+                len(listed.fingerprints()),
             ),
         )
         self._db.executemany("INSERT INTO causes VALUES (?, ?)", [(item, path) for item in listed.fingerprints()])
@@ -250,10 +252,7 @@ class Catalogue:
 
     def of_many_names(self) -> list[Listed]:
         """Pages that have more fingerprints than their own."""
-        where = (
-            "WHERE path IN (SELECT path FROM causes GROUP BY path HAVING COUNT(*) > 1) AND problem = '' ORDER BY path"
-        )
-        return list(self._listed(where))
+        return list(self._listed("WHERE names > 1 AND problem = '' ORDER BY path"))
 
     def merged_into(self, page: Listed) -> set[str]:
         """Fingerprints of the pages that lead to a page, by whatever way."""
@@ -271,17 +270,27 @@ class Catalogue:
         where = "WHERE path IN (SELECT path FROM causes WHERE fingerprint = ?)"
         return any(page.text("fingerprint") == fingerprint for page in self._listed(where, fingerprint))
 
-    def path_of_cause(self, *fingerprints: str) -> str | None:
-        """The page to keep of those that have one of the fingerprints or had it once, None where there is none."""
+    def paths_of_causes(self, causes: Mapping[str, Sequence[str]]) -> dict[str, str | None]:
+        """The page to keep of each cause, None where it has none.
+
+        Args:
+            causes: By any name the fingerprints that a cause has or had once.
+        """
         rows = self._db.execute(
-            "SELECT DISTINCT path, leads_to FROM causes JOIN pages USING (path)"
-            " WHERE fingerprint IN (SELECT value FROM json_each(?))",
-            (json.dumps(fingerprints),),
+            "SELECT DISTINCT c.fingerprint, p.path, p.leads_to FROM json_each(?) n"
+            " JOIN causes c ON c.fingerprint = n.value JOIN pages p ON p.path = c.path",
+            (json.dumps([each for fingerprints in causes.values() for each in fingerprints]),),
         ).fetchall()
-        if not rows:
-            return None
-        (path, leads_to), *others = rows
-        return self.of_cause(*fingerprints)[0].path if others or leads_to else str(path)
+        pages_of: dict[str, set[tuple[str, str]]] = {}
+        for fingerprint, *page in rows:
+            pages_of.setdefault(fingerprint, set()).add(tuple(page))
+        paths: dict[str, str | None] = {}
+        for name, fingerprints in causes.items():
+            found = {page for each in fingerprints for page in pages_of.get(each, ())}
+            plain = len(found) == 1 and not any(leads_to for _, leads_to in found)
+            kept = [path for path, _ in found] if plain else [page.path for page in self.of_cause(*fingerprints)]
+            paths[name] = kept[0] if found else None
+        return paths
 
     def once_called(self, name: str) -> list[Listed]:
         """Bug pages that keep the cause of a page of that name, which may be gone, by name."""
