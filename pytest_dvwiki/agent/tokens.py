@@ -2,7 +2,8 @@
 
 The rule needs nothing. Reports of simulators and pages of a wiki are names, numbers and marks, of which common
 vocabularies make up to twice as many tokens as of prose of that length; the rule takes a third more than they do. Who
-knows the model may give the `tokenizer.json` that comes with it, which the package `tokenizers` reads without a network.
+knows the model may give the `tokenizer.json` that comes with it, which the package `tokenizers` reads without a
+network.
 """
 
 from __future__ import annotations
