@@ -106,12 +106,13 @@ def _status(result: SearchResult) -> list[str]:
     from pytest_dvwiki.runs import today  # noqa: PLC0415
     from pytest_dvwiki.wiki.age import tag  # noqa: PLC0415
     from pytest_dvwiki.wiki.listed import Listed  # noqa: PLC0415
+    from pytest_dvwiki.wiki.search import Facets  # noqa: PLC0415
 
     metadata = result.frontmatter
     page = Listed(result.page_path, result.page_path.partition("/")[0], "", metadata, "")
     if page.leads_to:
         return [page.text("type"), f"superseded by {page.leads_to}"]
-    shown = [text for text in (page.text("type"), page.status) if text]
+    shown = [text for text in (page.text("type"), Facets.of(page.path, metadata).status) if text]
     if metadata.get("hit_count") is not None:
         shown.append(f"hit_count {metadata['hit_count']}")
     return [*shown, tag(page, today())] if metadata.get("first_seen") else shown

@@ -56,6 +56,8 @@ def test_only_holes_get_pages(project: Path, capsys: pytest.CaptureFixture[str])
             "filled_by_task": None,
         }
     }
+    assert main(["search", "full"]) == 0
+    assert capsys.readouterr().out.startswith("coverage/fifo.l_full.md  coverage, needs_investigation\n")
     (record,) = written(project)
     assert [source["path"] for source in record["sources"]] == ["cov.xml"]
     assert (record["finished"], record["totals"]["passed"]) == ("2026-01-02T00:00:00Z", 0)
