@@ -38,6 +38,11 @@ if TYPE_CHECKING:
 
 _ANY_RUN = re.compile(r"(?:[a-z0-9_]{8}_)?results\.xml$")
 """Names that say nothing of the run: cocotb's own default, and the random ones of cocotb-test."""
+_DATE = re.compile(
+    r"(?<!\d)20\d\d([-_.]?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])"
+    r"(?:[T_.-]?[0-2]\d([-_.:]?)[0-5]\d(?:\2[0-5]\d)?Z?)?(?!\d)"
+)
+"""A day, perhaps with a time, as folders and files are called after it."""
 _RUNNER_SUFFIX = ".result.xml"
 _OLD_MESSAGE = re.compile(r"Test failed with RANDOM_SEED=")
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
@@ -289,7 +294,7 @@ class _Reader:
             pairs = ((block.name, case) for block in part.blocks for case in told.get(_test(block.name), ()))
             if any(_is_same(name, part.seed, case) for name, case in pairs):
                 continue
-            name = unique_name(log.shown, self._names)
+            name = unique_name(_undated(log.shown), self._names)
             outcome = self._collected(name, part)
             failures = [one for one in outcome.failures if one.nodeid != name or self._speaks(one)]
             self._add(outcome, failures, log)
@@ -352,8 +357,13 @@ def _simulation_name(artefact: Artefact) -> str:
     """What a simulation is called, the same each time that it is run: its results file, or the folder of that."""
     shown = redact(artefact.shown)
     if _ANY_RUN.match(PurePosixPath(shown).name):
-        return artefact.folder or PurePosixPath(shown).name
-    return shown.removesuffix(_RUNNER_SUFFIX)
+        return _undated(artefact.folder or PurePosixPath(shown).name)
+    return _undated(shown.removesuffix(_RUNNER_SUFFIX))
+
+
+def _undated(name: str) -> str:
+    """A name without the day of its run: by it no test would be known as that of the day before."""
+    return _DATE.sub("*", name)
 
 
 def _native_runner(cases: Sequence[Case]) -> str | None:

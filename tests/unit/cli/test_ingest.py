@@ -193,17 +193,24 @@ def test_the_log_of_a_run_in_which_all_is_well_makes_no_failure(project: Path, t
     assert (totals["passed"], totals["failed"]) == (1, 0)
 
 
+@pytest.mark.parametrize(
+    ("places", "name"),
+    [
+        (("sim.log",) * 3, "sim.log"),
+        (("2026-11-19/sim.log", "2026-11-20/sim.log", "2026-11-21/sim.log"), "*/sim.log"),
+        (("axi_20261119_2230.log", "axi_20261120_2231.log", "axi_20261121T223000Z.log"), "axi_*.log"),
+    ],
+)
 def test_a_failure_that_came_before_is_known_and_one_that_went_is_said_to_pass(
-    project: Path, capsys: pytest.CaptureFixture[str]
+    project: Path, capsys: pytest.CaptureFixture[str], places: tuple[str, ...], name: str
 ) -> None:
-    write(project, {"sim.log": UVM_BAD})
-    main(["ingest", "sim.log"])
-    write(project, {"sim.log": UVM_BAD + "# later\n"})
-    main(["ingest", "sim.log"])
-    assert "\nKNOWN " in capsys.readouterr().out
-    write(project, {"sim.log": UVM_GOOD})
-    main(["ingest", "sim.log"])
-    assert "1 test passes again: sim.log" in re.sub(r"\s+", " ", capsys.readouterr().out)
+    for place, text in zip(places, (UVM_BAD, UVM_BAD + "# later\n", UVM_GOOD), strict=True):
+        capsys.readouterr()
+        write(project, {place: text})
+        main(["ingest", place])
+        if text.endswith("# later\n"):
+            assert "\nKNOWN " in capsys.readouterr().out
+    assert f"1 test passes again: {name}" in re.sub(r"\s+", " ", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(("name", "text"), [("sim.log", ""), ("junit.xml", "<testsuites/>")])
