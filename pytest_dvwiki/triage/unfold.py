@@ -9,8 +9,6 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.triage.unwrap import unwrapped
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -48,8 +46,6 @@ class Folds:
         """Numbers, unfolded, of the first lines of what was one line."""
         self._added = [0]
         """How many lines there were more than in the text before each of them, and in the end."""
-        self._numbers: list[int] = []
-        """Of each line of a text that was unwrapped, its number before that."""
 
     @property
     def added(self) -> int:
@@ -73,18 +69,8 @@ class Folds:
         self._feeds += block.count(b"\n", done)
         return b"".join((*parts, block[done:]))
 
-    def unwrap(self, lines: list[str]) -> list[str]:
-        """The lines of the whole text as they were before something broke them at its width."""
-        found = unwrapped(lines)
-        if found is None:
-            return lines
-        lines, self._numbers = found
-        return lines
-
     def line(self, number: int) -> int:
-        """The number in the text of a line that was counted unfolded and unwrapped."""
-        if self._numbers:
-            number = self._numbers[number - 1]
+        """The number in the text of a line that was counted unfolded."""
         before = bisect_right(self._starts, number) - 1
         if before < 0:
             return number

@@ -1,13 +1,15 @@
-"""Texts that a mail or a page has broken at its width: a message goes on in lines that say nothing by themselves.
+"""Texts that a terminal, a mail or a page has broken at its width: a message goes on in lines that say nothing alone.
 
-A log breaks no lines, and what stands below a message in it is none of it. So a text is read this way only where it
-names nothing as it stands, or where the rest of a warning looks like a message of its own.
+A log breaks no lines, and what stands below a message in it is none of it. So a text is read this way only where words
+are cut in two at one column, as terminals do; or, where lines end before a word that had no more room, where the text
+names nothing as it stands, or the rest of a warning looks like a message of its own.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.patterns.messages import begins_message, strip_line
@@ -21,7 +23,13 @@ if TYPE_CHECKING:
     from pytest_dvwiki.triage.primary import Candidate
 
 _NARROWEST, _WIDEST = 60, 100
-"""Columns at which texts are broken."""
+"""Columns at which mails and pages break texts."""
+_WIDEST_TERMINAL = 132
+_TERMINALS = frozenset({72, 76, 78, 79, 80, 100, 120, 132})
+"""Widths at which one word that is cut in two is proof enough."""
+_CUTS = 2
+_WITHIN = re.compile(r"[a-z]{2}|[0-9]{2}")
+_LETTER = re.compile(r"[A-Za-z]")
 _MOST_LINES = 400
 _MOST_JOINED = 5
 _NAMELESS = frozenset({UNKNOWN, "unclassified_message"})
@@ -46,22 +54,49 @@ def choose_in_wrapped(lines: Sequence[tuple[int, str]], matcher: Matcher, choice
         matcher: The patterns.
         choice: The first cause in the lines as they stand.
     """
-    named = choice is not None and choice.candidate.pattern.failure_subtype not in _NAMELESS
-    width = _width([text for _, text in lines])
-    if width is None:
+    texts = [text for _, text in lines]
+    if (width := _cut_at(texts)) is not None:
+        return _choose(list(_put_together(lines, width)), matcher, f"that were cut at column {width}")
+    if (width := _width(texts)) is None:
         return choice
+    named = choice is not None and choice.candidate.pattern.failure_subtype not in _NAMELESS
     joined = list(_join(lines, width))
     in_warning = choice is not None and any(
         line.first < choice.candidate.line <= line.last and _WARNING.match(line.text.lstrip()) for line in joined
     )
     if (named and not in_warning) or len(joined) == len(lines):
         return choice
-    again = choose_in_text([(number, line.text) for number, line in enumerate(joined, start=1)], matcher)
-    if again is not None:
-        again = _placed(again, joined, width)
+    again = _choose(joined, matcher, f"that were broken at column {width}")
     if in_warning or choice is None:
         return again
     return again if again is not None and again.candidate.pattern.failure_subtype not in _NAMELESS else choice
+
+
+def _cut_at(texts: Sequence[str]) -> int | None:
+    """The column at which a terminal cut a text, None where no words show it."""
+    width = max(map(len, texts), default=0)
+    if len(texts) > _MOST_LINES or not _NARROWEST <= width <= _WIDEST_TERMINAL:
+        return None
+    cuts = [line[-1] + below[0] for line, below in pairwise(texts) if below and len(line) == width]
+    if sum(map(str.isalnum, cuts)) >= _CUTS or (width in _TERMINALS and any(map(_WITHIN.fullmatch, cuts))):
+        return width
+    return None
+
+
+def _put_together(lines: Sequence[tuple[int, str]], width: int) -> Iterator[_Joined]:
+    """The lines of a text that was cut, as they were."""
+    whole: _Joined | None = None
+    goes_on = False
+    for number, text in lines:
+        if whole is not None and goes_on:
+            whole = replace(whole, last=number, text=whole.text + text)
+        else:
+            if whole is not None:
+                yield whole
+            whole = _Joined(number, number, text)
+        goes_on = len(text) == width and _LETTER.search(text) is not None
+    if whole is not None:
+        yield whole
 
 
 def _width(texts: Sequence[str]) -> int | None:
@@ -100,11 +135,13 @@ def _goes_on(raw: str, pair: Sequence[str], width: int) -> bool:
     )
 
 
-def _placed(choice: Choice, joined: Sequence[_Joined], width: int) -> Choice:
-    """A choice in the joined lines, with the numbers of the lines as they stand."""
+def _choose(joined: Sequence[_Joined], matcher: Matcher, how: str) -> Choice | None:
+    """The first cause in joined lines, with the numbers of the lines as they stand."""
+    choice = choose_in_text([(number, line.text) for number, line in enumerate(joined, start=1)], matcher)
+    if choice is None:
+        return None
 
     def place(candidate: Candidate) -> Candidate:
         return replace(candidate, line=joined[candidate.line - 1].first)
 
-    rule = f"{choice.rule}; lines that were broken at column {width} are joined"
-    return Choice(place(choice.candidate), rule, tuple(map(place, choice.others)))
+    return Choice(place(choice.candidate), f"{choice.rule}; lines {how} are joined", tuple(map(place, choice.others)))

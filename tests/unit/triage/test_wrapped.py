@@ -18,6 +18,12 @@ REGISTER = (
     "value read from DUT (0x0000000000000000) does not match mirrored value\n"
     "(0x0000000000000003)"
 )
+CUT = (
+    "make: Entering directory '/w/tb'",
+    "   250.00ns ERROR    cocotb.scheduler               Failing test at simulator request before test run completion",
+    "     0.00ns INFO     cocotb.regression                  running test_fifo.test_overflow_is_told_by_the_flag (1/2)",
+    "make: *** [Makefile:9: sim] Error 1",
+)
 
 
 @pytest.fixture(scope="module")
@@ -74,3 +80,19 @@ def test_a_text_that_stays_without_a_name_keeps_its_first_line(classifier: Class
     verdict = classifier.classify_text(f"{first}\nwhich is a nuisance")
     assert verdict is not None
     assert verdict.primary == first
+
+
+@pytest.mark.parametrize("width", [72, 80, 100])
+def test_lines_that_a_terminal_cut_are_whole_again(classifier: Classifier, width: int) -> None:
+    text = "\n".join(line[at : at + width] for line in CUT for at in range(0, len(line), width))
+    verdict = classifier.classify_text(text)
+    assert verdict is not None
+    assert (verdict.failure_subtype, verdict.line) == ("simulation_ended_early", 2)
+    assert verdict.rule.endswith(f"cut at column {width} are joined")
+
+
+def test_a_frame_of_asterisks_cuts_no_line(classifier: Classifier) -> None:
+    summary = "\n".join(["*" * 80, "** TESTS=2 PASS=1 FAIL=1 SKIP=0" + " " * 47 + "**", "*" * 80, "done"])
+    verdict = classifier.classify_text(summary)
+    assert verdict is not None
+    assert "column" not in verdict.rule
