@@ -16,7 +16,8 @@ The rules, in their order:
    fatal report of pyuvm goes before the exception that repeats it.
 6. A UVM report of an assertion goes before the simulator's line on it: it has the class that the testbench gave it.
 7. An HDL error line explains a simulation that ended early.
-8. What cocotb says of a test that was to fail (it passed, or with another exception) goes before that exception.
+8. What cocotb says of a test that was to fail (it passed, or with another exception) goes before that exception,
+   unless the simulation had ended under it.
 9. A randomize that failed explains the assertion next to it, which mostly checks its result.
 10. In a chain of exceptions the one that its author named as cause counts (`raise … from …`); one raised while
     another was handled counts itself.
@@ -49,6 +50,7 @@ _NOISE = 1
 _SUMMARIES = frozenset({"extract_phase", "check_phase", "report_phase", "final_phase"})
 _PYTHON = frozenset({"python", "pytest", "cocotb", "pyuvm"})
 _EXPECTATIONS = frozenset({"unexpected_pass", "wrong_exception"})
+_ENDED = "simulation_ended_early"
 _NEXT_TO = 12
 """Lines between the report of a solver and the assertion on the result of `randomize`."""
 _REPORTED_WITHIN = 3
@@ -228,7 +230,7 @@ def _decide(ranked: list[Candidate], *, function: str | None) -> Choice | None:
 
 
 def _rule(ranked: list[Candidate], function: str | None) -> tuple[Candidate, str]:
-    best = ranked[0]
+    best = _ended_under(ranked) or ranked[0]
     subtype = best.pattern.failure_subtype
     noise = [c for c in ranked if c.noise and c.pattern.tier == "cause"]
     compared = next((c for c in noise if c.pattern.failure_subtype == "scoreboard_fail"), None)
@@ -243,13 +245,24 @@ def _rule(ranked: list[Candidate], function: str | None) -> tuple[Candidate, str
         report = next((c for c in noise if dissect(c.text).report_class == "CRITICAL" and told in c.text), None)
         if report is not None:
             return report, "pyuvm raised the exception for this report"
-    if subtype == "simulation_ended_early":
+    if subtype == _ENDED:
         hdl = next((c for c in noise if _PYTHON.isdisjoint(c.pattern.tools)), None)
         if hdl is not None:
             return hdl, "the HDL error line explains why the simulation ended early"
+        if best is not ranked[0]:
+            return best, "the simulation ended under the test that was to fail"
     if subtype == "assertion_fail" and not best.exception:
         return _of_assertion(best, ranked) or (best, _plain_rule(best, ranked))
     return best, _plain_rule(best, ranked)
+
+
+def _ended_under(ranked: list[Candidate]) -> Candidate | None:
+    """The end of the simulation for which a test that was to fail did not fail as it should."""
+    best = ranked[0]
+    if best.pattern.failure_subtype not in _EXPECTATIONS:
+        return None
+    ended = (c for c in ranked if c.pattern.failure_subtype == _ENDED and c.source == best.source)
+    return next((c for c in ended if c.line <= best.line + 1), None)
 
 
 def _better_told(raised: Candidate, report: Candidate) -> str | None:

@@ -219,6 +219,15 @@ FAILURES = {
         "nvc: ../src/lower.c:1924: lower_fcall: Assertion `tree_params(fcall) == 2' failed.",
         "tool_error/simulator_crash",
     ),
+    "a test that was to fail as the simulation had ended": (
+        (
+            "    30.00ns WARNING  cocotb.regression                  m.t failed\n"
+            f"{DEEP}cocotb.regression.SimFailure: the simulation ended prematurely\n"
+            "    30.00ns WARNING  cocotb.regression                  m.u failed: errored with unexpected type\n"
+            f"{DEEP}cocotb.regression.SimFailure: the simulation ended prematurely"
+        ),
+        "sim_error/simulation_ended_early",
+    ),
 }
 
 PASSING = {
