@@ -1,7 +1,7 @@
 """Lines of one kind: a log repeats itself, and what a line came to once it comes to again.
 
 Two lines are of one kind where they differ in their numbers only, zero stays zero, and numbers that are equal in the
-one are equal in the other (`exp=5 act=5` and `exp=5 act=6` are two kinds).
+one are equal in the other (`exp=5 act=0x05` and `exp=5 act=0x06` are two kinds).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"(0x0*[1-9a-f][0-9a-f]*|[0-9a-f]*[1-9][0-9a-f]*)")
 def kind(line: str) -> str:
     """The kind of a line in lower case: its text round the numbers, and which of these are equal."""
     parts = _NUMBER.split(line)
-    numbers = parts[1::2]
+    numbers = [number.removeprefix("0x").lstrip("0") for number in parts[1::2]]
     return "\x00".join(parts[::2]) + "\n" + "".join(map(chr, map(numbers.index, numbers)))
 
 

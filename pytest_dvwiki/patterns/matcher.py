@@ -34,6 +34,7 @@ _TELLING = 400
 DEEPEST_BLOCK = 200
 """Lines that a traceback under one log line may have."""
 _ANY = "surrogatepass"
+_NUMBER = re.compile(r"(?:0x|\d{1,4}'s?h)?0*(0|[\da-f]*[1-9][\da-f]*)", re.ASCII)
 _HDL = ("hdl",)
 """The tools of patterns that know a message of any HDL tool by its words alone."""
 
@@ -101,7 +102,14 @@ class Rule:
 
 def _agrees(groups: Mapping[str, str]) -> bool:
     """Whether the message compares two values that are the same: it then tells of a check that held."""
-    return "expected" in groups and groups["expected"] == groups.get("actual")
+    return "expected" in groups and "actual" in groups and _value(groups["expected"]) == _value(groups["actual"])
+
+
+def _value(text: str) -> str:
+    """What a text says without what encloses it, of a number its digits; numbers that agree are of one `kind`."""
+    bare = text.lstrip('"([{').rstrip("\"')]}.,;:!").lower()
+    number = _NUMBER.fullmatch(bare)
+    return number[1] if number else bare
 
 
 class Matcher:

@@ -25,6 +25,8 @@ def test_lines_that_differ_in_numbers_only_are_of_one_kind(one: str, other: str)
     [
         ("exp=5 act=5", "exp=5 act=6"),
         ("exp=0x1f act=0x1f", "exp=0x1f act=0xfa"),
+        ("exp=0x05 act=5", "exp=0x06 act=5"),
+        ("exp=32'h5 act=00000005", "exp=32'h5 act=00000006"),
         ("errors: 0", "errors: 3"),
         ("read 5 words", "read 5 bytes"),
         ("got xx", "got 12"),

@@ -58,6 +58,11 @@ FAILURES = {
         ),
         "sim_error/constraint_fail",
     ),
+    "a comparison in two bases": ("ERROR: expected 0x10 got 0x11", "sim_error/scoreboard_fail"),
+    "a crash as the shell tells it": (
+        "run.sh: line 3: 4711 Illegal instruction     (core dumped) ./simv",
+        "tool_error/simulator_crash",
+    ),
     "assertion far from a randomize": (
         "# ** Error: Assertion error.\n#    Time: 0 ns  Scope: tb.dut.a File: a.sv Line: 4\n"
         + "# still running\n" * 20
@@ -241,7 +246,20 @@ PASSING = {
     "counts of zero": "UVM_ERROR : 0\nUVM_FATAL : 0\nTEST PASSED",
     "words of a limit": "Test timeout set to 100us\nError count: 0",
     "names": "Running error_injection_test\nerror_injection_test PASSED\nmodule worklib.error_ctrl:sv",
-    "equal values": "Expected 3, received 3\nREAD addr=0x10 exp=0x5 act=0x5",
+    "equal values": "Expected 3, received 3\nREAD addr=0x10 exp=0x05 act=5\nexpected: 00000005, actual: 32'h5",
+    "settings and counts by the names of failures": (
+        "AckTimeout: 100 us\nFrameError: 0\nTIMEOUT = 10000\nError: 1.2e-5\n--error-limit=5\nfailed: []\nerror: null\n"
+        "Assertion Successes: 10 Failures: 0\npassed 10 failed 0\nInjected 5 errors\nrx errors = 3"
+    ),
+    "traps of a processor": (
+        "core   0: exception trap_illegal_instruction, epc 0x80000010\nillegal instruction exception\n"
+        "bus error interrupt\nfloating point exception flags: 00"
+    ),
+    "failures that were asked for": "timeout occurred as expected\nERROR (expected)\nWatchdog timeout detected - PASS",
+    "tidying up": (
+        "rm: cannot remove 'sim_build': No such file or directory\nfatal: not a git repository\n"
+        "-- Could NOT find Doxygen (missing: DOXYGEN_EXECUTABLE)"
+    ),
     "warnings": "# ** Warning: (vsim-3015) port size error-prone\nxmvlog: *W,FAILX (a.sv,1|1): assertion may fail",
     "prose": (
         "|  Rows do not match library sites. Placer will  |\n|  fail since row site must match cell site.  |\n"
