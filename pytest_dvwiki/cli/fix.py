@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.place import add_place, layout_of, see_that_there_is_something, shown, writing
 from pytest_dvwiki.cli.statement import said, stated
+from pytest_dvwiki.wiki.listed import page_name
 
 if TYPE_CHECKING:
     import argparse
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    parser.add_argument("fingerprint", help="of the cause, or its first digits; or the name or path of its page")
+    parser.add_argument(
+        "cause", metavar="CAUSE", help="the name or path of its page; or its id, the fingerprint, or the first digits"
+    )
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--text", help="what was done, in one sentence")
     what.add_argument(
@@ -46,21 +49,27 @@ def run(args: argparse.Namespace) -> int:
     if args.take_back:
         if args.commit or args.result:
             raise UsageError("--take-back takes back all that was said; give it without --commit and --result")
-        fingerprint, page = _cause(layout, args.fingerprint)
-        row, told = _taken_back(layout, fingerprint)
+        fingerprint, page = _cause(layout, args.cause)
+        row, told = _taken_back(layout, fingerprint, _called(fingerprint, page))
     else:
         text = said(args.text, "--text", "say what was done")
-        fingerprint, page = _cause(layout, args.fingerprint)
+        fingerprint, page = _cause(layout, args.cause)
         row = {"fingerprint": fingerprint, "text": text, "by": "person", "commits": [], "result": args.result or "open"}
         row |= _commits(repository, args.commit)
-        told = f"fix of {fingerprint} is on record (to take it back: `dvwiki fix {fingerprint} --take-back`)"
+        called = _called(fingerprint, page)
+        told = f"fix of {called} is on record (to take it back: `dvwiki fix {called} --take-back`)"
     with writing():
         archive(layout, stated("fix", repository, fixes=(row,)))
     print(f"{told}{f', see {shown(layout.wiki / page)}' if page else ''}")
     return 0
 
 
-def _taken_back(layout: Layout, fingerprint: str) -> tuple[dict[str, Any], str]:
+def _called(fingerprint: str, page: str | None) -> str:
+    """What people call a cause: its page, as runs and lists name it; by its id where it has none."""
+    return page_name(page) if page else fingerprint
+
+
+def _taken_back(layout: Layout, fingerprint: str, called: str) -> tuple[dict[str, Any], str]:
     """A row that takes back what was said last of a cause, and what to tell of it.
 
     Raises:
@@ -74,10 +83,10 @@ def _taken_back(layout: Layout, fingerprint: str) -> tuple[dict[str, Any], str]:
         names = page.fingerprints(fingerprint) if page else (fingerprint,)
         found = aggregate.statements(history.archive, names)
     if not found:
-        raise UsageError(f"nobody said how {fingerprint} was fixed; what git tells of it follows from the runs")
+        raise UsageError(f"nobody said how {called} was fixed; what git tells of it follows from the runs")
     fix, task_id = found[-1]
     row = {"fingerprint": fingerprint, "by": "person", fixes.TAKES_BACK: task_id}
-    return row, f"taken back for {fingerprint}: {fix.text!r} of {fix.date[:10]} ({fix.by})"
+    return row, f"taken back for {called}: {fix.text!r} of {fix.date[:10]} ({fix.by})"
 
 
 def _cause(layout: Layout, name: str) -> tuple[str, str | None]:
@@ -125,7 +134,7 @@ def _unknown(history: WikiHistory, name: str, known: Sequence[str]) -> str:
 
 
 def _told(history: WikiHistory, fingerprint: str) -> str:
-    """A fingerprint with what it is."""
+    """A cause with what it is."""
     cause = history.cause(fingerprint)
     page = f", {cause.page}" if cause and cause.page else ""
     return f"{fingerprint} ({cause.label}{page})" if cause else fingerprint

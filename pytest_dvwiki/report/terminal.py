@@ -203,9 +203,11 @@ def _way_on(cause: Cause, *, verbosity: int, width: int) -> Iterator[Line]:
 
 
 def _pages(cause: Cause) -> Iterator[Line]:
-    """The cause's page, and one that says nearly the same."""
+    """The cause's page, and one that says nearly the same; its id where the page is not its own, nor names it."""
     if cause.page is not None:
         yield Line(f"  page   {cause.page}")
+    if cause.page is not None and "/bugs/" not in cause.page:
+        yield Line(f"  id     {cause.occurrence.fingerprint}")
     if cause.like is not None:
         yield Line(f"  like   {cause.like[0]}; if the two are one cause:")
         yield Line(f"         dvwiki merge {' '.join(cause.like)}")

@@ -123,7 +123,9 @@ def test_the_projects_wiki_is_used(place: Layout, capsys: pytest.CaptureFixture[
 
 def test_a_persons_fix_stands_on_the_page(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fix", CAUSE, "--text", "reset the read\npointer"]) == 0
-    assert f"see .agent/wiki/bugs/{bug(place).name}\n" in capsys.readouterr().out
+    name = bug(place).stem
+    told = f"fix of {name} is on record (to take it back: `dvwiki fix {name} --take-back`)"
+    assert capsys.readouterr().out == f"{told}, see .agent/wiki/bugs/{name}.md\n"
     assert "| reset the read pointer |  | person | open, passed 0 of 5 runs needed |" in bug(place).read_text()
     assert fixes(place) == [
         {"fingerprint": CAUSE, "text": "reset the read pointer", "by": "person", "commits": [], "result": "open"}
@@ -152,7 +154,7 @@ def test_what_was_said_can_be_taken_back(place: Layout, monkeypatch: pytest.Monk
 
 def test_only_what_was_said_can_be_taken_back(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fix", CAUSE, "--take-back"]) == 2
-    assert f"nobody said how {CAUSE} was fixed" in capsys.readouterr().err
+    assert f"nobody said how {bug(place).stem} was fixed" in capsys.readouterr().err
     assert main(["fix", CAUSE, "--take-back", "--result", "held"]) == 2
     assert "give it without --commit and --result" in capsys.readouterr().err
     assert fixes(place) == []

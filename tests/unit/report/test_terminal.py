@@ -109,6 +109,11 @@ def test_a_new_cause_shows_label_origin_tests_seeds_first_cause_command_and_page
     ]
 
 
+def test_a_cause_without_a_page_of_its_own_shows_the_id_by_which_commands_know_it() -> None:
+    lines = shown(replace(NEW, page=".agent/wiki/patterns/license_error.md"))
+    assert lines[-2:] == ["  page   .agent/wiki/patterns/license_error.md", "  id     9b1f03c2a7d4"]
+
+
 def test_a_new_page_that_says_what_an_older_one_says_proposes_to_merge_them() -> None:
     lines = shown(replace(NEW, like=("RTL_20260420_118220", "RTL_20261121_480127")))
     assert lines[-2:] == [
