@@ -106,35 +106,14 @@ def new(origin: str, occurrence: Occurrence, description: str) -> bytes:
     ]
     if description:
         symptom += ["", description]
-    sections = "\n\n".join(f"## {title}\n\n{pages.region(name)}" for title, name in _SECTIONS)
-    people = [f"type: {origin}", "status: open", *(f"{key}: null" for key in PEOPLE[2:])]
-    return "\n".join(
-        [
-            "---",
-            *people,
-            *pages.OWNED_BEGIN,
-            *(f"{key}: null" for key in OWNED),
-            *pages.OWNED_END,
-            "---",
-            "",
-            f"# {ORIGINS[origin]}: {escape(words)}",
-            "",
-            "## Symptom",
-            "",
-            *symptom,
-            "",
-            sections,
-            "",
-            "## Resolution",
-            "",
-            RESOLUTION,
-            "",
-            "## Citation",
-            "",
-            pages.region("citation"),
-            "",
-        ]
-    ).encode()
+    people = {"type": origin, "status": "open"} | dict.fromkeys(PEOPLE[2:])
+    sections = (
+        ("Symptom", "\n".join(symptom)),
+        *((title, pages.region(name)) for title, name in _SECTIONS),
+        ("Resolution", RESOLUTION),
+        ("Citation", pages.region("citation")),
+    )
+    return pages.new(people, OWNED, f"{ORIGINS[origin]}: {escape(words)}", sections)
 
 
 def keys(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from pytest_dvwiki import yamlio
 from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.markdown import cite, code, escape, one_line, table
 from pytest_dvwiki.wiki.names import file_name
@@ -42,39 +41,20 @@ def new(hole: Hole) -> bytes:
     # What a coverage report counted stands in the history; how to reach the bin is for people and agents to say.
     scenario = first.scenario if first.hits is None else ""
     covergroup, bin_name = one_line(hole.covergroup, _NAME), one_line(hole.bin, _NAME)
-    values = {
+    people = {
+        "type": "coverage",
         "covergroup": covergroup,
         "bin": bin_name,
         "action_class": first.action_class if first.action_class in ACTIONS else "needs_investigation",
         "feature": one_line(first.feature, _NAME) or None,
         "priority": first.priority,
     }
-    return "\n".join(
-        [
-            "---",
-            "type: coverage",
-            *(f"{key}: {yamlio.flow(value)}" for key, value in values.items()),
-            *pages.OWNED_BEGIN,
-            *(f"{key}: null" for key in OWNED),
-            *pages.OWNED_END,
-            "---",
-            "",
-            f"# Coverage: {escape(covergroup)}.{escape(bin_name)}",
-            "",
-            "## Scenario",
-            "",
-            escape(one_line(scenario)) or UNWRITTEN,
-            "",
-            "## History",
-            "",
-            pages.region("history"),
-            "",
-            "## Citation",
-            "",
-            pages.region("citation"),
-            "",
-        ]
-    ).encode()
+    sections = (
+        ("Scenario", escape(one_line(scenario)) or UNWRITTEN),
+        ("History", pages.region("history")),
+        ("Citation", pages.region("citation")),
+    )
+    return pages.new(people, OWNED, f"Coverage: {escape(covergroup)}.{escape(bin_name)}", sections)
 
 
 def keys(hole: Hole) -> dict[str, Any]:

@@ -111,6 +111,29 @@ def region(name: str) -> str:
     return f"{begin_marker(name)}\n\n{end_marker(name)}"
 
 
+def new(people: Mapping[str, Any], owned: Iterable[str], title: str, sections: Iterable[tuple[str, str]]) -> bytes:
+    """A new page, whose owned keys are still empty.
+
+    Args:
+        people: Keys that belong to people from now on, with scalars.
+        owned: Keys that the tool writes; without any the page has no comments about them.
+        title: Markdown on one line.
+        sections: Heading and Markdown of each.
+    """
+    empty = [f"{key}: null" for key in owned]
+    lines = [
+        "---",
+        *(f"{key}: {yamlio.flow(value)}" for key, value in people.items()),
+        *([*OWNED_BEGIN, *empty, *OWNED_END] if empty else []),
+        "---",
+        "",
+        f"# {title}",
+        "",
+        *(line for heading, text in sections for line in (f"## {heading}", "", text, "")),
+    ]
+    return "\n".join(lines).encode()
+
+
 class _Handler(YAMLHandler):
     """Splits a page as `edit` does, and reads its block with the project's YAML."""
 

@@ -49,46 +49,21 @@ def new(name: str, lesson: Lesson | None) -> bytes:
         lesson: What the registry says of it, None for a subtype that it does not know.
     """
     title = lesson.title if lesson else name.replace("_", " ")
-    return "\n".join(
-        [
-            "---",
-            "type: pattern",
-            "owner: null",
-            *pages.OWNED_BEGIN,
-            *(f"{key}: null" for key in OWNED),
-            *pages.OWNED_END,
-            "---",
-            "",
-            f"# Pattern: {escape(one_line(title))}",
-            "",
-            "## Description",
-            "",
-            lesson.description.strip() if lesson else UNWRITTEN,
-            "",
-            "## Detection Signature",
-            "",
-            lesson.signature.strip() if lesson else UNWRITTEN,
-            "",
-            pages.region("signatures"),
-            "",
-            f"## {FIX_SECTION}",
-            "",
-            lesson.fix.strip() if lesson else UNWRITTEN,
-            "",
-            "## Code Generator Self-Review Checklist Update",
-            "",
-            lesson.checklist.strip() if lesson else UNWRITTEN,
-            "",
-            "## Resolution History",
-            "",
-            pages.region("history"),
-            "",
-            "## Citation",
-            "",
-            pages.region("citation"),
-            "",
-        ]
-    ).encode()
+    description, signature, fix, checklist = (
+        (each.strip() for each in (lesson.description, lesson.signature, lesson.fix, lesson.checklist))
+        if lesson
+        else [UNWRITTEN] * 4
+    )
+    sections = (
+        ("Description", description),
+        ("Detection Signature", f"{signature}\n\n{pages.region('signatures')}"),
+        (FIX_SECTION, fix),
+        ("Code Generator Self-Review Checklist Update", checklist),
+        ("Resolution History", pages.region("history")),
+        ("Citation", pages.region("citation")),
+    )
+    people = {"type": "pattern", "owner": None}
+    return pages.new(people, OWNED, f"Pattern: {escape(one_line(title))}", sections)
 
 
 def keys(subtype: Subtype) -> dict[str, Any]:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pytest_dvwiki import yamlio
 from pytest_dvwiki.records import hunks
-from pytest_dvwiki.wiki import parts
+from pytest_dvwiki.wiki import pages, parts
 from pytest_dvwiki.wiki.markdown import cite, escape, one_line
 from pytest_dvwiki.wiki.names import file_name
 from pytest_dvwiki.wiki.pages import Refused
@@ -53,22 +52,9 @@ class Clarification:
 def new(first: Clarification) -> bytes:
     """A new page with its first clarification."""
     feature = one_line(first.feature, _NAME)
-    values = {"feature": feature, "clarification_type": one_line(first.kind, _NAME), "status": "open"}
-    return "\n".join(
-        [
-            "---",
-            "type: spec",
-            *(f"{key}: {yamlio.flow(value)}" for key, value in values.items()),
-            "---",
-            "",
-            f"# Specification: {escape(feature)}",
-            "",
-            f"## {SECTION}",
-            "",
-            first.line(),
-            "",
-        ]
-    ).encode()
+    kind = one_line(first.kind, _NAME)
+    people = {"type": "spec", "feature": feature, "clarification_type": kind, "status": "open"}
+    return pages.new(people, (), f"Specification: {escape(feature)}", [(SECTION, first.line())])
 
 
 def with_further(data: bytes, further: Clarification) -> bytes | Refused:

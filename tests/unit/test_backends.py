@@ -12,6 +12,8 @@ from pytest_dvwiki.cli import main
 from pytest_dvwiki.settings import SettingsError, resolve
 from pytest_dvwiki.wiki.search import KeywordIndex, NoIndex, WikiSearchIndex
 
+from .packages import install
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -29,13 +31,8 @@ class First(WikiSearchIndex):
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """An installed package that gives the searches `first` and `broken`."""
     site = tmp_path / "site"
-    information = site / "dvwiki_first-1.0.dist-info"
-    information.mkdir(parents=True)
-    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: dvwiki-first\nVersion: 1.0\n")
-    (information / "entry_points.txt").write_text(
-        "[dvwiki.search]\nfirst = dvwiki_first:First\nbroken = dvwiki_first:Missing\nbm25 = dvwiki_first:First\n"
-    )
-    (site / "dvwiki_first.py").write_text(MODULE)
+    entries = "first = dvwiki_first:First\nbroken = dvwiki_first:Missing\nbm25 = dvwiki_first:First"
+    install(site, f"[dvwiki.search]\n{entries}\n", dvwiki_first=MODULE)
     monkeypatch.syspath_prepend(str(site))
     yield
     sys.modules.pop("dvwiki_first", None)

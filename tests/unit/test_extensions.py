@@ -11,27 +11,17 @@ import pytest
 
 from pytest_dvwiki import extensions
 
+from .packages import install
+
 if TYPE_CHECKING:
     from pathlib import Path
 
 ENTRY = "[dvwiki]\nvip = json\n"
 
 
-def install(folder: Path, metadata: str) -> None:
-    """A package that has an entry point, as its metadata stand in a folder of packages."""
-    place = folder / metadata
-    place.mkdir(parents=True)
-    for name, text in (
-        ("METADATA", "Name: vip\nVersion: 1.0\n"),
-        ("PKG-INFO", "Name: vip\n"),
-        ("entry_points.txt", ENTRY),
-    ):
-        (place / name).write_text(text, encoding="utf-8")
-
-
 @pytest.mark.parametrize("metadata", ["vip-1.0.dist-info", "vip.egg-info", "vip-1.0.egg/EGG-INFO"])
 def test_a_package_is_found(metadata: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(tmp_path, metadata)
+    install(tmp_path, ENTRY, metadata)
     monkeypatch.setattr(sys, "path", [str(tmp_path / "vip-1.0.egg"), str(tmp_path)])
     assert [name for name, _ in extensions.extensions(pytest.fail)] == ["vip"]
 
@@ -46,8 +36,7 @@ def test_a_package_in_an_archive_is_found(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_without_any_the_metadata_of_packages_are_not_read(tmp_path: Path) -> None:
     """The library for that takes longer to load than a small log to be named."""
-    (tmp_path / "other-1.0.dist-info").mkdir()
-    (tmp_path / "other-1.0.dist-info" / "entry_points.txt").write_text("[console_scripts]\na = b:c\n", encoding="utf-8")
+    install(tmp_path, "[console_scripts]\na = b:c\n")
     code = (
         "import sys; from pytest_dvwiki import extensions\n"
         f"sys.path[:] = [{str(tmp_path)!r}, '/nowhere']; sys.meta_path[:] = sys.meta_path[-1:]\n"
