@@ -437,7 +437,7 @@ def read_project_file(path: Path) -> Mapping[str, object]:
     known = sorted(option.name for option in OPTIONS)
     for key in block:
         if key not in known:
-            line = yamlio.located(text, 2)["wiki", str(key)]
+            line = yamlio.line_of(("wiki", str(key)), yamlio.located(text, 2))
             raise SettingsError(f"{path}:{line}: wiki.{key}: no such setting; {yamlio.nearest(key, known)}")
     return block
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _WORD = re.compile(r"[A-Za-z_]+")
 _ESCAPED = re.compile(r'["\\]')
@@ -129,6 +129,12 @@ def located(text: str, depth: int) -> dict[tuple[str | int, ...], int]:
     except (yaml.YAMLError, ValueError) as error:
         raise YamlError(describe(error, "the text")) from error
     return dict(_places(node, (), depth)) if node is not None else {}
+
+
+def line_of(place: Sequence[str | int], lines: Mapping[tuple[str | int, ...], int]) -> int:
+    """The line of an entry, by what `located` gave; that of the next one round it whose line is known."""
+    sizes = range(len(place), -1, -1)
+    return next((lines[key] for size in sizes if (key := tuple(place[:size])) in lines), 1)
 
 
 def nearest(key: object, known: Iterable[str]) -> str:

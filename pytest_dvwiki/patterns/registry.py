@@ -189,7 +189,7 @@ def _read_each(
         return
     for position, raw in enumerate(raws, start=1):
         try:
-            yield check_pattern(raw, name=name, position=position, subtypes=subtypes)
+            yield check_pattern(raw, name=name, position=position, subtypes=subtypes, text=text)
         except PatternError as error:
             problem(error)
 
@@ -230,13 +230,12 @@ def _read(path: Path) -> str:
 
 def _parse(text: str, name: str) -> object:
     # Imported here: a registry from the cache needs no YAML.
-    import yaml  # noqa: PLC0415
+    from pytest_dvwiki import yamlio  # noqa: PLC0415
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return yaml.load(text, Loader=loader)  # noqa: S506  (a safe loader, the one in C where there is one)
-    except yaml.YAMLError as error:
-        raise PatternError(f"{name}: is no YAML: {' '.join(str(error).split())}") from error
+        return yamlio.load(text, name)
+    except yamlio.YamlError as error:
+        raise PatternError(f"{error}; mend it, until then none of its patterns counts") from error
 
 
 def _builtin_texts() -> dict[str, str]:

@@ -6,6 +6,7 @@ A mistake is a `PatternError` that names file, pattern and field.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -36,7 +37,7 @@ PatternTier = Tier | Literal["benign"]
 
 
 class PatternError(ValueError):
-    """A mistake in a pattern; its text names the file, the pattern, the field and what is wrong."""
+    """A mistake in a pattern; its text names the file, the line, the pattern, the field and what is wrong."""
 
 
 class Pattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -103,32 +104,58 @@ class Subtype(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     origin: OriginType = "UNKNOWN"
 
 
-def check_pattern(raw: object, *, name: str, position: int, subtypes: Collection[str]) -> Entry:
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where one entry stands."""
+
+    name: str
+    """Of the file."""
+    text: str
+    """The file's; empty where there is none."""
+    position: int
+    label: str
+    """The pattern's id, or its position where it has none."""
+
+    def error(self, problem: str, field: str = "") -> PatternError:
+        """What is wrong with the entry, or with a field of it."""
+        from pytest_dvwiki import yamlio  # noqa: PLC0415 (a registry without mistakes may need no YAML)
+
+        known = yamlio.located(self.text, 2) if self.text else {}
+        line = f":{yamlio.line_of((self.position - 1, field.partition('[')[0]), known)}" if known else ""
+        which = f"field {field}: " if field else ""
+        return PatternError(f"{self.name}{line}: pattern {self.label}: {which}{problem}")
+
+
+def check_pattern(raw: object, *, name: str, position: int, subtypes: Collection[str], text: str = "") -> Entry:
     """Turns one parsed YAML entry into a checked pattern.
 
     Args:
         raw: What the YAML parser gave.
         name: File name for the error.
-        position: Place in the file, from 1, for an entry without an id.
+        position: Place in the file, from 1.
         subtypes: The names that `failure_subtype` may have.
+        text: The file's content, for the line in the error; empty where there is no file.
 
     Raises:
         PatternError: A field is missing, unknown, of the wrong type or outside the contract of `expression`.
     """
     label = raw.get("id") if isinstance(raw, dict) else None
-    where = f"{name}: pattern {label if isinstance(label, str) and label else f'no. {position}'}"
+    place = _Place(name, text, position, label if isinstance(label, str) and label else f"no. {position}")
+    for key in raw if isinstance(raw, dict) else ():
+        if key not in Pattern.__struct_fields__:
+            raise place.error(_unknown(key, Pattern.__struct_fields__), str(key))
     try:
         pattern = msgspec.convert(raw, Pattern)
     except msgspec.ValidationError as error:
-        raise PatternError(f"{where}: {_plain(str(error))}") from error
+        raise place.error(*_plain(str(error))) from error
     for field, problem in _problems(pattern, subtypes):
-        raise PatternError(f"{where}: field {field}: {problem}")
+        raise place.error(problem, field)
     # Nothing scans for benign messages: they only take back what another pattern found.
     scanned = pattern.tier != "benign"
-    literals = tuple(_checked(source, where=f"{where}: field match", needs_literal=scanned) for source in pattern.match)
+    literals = tuple(_checked(source, place, "match", needs_literal=scanned) for source in pattern.match)
     for field in ("unless", "together_with"):
         for source in getattr(pattern, field):
-            _checked(source, where=f"{where}: field {field}", needs_literal=False)
+            _checked(source, place, field, needs_literal=False)
     return Entry(pattern=pattern, literals=literals, source=name)
 
 
@@ -142,13 +169,21 @@ def check_subtype(raw: object, *, name: str) -> Subtype:
         return msgspec.convert(raw, Subtype)
     except msgspec.ValidationError as error:
         label = raw.get("id", "?") if isinstance(raw, dict) else "?"
-        raise PatternError(f"{name}: subtype {label}: {_plain(str(error))}") from error
+        problem, field = _plain(str(error))
+        raise PatternError(f"{name}: subtype {label}: {f'field {field}: ' if field else ''}{problem}") from error
 
 
-def _plain(problem: str) -> str:
+def _plain(problem: str) -> tuple[str, str]:
+    """What is wrong, and with which field."""
     # msgspec writes "Expected `str`, got `int` - at `$.match[0]`".
     text, _, place = problem.partition(" - at `$")
-    return f"field {place.strip('.`')}: {text}" if place else text
+    return text, place.strip(".`")
+
+
+def _unknown(key: object, known: Iterable[str]) -> str:
+    from pytest_dvwiki import yamlio  # noqa: PLC0415 (as above)
+
+    return f"there is no such field; {yamlio.nearest(key, known)}"
 
 
 def _problems(pattern: Pattern, subtypes: Collection[str]) -> Iterable[tuple[str, str]]:
@@ -168,11 +203,11 @@ def _problems(pattern: Pattern, subtypes: Collection[str]) -> Iterable[tuple[str
         yield "fix", "is empty; say what to do about the failure"
 
 
-def _checked(source: str, *, where: str, needs_literal: bool) -> expression.Needs:
+def _checked(source: str, place: _Place, field: str, *, needs_literal: bool) -> expression.Needs:
     try:
         return expression.check(source, needs_literal=needs_literal)
     except expression.ExpressionError as error:
-        raise PatternError(f"{where}: {source!r}: {error}") from error
+        raise place.error(f"{source!r}: {error}", field) from error
 
 
 def raw_entries(document: Any, *, name: str) -> list[object]:

@@ -15,7 +15,6 @@ other failure; it is only told apart.
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass, replace
 from datetime import date
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_dvwiki.model import Waived
 from pytest_dvwiki.redact import redact
-from pytest_dvwiki.yamlio import YamlError, load, located
+from pytest_dvwiki.yamlio import YamlError, line_of, load, located, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -211,7 +210,7 @@ class _Reader:
             return Waivers()
         for key in document:
             if key not in {"mode", "waivers"}:
-                self._tell((key,), f"{key!r} is no key of this file; there are `mode` and `waivers`")
+                self._tell((key,), f"{key!r} is no key of this file; {nearest(key, ('mode', 'waivers'))}")
         mode = document.get("mode", "selective")
         if mode not in {"selective", GLOBAL}:
             self._tell(("mode",), f"mode {mode!r}: say selective or global; taken as selective")
@@ -242,7 +241,7 @@ class _Reader:
             raise self._error(place, f"expected keys {', '.join(_KEYS)}, got {entry!r:.60}")
         for key in entry:
             if key not in _KEYS:
-                raise self._error((*place, key), f"no such key {key!r}{_nearest(key, _KEYS)}")
+                raise self._error((*place, key), f"no such key {key!r}; {nearest(key, _KEYS)}")
         texts = {key: self._text((*place, key), entry.get(key), key) for key in ("id", "reason", "owner")}
         if texts["id"] == GLOBAL:
             raise self._error((*place, "id"), f"{GLOBAL} stands for the mode of that name: call the waiver otherwise")
@@ -265,7 +264,7 @@ class _Reader:
             raise self._error(place, f"say what is waived, by one or more of {', '.join(MATCHES)}")
         for key, wanted in value.items():
             if key not in MATCHES:
-                raise self._error((*place, key), f"nothing to match by is called {key!r}{_nearest(key, MATCHES)}")
+                raise self._error((*place, key), f"nothing to match by is called {key!r}; {nearest(key, MATCHES)}")
             if not isinstance(wanted, str) or not wanted:
                 raise self._error((*place, key), f"{key} has to be a text in quotes, got {wanted!r:.60}")
             if wanted.startswith(_REGEX):
@@ -288,14 +287,9 @@ class _Reader:
 
     def _error(self, place: tuple[str | int, ...], what: str) -> _WaiverError:
         """An error at the nearest place whose line is known."""
-        line = next((self._lines[place[:size]] for size in range(len(place), -1, -1) if place[:size] in self._lines), 1)
+        line = line_of(place, self._lines)
         left_out = "; this waiver is left out" if len(place) > 1 and "left out" not in what else ""
         return _WaiverError(f"{self._path}:{line}: {what}{left_out}")
-
-
-def _nearest(key: object, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(str(key), known, n=1)
-    return f"; the nearest is {near[0]!r}" if near else f"; there are {', '.join(known)}"
 
 
 def in_words(one: Waiver | Waived) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.upkeep import calibration, claims, contents, drift, duplicates, links, past, staleness, structure
+from pytest_dvwiki.upkeep.configuration import check_configuration
 from pytest_dvwiki.upkeep.findings import Finding, without_consequences
 from pytest_dvwiki.upkeep.page import PageText
 from pytest_dvwiki.wiki.build import build
@@ -123,6 +124,7 @@ def _quick(layout: Layout, catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def _full(layout: Layout, catalogue: Catalogue, archive: Archive) -> Iterator[Finding]:
+    yield from check_configuration(layout)
     yield from structure.check_supersession(catalogue)
     yield from duplicates.check_likeness(catalogue, archive)
     for page in chain.from_iterable(catalogue.all(category) for category in CATEGORIES):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pytest_dvwiki import yamlio
@@ -16,7 +15,7 @@ from pytest_dvwiki.wiki.listed import CATEGORIES
 from pytest_dvwiki.wiki.scaffold import SCHEMA_YAML
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 Role = Literal["ingest", "agent", "reviewer", "human"]
@@ -24,10 +23,13 @@ Mode = Literal["snapshot", "log"]
 ROLES: tuple[Role, ...] = get_args(Role)
 MODES: tuple[Mode, ...] = get_args(Mode)
 LOG = "log"
+NAME = "schema.yaml"
 READ_CAP = 4
 _KEYS = ("mode", "writable_by", "read_cap")
 _TOP = ("schema", "sections", "pipeline", "max_steps")
 _VERSION = 1
+_DEPTH = 3
+"""`sections`, the name of one, and a key in it."""
 _SECTION = re.compile(r"(?P<category>[a-z]+)(?:/(?P<page>[^#/]+))?(?:#(?P<heading>.+))?")
 
 
@@ -108,63 +110,83 @@ def load_schema(wiki: Path) -> Schema:
     Raises:
         SchemaError: It holds something that cannot be used.
     """
-    path = wiki / "schema.yaml"
+    path = wiki / NAME
     try:
-        text: str | bytes = path.read_bytes()
+        text = path.read_text("utf-8-sig")
     except FileNotFoundError:
         text = SCHEMA_YAML
     except OSError as error:
         raise SchemaError(f"{path}: {error.strerror}; see that it can be read") from error
+    except UnicodeDecodeError as error:
+        raise SchemaError(f"{path}: it is not UTF-8 (byte {error.start})") from error
     try:
         document = yamlio.load(text, str(path))
     except yamlio.YamlError as error:
         raise SchemaError(str(error)) from error
-    return Schema(tuple(_sections(document, str(path))))
+    return Schema(tuple(_Reader(str(path), yamlio.located(text, _DEPTH)).sections(document)))
 
 
-def _sections(document: Any, path: str) -> Iterable[Section]:
-    if not isinstance(document, dict) or not isinstance(document.get("sections"), dict):
-        raise SchemaError(
-            f"{path}: no mapping `sections`; remove the file and run `dvwiki init` to get the first one back"
-        )
-    _known(document, _TOP, path)
-    if document.get("schema", _VERSION) != _VERSION:
-        raise SchemaError(f"{path}: schema {document['schema']!r} is not one that this version reads: {_VERSION}")
-    for name, values in document["sections"].items():
-        place = f"{path}: section {name!r}"
-        address = Address.of(str(name))
-        if address is None:
-            raise SchemaError(
-                f"{place} is none; write one of {', '.join(CATEGORIES)} or {LOG}, with `/page` and `#Heading`"
-            )
-        if not isinstance(values, dict):
-            raise SchemaError(f"{place} has no keys; give it {', '.join(_KEYS)}")
-        _known(values, _KEYS, place)
-        yield _section(address, values, place)
+class _Reader:
+    """Makes sections of a document.
 
-
-def _section(address: Address, values: Mapping[str, Any], place: str) -> Section:
-    mode = values.get("mode", "snapshot")
-    if mode not in MODES:
-        raise SchemaError(f"{place}: mode {mode!r} is none of {', '.join(MODES)}")
-    roles = values.get("writable_by", [])
-    strange = [role for role in roles if role not in ROLES] if isinstance(roles, list) else [roles]
-    if strange:
-        raise SchemaError(f"{place}: writable_by {strange[0]!r} is none of {', '.join(ROLES)}")
-    cap = values.get("read_cap", READ_CAP)
-    if not isinstance(cap, int) or isinstance(cap, bool) or cap < 1:
-        raise SchemaError(f"{place}: read_cap {cap!r} is no number of reads; write 1 or more")
-    return Section(address, mode, tuple(roles), cap)
-
-
-def _known(values: Mapping[str, Any], keys: tuple[str, ...], place: str) -> None:
-    """Refuses a key that nothing reads.
-
-    Raises:
-        SchemaError: There is one.
+    Args:
+        path: Of the file, for errors.
+        lines: Of its entries, by the keys that lead to each.
     """
-    for key in values:
-        if key not in keys:
-            near = get_close_matches(str(key), keys, n=1)
-            meant = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(keys)}"
-            raise SchemaError(f"{place}: unknown key {key!r}{meant}")
+
+    def __init__(self, path: str, lines: Mapping[tuple[str | int, ...], int]) -> None:
+        self._path = path
+        self._lines = lines
+
+    def sections(self, document: Any) -> Iterator[Section]:
+        """The sections.
+
+        Raises:
+            SchemaError: One cannot be used.
+        """
+        if not isinstance(document, dict) or not isinstance(document.get("sections"), dict):
+            raise SchemaError(
+                f"{self._path}: no mapping `sections`; remove the file and run `dvwiki init` to get the first one back"
+            )
+        self._know(document, _TOP)
+        if document.get("schema", _VERSION) != _VERSION:
+            raise self._error(
+                f"schema {document['schema']!r} is not one that this version reads: {_VERSION}", ("schema",)
+            )
+        for name, values in document["sections"].items():
+            yield self._section(str(name), values)
+
+    def _section(self, name: str, values: Any) -> Section:
+        place = ("sections", name)
+        address = Address.of(name)
+        if address is None:
+            known = f"{', '.join(CATEGORIES)} or {LOG}, with `/page` and `#Heading`"
+            raise self._error(f"no section is called so; write one of {known}", place)
+        if not isinstance(values, dict):
+            raise self._error(f"it has no keys; give it {', '.join(_KEYS)}", place)
+        self._know(values, _KEYS, place)
+        mode = values.get("mode", "snapshot")
+        if mode not in MODES:
+            raise self._error(f"mode {mode!r} is none of {', '.join(MODES)}", (*place, "mode"))
+        roles = values.get("writable_by", [])
+        strange = [role for role in roles if role not in ROLES] if isinstance(roles, list) else [roles]
+        if strange:
+            raise self._error(f"writable_by {strange[0]!r} is none of {', '.join(ROLES)}", (*place, "writable_by"))
+        cap = values.get("read_cap", READ_CAP)
+        if not isinstance(cap, int) or isinstance(cap, bool) or cap < 1:
+            raise self._error(f"read_cap {cap!r} is no number of reads; write 1 or more", (*place, "read_cap"))
+        return Section(address, mode, tuple(roles), cap)
+
+    def _know(self, values: Mapping[str, Any], keys: tuple[str, ...], place: tuple[str, ...] = ()) -> None:
+        """Refuses a key that nothing reads.
+
+        Raises:
+            SchemaError: There is one.
+        """
+        for key in values:
+            if key not in keys:
+                raise self._error(f"unknown key {key!r}; {yamlio.nearest(key, keys)}", (*place, str(key)))
+
+    def _error(self, what: str, place: tuple[str, ...]) -> SchemaError:
+        section = f"section {place[1]!r}: " if len(place) > 1 else ""
+        return SchemaError(f"{self._path}:{yamlio.line_of(place, self._lines)}: {section}{what}")

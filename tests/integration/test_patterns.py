@@ -50,9 +50,9 @@ def test_a_project_s_pattern_names_a_failure(project: Project, arguments: tuple[
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (GOOD.replace("tier: cause", "tier: root"), r"own.yaml: pattern own.link: field tier: .*root"),
-        (GOOD.replace("LinkDown", "(?=LinkDown)"), r"own.yaml: pattern own.link: field match: .*not allowed"),
-        ("- {", r"own.yaml: is no YAML"),
+        (GOOD.replace("tier: cause", "tier: root"), r"own.yaml:\d+: pattern own.link: field tier: .*root"),
+        (GOOD.replace("LinkDown", "(?=LinkDown)"), r"own.yaml:\d+: pattern own.link: field match: .*not allowed"),
+        ("- {", r"own.yaml:2: .*; mend it"),
     ],
 )
 def test_a_broken_one_is_named_and_the_run_goes_on_without_it(project: Project, text: str, told: str) -> None:
@@ -67,7 +67,7 @@ def test_a_broken_one_is_named_and_the_run_goes_on_without_it(project: Project, 
 def test_only_the_broken_one_of_a_file_is_left_out(project: Project) -> None:
     given(project, GOOD + PATTERN.format(id="own.bad", subtype="no_such_subtype", match="never"))
     result = project.run()
-    result.stdout.re_match_lines([r".*own.yaml: pattern own.bad: field failure_subtype: 'no_such_subtype' is not"])
+    result.stdout.re_match_lines([r".*own.yaml:\d+: pattern own.bad: field failure_subtype: 'no_such_subtype' is not"])
     assert project.causes()["test_link"] == "sim_error/protocol_violation"
 
 

@@ -115,7 +115,7 @@ def test_a_broken_pattern_is_told_and_the_others_are_listed(root: Path, capsys: 
     assert main(["patterns", "list", "--own"]) == 0
     captured = capsys.readouterr()
     assert "own.link" in captured.out
-    assert "left out: .agent/patterns/own.yaml: pattern own.bad: field tier: " in captured.err
+    assert "left out: .agent/patterns/own.yaml:15: pattern own.bad: field tier: " in captured.err
 
 
 # why
@@ -196,8 +196,8 @@ def test_test_passes_where_all_holds(root: Path, capsys: pytest.CaptureFixture[s
     ("text", "told"),
     [
         (LINK.replace("lane 3", "lane three"), "own.yaml: pattern own.link: field examples: the pattern does not find"),
-        (LINK.replace("lane \\\\d+", "(?!x)"), "own.yaml: pattern own.link: field match: "),
-        (LINK.replace("  fix: Ask the link team.\n", ""), "own.yaml: pattern own.link: field fix: "),
+        (LINK.replace("lane \\\\d+", "(?!x)"), "own.yaml:7: pattern own.link: field match: "),
+        (LINK.replace("  fix: Ask the link team.\n", ""), "own.yaml:2: pattern own.link: field fix: "),
         (
             OWN.format(id="own.wide", match="error: ", example="error: x"),
             "own.yaml: pattern own.wide: field match: takes the example ",

@@ -155,7 +155,7 @@ def test_without_a_file_or_with_an_empty_one_nothing_is_waived(tmp_path: Path) -
         ("mode: selective\nwaivers: ]\n", "waivers.yaml:2: "),
         ("- a\n", "waivers.yaml:1: expected `mode:` and `waivers:`; no failure is waived"),
         ("mode: all\n", "waivers.yaml:1: mode 'all': say selective or global; taken as selective"),
-        ("waiver: []\n", "waivers.yaml:1: 'waiver' is no key of this file; there are `mode` and `waivers`"),
+        ("waiver: []\n", "waivers.yaml:1: 'waiver' is no key of this file; the nearest is 'waivers'"),
         ("\nwaivers: x\n", "waivers.yaml:2: expected a list: a waiver begins with `- id:`; no failure is waived"),
         ("waivers:\n  - x\n", "waivers.yaml:2: expected keys id, match, reason, owner, expires, got 'x'"),
         (one("{test: x}", reson="y"), "waivers.yaml:7: no such key 'reson'; the nearest is 'reason'"),

@@ -122,6 +122,7 @@ def test_each_kind_is_found_in_a_wiki_that_has_everything_wrong(wiki: Path) -> N
     twin.write_bytes(named["c" * 12].read_bytes())
     (wiki / "specs" / "burst.md").write_text("---\ntype: spec\nfeature: burst\n---\n<<<<<<< ours\n", "utf-8")
     (wiki / "patterns" / "timeout.md").unlink()
+    (wiki.parent / "waivers.yaml").write_text("waiver: []\n", "utf-8")
     (wiki / "log.md").write_text("# DV Agentic Wiki Operation Log\n", "utf-8")
     sorted((wiki.parent / "tasks").glob("2026/11/*.yaml"))[1].unlink()
     assert {each.kind for each in lint(place, "full")} == set(KINDS)
@@ -169,6 +170,30 @@ def test_a_page_that_replaces_another_is_linked_both_ways_with_a_reason(wiki: Pa
     set_key(two, "supersedes: null", f"supersedes: {one.stem}")
     set_key(one, "superseded_reason: null", "superseded_reason: same cause, better evidence")
     assert found(wiki, "schema") == []
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "line", "told"),
+    [
+        ("schema.yaml", "sections: {}\nsectoins: {}\n", 2, "unknown key 'sectoins'; the nearest is 'sections'"),
+        (
+            "../waivers.yaml",
+            "waivers:\n- id: W-1\n  expiers: x\n",
+            3,
+            "no such key 'expiers'; the nearest is 'expires'",
+        ),
+        ("../patterns/own.yaml", "- id: own.odd\n  mtach: [x]\n", 2, "there is no such field; the nearest is 'match'"),
+        ("../patterns/own.yaml", "- {", 2, "did not find expected node content"),
+    ],
+)
+def test_a_key_that_nobody_knows_is_named_wherever_people_write(
+    wiki: Path, file: str, text: str, line: int, told: str
+) -> None:
+    (wiki / "../patterns").mkdir()
+    (wiki / file).write_text(text, "utf-8")
+    (one,) = lint(layout(wiki.parent.parent), "full")
+    assert (one.page, one.line, one.kind) == (file, line, "configuration")
+    assert told in one.text
 
 
 @pytest.mark.parametrize(("text", "line"), [("status: [open", 3), ("status: open\nstatus: closed", 4)])

@@ -1,0 +1,48 @@
+"""What people write beside the pages, and does not count: in `schema.yaml`, `waivers.yaml` and files of patterns."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.patterns.registry import load_registry
+from pytest_dvwiki.triage.waivers import load_waivers
+from pytest_dvwiki.upkeep.findings import Finding
+from pytest_dvwiki.wiki.schema import SchemaError, load_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pytest_dvwiki.patterns.schema import PatternError
+    from pytest_dvwiki.settings import Layout
+
+_PLACE = re.compile(r"(?::(?P<line>\d+))?: (?P<text>.*)", re.DOTALL)
+
+
+def check_configuration(layout: Layout) -> Iterator[Finding]:
+    """Keys that nobody knows, and values that nobody understands.
+
+    Not of `project.yaml`: whoever finds the wiki has read that.
+    """
+    try:
+        load_schema(layout.wiki)
+    except SchemaError as error:
+        yield _finding(layout, layout.wiki / "schema.yaml", str(error))
+    for problem in load_waivers(layout.waivers).problems:
+        yield _finding(layout, layout.waivers, problem)
+    own = sorted(layout.patterns.glob("*.yaml"))
+    mistakes: list[PatternError] = []
+    if own:
+        load_registry(own, problem=mistakes.append)
+    for mistake in mistakes:
+        file = next((path for path in own if str(mistake).startswith(str(path))), layout.patterns)
+        yield _finding(layout, file, str(mistake))
+
+
+def _finding(layout: Layout, file: Path, told: str) -> Finding:
+    """A finding of what somebody told of a file: its path, then a line or none, then what is wrong."""
+    place = _PLACE.fullmatch(told.removeprefix(str(file)))
+    line, text = (int(place["line"] or 0), place["text"]) if place else (0, told)
+    return Finding(os.path.relpath(file, layout.wiki), line, "configuration", text)
