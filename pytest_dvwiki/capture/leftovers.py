@@ -114,6 +114,8 @@ class _Reader:
         """Logs that were read with a results file."""
         self._earlier: list[tuple[Artefact, Artefact]] = []
         """Results files of earlier runs than a log beside them or given for them, which ended before its tests."""
+        self._parts_of: dict[Path, list[Regression]] = {}
+        """What logs tell that are looked at before it is known whose they are."""
         self._names: set[str] = set()
         self._run = Leftovers()
 
@@ -182,13 +184,16 @@ class _Reader:
             return list(self._given)
         free = [log for log in self._beside(artefact) if log.path not in self._claimed]
         newest = sorted(free, key=lambda log: (log.modified, log.shown))[-1:]
-        return [log for log in newest if file is None or _may_belong(log, file)]
+        return [log for log in newest if file is None or self._may_belong(log, file)]
 
     def _without_later(self, artefact: Artefact, file: ResultsFile, logs: Sequence[Artefact]) -> list[Artefact]:
         """The logs that may be of the run of a results file; the others are noted as those of later runs."""
         later = [log for log in logs if self._ended_before_its_tests(log, file)]
         self._earlier += ((artefact, log) for log in later)
-        return [log for log in logs if log not in later]
+        own = [log for log in logs if log not in later]
+        for log in own:  # who reads them with the results file keeps other lines
+            self._parts_of.pop(log.path, None)
+        return own
 
     def _later_logs(self) -> dict[Path, Artefact]:
         """The logs that are of later runs than the results files; one that told of the run of any is of that."""
@@ -198,6 +203,15 @@ class _Reader:
         )
         return {log.path: log for _, log in pairs if not log.only_beside}
 
+    def _may_belong(self, log: Artefact, file: ResultsFile) -> bool:
+        """Whether a log may be of the run that wrote a results file: another seed is another run."""
+        seeds = {case.seed for case in file.cases} - {None}
+        try:
+            logged = {part.seed for part in self._parts(log)} - {None}
+        except OSError:
+            return False
+        return not seeds or not logged or not seeds.isdisjoint(logged)
+
     def _ended_before_its_tests(self, log: Artefact, file: ResultsFile) -> bool:
         """Whether a log is of another run than a results file in which all is well: it fails, and names no test.
 
@@ -206,7 +220,7 @@ class _Reader:
         if any(case.status in {"failed", "error"} for case in file.cases):
             return False
         try:
-            parts = read_regressions(_text(log), self._interest)
+            parts = self._parts(log)
         except OSError:
             return False
         if any(part.blocks or part.seed is not None for part in parts):
@@ -286,10 +300,11 @@ class _Reader:
             self._run.notes.append(f"{log.shown}: the log is empty, nothing is known of its run")
             return
         try:
-            parts = read_regressions(_text(log), self._interest)
+            parts = self._parts(log)
         except OSError as error:
             self._run.problems.append(f"{log.shown}: cannot be read: {error.strerror}")
             return
+        del self._parts_of[log.path]  # of thousands of logs those of one at a time
         for part in parts:
             pairs = ((block.name, case) for block in part.blocks for case in told.get(_test(block.name), ()))
             if any(_is_same(name, part.seed, case) for name, case in pairs):
@@ -302,6 +317,16 @@ class _Reader:
                 self._run.results.append(Result(nodeid=name, outcome="failed"))
             elif not outcome.results and not self._results:
                 self._run.results.append(Result(nodeid=name, outcome="passed"))
+
+    def _parts(self, log: Artefact) -> list[Regression]:
+        """What a log tells of each time a simulator ran in it.
+
+        Raises:
+            OSError: It cannot be read.
+        """
+        if log.path not in self._parts_of:
+            self._parts_of[log.path] = read_regressions(_text(log), self._interest)
+        return self._parts_of[log.path]
 
     def _collected(self, name: str, part: Regression) -> SimulationOutcome:
         """What a log tells that has no results file."""
@@ -439,16 +464,6 @@ def _only_in_the_log(cases: Sequence[Case]) -> str | None:
 
 def _is_cocotb(case: Case) -> bool:
     return case.seed is not None or case.sim_time_duration is not None
-
-
-def _may_belong(log: Artefact, file: ResultsFile) -> bool:
-    """Whether a log may be of the run that wrote a results file: another seed is another run."""
-    seeds = {case.seed for case in file.cases} - {None}
-    try:
-        logged = {part.seed for part in read_regressions(_text(log))} - {None}
-    except OSError:
-        return False
-    return not seeds or not logged or not seeds.isdisjoint(logged)
 
 
 def _text(log: Artefact) -> LogText:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_dvwiki.capture import leftovers
+from pytest_dvwiki.capture.regression import read_regressions
 from pytest_dvwiki.cli import main
 
 from ..capture.test_artefacts import UVM_BAD, UVM_GOOD, log, results, write
@@ -18,6 +20,10 @@ from ..samples import files, written
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pytest_dvwiki.capture.logs import LogText
+    from pytest_dvwiki.capture.regression import Regression
+    from pytest_dvwiki.model import Interest
 
 
 def test_a_results_file_and_its_log_become_one_record(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,10 +155,18 @@ PASSED = (
 
 
 def test_a_log_that_ends_before_its_tests_is_not_hidden_by_the_results_file_of_the_run_before(
-    project: Path, capsys: pytest.CaptureFixture[str]
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(project, {"results.xml": PASSED, "sim.log": "Makefile:10: *** missing separator.  Stop.\n"})
+    readings: list[LogText] = []
+
+    def read(log: LogText, interest: Interest) -> list[Regression]:
+        readings.append(log)
+        return read_regressions(log, interest)
+
+    monkeypatch.setattr(leftovers, "read_regressions", read)
     assert main(["ingest", "results.xml", "--log", "sim.log"]) == 0
+    assert len(readings) == 1
     (cause,) = written(project)[0]["occurrences"]
     assert (cause["error_class"], cause["failure_subtype"]) == ("compile_error", "syntax_error")
     assert "results.xml: of an earlier run than sim.log, which tells of no test" in capsys.readouterr().err
