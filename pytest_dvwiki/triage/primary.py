@@ -231,7 +231,6 @@ def _decide(ranked: list[Candidate], *, function: str | None) -> Choice | None:
 
 def _rule(ranked: list[Candidate], function: str | None) -> tuple[Candidate, str]:
     best = _ended_under(ranked) or ranked[0]
-    subtype = best.pattern.failure_subtype
     noise = [c for c in ranked if c.noise and c.pattern.tier == "cause"]
     compared = next((c for c in noise if c.pattern.failure_subtype == "scoreboard_fail"), None)
     if best.exception and compared is not None and (why := _better_told(best, compared)):
@@ -245,15 +244,22 @@ def _rule(ranked: list[Candidate], function: str | None) -> tuple[Candidate, str
         report = next((c for c in noise if dissect(c.text).report_class == "CRITICAL" and told in c.text), None)
         if report is not None:
             return report, "pyuvm raised the exception for this report"
-    if subtype == _ENDED:
-        hdl = next((c for c in noise if _PYTHON.isdisjoint(c.pattern.tools)), None)
-        if hdl is not None:
-            return hdl, "the HDL error line explains why the simulation ended early"
-        if best is not ranked[0]:
-            return best, "the simulation ended under the test that was to fail"
-    if subtype == "assertion_fail" and not best.exception:
-        return _of_assertion(best, ranked) or (best, _plain_rule(best, ranked))
-    return best, _plain_rule(best, ranked)
+    found = None
+    if best.pattern.failure_subtype == _ENDED:
+        found = _of_end(best, ranked, noise)
+    elif best.pattern.failure_subtype == "assertion_fail" and not best.exception:
+        found = _of_assertion(best, ranked)
+    return found or (best, _plain_rule(best, ranked))
+
+
+def _of_end(best: Candidate, ranked: list[Candidate], noise: list[Candidate]) -> tuple[Candidate, str] | None:
+    """What goes before an early end of the simulation: what HDL said, or the test that was to fail under it."""
+    hdl = next((c for c in noise if _PYTHON.isdisjoint(c.pattern.tools)), None)
+    if hdl is not None:
+        return hdl, "the HDL error line explains why the simulation ended early"
+    if best is not ranked[0]:
+        return best, "the simulation ended under the test that was to fail"
+    return None
 
 
 def _ended_under(ranked: list[Candidate]) -> Candidate | None:
