@@ -219,17 +219,16 @@ def _joined(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]
     text = line.strip()
     if _PYTEST.match(line):
         return _pytest_error(lines, at)
-    if _UVM_OPEN.match(text) and at + 1 < len(lines) and _is_uvm_text(lines[at + 1]):
-        end, rest = _while(lines[: at + MOST_JOINED], at + 1, _is_wrapped)
-        return end, f"{' '.join(text.split())} {rest}"
+    if (told := _told_below(lines, at)) is not None:
+        return told
     if _TOOL_HEAD.match(text) and (further := _broken_off(lines, at)):
         return at + len(further), " ".join((*text.split(), *further))[:LONGEST]
+    if _QUESTA_HEAD.match(text) and (end := _time_below(lines, at)) is not None:
+        return _while(lines[: end + 1], at, _is_wrapped_detail)
     for head, belongs, most in _SPREAD:
         if head.match(text):
             return _while(lines[: at + most], at, belongs)
-    if _EXCEPTION.match(text):
-        return _exception(lines, at, in_block=in_block)
-    return at, text
+    return _exception(lines, at, in_block=in_block) if _EXCEPTION.match(text) else (at, text)
 
 
 def _broken_off(lines: Sequence[str], at: int) -> list[str]:
@@ -290,6 +289,27 @@ def _is_cadence_text(line: str) -> bool:
 
 def _is_place(line: str) -> bool:
     return _QUESTA_PLACE.match(line) is not None
+
+
+def _told_below(lines: Sequence[str], at: int) -> tuple[int, str] | None:
+    """A report of UVM or Questa whose words stand in the lines below: its last line and text; None for another."""
+    text = lines[at].strip()
+    if _UVM_OPEN.match(text) and at + 1 < len(lines) and _is_uvm_text(lines[at + 1]):
+        end, rest = _while(lines[: at + MOST_JOINED], at + 1, _is_wrapped)
+        return end, f"{' '.join(text.split())} {rest}"
+    if _QUESTA_HEAD.match(text) and (time := _time_below(lines, at)) is not None:
+        return _while(lines[: time + 1], at, _is_wrapped_detail)
+    return None
+
+
+def _time_below(lines: Sequence[str], at: int) -> int | None:
+    """The line in which Questa tells the time of the message at `at`, where further lines of its text stand between."""
+    for end in range(at + 1, min(len(lines), at + 2 + _WORDS_BELOW)):
+        if _TIME.match(lines[end]):
+            return end if end > at + 1 else None
+        if not _is_wrapped(lines[end]):
+            return None
+    return None
 
 
 def _is_detail(line: str) -> bool:

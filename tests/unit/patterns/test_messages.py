@@ -133,6 +133,11 @@ def test_other_lines_keep_their_words(line: str) -> None:
         ),
         (["Compiling into lib: a.vhd", "        failed", "more"], "Compiling into lib: a.vhd failed"),
         (
+            ["** Error: Wrong answer (7).", "   Expected 2, got 0.", "   Time: 5 ns  File: a.sv Line: 4", "  next"],
+            "** Error: Wrong answer (7). Expected 2, got 0. Time: 5 ns File: a.sv Line: 4",
+        ),
+        (["** Error: Wrong answer (7).", "   Sent packet 8.", "next"], "** Error: Wrong answer (7)."),
+        (
             ["** Error: Assertion error.", "   Time: 5 ns  File: a.sv Line: 4", "next"],
             "** Error: Assertion error. Time: 5 ns File: a.sv Line: 4",
         ),
