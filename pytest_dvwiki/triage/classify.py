@@ -257,7 +257,7 @@ def _finding_in(frames: Frames, choice: Choice, *, simulator: bool) -> _Finding:
 
 def _in_the_text(verdict: Verdict, folds: Folds) -> Verdict:
     """A verdict with the numbers of its lines as the text has them."""
-    if not folds.added or verdict.line is None:
+    if verdict.line is None:
         return verdict
     others = tuple(replace(other, line=folds.line(other.line)) for other in verdict.runners_up)
     return replace(verdict, line=folds.line(verdict.line), runners_up=others)

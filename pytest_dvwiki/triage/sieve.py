@@ -94,7 +94,7 @@ class Sieve:
             kept = self._scan.finish()
         else:
             text = b"".join(self._waiting)
-            lines = map(decoded, text.split(b"\n"))
+            lines = self._folds.part([*map(decoded, text.split(b"\n"))])
             kept = Kept(lines=tuple(enumerate(lines, start=1)), count=text.count(b"\n"))
         return replace(kept, count=kept.count - self._folds.added, folds=self._folds)
 

@@ -9,6 +9,8 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.triage.parted import parted
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -46,6 +48,8 @@ class Folds:
         """Numbers, unfolded, of the first lines of what was one line."""
         self._added = [0]
         """How many lines there were more than in the text before each of them, and in the end."""
+        self._numbers: list[int] = []
+        """Of each line of a text that was taken apart, the number of the one in which it stood."""
 
     @property
     def added(self) -> int:
@@ -69,8 +73,18 @@ class Folds:
         self._feeds += block.count(b"\n", done)
         return b"".join((*parts, block[done:]))
 
+    def part(self, lines: list[str]) -> list[str]:
+        """The lines of a whole text, taken apart where their line feeds were lost."""
+        found = parted(lines)
+        if found is None:
+            return lines
+        lines, self._numbers = found
+        return lines
+
     def line(self, number: int) -> int:
-        """The number in the text of a line that was counted unfolded."""
+        """The number in the text of a line that was counted unfolded and taken apart."""
+        if self._numbers:
+            number = self._numbers[number - 1]
         before = bisect_right(self._starts, number) - 1
         if before < 0:
             return number
