@@ -244,6 +244,7 @@ PASSING = {
     "a timeout that is tested": "  ... timeout event generated at 500 us\nPASS: test_timeout_recovery",
     "a warning of the testbench": "   900.00ns WARNING  cocotb.eth.rx    Received frame with bad FCS (expected)",
     "counts of zero": "UVM_ERROR : 0\nUVM_FATAL : 0\nTEST PASSED",
+    "counts of zero in German and French": "# Fehler: 0, Warnungen: 3\nErreurs : 0",
     "words of a limit": "Test timeout set to 100us\nError count: 0",
     "names": "Running error_injection_test\nerror_injection_test PASSED\nmodule worklib.error_ctrl:sv",
     "equal values": "Expected 3, received 3\nREAD addr=0x10 exp=0x05 act=5\nexpected: 00000005, actual: 32'h5",
