@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 WORDS = ("uvm_error", "passed", "test pass", "errors: 0", "normal exit", "$finish")
 """What a line has, in lower case, that says that a run or a test ended well."""
 
+_BANNERS = 1 << 16
+"""Characters in which a tool has told its name."""
 _WORD = re.compile("|".join(map(re.escape, WORDS)))
 _TEST = re.compile(
     r"\bUVM_ERROR\s*:\s*0\b"
@@ -65,7 +67,7 @@ def good_end(line: str) -> Acquitter | None:
 def signs(text: str) -> Iterator[int]:
     """Offsets of what first shows that a text is the log of an implementation tool, and that a simulator took part."""
     for expression in (_IMPLEMENTATION, _SIMULATION):
-        if (found := expression.search(text)) is not None:
+        if (found := expression.search(text, 0, _BANNERS)) is not None:
             yield found.start()
 
 
