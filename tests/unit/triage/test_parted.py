@@ -28,8 +28,9 @@ from pytest_dvwiki.triage.parted import parted
         ),
         (
             (
-                "0 errors so far xmvlog: *W,SPDUSD: unused. xmelab: *E,CUVMUR (./tb.sv,15|14): instance 'tb.u0' of design "
-                "unit 'fifo' is unresolved in 'w.tb:sv'. xrun: *E,ELBERR: Error during elaboration (status 1), exiting."
+                "0 errors so far xmvlog: *W,SPDUSD: unused. xmelab: *E,CUVMUR (./tb.sv,15|14): instance 'tb.u0' of "
+                "design unit 'fifo' is unresolved in 'w.tb:sv'. xrun: *E,ELBERR: Error during elaboration (status 1), "
+                "exiting."
             ),
             "unresolved_reference",
         ),
