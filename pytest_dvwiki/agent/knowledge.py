@@ -183,6 +183,8 @@ class Knowledge:
         seen = f"Seen in {runs} on {first}" if first == last else f"Seen in {runs} since {first}, last on {last}"
         if cause.seeds:
             seen += f", seed{'s' if len(cause.seeds) > 1 else ''} {' '.join(_words(seed) for seed in cause.seeds[:8])}"
+        if since := page.text("passes_since"):
+            seen += f"; passes again since {_words(since)}"
         fix = self._fix(page, cause)
         came = [_came(cause.first_bad, cause.first_bad_task)] if cause.first_bad else []
         proposed = [self._proposed(cause.proposal)] if cause.proposal else []

@@ -117,6 +117,8 @@ class Subtype:
     """Registry ids that hit, by name, each with its runs and the id of the newest one."""
     rows: tuple[Row, ...]
     """The newest occurrences, newest first."""
+    primaries: dict[str, str]
+    """First causes of these by their fingerprints, as they were reported last."""
     causes: int
     fixes: tuple[tuple[str | None, Fix, str], ...]
     """The newest fixes, newest first: fingerprint (None for one of the whole subtype), fix, task id."""
@@ -346,6 +348,8 @@ def subtype(archive: Archive, name: str, merged: Iterable[Sequence[str]] = ()) -
         (pattern, count, *archive.db.execute(newest_of, (name, pattern)).fetchone())
         for pattern, (count, _) in sorted(tallies["pattern"].items())
     ]
+    newest = _rows(archive, f"WHERE o.subtype = ? ORDER BY o.moment DESC, o.fingerprint LIMIT {NEWEST_ROWS}", (name,))
+    rows = tuple(newest)
     groups = _groups(archive, name, merged)
     done = _subtype_fixes(archive, name, groups)
     held, failed = _subtype_tally(archive, name, groups)
@@ -357,14 +361,22 @@ def subtype(archive: Archive, name: str, merged: Iterable[Sequence[str]] = ()) -
         first_seen=first.split(" ", 1)[0],
         last_seen=last.split(" ", 1)[0],
         patterns=tuple(patterns),
-        rows=tuple(
-            _rows(archive, f"WHERE o.subtype = ? ORDER BY o.moment DESC, o.fingerprint LIMIT {NEWEST_ROWS}", (name,))
-        ),
+        rows=rows,
+        primaries=_primaries(archive, {row.fingerprint for row in rows}),
         causes=causes - sum(len(group) - 1 for group in groups),
         fixes=done,
         held=held,
         failed=failed,
     )
+
+
+def _primaries(archive: Archive, causes: Iterable[str]) -> dict[str, str]:
+    """The first causes of some causes, as they were reported last."""
+    query = (
+        "SELECT fingerprint, json_extract(occurrence, '$.primary') FROM details"
+        " WHERE fingerprint IN (SELECT value FROM json_each(?))"
+    )
+    return dict(archive.db.execute(query, (tables.wanted(sorted(causes)),)))
 
 
 def _groups(archive: Archive, name: str, merged: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:

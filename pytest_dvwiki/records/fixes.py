@@ -354,6 +354,13 @@ def tally(states: Iterable[FixState]) -> tuple[int, int]:
     return results.count("held"), results.count("failed")
 
 
+def ends(held: int, failed: int) -> str:
+    """How many fixes came to which end: `1 fix held`, `3 fixes held, 1 failed`; empty where none did."""
+    said = [(count, word) for count, word in ((held, "held"), (failed, "failed")) if count]
+    nouns = [" fix" if count == 1 else " fixes" for count, _ in said[:1]] + [""]
+    return ", ".join(f"{count}{noun} {word}" for (count, word), noun in zip(said, nouns, strict=False))
+
+
 def success_rate(held: int, failed: int) -> float | None:
     """Held fixes among those that came to an end, None before the first, to two decimals."""
     return round(held / (held + failed), 2) if held + failed else None

@@ -13,7 +13,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.records.command import with_seed
-from pytest_dvwiki.records.fixes import in_short, stated_fix
+from pytest_dvwiki.records.fixes import ends, in_short, stated_fix
 from pytest_dvwiki.records.onset import came_with
 
 if TYPE_CHECKING:
@@ -244,8 +244,8 @@ def _past(cause: Cause, now: str) -> Iterator[str]:
     said = [_seen(known.runs, known.first_seen)]
     if known.status in {"closed", "wont_fix", "confirmed"}:
         said.append(known.status.replace("_", " "))
-    said += _fixes(known.held, known.failed)
-    yield ", ".join(said)
+    said.append(ends(known.held, known.failed))
+    yield ", ".join(filter(None, said))
     if known.fix is not None and known.fix.result == "held":
         yield f"last fixed by {_fix(known.fix)}, {_held(known.fix, now)}"
     newest = known.newest_fix
@@ -260,15 +260,6 @@ def _past(cause: Cause, now: str) -> Iterator[str]:
 def _seen(runs: int, first_seen: str) -> str:
     """How often something was seen before this run, and since when."""
     return f"seen in {runs} runs since {first_seen[:10]}" if runs > 1 else f"seen once before, on {first_seen[:10]}"
-
-
-def _fixes(held: int, failed: int) -> Iterator[str]:
-    """What became of the fixes that came to an end."""
-    if held + failed == 1:
-        yield "its one fix held" if held else "its one fix did not hold"
-    elif held + failed:
-        part = "all" if not failed else held or "none"
-        yield f"{part} of its {held + failed} fixes held"
 
 
 def _fix(fix: Fix) -> str:
@@ -289,8 +280,8 @@ def _subtype_past(cause: Cause) -> str:
     known = cause.subtype
     if known is None or not known.runs:
         return ""
-    told = ", ".join((_seen(known.runs, known.first_seen), *_fixes(known.held, known.failed)))
-    return f"the kind is known: {told}"
+    told = (f"the kind is known: {_seen(known.runs, known.first_seen)}", ends(known.held, known.failed))
+    return ", ".join(filter(None, told))
 
 
 def _accepted_and_since(cause: Cause, width: int, *, most: int) -> Iterator[Line]:

@@ -119,7 +119,7 @@ def with_history(origin: Origin, known: KnownCause | None) -> Origin:
     word = _word_of_people(known)
     seen = f"{known.runs} earlier run{'s' if known.runs != 1 else ''}"
     if known.type == origin.type:
-        reason = f"{seen} of the same cause came to the same" + (f", and {word}" if word else "")
+        reason = f"{seen} of the same cause came to {origin.type}, too" + (f", and {word}" if word else "")
         confidence = min(SUREST, origin.confidence + AGREES + (0.05 if word else 0.0))
         return Origin(type=origin.type, confidence=round(confidence, 2), reasons=(*origin.reasons, reason))
     if word:

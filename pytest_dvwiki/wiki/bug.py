@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.records.command import with_seed
-from pytest_dvwiki.records.fixes import in_short, tally
+from pytest_dvwiki.records.fixes import ends, in_short, tally
 from pytest_dvwiki.records.onset import came_with
 from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.markdown import cite, code, escape, fence, in_words, one_line, prose, table
@@ -41,6 +41,7 @@ OWNED = (
     "corroborations",
     "seeds",
     "ip_type",
+    "passes_since",
     "regressed",
     "stale",
     "stale_reason",
@@ -145,6 +146,7 @@ def keys(
         "corroborations": cause.runs - 1,
         "seeds": [one_line(seed, _KEY) for seed in cause.seeds],
         "ip_type": one_line(newest.ip_type, _KEY) if newest.ip_type else None,
+        "passes_since": _passes_since(cause),
         "regressed": cause.regressed[0][:10] if cause.regressed else None,
         "stale": stale is not None,
         "stale_reason": stale,
@@ -242,12 +244,12 @@ def _evidence(cause: Cause) -> str:
     if last.names:
         more = f" and {last.tests - len(last.names)} more" if last.tests > len(last.names) else ""
         names = ", ".join(code(name, 160) for name in last.names)
-        lines.append(f"- Tests of the newest run: {names}{more}. {cite(last.task_id)}")
+        lines.append(f"- Tests that failed last: {names}{more}. {cite(last.task_id)}")
     if cause.seeds:
         lines.append(f"- Seeds that failed: {', '.join(map(code, cause.seeds))}. {cite(last.task_id)}")
     where = _where(last)
     if where:
-        lines.append(f"- Newest run: {where}. {cite(last.task_id)}")
+        lines.append(f"- Last failure: {where}. {cite(last.task_id)}")
     lines += [f"- {_waiver(each, last)} {cite(last.task_id)}" for each in cause.waived]
     if cause.first_bad:
         lines.append(f"- {_came(cause.first_bad, newest)} {cite(cause.first_bad_task)}")
@@ -259,7 +261,7 @@ def _evidence(cause: Cause) -> str:
         )
     lines += [
         "",
-        f"First cause, as the newest run reported it {cite(last.task_id, path, line)}:",
+        f"First cause, as it was reported last {cite(last.task_id, path, line)}:",
         "",
         fence(newest.primary),
     ]
@@ -282,6 +284,14 @@ def _regressed(cause: Cause, date: str, task: str) -> str:
     else:
         why = "its page was closed then"
     return f"Regressed on {date[:10]}: {why}. {cite(task)}"
+
+
+def _passes_since(cause: Cause) -> str | None:
+    """The day since which a cause is fixed, as its passes prove; None where it is not, or that may be chance."""
+    state = cause.fixes[-1] if cause.fixes else None
+    if state is None or state.returned or state.fix.result == "failed":
+        return None
+    return state.fix.date[:10] if state.fix.counts and state.fix.passes else None
 
 
 def _mended(cause: Cause) -> str:
@@ -348,7 +358,7 @@ def _reproduce(cause: Cause) -> str:
     if not cause.newest.reproduce.strip():
         return "No command is on record for the newest occurrence."
     seeded = ", with its seed" if "SEED=" in cause.newest.reproduce else ""
-    told = f"One failing test of the newest run{seeded} {cite(cause.task_ids[0])}:"
+    told = f"The last failure once more{seeded} {cite(cause.task_ids[0])}:"
     return f"{told}\n\n{fence(cause.newest.reproduce, 'sh')}{_passing(cause)}"
 
 
@@ -386,11 +396,10 @@ def _fixes(cause: Cause, page_of: Callable[[str], str | None]) -> str:
     states = cause.fixes
     parts = []
     if states:
-        held, failed = tally(states)
-        told = f", {held} of {held + failed} that came to an end held" if held + failed else ""
+        told = ends(*tally(states))
         rows = [_fix_row(state) for state in reversed(states[-_NEWEST_FIXES:])]
         header = ("Date", "Commits", "What was done", "Files", "By", "Result", "Task", "Owners")
-        parts.append(f"Newest first{told}:\n\n" + table(header, rows))
+        parts.append(f"Newest first{f' ({told})' if told else ''}:\n\n" + table(header, rows))
         if len(states) > len(rows):
             parts.append(f"The newest {len(rows)} of {len(states)} fixes; the folder tasks holds all.")
         if cause.same_commits:

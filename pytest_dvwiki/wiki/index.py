@@ -19,6 +19,8 @@ OWN = {category: f"{category}/_index.md" for category in CATEGORIES}
 FILES = (INDEX, *OWN.values())
 """All index files."""
 _TITLE_LENGTH = 100
+_ENDED = frozenset({"closed", "wont_fix"})
+"""A status by which people are done with a bug, whether it passes or not."""
 
 
 def percent(rate: Any) -> str:
@@ -34,6 +36,8 @@ def _bug(page: Listed) -> tuple[str, ...]:
     confidence = page.metadata.get("confidence")
     shown = f"{confidence:.2f}" if isinstance(confidence, int | float) else ""
     status = "superseded" if is_pointer(page) else escape(one_line(page.status, 80))
+    if page.text("passes_since") and page.status not in _ENDED:
+        status += f", passes since {_text(page, 'passes_since')}"
     title = page.title
     for origin in ORIGINS.values():
         title = title.removeprefix(f"{origin}: ")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_dvwiki.records.fixes import in_short, success_rate
+from pytest_dvwiki.records.fixes import ends, in_short, success_rate
 from pytest_dvwiki.wiki import pages
-from pytest_dvwiki.wiki.markdown import cite, code, escape, one_line, prose, table
+from pytest_dvwiki.wiki.markdown import cite, code, escape, in_words, one_line, prose, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +38,7 @@ EMPTY_REGIONS = {
     "citation": "",
 }
 FIX_SECTION = "Fix Template"
+_WORDS = 60
 UNWRITTEN = "Nobody has written this yet."
 
 
@@ -121,10 +122,10 @@ def _history(subtype: Subtype, page_of: Callable[[str], str | None]) -> str:
             )
             for fingerprint, fix, task in subtype.fixes
         ]
-        ended = subtype.held + subtype.failed
-        told = f", {subtype.held} of {ended} that came to an end held" if ended else ""
+        told = ends(subtype.held, subtype.failed)
         parts.append(
-            f"Fixes, newest first{told}:\n\n" + table(("Date", "Task", "Cause", "Fix Applied", "Result"), rows)
+            f"Fixes, newest first{f' ({told})' if told else ''}:\n\n"
+            + table(("Date", "Task", "Cause", "Fix Applied", "Result"), rows)
         )
     else:
         parts.append("No fix is on record.")
@@ -133,6 +134,7 @@ def _history(subtype: Subtype, page_of: Callable[[str], str | None]) -> str:
             row.finished[:10],
             code(row.task_id, 120),
             _link(page_of(row.fingerprint)) or code(row.fingerprint),
+            escape(in_words(subtype.primaries.get(row.fingerprint, ""), _WORDS)),
             escape(one_line(row.error_class)),
             str(row.tests),
         )
@@ -141,7 +143,7 @@ def _history(subtype: Subtype, page_of: Callable[[str], str | None]) -> str:
     causes = "one cause" if subtype.causes == 1 else f"{subtype.causes} causes"
     parts.append(
         f"Occurrences, newest first ({causes} in all):\n\n"
-        + table(("Date", "Task", "Cause", "Class", "Failing tests"), seen)
+        + table(("Date", "Task", "Cause", "First cause", "Class", "Failing tests"), seen)
     )
     return "\n\n".join(parts)
 

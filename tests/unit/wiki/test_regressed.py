@@ -78,7 +78,10 @@ def test_the_return_after_a_fix_that_held_needs_no_closing(place: Layout) -> Non
     page.write_text(page.read_text("utf-8").replace("status: closed", "status: open"), "utf-8")
     for number in (2, 3, 4, 5):
         archive(place, passing(number))
+    assert (shown(place), keys(place)["passes_since"]) == ("open, passes since 2026-11-21", "2026-11-21")
+    assert "; passes again since 2026-11-21." in gather(place, category="bugs").text
     archive(place, record(30, occurrence()))
+    assert keys(place)["passes_since"] is None
     told = bug(place).read_text("utf-8")
     assert shown(place) == "open"
     assert keys(place)["regressed"] == "2026-11-22"
