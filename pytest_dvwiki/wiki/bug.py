@@ -286,24 +286,34 @@ def _regressed(cause: Cause, date: str, task: str) -> str:
     return f"Regressed on {date[:10]}: {why}. {cite(task)}"
 
 
+def _standing(cause: Cause) -> FixState | None:
+    """The newest fix of a cause, None where there is none, it failed, or the cause returned."""
+    state = cause.fixes[-1] if cause.fixes else None
+    return None if state is None or state.returned or state.fix.result == "failed" else state
+
+
 def _passes_since(cause: Cause) -> str | None:
     """The day since which a cause is fixed, as its passes prove; None where it is not, or that may be chance."""
-    state = cause.fixes[-1] if cause.fixes else None
-    if state is None or state.returned or state.fix.result == "failed":
-        return None
-    return state.fix.date[:10] if state.fix.counts and state.fix.passes else None
+    state = _standing(cause)
+    return state.fix.date[:10] if state and state.fix.counts and state.fix.passes else None
 
 
 def _mended(cause: Cause) -> str:
     """Says that a cause is not there any more, as far as runs or people tell; empty where it is."""
-    state = cause.fixes[-1] if cause.fixes else None
-    if state is None or state.returned or state.fix.result == "failed":
+    state = _standing(cause)
+    if state is None:
         return ""
     fix = state.fix
-    passed = "" if fix.result == "held" else f", passed {fix.passes} of {_count(fix.needed, 'run')} needed"
+    proof = "held"
+    if fix.result == "open":
+        proof = f"passed {fix.passes} of {_count(fix.needed, 'run')} needed"
+        if fix.counts:
+            proof += " to call it held"
+        elif fix.passes:
+            proof = f"may be chance, {proof}"
     known = "Passes again since" if fix.passes else "Said to be fixed on"
     told = escape(one_line(in_short(fix)))
-    return f"{known} {fix.date[:10]}: {told} ({fix.result}{passed}). {cite(state.task_id)}"
+    return f"{known} {fix.date[:10]}: {told} ({proof}). {cite(state.task_id)}"
 
 
 def _came(found: FirstBad, newest: Occurrence) -> str:
@@ -358,7 +368,7 @@ def _reproduce(cause: Cause) -> str:
     if not cause.newest.reproduce.strip():
         return "No command is on record for the newest occurrence."
     seeded = ", with its seed" if "SEED=" in cause.newest.reproduce else ""
-    told = f"The last failure once more{seeded} {cite(cause.task_ids[0])}:"
+    told = f"This runs the last failure again{seeded} {cite(cause.task_ids[0])}:"
     return f"{told}\n\n{fence(cause.newest.reproduce, 'sh')}{_passing(cause)}"
 
 
@@ -497,7 +507,7 @@ def _became(state: FixState) -> str:
 def _reckoning(state: FixState) -> str:
     """Where the number of passing runs comes from that a fix needs."""
     past, needed = state.past, state.fix.needed
-    if past is None:
+    if past is None or state.fix.counts:
         return ""
     failed, runs = past.rate.taken
     known = max(1, past.rate.runs)

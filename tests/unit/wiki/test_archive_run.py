@@ -322,7 +322,7 @@ def test_a_page_begins_with_how_its_cause_stands_and_has_the_advice_of_its_patte
     archive(place, passing(2))
     told = pages.regions(_bug(place).read_bytes())
     assert isinstance(told, dict)
-    fix = "0000000 fifo: reset the read pointer (open, passed 1 of 4 runs needed)"
+    fix = "0000000 fifo: reset the read pointer (passed 1 of 4 runs needed to call it held)"
     assert told["evidence"].strip().startswith(f"- Passes again since 2026-11-21: {fix}. (source: tasks/")
 
 
