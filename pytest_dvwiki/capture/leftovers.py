@@ -420,7 +420,9 @@ def _place(classname: str, file: str | None, root: Path) -> str:
         root: Folder of the project.
     """
     parts = classname.split(".")
-    for count in range(1, len(parts) + 1 if all(parts) and "/" not in classname else 1):
+    if not all(parts) or "/" in classname:
+        return file or classname
+    for count in range(1, len(parts) + 1):
         module = "/".join(parts[:count]) + ".py"
         # `Path.is_file` raises for a name that is too long.
         if module == file or (file is None and os.path.isfile(root / module)):  # noqa: PTH113

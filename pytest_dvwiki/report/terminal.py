@@ -99,6 +99,7 @@ def render(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
 
 
 def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
+    """The causes, what passes again, coverage, noise and the footer."""
     causes = sorted(session.archived.causes, key=lambda cause: _NEWS.index(_word(cause)))
     now = session.archived.record.finished if session.archived.record is not None else ""
     fixed = sum(_is_fixed(session.archived))
