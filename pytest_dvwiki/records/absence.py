@@ -45,8 +45,8 @@ def candidates(archive: Archive, record: RunRecord) -> list[str]:
         passing -= listed - _not_passed(archive, run)
     passing |= {again.nodeid for again in record.passed_again}
     rows = archive.db.execute(
-        "SELECT c.fingerprint FROM json_each(:tests) n JOIN failed f ON f.nodeid = n.value"
-        " JOIN causes c ON c.fingerprint = f.fingerprint WHERE c.newest < :until"
+        "SELECT c.fingerprint FROM json_each(:tests) n JOIN newest_tests t ON t.nodeid = n.value"
+        " JOIN causes c ON c.fingerprint = t.fingerprint WHERE c.newest < :until"
         " UNION SELECT fingerprint FROM causes WHERE :since != '' AND newest > :since AND newest < :until"
         " EXCEPT SELECT fingerprint FROM fix_states WHERE holding IS NOT NULL ORDER BY 1",
         # A moment is a time with a task id behind it; `~` sorts behind all of these.

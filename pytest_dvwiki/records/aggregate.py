@@ -29,6 +29,7 @@ SEEDS = 20
 NEWEST_UNPROVEN = 5
 _ROWS_FOR_SEEDS = 200
 _states = msgspec.json.Decoder(list[fixes.FixState])
+_texts = msgspec.json.Decoder(tuple[str, ...])
 _PARAMETERS = re.compile(r"\[.*?\](?=::|$)")
 
 
@@ -178,8 +179,8 @@ def _rows(archive: Archive, rest: str, values: Sequence[Any]) -> Iterator[Row]:
             error_class=row[3],
             pattern=row[4],
             tests=row[5],
-            names=tuple(json.loads(row[6])),
-            seeds=tuple(json.loads(row[7])),
+            names=_texts.decode(row[6]),
+            seeds=_texts.decode(row[7]),
             commit=row[8],
             dirty=bool(row[9]),
             branch=row[10],
@@ -207,7 +208,8 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> Cause | None:
         f"SELECT COUNT(DISTINCT moment), SUM(tests) FROM occurrences o {where}",  # noqa: S608 (constants)
         asked,
     ).fetchone()
-    rows = tuple(_rows(archive, f"{where} ORDER BY o.moment DESC LIMIT {_ROWS_FOR_SEEDS}", asked))
+    rows = tuple(_rows(archive, f"{where} ORDER BY o.moment DESC LIMIT {NEWEST_ROWS}", asked))
+    task_ids, seeds = _newest_of(archive, asked)
     present = archive.present(fingerprints)
     states = tuple(archive.fix_states(fingerprints))
     # Of a cause that is back it says nothing with what it came before it was fixed.
@@ -221,9 +223,9 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> Cause | None:
         tests=tests,
         first_seen=first.finished,
         last_seen=rows[0].finished,
-        task_ids=tuple(dict.fromkeys(row.task_id for row in rows))[:NEWEST_TASKS],
-        seeds=_seeds(rows),
-        rows=rows[:NEWEST_ROWS],
+        task_ids=task_ids,
+        seeds=seeds,
+        rows=rows,
         first=first,
         newest=found,
         fixes=states,
@@ -309,9 +311,21 @@ def _unproven(archive: Archive, fingerprints: Sequence[str]) -> tuple[UnprovenPa
     )
 
 
-def _seeds(rows: Iterable[Row]) -> tuple[str, ...]:
-    newest = list(dict.fromkeys(seed for row in rows for seed in row.seeds))[:SEEDS]
-    return tuple(sorted(newest, key=lambda seed: (len(seed), seed)))
+def _newest_of(archive: Archive, asked: tuple[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The newest runs of a cause, newest first, and the seeds of its newest occurrences, in ascending order."""
+    task_ids: dict[str, None] = {}
+    seeds: dict[str, None] = {}
+    for moment, text in archive.db.execute(
+        "SELECT moment, seeds FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
+        " ORDER BY moment DESC LIMIT ?",
+        (*asked, _ROWS_FOR_SEEDS),
+    ):
+        task_ids[moment.split(" ", 2)[2]] = None
+        seeds |= dict.fromkeys(_texts.decode(text))
+        if len(task_ids) >= NEWEST_TASKS and len(seeds) >= SEEDS:
+            break
+    newest = list(seeds)[:SEEDS]
+    return tuple(task_ids)[:NEWEST_TASKS], tuple(sorted(newest, key=lambda seed: (len(seed), seed)))
 
 
 def subtype(archive: Archive, name: str, merged: Iterable[Sequence[str]] = ()) -> Subtype | None:
@@ -383,8 +397,7 @@ def _groups(archive: Archive, name: str, merged: Iterable[Sequence[str]]) -> lis
     """Of fingerprints that are one cause those that a subtype has, where these are several."""
     asked = [tuple(archive.present(group)) for group in merged]
     rows = archive.db.execute(
-        "SELECT DISTINCT fingerprint FROM occurrences WHERE subtype = ?"
-        " AND fingerprint IN (SELECT value FROM json_each(?))",
+        "SELECT name FROM tallies WHERE subtype = ? AND kind = 'cause' AND name IN (SELECT value FROM json_each(?))",
         (name, tables.wanted(fingerprint for group in asked for fingerprint in group)),
     )
     known = {fingerprint for (fingerprint,) in rows}

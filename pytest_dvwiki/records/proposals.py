@@ -204,15 +204,15 @@ def proposal(db: sqlite3.Connection, fingerprints: Sequence[str], pattern: str |
         fingerprints: What the cause is called.
         pattern: That named it.
     """
-    row = db.execute(
-        "SELECT p.source, p.moment, s.states FROM proposals p JOIN causes c ON c.fingerprint = p.fingerprint"
-        " JOIN fix_states s ON s.fingerprint = p.source"
-        " WHERE p.fingerprint IN (SELECT value FROM json_each(?)) AND c.pattern = ? ORDER BY p.moment DESC LIMIT 1",
+    found = db.execute(
+        # The plus keeps SQLite from beginning with all causes of the pattern.
+        "SELECT p.source, p.moment FROM proposals p JOIN causes c ON c.fingerprint = p.fingerprint"
+        " WHERE p.fingerprint IN (SELECT value FROM json_each(?)) AND +c.pattern = ? ORDER BY p.moment DESC LIMIT 1",
         (wanted(fingerprints), pattern),
     ).fetchone()
-    if pattern is None or row is None or row[0] in fingerprints:
+    if pattern is None or found is None or found[0] in fingerprints:
         return None
-    state = next((each for each in _states.decode(row[2]) if each.moment == row[1]), None)
-    if state is None:
-        return None
-    return Proposal(pattern=pattern, fingerprint=row[0], fix=state.fix, task_id=state.task_id)
+    source, moment = found
+    (states,) = db.execute("SELECT states FROM fix_states WHERE fingerprint = ?", (source,)).fetchone()
+    state = next(each for each in _states.decode(states) if each.moment == moment)
+    return Proposal(pattern=pattern, fingerprint=source, fix=state.fix, task_id=state.task_id)

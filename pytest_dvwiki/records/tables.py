@@ -12,13 +12,14 @@ from pytest_dvwiki.records.fixes import proof
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from pytest_dvwiki.model import Occurrence, RunRecord
 
 VERSION = 10
 """Counts up with the tables, and with what is written to them."""
 
+# Rows with long texts are kept apart from their keys: WITHOUT ROWID puts whole rows into the upper levels of the tree.
 SCHEMA = """
 CREATE TABLE verdicts (state TEXT);
 CREATE TABLE aliases (fingerprint TEXT PRIMARY KEY, became TEXT) WITHOUT ROWID;
@@ -49,7 +50,9 @@ CREATE TABLE tallies (
 CREATE TABLE causes (fingerprint TEXT PRIMARY KEY, newest TEXT, pattern TEXT) WITHOUT ROWID;
 CREATE INDEX causes_by_newest ON causes (newest);
 CREATE INDEX causes_by_pattern ON causes (pattern, newest, fingerprint);
-CREATE TABLE details (fingerprint TEXT PRIMARY KEY, moment TEXT, occurrence TEXT) WITHOUT ROWID;
+CREATE TABLE details (fingerprint TEXT PRIMARY KEY, moment TEXT, occurrence TEXT);
+CREATE TABLE newest_tests (nodeid TEXT, fingerprint TEXT, PRIMARY KEY (nodeid, fingerprint)) WITHOUT ROWID;
+CREATE INDEX newest_tests_by_cause ON newest_tests (fingerprint);
 CREATE TABLE failed (
   nodeid TEXT, fingerprint TEXT, moment TEXT, run INTEGER, seed TEXT, PRIMARY KEY (nodeid, fingerprint, moment))
   WITHOUT ROWID;
@@ -62,24 +65,22 @@ CREATE TABLE passed_again (
 CREATE INDEX passed_again_by_test ON passed_again (nodeid, fingerprint, moment);
 CREATE INDEX passed_again_by_run ON passed_again (run);
 CREATE TABLE fix_rows (
-  number INTEGER, run INTEGER, moment TEXT, fingerprint TEXT, subtype TEXT, row TEXT, PRIMARY KEY (run, number))
-  WITHOUT ROWID;
+  number INTEGER, run INTEGER, moment TEXT, fingerprint TEXT, subtype TEXT, row TEXT, PRIMARY KEY (run, number));
 CREATE INDEX fix_rows_by_fingerprint ON fix_rows (fingerprint);
 CREATE INDEX fix_rows_by_subtype ON fix_rows (subtype);
 CREATE TABLE waived (
-  fingerprint TEXT, moment TEXT, number INTEGER, run INTEGER, row TEXT, PRIMARY KEY (fingerprint, moment, number))
-  WITHOUT ROWID;
+  fingerprint TEXT, moment TEXT, number INTEGER, run INTEGER, row TEXT, PRIMARY KEY (fingerprint, moment, number));
 CREATE INDEX waived_by_run ON waived (run);
 CREATE TABLE first_bad (
-  fingerprint TEXT, moment TEXT, run INTEGER, row TEXT, PRIMARY KEY (fingerprint, moment)) WITHOUT ROWID;
+  fingerprint TEXT, moment TEXT, run INTEGER, row TEXT, PRIMARY KEY (fingerprint, moment));
 CREATE INDEX first_bad_by_run ON first_bad (run);
 CREATE TABLE coverage (
   covergroup TEXT, bin TEXT, moment TEXT, number INTEGER, run INTEGER, row TEXT,
-  PRIMARY KEY (covergroup, bin, moment, number)) WITHOUT ROWID;
+  PRIMARY KEY (covergroup, bin, moment, number));
 CREATE INDEX coverage_by_run ON coverage (run);
 CREATE TABLE fix_states (
   fingerprint TEXT PRIMARY KEY, subtype TEXT, pattern TEXT, held INTEGER, failed INTEGER, newest TEXT, holding TEXT,
-  until TEXT, states TEXT) WITHOUT ROWID;
+  until TEXT, states TEXT);
 CREATE INDEX fix_states_by_subtype ON fix_states (subtype, newest, held, failed);
 CREATE INDEX fix_states_by_pattern ON fix_states (pattern, holding, fingerprint);
 CREATE INDEX fix_states_by_end ON fix_states (until);
@@ -245,22 +246,27 @@ def _insert_occurrence(
         "INSERT OR IGNORE INTO failed VALUES (?, ?, ?, ?, ?)",
         [(name, occurrence.fingerprint, moment, run, seed_of[name]) for name in names],
     )
-    db.execute(
+    is_newest = db.execute(
         "INSERT INTO causes VALUES (?, ?, ?) ON CONFLICT (fingerprint) DO UPDATE SET"
         " newest = excluded.newest, pattern = excluded.pattern WHERE excluded.newest >= newest",
         (occurrence.fingerprint, moment, occurrence.pattern),
-    )
-    # All evidence is kept of the newest occurrence alone; that of the others stays in the records.
-    db.execute(
-        "INSERT INTO details VALUES (?, ?, ?) ON CONFLICT (fingerprint) DO UPDATE SET"
-        " moment = excluded.moment, occurrence = excluded.occurrence WHERE excluded.moment >= moment",
-        (occurrence.fingerprint, moment, msgspec.json.encode(occurrence).decode()),
-    )
+    ).rowcount
+    if is_newest:
+        _keep_newest(db, occurrence, moment, names)
+
+
+def _keep_newest(db: sqlite3.Connection, occurrence: Occurrence, moment: str, names: Sequence[str]) -> None:
+    """Keeps all evidence and the tests of a cause's newest occurrence; those of the others stay in the records."""
+    cause = occurrence.fingerprint
+    evidence = msgspec.json.encode(occurrence).decode()
+    db.execute("INSERT OR REPLACE INTO details VALUES (?, ?, ?)", (cause, moment, evidence))
+    db.execute("DELETE FROM newest_tests WHERE fingerprint = ?", (cause,))
+    db.executemany("INSERT INTO newest_tests VALUES (?, ?)", [(name, cause) for name in names])
 
 
 _ALL = (
     *("aliases", "verdicts", "folders", "files", "runs", "sources", "places", "occurrences", "tallies", "causes"),
-    *("details", "failed", "other", "passed_again", "fix_rows", "waived", "first_bad", "coverage"),
+    *("details", "newest_tests", "failed", "other", "passed_again", "fix_rows", "waived", "first_bad", "coverage"),
 )
 
 
@@ -302,5 +308,12 @@ def _remove_occurrences(db: sqlite3.Connection, run: int) -> None:
     db.executemany(
         "INSERT INTO causes SELECT fingerprint, moment, pattern FROM occurrences WHERE fingerprint = ?"
         " ORDER BY moment DESC LIMIT 1",
+        causes,
+    )
+    db.executemany("DELETE FROM newest_tests WHERE fingerprint = ?", causes)
+    db.executemany(
+        "INSERT INTO newest_tests SELECT f.nodeid, f.fingerprint FROM causes c"
+        " JOIN occurrences o ON o.fingerprint = c.fingerprint AND o.moment = c.newest"
+        " JOIN failed f ON f.run = o.run AND f.fingerprint = o.fingerprint WHERE c.fingerprint = ?",
         causes,
     )

@@ -32,7 +32,7 @@ _PROGRESS_EVERY = 100
 _SCHEMA = """
 CREATE TABLE pages (
   path TEXT PRIMARY KEY, category TEXT, size INTEGER, mtime_ns INTEGER, title TEXT, metadata TEXT, problem TEXT,
-  cells TEXT, leads_to TEXT, is_open INTEGER, names INTEGER) WITHOUT ROWID;
+  cells TEXT, leads_to TEXT, is_open INTEGER, names INTEGER);
 CREATE INDEX pages_by_category ON pages (category, path, cells);
 CREATE INDEX pages_by_target ON pages (leads_to, path);
 CREATE INDEX pages_of_many ON pages (path) WHERE names > 1;

@@ -80,8 +80,8 @@ class _Entry:
     end: int
     reason: str | None
     """Why its value cannot be replaced, None where it can."""
-    value: tuple[Any, ...]
-    """What the parser saw, for comparison."""
+    events: list[yaml.Event]
+    """What the parser saw."""
 
 
 class _UneditableError(ValueError):
@@ -188,7 +188,7 @@ def edit(
         newline = "\r\n" if text[:start].endswith("\r\n") else "\n"
         _refuse_conflicts(text)
         wanted = {key: _flat(value) for key, value in keys.items()}
-        block = text[start:end] if _says(known or {}, wanted) else _edit_block(text[start:end], wanted, newline)
+        block = text[start:end] if _says(known or {}, wanted) else _edit_block(text[start:end], wanted, newline, known)
         body = _edit_regions(text, end, regions, newline)
     except UnicodeDecodeError as error:
         return Refused(f"it is not UTF-8 (byte {error.start})")
@@ -293,21 +293,23 @@ def _flat(value: Any) -> Any:
     return " ".join(value.split("\n")) if isinstance(value, str) else value
 
 
-def _edit_block(block: str, keys: Mapping[str, Any], newline: str) -> str:
+def _edit_block(block: str, keys: Mapping[str, Any], newline: str, known: Mapping[str, Any] | None) -> str:
     entries = _entries(block)
     by_key = {entry.key: entry for entry in entries}
     changes: list[tuple[int, int, str]] = []
     missing: list[str] = []
+    set_to: dict[str, str] = {}
     for key, value in keys.items():
         entry = by_key.get(key)
-        wanted = yamlio.flow(value)
         if entry is None:
-            missing.append(f"{key}: {wanted}{newline}")
-        elif not _has_value(block, entry, value):
+            set_to[key] = yamlio.flow(value)
+            missing.append(f"{key}: {set_to[key]}{newline}")
+        elif not (_says(known, {key: value}) if known else _has_value(block, entry, value)):
             if entry.reason:
                 raise _UneditableError(f"the value of {key} {entry.reason}")
+            set_to[key] = yamlio.flow(value)
             gap = " " if entry.start == entry.colon else ""
-            changes.append((entry.start, entry.end, gap + wanted))
+            changes.append((entry.start, entry.end, gap + set_to[key]))
     if missing:
         place = _place_for_new_keys(block, [by_key[key] for key in keys if key in by_key])
         lead = newline if place and block[place - 1] != "\n" else ""
@@ -315,7 +317,7 @@ def _edit_block(block: str, keys: Mapping[str, Any], newline: str) -> str:
     for start, end, text in sorted(changes, reverse=True):
         block = block[:start] + text + block[end:]
     if changes:
-        _check(block, entries, keys)
+        _check(block, entries, set_to)
     return block
 
 
@@ -341,16 +343,20 @@ def _place_for_new_keys(block: str, owned: list[_Entry]) -> int:
     return len(block) if stop < 0 else stop + 1
 
 
-def _check(block: str, before: list[_Entry], keys: Mapping[str, Any]) -> None:
-    """Parses an edited block again: owned keys are as wanted, all others as they were."""
-    people = [(entry.key, entry.value) for entry in before if entry.key not in keys]
-    if people != [(entry.key, entry.value) for entry in _entries(block) if entry.key not in keys]:
+def _check(block: str, before: list[_Entry], set_to: Mapping[str, str]) -> None:
+    """Parses an edited block again: the keys that were set are as wanted, all others as they were."""
+    after = _entries(block)
+    if _kept(before, set_to) != _kept(after, set_to):
         raise _UneditableError("a change of the tool's keys would touch other keys")
-    # Line 1 of the block is line 2 of the page.
-    found = yamlio.load("\n" + block, "frontmatter")
-    for key, value in keys.items():
-        if repr(found.get(key)) != repr(value):
+    found = {entry.key: block[entry.start : entry.end] for entry in after if entry.reason is None}
+    for key, wanted in set_to.items():
+        if found.get(key) != wanted:
             raise _UneditableError(f"the value of {key} cannot be set with certainty")
+
+
+def _kept(entries: Iterable[_Entry], set_to: Mapping[str, str]) -> list[tuple[str, tuple[Any, ...]]]:
+    """The keys that are not set, with what the parser saw of each."""
+    return [(entry.key, _shape(entry.events)) for entry in entries if entry.key not in set_to]
 
 
 def _entries(block: str) -> list[_Entry]:
@@ -392,7 +398,7 @@ def _entry(block: str, key: yaml.Event, stream: Iterator[yaml.Event]) -> _Entry:
         # The parser ends such a list behind the comments that follow it, and begins it on the line after its key.
         start, end = behind, max(_last(event) for event in events[:-1])
     reason = _obstacle(block[start:end], events) if colon else _EXPLICIT
-    return _Entry(text, behind, start, end, reason, _shape(events))
+    return _Entry(text, behind, start, end, reason, events)
 
 
 def _start(event: yaml.Event) -> int:

@@ -28,7 +28,7 @@ CAUSES = [f"{number:012x}" for number in range(14)]
 TESTS = [f"tests/test_fifo.py::test_fifo::t{number}" for number in range(6)]
 KINDS = ("scoreboard_fail", "timeout", "x_propagation")
 PATTERNS = ("uvm.scoreboard_mismatch", "sim.timeout", None)
-COUNTED = ("tallies", "causes", "fix_states", "fix_tests", "fix_commits", "proposals")
+COUNTED = ("tallies", "causes", "newest_tests", "fix_states", "fix_tests", "fix_commits", "proposals")
 
 
 @pytest.fixture(autouse=True)
