@@ -12,7 +12,7 @@ from pytest_dvwiki.agent.budget import Block
 from pytest_dvwiki.records import aggregate
 from pytest_dvwiki.records.fixes import in_short
 from pytest_dvwiki.records.onset import came_with
-from pytest_dvwiki.wiki import age, pages, spec
+from pytest_dvwiki.wiki import age, pages, parts, spec
 from pytest_dvwiki.wiki.bug import RESOLUTION, is_pointer
 from pytest_dvwiki.wiki.index import percent
 from pytest_dvwiki.wiki.listed import REGRESSED
@@ -257,11 +257,12 @@ class Knowledge:
             yield f"Scenario: {scenario}"
 
     def _clarifications(self, page: Listed) -> tuple[str, ...]:
-        """The clarifications of a page of the specification, the newest last."""
+        """The clarifications of a page of the specification, the newest last; of a page without such its text."""
         lines = [line.strip() for line in self._section(page, spec.SECTION).splitlines() if line.strip()]
         if not lines:
-            return (self._first_line(page),)
-        return tuple(one_line(line, RESOLUTION_LENGTH) for line in lines)
+            body = pages.read((self._layout.wiki / page.path).read_bytes()).body
+            lines = [" ".join(line for line in body.splitlines() if parts.heading_of(line) is None)]
+        return tuple(one_line(line, RESOLUTION_LENGTH) for line in lines if line.strip())
 
     def _first_line(self, page: Listed) -> str:
         text = self._section(page, "Description") or plain(page.title)

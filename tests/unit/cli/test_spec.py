@@ -136,3 +136,13 @@ def test_the_newest_clarifications_reach_a_prompt(place: Layout, capsys: pytest.
     assert "**axi_burst_len_clarification** — Specification: axi_burst_len" in out
     assert ["number" in line for line in out.splitlines()].count(True) == 3
     assert "number 4 (source: tasks/spec_" in out
+
+
+def test_a_page_that_people_wrote_in_their_own_form_is_told_too(
+    place: Layout, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page(place).parent.mkdir(parents=True)
+    page(place).write_text("---\ntype: spec\n---\n# Burst length\n\n## Rule\n\nAWLEN counts beats\nminus one.\n")
+    assert main(["context", "--category", "specs"]) == 0
+    told = "**axi_burst_len_clarification** — Burst length [age unknown]\nAWLEN counts beats minus one.\n"
+    assert capsys.readouterr().out == told
