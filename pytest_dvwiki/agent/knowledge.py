@@ -260,7 +260,7 @@ class Knowledge:
         """The clarifications of a page of the specification, the newest last; of a page without such its text."""
         lines = [line.strip() for line in self._section(page, spec.SECTION).splitlines() if line.strip()]
         if not lines:
-            body = pages.read((self._layout.wiki / page.path).read_bytes()).body
+            body = plain(pages.read((self._layout.wiki / page.path).read_bytes()).body)
             lines = [" ".join(line for line in body.splitlines() if parts.heading_of(line) is None)]
         return tuple(one_line(line, RESOLUTION_LENGTH) for line in lines if line.strip())
 

@@ -74,6 +74,8 @@ _UVM_OPEN = re.compile(r"(?:KERNEL: )?UVM_(?:ERROR|FATAL)\b.*@ ?\d(?:[^\[]*:|.*\
 _VCS_HEAD = re.compile(r"(?:Error|Warning|Lint|Info|Note|Fatal)-\[[\w-]+\]")
 _VCS_REPORT = re.compile(r'(?:Error|Fatal): "[^"]{1,300}", \d+: .{1,300}: at time \d+(?: [munpf]?s)?$')
 """The head of a $error or $fatal; its text stands in the next line."""
+_CADENCE_VHDL = re.compile(r"(?:ASSERT|Report)/(?:NOTE|WARNING|ERROR|FAILURE) \(time ", re.IGNORECASE)
+"""The head of an assertion or report of VHDL in Xcelium or Incisive; its text stands in the next line."""
 _DSIM_HEAD = re.compile(r"=[EFW]:\[[^\]]{1,60}\]")
 _DSIM_OPEN = re.compile(r"=[EFW]:\[(?:\$\w+ call\] \S+$|\w+\]:?$)")
 """A message whose text stands in the next line."""
@@ -279,6 +281,10 @@ def _is_vcs_report_text(line: str) -> bool:
     return _is_vcs_text(line) and not _VCS_REPORT.match(line.strip())
 
 
+def _is_cadence_report_text(line: str) -> bool:
+    return bool(line.strip()) and not _CADENCE_VHDL.match(line.strip()) and not _CADENCE_HEAD.match(line)
+
+
 def _is_dsim_text(line: str) -> bool:
     return bool(line.strip()) and not _DSIM_HEAD.match(line.strip())
 
@@ -327,6 +333,7 @@ def _is_wrapped_detail(line: str) -> bool:
 _SPREAD: tuple[tuple[re.Pattern[str], Callable[[str], bool], int], ...] = (
     (_VCS_HEAD, _is_vcs_text, MOST_JOINED),
     (_VCS_REPORT, _is_vcs_report_text, 2),
+    (_CADENCE_VHDL, _is_cadence_report_text, 2),
     (_DSIM_OPEN, _is_dsim_text, 3),
     (_DSIM_HEAD, _is_wrapped, MOST_JOINED),
     (_UVM_HEAD, _is_wrapped, MOST_JOINED),

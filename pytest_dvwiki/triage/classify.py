@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -34,6 +35,8 @@ LONGEST_PRIMARY = 1000
 _LONGEST_LINE = 1000
 _BLOCK = 1 << 20
 _SEVERITIES = {"UVM_ERROR": "uvm_error", "ERROR": "uvm_error", "UVM_FATAL": "uvm_fatal", "CRITICAL": "uvm_fatal"}
+_AT_RUN = re.compile(r"(?:.{0,80}\W)?(?:(?:xm|nc)sim: \*|(?:RUNTIME|KERNEL): )", re.ASCII)
+"""How a simulator begins a message of its run, which no compiler wrote whatever its words are."""
 _NOTHING = "the failure left no text"
 """What stands for the first cause of a failure without any evidence."""
 
@@ -223,6 +226,8 @@ class Classifier:
         label = candidate.pattern.error_class, candidate.pattern.failure_subtype
         if label[0].startswith("uvm_"):
             return _severity(finding.text, label[0]), label[1]
+        if label[0] == "compile_error" and _AT_RUN.match(finding.text):
+            return "sim_error", label[1]
         if not candidate.exception:
             return label
         if candidate.pattern.id.startswith("python.assert") or label[1] in {"assertion_fail", "scoreboard_fail"}:

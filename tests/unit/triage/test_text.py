@@ -51,6 +51,22 @@ FAILURES = {
         'Error: "chk.sv", 9: tb.chk: at time 35 ns\nexpected 3 got x',
         "sim_error/x_propagation",
     ),
+    "report of VHDL in xcelium": (
+        "ASSERT/FAILURE (time 40 NS) from process :tb:stim (architecture worklib.tb:sim)\nexpected 3 got 4",
+        "sim_error/scoreboard_fail",
+    ),
+    "file that the run does not find": (
+        '# RUNTIME: Fatal Error: RUNTIME_0048 rom.vhd (28): Cannot open file "rom.bin"',
+        "sim_error/missing_file",
+    ),
+    "values above the time of questa": (
+        "** Error: Incorrect 'hrdata' (transaction 160).\n   Expected 2, got 0.\n   Time: 169420 ns  Scope: tb.bfm",
+        "sim_error/scoreboard_fail",
+    ),
+    "riviera that only warns of a randomize": (
+        "# RCKERNEL: Warning: RC_0024 tb.sv(21): Randomization failed. The condition of randomize cannot be satisfied.",
+        "sim_error/constraint_fail",
+    ),
     "randomize that failed under an assertion": (
         (
             "# ** Error: Assertion error.\n#    Time: 0 ns  Scope: tb File: tb.sv Line: 41\n"
