@@ -22,6 +22,7 @@ _MANY = 3
 """Line feeds from which on a line is a text, where no quote says so, or it has fields to be filled in."""
 _QUOTED = re.compile(r"[\s\[{(,]*(?:[\w.-]+\s*[:=]\s*)?[bu]?(?P<quote>[\"'])")
 """A line that begins with a string, or with a name and its string."""
+_QUOTED_BYTES = re.compile(_QUOTED.pattern.encode())
 _ONE_OF_A_LIST = re.compile(r"\s*[bu]?(?P<quote>[\"'])(?P<text>.*)\\n(?P=quote)[\s,;+)\\\]]*$")
 """A line of a text that is kept as a list of strings, as notebooks keep what a cell printed."""
 _OF_A_CONTAINER = re.compile(r'\s*\{"log":\s*"(?P<text>.*)\\n",\s*"stream":[^}]*\}\s*$')
@@ -94,7 +95,8 @@ class Folds:
 
 def _marked(block: bytes) -> Iterator[tuple[int, int]]:
     """Where the lines begin and end that may be folded."""
-    marks = [re.escape(mark) for mark in _MARKS if mark in block]
+    # To look for one byte is many times faster than to look for two.
+    marks = [re.escape(mark) for mark in _MARKS if mark[:1] in block and mark in block]
     if not marks:
         return
     end = 0
@@ -103,7 +105,8 @@ def _marked(block: bytes) -> Iterator[tuple[int, int]]:
             start = block.rfind(b"\n", 0, mark.start()) + 1
             end = block.find(b"\n", mark.end())
             end = end if end >= 0 else len(block)
-            yield start, end
+            if mark[0] != _MARKS[0] or block.count(mark[0], start, end) >= _MANY or _QUOTED_BYTES.match(block, start):
+                yield start, end
 
 
 def unfolded(line: str) -> str | None:
