@@ -74,6 +74,10 @@ FAILURES = {
         ),
         "sim_error/constraint_fail",
     ),
+    "VHDL that is stopped by an error": (
+        "# ** Failure: Simulation stopped: wrong parity\n#    Time: 90 us  Iteration: 0  Process: /tb/p File: tb.vhd",
+        "sim_error/assertion_fail",
+    ),
     "a comparison in two bases": ("ERROR: expected 0x10 got 0x11", "sim_error/scoreboard_fail"),
     "a crash as the shell tells it": (
         "run.sh: line 3: 4711 Illegal instruction     (core dumped) ./simv",
@@ -273,6 +277,11 @@ PASSING = {
         "bus error interrupt\nfloating point exception flags: 00"
     ),
     "failures that were asked for": "timeout occurred as expected\nERROR (expected)\nWatchdog timeout detected - PASS",
+    "VHDL that ends by a failure": "\n".join(
+        f"# ** Failure: {words}\n#    Time: 90 us  Iteration: 0  Process: /tb/p File: tb.vhd"
+        for words in ("Simulation stopped", "OK end of the simulation", "Fin", "not an error", "Ende der Simulation")
+    ),
+    "a warning that another tool passes on": "ModelSim-Altera Warning: # ** Warning: Could not open WLF file: vsim.wlf",
     "tidying up": (
         "rm: cannot remove 'sim_build': No such file or directory\nfatal: not a git repository\n"
         "-- Could NOT find Doxygen (missing: DOXYGEN_EXECUTABLE)"
