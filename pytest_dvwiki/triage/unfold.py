@@ -23,9 +23,9 @@ _MANY = 3
 _QUOTED = re.compile(r"[\s\[{(,]*(?:[\w.-]+\s*[:=]\s*)?[bu]?(?P<quote>[\"'])")
 """A line that begins with a string, or with a name and its string."""
 _QUOTED_BYTES = re.compile(_QUOTED.pattern.encode())
-_ONE_OF_A_LIST = re.compile(r"\s*[bu]?(?P<quote>[\"'])(?P<text>.*)\\n(?P=quote)[\s,;+)\\\]]*$")
+_ONE_OF_A_LIST = re.compile(r"\s*[bu]?(?P<quote>[\"'])(?P<text>.*)\\n(?P=quote)[\s,;+)\\\]]{0,9}$")
 """A line of a text that is kept as a list of strings, as notebooks keep what a cell printed."""
-_OF_A_CONTAINER = re.compile(r'\s*\{"log":\s*"(?P<text>.*)\\n",\s*"stream":[^}]*\}\s*$')
+_OF_A_CONTAINER = re.compile(r'\s*\{"log":\s*"(?P<text>.*)\\n",\s*"stream":[^}]{0,200}\}\s*$')
 _STRUCTURE = {quote: re.compile(rf"(?<!\\){quote}") for quote in "\"'"}
 _STATEMENT = re.compile(
     r"\b(?:echo|printf?|raise|assert|return|[sf]?write|format|uvm_\w+|log(?:ger|ging)?\.\w+)\b\s*[(\"'-]|\$\w+\s*\("

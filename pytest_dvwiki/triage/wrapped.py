@@ -54,6 +54,7 @@ def choose_in_wrapped(lines: Sequence[tuple[int, str]], matcher: Matcher, choice
         matcher: The patterns.
         choice: The first cause in the lines as they stand.
     """
+    lines = [(number, text.removesuffix("\r")) for number, text in lines]
     texts = [text for _, text in lines]
     if (width := _cut_at(texts)) is not None:
         return _choose(list(_put_together(lines, width)), matcher, f"that were cut at column {width}")

@@ -64,3 +64,18 @@ def test_no_testbench_speaks_in_the_log_of_a_router() -> None:
     assert not is_failure(PLACED, TESTBENCH)
     assert is_failure(PLACED, "**ERROR: (IMPSYT-6000): No Object Selected.")
     assert is_failure(PLACED, "vvp sim.vvp", TESTBENCH)
+
+
+def test_what_configure_finds_missing_is_an_answer() -> None:
+    probes = "This file contains any messages produced by compilers while\nrunning configure, to aid debugging."
+    missing = "gcc: error: unrecognized command-line option '-V'\ngcc: fatal error: no input files"
+    assert is_failure(missing)
+    assert not is_failure(probes, missing)
+    assert is_failure("make all", probes, missing)
+    assert is_failure(probes, missing, "configure:3521: error: C compiler cannot create executables")
+
+
+def test_a_licence_in_the_place_of_another_is_enough() -> None:
+    denied = "License:\n\tinvs\tImplementation System\t15.2\tDenied"
+    assert is_failure(denied)
+    assert not is_failure(denied, "\tfexl\tEncounter XL\t15.2\tcheckout succeeded")

@@ -82,9 +82,10 @@ def test_a_text_that_stays_without_a_name_keeps_its_first_line(classifier: Class
     assert verdict.primary == first
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["lf", "crlf"])
 @pytest.mark.parametrize("width", [72, 80, 100])
-def test_lines_that_a_terminal_cut_are_whole_again(classifier: Classifier, width: int) -> None:
-    text = "\n".join(line[at : at + width] for line in CUT for at in range(0, len(line), width))
+def test_lines_that_a_terminal_cut_are_whole_again(classifier: Classifier, width: int, end: str) -> None:
+    text = end.join(line[at : at + width] for line in CUT for at in range(0, len(line), width))
     verdict = classifier.classify_text(text)
     assert verdict is not None
     assert (verdict.failure_subtype, verdict.line) == ("simulation_ended_early", 2)
