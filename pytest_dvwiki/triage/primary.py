@@ -21,6 +21,8 @@ The rules, in their order:
 9. A randomize that failed explains the assertion next to it, which mostly checks its result.
 10. In a chain of exceptions the one that its author named as cause counts (`raise … from …`); one raised while
     another was handled counts itself.
+
+A bare text whose messages all prove little has no first cause where it says of itself that it ended well (`acquittal`).
 """
 
 from __future__ import annotations

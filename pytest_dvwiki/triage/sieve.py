@@ -191,8 +191,11 @@ class _Scan:
         oldest = numbered.down(end - _CARRY, 1) if end > _CARRY else 0
         stop = end if final else max(numbered.up(end, _HELD), oldest)
         marks: list[int] = []
+        ends: dict[Acquitter, int] = {}
 
         def watch(offset: int, lowered: str) -> None:
+            if acquittal.has_word(lowered) and (ended := acquittal.good_end(numbered.line(offset))):
+                ends[ended] = offset
             self._watch(numbered, offset, lowered, marks)
 
         found = self._matcher.search(block, self._kinds, company=_assumed, span=(self._settled, stop), watch=watch)
@@ -201,14 +204,14 @@ class _Scan:
             if hit.pattern.tier != "benign":
                 self._keep_message(numbered, offset, hit.pattern.tier)
         self._pass_marks(numbered, marks, end)
+        for ended, offset in ends.items():
+            self._ends[ended] = (numbered.of(offset), numbered.line(offset))
         back = min(max(numbered.up(stop, DEEPEST_BLOCK), oldest), stop)
         self._first = numbered.of(back)
         self._carry = block[back:]
         self._settled = stop - back
 
     def _watch(self, numbered: _Numbers, offset: int, lowered: str, marks: list[int]) -> None:
-        if acquittal.has_word(lowered) and (ended := acquittal.good_end(numbered.line(offset))):
-            self._ends[ended] = (numbered.of(offset), numbered.line(offset))
         if self._cocotb and sections.has_word(lowered) and sections.is_mark(numbered.line(offset)):
             marks.append(offset)
             self._kinds.forget()
