@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.model import Frame
-from pytest_dvwiki.patterns.frames import indent, is_installed, python_frame, report_frames
+from pytest_dvwiki.patterns.frames import indent, is_library, python_frame, report_frames
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def user_frame(text: str, root: Path) -> Frame | None:
 
     The traceback may be Python's, or pytest's in its long or short style.
     """
-    frame = next((each for each in _innermost_first(text.split("\n")) if not is_installed(each.file)), None)
+    frame = next((each for each in _innermost_first(text.split("\n")) if not is_library(each.file)), None)
     if frame is None:
         return None
     return Frame(

@@ -19,7 +19,7 @@ from pytest_dvwiki.capture.regression import Regression, read_regressions, simul
 from pytest_dvwiki.capture.reproduce import STRICT, reproduce_command
 from pytest_dvwiki.capture.results import Case, ResultsError, read_results
 from pytest_dvwiki.model import Excerpt, Failure, Frame, LogReference, Result, Simulator
-from pytest_dvwiki.patterns.frames import is_installed
+from pytest_dvwiki.patterns.frames import is_library
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ class _Collector:
         module = test.module if test.name != test.bare else None
         file = test.case.file if test.case is not None else None
         # pyuvm gives its tests to cocotb 1.x under other names than they are reported by: then all of them are run.
-        hidden = (self._cocotb or "").startswith("1.") and file is not None and is_installed(file)
+        hidden = (self._cocotb or "").startswith("1.") and file is not None and is_library(file)
         return reproduce_command(
             self._sim.nodeid,
             test=None if hidden else test.bare,
@@ -281,7 +281,7 @@ class _Collector:
         case, of_limit = test.case, test.exception == _TIMEOUT
         # The test's own limit leaves no traceback, and no two tests in common: it was the whole test that waited.
         function = redact(test.function) if of_limit else ""
-        if case is not None and case.file is not None and not is_installed(case.file):
+        if case is not None and case.file is not None and not is_library(case.file):
             return Frame(file=redact(shown_path(case.file, self._sim.root)), line=case.line or 0, function=function)
         if of_limit and test.module:
             return Frame(file=redact(f"{test.module.rpartition('.')[2]}.py"), line=0, function=function)
@@ -349,7 +349,8 @@ class _Collector:
 
     def _own_failure(self, said: str | None, trace: Trace | None, *, in_simulator: bool) -> Failure:
         sim = self._sim
-        seed = self._seed if in_simulator else None
+        # No seed changes what a compiler says, nor what an import meets.
+        seed = self._seed if in_simulator and trace is None else None
         excerpts = [
             *self._run_excerpt(said),
             *self._texts(),

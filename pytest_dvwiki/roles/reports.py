@@ -30,8 +30,6 @@ _LINES_LIMIT = 400
 _CAUSE = "\nThe above exception was the direct cause of the following exception:\n"
 _CONTEXT = "\nDuring handling of the above exception, another exception occurred:\n"
 _TIMEOUT = "SimTimeoutError"
-_HOSTS = ("/_pytest/", "/pluggy/")
-"""pytest itself, where it is not installed as a package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,11 +192,11 @@ def text_of(excinfo: pytest.ExceptionInfo[BaseException], frame: Frame | None) -
 def frame_of(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> Frame | None:
     """The innermost frame of an exception that is the user's own code, whichever traceback pytest shows of it."""
     from pytest_dvwiki.capture.frames import shown_path  # noqa: PLC0415  # only failures pay for it
-    from pytest_dvwiki.patterns.frames import is_installed  # noqa: PLC0415
+    from pytest_dvwiki.patterns.frames import is_library  # noqa: PLC0415
 
     for entry in reversed(excinfo.traceback):
         file = str(entry.path)
-        if not is_installed(file) and not any(part in file for part in _HOSTS):
+        if not is_library(file):
             line = entry.lineno + 1
             return Frame(
                 file=redact(shown_path(file, root)),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.patterns.frames import report_frames
-from pytest_dvwiki.triage.traceback import DIRECT, DURING, is_library
+from pytest_dvwiki.patterns.frames import is_library, report_frames
+from pytest_dvwiki.triage.traceback import DIRECT, DURING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.patterns.frames import indent, is_installed, python_frame
+from pytest_dvwiki.patterns.frames import indent, is_library, python_frame
 from pytest_dvwiki.patterns.messages import strip_line
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ DIRECT = "The above exception was the direct cause of the following exception"
 DURING = "During handling of the above exception, another exception occurred"
 _EXCEPTION = re.compile(r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s(?P<text>.*)|:?$)")
 _RAISE = re.compile(r"raise (?:\w+\.)*(?P<type>[A-Z]\w*)(?:\((?:[fr]?[\"'])?(?P<text>.*?)[\"')]*)?$")
-_LIBRARY = re.compile(r"/Lib/(?!site)|/(?:cocotb|cocotb_tools|pygpi|pyuvm|_pytest|pluggy)/[\w/]+\.py$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +59,6 @@ class Chain:
         while at > 0 and self.links[at - 1] == "cause":
             at -= 1
         return self.raised[at]
-
-
-def is_library(file: str) -> bool:
-    """Whether a frame's file belongs to Python, an installed package or a testbench library."""
-    return is_installed(file) or _LIBRARY.search(file.replace("\\", "/")) is not None
 
 
 def chains(lines: Sequence[str]) -> list[Chain]:

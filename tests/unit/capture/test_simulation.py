@@ -424,6 +424,7 @@ def test_a_module_that_cannot_be_imported_is_one_failure_of_the_runner(
     assert (failure.nodeid, failure.exception) == ("tests/test_fifo.py::test_fifo", exception)
     assert f"{exception}: {failure.message}" in said(failure, "log")
     assert said(failure) == ""
+    assert failure.seed is None, "no seed changes what an import meets"
     assert not outcome.build_failed
     if text is not None:
         assert failure.frame is not None

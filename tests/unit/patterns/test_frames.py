@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_dvwiki.model import Frame
-from pytest_dvwiki.patterns.frames import is_installed, python_frame, report_frames
+from pytest_dvwiki.patterns.frames import is_library, python_frame, report_frames
 
 SHOWN = Frame(file="/w/tb/sb.py", line=7, function="check", source="assert q == 3")
 
@@ -40,7 +40,7 @@ def test_a_place_knows_nothing_of_the_frame_before_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "installed"),
+    ("file", "library"),
     [
         ("/v/lib/python3.13t/site-packages/cocotb/handle.py", True),
         ("/usr/lib/python3/dist-packages/yaml/__init__.py", True),
@@ -48,10 +48,18 @@ def test_a_place_knows_nothing_of_the_frame_before_it() -> None:
         ("/home/me/.pyenv/versions/pypy3.10/lib/pypy3.10/ast.py", True),
         ("C:\\py\\Lib\\site-packages\\x.py", True),
         ("<frozen importlib._bootstrap>", True),
+        ("/w/cocotb/src/cocotb/handle.py", True),
+        ("/w/cocotb/src/cocotb/types/_logic.py", True),
+        ("/w/pyuvm/pyuvm/s05_base_classes.py", True),
+        ("C:\\w\\_pytest\\fixtures.py", True),
         ("/w/cocotb/test_fifo.py", False),
+        ("/w/cocotb/utils/model.py", False),
+        ("/w/pyuvm/env.py", False),
+        ("/w/tests/cocotb_tests/test_a.py", False),
+        ("C:\\w\\tb\\env.py", False),
         ("/w/lib/model.py", False),
         ("tb/test_fifo.py", False),
     ],
 )
-def test_what_is_installed_is_told_by_its_place(file: str, installed: bool) -> None:
-    assert is_installed(file) is installed
+def test_a_library_is_told_by_its_place_and_a_users_folder_of_its_name_is_none(file: str, library: bool) -> None:
+    assert is_library(file) is library

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_dvwiki.triage.traceback import chains, cut_off, is_library
+from pytest_dvwiki.triage.traceback import chains, cut_off
 
 SITE = "/v/lib/python3.11/site-packages"
 
@@ -66,18 +66,3 @@ def test_the_statement_of_its_last_frame_tells_what_a_cut_off_traceback_raised(
 ) -> None:
     text = f'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    {statement}'
     assert cut_off(text.split("\n"), 0) == told
-
-
-@pytest.mark.parametrize(
-    ("file", "library"),
-    [
-        (f"{SITE}/pyuvm/s05_base_classes.py", True),
-        ("/usr/lib/python3.11/asyncio/tasks.py", True),
-        ("<frozen importlib._bootstrap>", True),
-        ("/w/cocotb/handle.py", True),
-        ("/w/tests/cocotb_tests/test_a.py", False),
-        ("C:\\w\\tb\\env.py", False),
-    ],
-)
-def test_libraries_are_told_by_their_place(file: str, library: bool) -> None:
-    assert is_library(file) is library
