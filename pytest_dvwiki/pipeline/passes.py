@@ -44,7 +44,7 @@ def passed_again(
     Returns:
         The passes, and a row for each cause that they prove fixed.
     """
-    from pytest_dvwiki.records.fixes import PROVES, proof  # noqa: PLC0415  # only where something passed again
+    from pytest_dvwiki.records.fixes import PROVES, proof, same_seed  # noqa: PLC0415  # only where something passed again
 
     again = []
     fixes: dict[str, dict[str, Any]] = {}
@@ -52,7 +52,7 @@ def passed_again(
         difference = repository.difference(each.vcs, vcs, f"{each.nodeid}\n{each.evidence}")
         seed = seeds[each.nodeid]
         changed = _changed(each, seed, difference)
-        if proof(changed, dirty=vcs.dirty, same_seed=seed == each.seed) <= each.proof:
+        if proof(changed, dirty=vcs.dirty, same_seed=same_seed(seed, each.seed)) <= each.proof:
             continue
         again.append(
             PassedAgain(

@@ -268,7 +268,7 @@ def _counted(state: FixState, evidence: Evidence, end: str | None, stated: Resul
 
 
 def _with_failing_seed(step: Step) -> bool:
-    return step.nodeid is not None and step.seed == step.failed_seed
+    return step.nodeid is not None and same_seed(step.seed, step.failed_seed)
 
 
 def _needed(group: list[Step], rate: Rate | None) -> int:
@@ -318,6 +318,11 @@ def proof(changed: Change, *, dirty: bool, same_seed: bool) -> int:
     if dirty:
         return 2
     return CERTAIN if same_seed else ANY_SEED
+
+
+def same_seed(seed: str | None, failed_seed: str | None) -> bool:
+    """Whether a pass has the seed that failed; a failure without one, of a build or an import, depends on none."""
+    return failed_seed is None or seed == failed_seed
 
 
 def in_short(fix: Fix, files: str = "") -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pytest_dvwiki.records.fixes import proof
+from pytest_dvwiki.records.fixes import proof, same_seed
 
 if TYPE_CHECKING:
     import sqlite3
@@ -177,7 +177,7 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int) -> bool:
                 row.nodeid,
                 run,
                 row.changed,
-                proof(row.changed, dirty=record.vcs.dirty, same_seed=row.seed == row.failed_seed),
+                proof(row.changed, dirty=record.vcs.dirty, same_seed=same_seed(row.seed, row.failed_seed)),
                 row.seed,
                 row.failed_seed,
             )

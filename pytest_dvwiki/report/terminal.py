@@ -13,7 +13,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.records.command import with_seed
-from pytest_dvwiki.records.fixes import ends, in_short, stated_fix
+from pytest_dvwiki.records.fixes import ends, in_short, same_seed, stated_fix
 from pytest_dvwiki.records.onset import came_with
 
 if TYPE_CHECKING:
@@ -357,7 +357,7 @@ def _passed_again(session: Session, width: int) -> Iterator[Line]:
 def _counts(archived: Archived, again: Sequence[PassedAgain], known: KnownCause | None) -> bool:
     """Whether the passes of a fix are more than chance."""
     if not archived.written or known is None or known.newest_fix is None:
-        return any(each.seed == each.failed_seed for each in again)
+        return any(same_seed(each.seed, each.failed_seed) for each in again)
     return known.newest_fix.counts
 
 
@@ -365,7 +365,7 @@ def _no_proof(again: PassedAgain, known: KnownCause | None) -> str:
     """What it takes to know that a pass is no chance."""
     newest = known.newest_fix if known is not None else None
     passed = f"passed {newest.passes} of {newest.needed} runs needed" if newest is not None and newest.needed else ""
-    if again.failed_seed is None or again.seed == again.failed_seed:
+    if same_seed(again.seed, again.failed_seed):
         return f"may be chance, as it comes and goes by itself{f': {passed}' if passed else ''}"
     told = f"may be chance, as it failed with seed {again.failed_seed}"
     return f"{told}: {f'{passed}, or ' if passed else ''}run it with that seed to know"
@@ -376,7 +376,7 @@ def _both_seeds(again: Sequence[PassedAgain], known: KnownCause | None, width: i
     newest = known.newest if known is not None else None
     # The command on record is that of the cause's first test.
     shown = next((each for each in again if newest and newest.tests and each.nodeid == newest.tests[0].nodeid), None)
-    if newest is None or shown is None or shown.seed == shown.failed_seed:
+    if newest is None or shown is None or same_seed(shown.seed, shown.failed_seed):
         return
     for label, seed in (("fails", shown.failed_seed), ("passes", shown.seed)):
         command = with_seed(newest.reproduce, seed)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.records.command import with_seed
-from pytest_dvwiki.records.fixes import ends, in_short, tally
+from pytest_dvwiki.records.fixes import ends, in_short, same_seed, tally
 from pytest_dvwiki.records.onset import came_with
 from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.markdown import cite, code, escape, fence, in_words, one_line, prose, table
@@ -376,7 +376,7 @@ def _passing(cause: Cause) -> str:
     """The same command with a seed with which the test passed: the two runs can be compared."""
     tests = cause.newest.tests
     passed = next((each for each in cause.unproven if tests and each.nodeid == tests[0].nodeid), None)
-    if passed is None or passed.seed == passed.failed_seed:
+    if passed is None or same_seed(passed.seed, passed.failed_seed):
         return ""
     command = with_seed(cause.newest.reproduce, passed.seed)
     if command is None:

@@ -105,6 +105,13 @@ def test_one_pass_with_the_seed_that_failed_settles_what_others_left_open(tmp_pa
     assert _results(tmp_path, *runs, passing(5, passed_again=(again,))) == ["held"]
 
 
+def test_a_pass_with_any_seed_settles_a_failure_without_one(tmp_path: Path) -> None:
+    built = PassedAgain(nodeid=TEST, fingerprint=CAUSE, seed="42", changed="commit")
+    before = [_ran(tmp_path, number, TEST) for number in range(9)]
+    (state,) = _judged(tmp_path, *before, record(9, occurrence()), passing(10, passed_again=(built,)))
+    assert (state.fix.counts, state.past) == (True, None)
+
+
 def test_a_test_that_comes_and_goes_with_one_seed_needs_the_number_too(tmp_path: Path) -> None:
     by_itself = passing(2, changed="nothing")
     between = [_ran(tmp_path, number, TEST) for number in (3, 4)]
