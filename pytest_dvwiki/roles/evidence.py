@@ -95,6 +95,8 @@ class EvidenceReader:
             evidence = replace(evidence, frame=frame, text=text)
         if evidence != reports.Evidence():
             reports.attach(report, reports.masked(evidence, self._masks()))
+        if report.failed and report.when == "setup" and not evidence.failures:
+            self._broken_fixtures.keep(call.excinfo, self.failures_of(report))
 
     def _errors(self, report: pytest.TestReport) -> reports.Evidence:
         """The error lines in the output of a test that ran no simulator, or none that is known."""

@@ -1,4 +1,4 @@
-"""Fixtures whose simulation ended by SystemExit, as cocotb-test ends every failed build.
+"""Fixtures that ended by SystemExit: cocotb-test ends every failed build so, cocotb's runner where a tool is missing.
 
 pytest keeps an exception for all tests that need the fixture, but not this one: from the second test on it fails with
 an assertion of its own. What the first failure left behind is then the evidence of the others too.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class BrokenFixtures:
-    """What failed simulations of fixtures left behind."""
+    """What fixtures that failed left behind."""
 
     def __init__(self) -> None:
         self._failures: WeakKeyDictionary[pytest.FixtureDef[Any], tuple[Failure, ...]] = WeakKeyDictionary()
@@ -44,6 +44,11 @@ class BrokenFixtures:
             return found
         known = self._failures.get(definitions[-1], ())
         return tuple(replace(failure, nodeid=item.nodeid) for failure in known)
+
+    def keep(self, error: pytest.ExceptionInfo[BaseException] | None, failures: tuple[Failure, ...]) -> None:
+        """Keeps the failures of a setup that ended by SystemExit before anything was simulated."""
+        if error is not None and isinstance(error.value, SystemExit):
+            self._failures.update(dict.fromkeys(_definitions(error), failures))
 
 
 def _definitions(error: pytest.ExceptionInfo[BaseException]) -> Iterator[pytest.FixtureDef[Any]]:

@@ -120,6 +120,25 @@ def test_each_failed_subtest_counts_with_its_test(project: Project, arguments: t
     assert record["totals"]["failed"] == 1
 
 
+def test_a_tool_that_a_shared_fixture_misses_is_one_cause_for_all_tests(project: Project) -> None:
+    project.pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def runner():
+            raise SystemExit("ERROR: iverilog executable not found!")
+
+        @pytest.mark.parametrize("width", [8, 16, 32])
+        def test_fifo(runner, width): pass
+        """
+    )
+    project.run()
+    assert set(project.causes().values()) == {"tool_error/tool_not_found"}
+    (record,) = project.records()
+    assert [len(cause["tests"]) for cause in record["occurrences"]] == [3]
+
+
 def test_x_stops_and_archives_what_there_is(project: Project) -> None:
     project.pytester.makepyfile("def test_a(): assert 0, 'first'\ndef test_b(): assert 0, 'second'\n")
     result = project.run("-x")
