@@ -61,6 +61,7 @@ def _failure(occurrence: Occurrence, excerpt: Excerpt) -> Failure:
         outcome=test.outcome if test else "failed",
         excerpts=(excerpt,),
         in_simulator=any(one.simulator or one.sim_time for one in occurrence.tests),
+        sim_time=test.sim_time if test else None,
         simulator=test.simulator if test else None,
     )
 

@@ -37,6 +37,7 @@ _BLOCK = 1 << 20
 _SEVERITIES = {"UVM_ERROR": "uvm_error", "ERROR": "uvm_error", "UVM_FATAL": "uvm_fatal", "CRITICAL": "uvm_fatal"}
 _AT_RUN = re.compile(r"(?:.{0,80}\W)?(?:(?:xm|nc)sim: \*|(?:RUNTIME|KERNEL): )", re.ASCII)
 """How a simulator begins a message of its run, which no compiler wrote whatever its words are."""
+_LIMIT = "SimTimeoutError"
 _NOTHING = "the failure left no text"
 """What stands for the first cause of a failure without any evidence."""
 
@@ -51,6 +52,7 @@ class _Finding:
     in_simulator: bool
     excerpt: str = ""
     phase: str = "call"
+    sim_time: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +121,7 @@ class Classifier:
             excerpt=_excerpt(failure.excerpts, choice),
             in_simulator=failure.in_simulator,
             phase=failure.phase,
+            sim_time=failure.sim_time,
         )
         verdict = self._verdict(finding)
         return replace(verdict, follower=not failure.started, frame=failure.frame)
@@ -207,7 +210,7 @@ class Classifier:
             error_class=error_class,
             failure_subtype=failure_subtype,
             fingerprint=identity,
-            primary=redact(" ".join(with_place(finding.text, anatomy, finding.frame).split()))[:LONGEST_PRIMARY],
+            primary=_told(finding, anatomy),
             pattern=pattern.id if pattern else None,
             line=candidate.line if candidate else None,
             source=candidate.source if candidate else None,
@@ -266,6 +269,14 @@ def _in_the_text(verdict: Verdict, folds: Folds) -> Verdict:
         return verdict
     others = tuple(replace(other, line=folds.line(other.line)) for other in verdict.runners_up)
     return replace(verdict, line=folds.line(verdict.line), runners_up=others)
+
+
+def _told(finding: _Finding, anatomy: Anatomy) -> str:
+    """The first cause as it is shown: with its place where it says nothing by itself, a limit with its time."""
+    text = with_place(finding.text, anatomy, finding.frame)
+    if anatomy.report_class == _LIMIT and finding.sim_time is not None:
+        text = f"{text} at {finding.sim_time}"
+    return redact(" ".join(text.split()))[:LONGEST_PRIMARY]
 
 
 def _number(numbered: tuple[int, str]) -> int:
@@ -349,13 +360,13 @@ def _with_seeds(
     passed: dict[str, set[str]] = {}
     for result in results:
         if result.outcome == "passed" and result.seed is not None:
-            passed.setdefault(_test(result.nodeid), set()).add(result.seed)
+            passed.setdefault(_test(result.nodeid, result.seed), set()).add(result.seed)
     failed: dict[str, set[str]] = {}
     tests: dict[str, set[str]] = {}
     for failure, verdict in zip(failures, verdicts, strict=True):
         if failure.seed is not None and not verdict.follower:
             failed.setdefault(verdict.fingerprint, set()).add(failure.seed)
-            tests.setdefault(verdict.fingerprint, set()).add(_test(failure.nodeid))
+            tests.setdefault(verdict.fingerprint, set()).add(_test(failure.nodeid, failure.seed))
     weighed: list[Verdict] = []
     for verdict in verdicts:
         seeds = failed.get(verdict.fingerprint, set())
@@ -364,9 +375,9 @@ def _with_seeds(
     return tuple(weighed)
 
 
-def _test(nodeid: str) -> str:
-    """The test without its parameters: runs of one test with several seeds are often parametrised by the seed."""
-    return "::".join(part.partition("[")[0] for part in nodeid.split("::"))
+def _test(nodeid: str, seed: str) -> str:
+    """The test without its seed, by which it is often parametrised; with other parameters it is another test."""
+    return re.sub(rf"(?<=[\[-])[^\d\[\]-]*{re.escape(seed)}(?=[\]-])", "", nodeid)
 
 
 def _identity(anatomy: Anatomy, frame: Frame | None) -> str:

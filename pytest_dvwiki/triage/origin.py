@@ -45,6 +45,7 @@ _TESTBENCH = re.compile(
     r"|scoreboards?|sb|scb|monitors?|drivers?|model|bfm|vip|checkers?|cov|coverage)(?=[\\/_.-]|\d*\.)",
     re.IGNORECASE,
 )
+_STATIC = frozenset({"compile_error", "elaboration_error"})
 _LIBRARY = re.compile(r"[\\/](?:site-packages|dist-packages|uvm-?1\.\d\w?|uvm_1_\d|uvm-core)[\\/]", re.IGNORECASE)
 
 
@@ -58,6 +59,12 @@ class _Scale:
     def put(self, origin: OriginType, weight: float, reason: str) -> None:
         self.weights[origin] = self.weights.get(origin, 0.0) + weight
         self.reasons.append((origin, reason))
+
+    def turn(self, origin: OriginType, other: OriginType) -> None:
+        """Counts what speaks for one origin for another one."""
+        if origin in self.weights:
+            self.weights[other] = self.weights.get(other, 0.0) + self.weights.pop(origin)
+            self.reasons = [(kind, text) for kind, text in self.reasons if kind != origin]
 
     def verdict(self) -> Origin:
         if not self.weights:
@@ -104,6 +111,8 @@ def judge(
         # An assertion of a test without a simulator says nothing of a design, whatever its words are.
         named = pattern if pattern is None or pattern.error_class in {error_class, None} else None
         _prior(scale, failure_subtype, named if error_class == "python_error" else pattern, subtypes)
+        if error_class in _STATIC and side_of(file or "") == "TB_BUG":
+            scale.turn("RTL_BUG", "TB_BUG")  # what a compiler does not take of a file is the file's own fault
         _place(scale, error_class, file, frame)
         origin = scale.verdict()
     return with_history(with_pattern_history(origin, pattern, decided or {}), known)
@@ -240,7 +249,7 @@ def _own_name(file: str) -> str:
 
 def _place(scale: _Scale, error_class: str, file: str | None, frame: Frame | None) -> None:
     """Evidence from where the message or the failing frame stands."""
-    static = error_class in {"compile_error", "elaboration_error"}
+    static = error_class in _STATIC
     if file is not None and _HDL.search(file):
         if _LIBRARY.search(file):
             scale.put("TB_BUG", 0.1, f"{file} belongs to a library that the testbench calls")

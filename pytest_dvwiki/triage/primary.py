@@ -21,6 +21,7 @@ The rules, in their order:
 9. A randomize that failed explains the assertion next to it, which mostly checks its result.
 10. In a chain of exceptions the one that its author named as cause counts (`raise … from …`); one raised while
     another was handled counts itself.
+11. A coroutine that was never awaited explains the check or the limit that failed after it.
 
 A bare text whose messages all prove little has no first cause where it says of itself that it ended well (`acquittal`).
 """
@@ -61,6 +62,12 @@ _VALUE = re.compile(r"(?<![\w.])[-+]?\d[\w.']*|\bLogicArray\(", re.ASCII)
 _COMPARED_VALUES = 2
 _CUT_OFF = "python.traceback"
 """The pattern of a traceback without its exception."""
+_TEST_FAILED = "cocotb.test_failed"
+_NEVER_AWAITED = "python.never_awaited"
+_CONSEQUENCES = frozenset({"assertion_fail", "scoreboard_fail", "coverage_miss", "timeout", "x_propagation"})
+"""Of an operation of the testbench that never ran."""
+_EMPTY_CHECK = re.compile(r"AssertionError(?:: (?:assert )?(?:False|0))?")
+"""An assertion that only says that something had been found before it."""
 _FATAL = "RuntimeError: UVM_FATAL: "
 """How pyuvm ends a test after a fatal report: with the report's text."""
 
@@ -96,13 +103,29 @@ def choose(failure: Failure, matcher: Matcher) -> Choice | None:
         for excerpt in failure.excerpts
         for candidate in _candidates(excerpt, matcher, cocotb=failure.in_simulator)
     ]
+    forgotten = _forgotten(candidates)
     has_entry = any(c.source == "results" and c.pattern.tier == "cause" for c in candidates)
     if has_entry:
         # The results file names the exception that ended the test; others in the log were caught or are the same.
         candidates = [c for c in candidates if not (c.exception and c.source in {"log", "stdout", "stderr"})]
     order = _in_simulator_order if failure.in_simulator else _plain_order
     ranked = sorted(candidates, key=lambda c: (_tier(c), _nameless(c), order(c), c.line))
+    if forgotten is not None and ranked[0].pattern.failure_subtype in _CONSEQUENCES:
+        others = tuple(candidate for candidate in ranked if candidate is not forgotten)
+        return Choice(forgotten, "the coroutine that was never awaited explains what failed after it", others)
     return _decide(ranked, function=failure.frame.function if failure.frame else None)
+
+
+def _forgotten(candidates: Sequence[Candidate]) -> Candidate | None:
+    """Python's warning of a coroutine that was never awaited, from before the test failed.
+
+    One that comes after it is of a task that was ended with its test.
+    """
+    of_log = [candidate for candidate in candidates if candidate.source == "log"]
+    end = next((c.line for c in of_log if c.pattern.id == _TEST_FAILED), None)
+    if end is None:
+        return None
+    return next((c for c in of_log if c.pattern.id == _NEVER_AWAITED and c.line < end), None)
 
 
 def choose_in_text(
@@ -196,7 +219,7 @@ def _lesser_exceptions(text: str, first: int, known: Collection[int]) -> frozens
 
 
 def _is_exception(hit: Hit) -> bool:
-    if hit.pattern.noise or hit.pattern.failure_subtype in _EXPECTATIONS:
+    if hit.pattern.noise or hit.pattern.failure_subtype in _EXPECTATIONS or hit.pattern.id == _NEVER_AWAITED:
         return False
     return not _PYTHON.isdisjoint(hit.pattern.tools)
 
@@ -239,6 +262,8 @@ def _rule(ranked: list[Candidate], function: str | None) -> tuple[Candidate, str
         return compared, why
     if best.exception and function in _SUMMARIES:
         report = compared or next((c for c in noise if _is_uvm(c)), None)
+        if report is None and _EMPTY_CHECK.fullmatch(best.text):
+            report = next((c for c in ranked if c.noise and _is_uvm(c)), None)
         if report is not None:
             return report, f"the assertion in {function} sums up what components had reported"
     if best.text.startswith(_FATAL):

@@ -114,6 +114,47 @@ def test_an_hdl_fatal_goes_before_the_results_entry(classifier: Classifier) -> N
         assert verdict.source == "log"
 
 
+def test_the_code_of_a_check_is_no_message_of_a_compiler(classifier: Classifier) -> None:
+    check = 'assert width == 16, f"Error: WIDTH is not {16}: width mismatch"'
+    raised = traceback("AssertionError: Error: WIDTH is not 16: width mismatch", source=check)
+    log = "\n".join(INDENT + line for line in raised.split("\n")[1:])
+    verdict = classifier.classify(
+        failure(results=raised, log=f"{logged('WARNING', 'cocotb.regression', 'a failed')}\n{log}")
+    )
+    assert verdict.error_class == "sim_error"
+    assert verdict.primary.startswith("AssertionError: Error: WIDTH")
+
+
+FORGOTTEN = "tb/env.py:181: RuntimeWarning: coroutine 'Bfm.send' was never awaited"
+
+
+@pytest.mark.parametrize(
+    ("raised", "wanted"),
+    [
+        ("AssertionError: scoreboard saw nothing", "python_error/type_error"),
+        ("SimTimeoutError", "python_error/type_error"),
+        ("KeyError: 'length'", "python_error/key_error"),
+    ],
+)
+def test_a_coroutine_that_was_never_awaited_explains_the_check_that_failed_after_it(
+    classifier: Classifier, raised: str, wanted: str
+) -> None:
+    warned, failed = logged("WARNING", "py.warnings", FORGOTTEN), logged("WARNING", "cocotb.regression", "t.a failed")
+    verdict = classifier.classify(failure(results=traceback(raised), log=f"{warned}\n{failed}"))
+    assert label(verdict) == wanted
+    assert ("never awaited" in verdict.primary) == (wanted == "python_error/type_error")
+    after = classifier.classify(failure(results=traceback(raised), log=f"{failed}\n{warned}"))
+    assert "never awaited" not in after.primary, "its task was ended with the test"
+
+
+def test_a_limit_is_told_with_its_time_which_makes_no_other_cause(classifier: Classifier) -> None:
+    one = failure(results="SimTimeoutError", frame=Frame(file="tb/t.py", line=9, function="drain"))
+    verdicts = [classifier.classify(replace(one, sim_time=time)) for time in ("200 us", "350 us", None)]
+    assert verdicts[0].primary == "SimTimeoutError in tb/t.py:drain at 200 us"
+    assert verdicts[2].primary == "SimTimeoutError in tb/t.py:drain"
+    assert len({verdict.fingerprint for verdict in verdicts}) == 1
+
+
 def test_a_logged_error_does_not_beat_the_exception_of_the_test(classifier: Classifier) -> None:
     log = (
         "   10.00ns ERROR    cocotb.tb                          link went down\n"
@@ -169,6 +210,23 @@ def test_the_first_scoreboard_report_goes_before_the_assert_in_check_phase(class
         verdict = classifier.classify(failure(results=results, log=log, frame=frame))
         assert label(verdict) == "uvm_error/scoreboard_fail"
         assert "0x0f ADD 0xf0" in verdict.primary
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ("coverage holes: [(READ, 3), (WRITE, 3)]", "uvm_error/coverage_miss"),
+        ("something is odd", "uvm_error/unclassified_message"),
+    ],
+)
+def test_an_assert_that_says_nothing_gives_way_to_the_report_that_it_sums_up(
+    classifier: Classifier, said: str, wanted: str
+) -> None:
+    report = logged("ERROR", "tb/cov.py(306)", f"[uvm_test_top.env.coverage]: {said}")
+    frame = Frame(file="tb/cov.py", line=307, function="report_phase", source="assert False")
+    verdict = classifier.classify(failure(frame=frame, results="AssertionError: assert False", log=report))
+    assert label(verdict) == wanted
+    assert said in verdict.primary
 
 
 def test_a_quit_count_is_a_roll_up_of_the_first_error(classifier: Classifier) -> None:
@@ -529,6 +587,8 @@ class TestSettle:
         assert settled.origin.type == "RTL_BUG"
         assert settled.origin.confidence > verdict.origin.confidence
         assert any("1 of 2 seeds" in reason for reason in settled.origin.reasons)
+        other = Result(nodeid="t.py::test_run[WIDTH8]::a", outcome="passed", seed="9")
+        assert settle([bad], [verdict], [other])[0].origin == verdict.origin, "another parameter is another test"
 
 
 def test_confidence_without_history_stays_below_nine_tenths(classifier: Classifier) -> None:

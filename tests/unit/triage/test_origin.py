@@ -68,11 +68,12 @@ def test_kind_and_place_decide(given: Origin, wanted: str) -> None:
     assert 0 <= given.confidence <= WITHOUT_HISTORY
 
 
-def test_a_testbench_file_speaks_against_the_design() -> None:
-    design = origin("compile_error", "syntax_error", "rtl/fifo.sv")
-    bench = origin("compile_error", "syntax_error", "tb/fifo_tb.sv")
-    assert bench.confidence < design.confidence
-    assert any("testbench file" in reason for reason in bench.reasons)
+@pytest.mark.parametrize("subtype", ["syntax_error", "missing_module"])
+def test_what_a_compiler_does_not_take_of_a_testbench_file_is_the_testbench_s(subtype: str) -> None:
+    bench = origin("compile_error", subtype, "tb/fifo_tb.sv")
+    assert bench.type == "TB_BUG"
+    assert bench.confidence >= 0.7
+    assert bench.reasons[-1] == "the message stands in tb/fifo_tb.sv, a testbench file by its name"
 
 
 def test_agreeing_history_raises_and_disagreeing_lowers_the_confidence() -> None:
