@@ -45,6 +45,8 @@ class Ending:
     status: int | None = None
     """Exit status; None where unknown."""
     signal: int | None = None
+    interrupted: bool = False
+    """Whether a person ended it: what had not failed by then did not fail."""
     timeout: str | None = None
     """The words of pytest-timeout, or of the `timeout=` of a subprocess."""
     cut_short: bool = False
@@ -74,6 +76,7 @@ def read_ending(*, status: int | None, error: str, longrepr: str, cut_short: boo
         signal=int(handled[1]) if handled else _signal(status),
         timeout=timeout_in(error) or timeout_in(longrepr),
         cut_short=cut_short,
+        interrupted=error.startswith("KeyboardInterrupt"),
         building=_building(longrepr),
     )
 

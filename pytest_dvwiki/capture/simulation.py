@@ -127,6 +127,8 @@ class _Collector:
         seeds = (one.seed for one in (self._main, *self._sides))
         self._seed = next(filter(None, seeds), sim.seed)
         self._tests = join_tests(self._cases, self._main.blocks, modules=sim.modules, root=sim.root)
+        if self._ending.interrupted:
+            self._tests = [test for test in self._tests if test.started and not test.in_flight]
         old = any(is_silent(case) for case in self._cases or ())
         self._cocotb = self._main.cocotb or ("1.9" if old else None)
 
@@ -305,6 +307,8 @@ class _Collector:
 
     def _item_failed(self) -> bool:
         sim, ending = self._sim, self._ending
+        if ending.interrupted:
+            return False
         if sim.failed or ending.abnormal or ending.bad_status:
             return True
         # An exception with words of its own, before anything ran, is no simulation's.
@@ -313,6 +317,8 @@ class _Collector:
 
     def _unexplained(self) -> bool:
         """Whether something failed that no test's failure tells."""
+        if self._ending.interrupted:
+            return False
         failed = any(test.failed for test in self._tests)
         forced = self._ending.abnormal or self._ending.bad_status
         if self._cases is not None or self._main.finished:

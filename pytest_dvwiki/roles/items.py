@@ -66,6 +66,8 @@ class ItemRole:
         self._spool: Spool | None = None
         self._spool_failed = False
         self._running: Running | None = None
+        self.interrupted: pytest.TestReport | None = None
+        """What an interrupt left of a test whose simulation had failures by then: pytest makes no report of it."""
         capture = config.getoption("capture", "no")
         self._live = capture != "fd"
 
@@ -97,12 +99,28 @@ class ItemRole:
         self._running = running = Running(item, time.time(), self._listen())
         try:
             return (yield)
+        except KeyboardInterrupt:
+            with self._guard("reading what an interrupt left behind"):
+                self._keep_interrupted(running)
+            raise
         finally:
             listen(None)
             self._running = None
             if running.began or self._spool is not None:
                 with self._guard("ending a test"):
                     self._end(running)
+
+    def _keep_interrupted(self, running: Running) -> None:
+        from pytest_dvwiki.roles import reports, simulations  # noqa: PLC0415  # only an interrupt pays for it
+
+        if not running.children.children or simulations.is_native_runner(running.item):
+            return
+        call = pytest.CallInfo.from_call(_interrupt, "call")
+        report = pytest.TestReport.from_item_and_call(running.item, call)
+        self._evidence.attach(running.item, call, report, running)
+        evidence = reports.attached(report)
+        if evidence is not None and evidence.failures:
+            self.interrupted = report
 
     def _end(self, running: Running) -> None:
         if running.began:
@@ -237,3 +255,7 @@ class ItemRole:
                 self._journal.remove()
             else:
                 self._journal.close()
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt

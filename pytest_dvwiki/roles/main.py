@@ -158,6 +158,8 @@ class MainRole:
         for place in self._journals:
             if any(folder.name != self._task_id for folder in journal.runs_in(place)):
                 self._archivist.take_over(place)
+        if self._items.interrupted is not None:
+            self._ledger.add(self._items.interrupted)
         named = bool(self._settings.task) or bool(os.environ.get("CI"))
         coverage = self._read_coverage(is_complete=is_complete)
         # Where records stand, a test that passes may be the end of a known failure.

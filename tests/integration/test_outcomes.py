@@ -153,6 +153,37 @@ def test_an_interrupt_keeps_what_failed_before(project: Project) -> None:
     assert list(project.causes()) == ["test_a"]
 
 
+@pytest.mark.parametrize("arguments", [(), ("-s",)])
+def test_an_interrupt_keeps_the_tests_of_a_simulation_that_failed_before(
+    project: Project, arguments: tuple[str, ...]
+) -> None:
+    simulator = project.pytester.path / "vvp"
+    simulator.write_text(
+        "#!/bin/sh\n"
+        "echo '     0.00ns INFO     cocotb.regression                  running dut.first (1/2)'\n"
+        "echo '    10.00ns WARNING  cocotb.regression                  dut.first failed'\n"
+        "echo '                                                        Traceback (most recent call last):'\n"
+        """echo '                                                          File "dut.py", line 4, in first'\n"""
+        "echo '                                                            assert dut.q.value == 1'\n"
+        "echo '                                                        AssertionError: expected 1 got 0'\n"
+        "echo '    10.00ns INFO     cocotb.regression                  running dut.second (2/2)'\n"
+        "kill -INT $PPID; sleep 9\n"
+    )
+    simulator.chmod(0o755)
+    project.pytester.makepyfile(
+        """
+        import os, subprocess
+
+        def test_run():
+            environment = os.environ | {"COCOTB_TEST_MODULES": "dut", "COCOTB_RESULTS_FILE": "results.xml"}
+            subprocess.run(["./vvp"], env=environment, check=True)
+        """
+    )
+    result = project.run(*arguments)
+    assert result.ret == 2
+    assert project.causes() == {"first": "sim_error/scoreboard_fail"}
+
+
 def test_nothing_failed_nothing_is_written(project: Project) -> None:
     project.pytester.makepyfile("def test_a(): pass\n")
     result = project.run()

@@ -623,6 +623,16 @@ def test_pytest_timeout_and_a_killed_pytest_name_the_test_in_flight(tmp_path: Pa
     assert said(named(collect(cut), "third")) == "run was killed while running third at 20 ns"
 
 
+def test_an_interrupt_keeps_the_tests_that_had_failed_and_lets_the_others_be(kinds: Left) -> None:
+    before, _, _ = kinds.stdout.partition("running kinds.waits")
+    log = LogText(source="stdout", text=f"{before}running kinds.waits (5/11)\n")
+    left = replace(kinds.simulation, results=None, logs=(log,), error="KeyboardInterrupt", longrepr="")
+    outcome = collect(left)
+    assert [failure.nodeid.rpartition("::")[2] for failure in outcome.failures] == ["overflow", "limited"]
+    assert outcomes(outcome) == {"passes": "passed", "overflow": "failed", "no_overflow": "passed", "limited": "failed"}
+    assert collect(replace(left, logs=())).failures == ()
+
+
 def test_two_modules_qualify_the_names(tmp_path: Path) -> None:
     left = run(tmp_path, "kinds,ends", environment={"COCOTB_TEST_FILTER": r"passes$|\.second$"})
     outcome = collect(left.simulation)
