@@ -26,6 +26,8 @@ class Anatomy:
 
 
 _SHAPES: tuple[tuple[str, str], ...] = (
+    # Python warns of it where it clears up, which may be anywhere: the coroutine alone tells what happened.
+    ("was never awaited", r"\b(?P<class>RuntimeWarning): (?P<text>coroutine '[^']{1,100}' was never awaited)"),
     # UVM: severity file(line) @ time: path [id] text
     (
         "UVM_",

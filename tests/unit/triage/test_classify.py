@@ -143,6 +143,9 @@ def test_a_coroutine_that_was_never_awaited_explains_the_check_that_failed_after
     verdict = classifier.classify(failure(results=traceback(raised), log=f"{warned}\n{failed}"))
     assert label(verdict) == wanted
     assert ("never awaited" in verdict.primary) == (wanted == "python_error/type_error")
+    elsewhere = warned.replace("tb/env.py:181", "pyuvm/sequences.py:474")
+    again = classifier.classify(failure(results=traceback(raised), log=f"{elsewhere}\n{failed}"))
+    assert again.fingerprint == verdict.fingerprint, "Python warns of it where it clears up"
     after = classifier.classify(failure(results=traceback(raised), log=f"{failed}\n{warned}"))
     assert "never awaited" not in after.primary, "its task was ended with the test"
 
