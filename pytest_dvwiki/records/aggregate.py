@@ -384,13 +384,18 @@ def subtype(archive: Archive, name: str, merged: Iterable[Sequence[str]] = ()) -
     )
 
 
-def _primaries(archive: Archive, causes: Iterable[str]) -> dict[str, str]:
+def _primaries(archive: Archive, causes: set[str]) -> dict[str, str]:
     """The first causes of some causes, as they were reported last."""
-    query = (
-        "SELECT fingerprint, json_extract(occurrence, '$.primary') FROM details"
-        " WHERE fingerprint IN (SELECT value FROM json_each(?))"
+    kept = archive.db.execute(
+        "SELECT d.fingerprint, json_extract(d.occurrence, '$.primary') FROM details d"
+        " JOIN causes c ON c.fingerprint = d.fingerprint AND c.newest = d.moment"
+        " WHERE d.fingerprint IN (SELECT value FROM json_each(?))",
+        (tables.wanted(sorted(causes)),),
     )
-    return dict(archive.db.execute(query, (tables.wanted(sorted(causes)),)))
+    found = dict(kept)
+    # Where the newest run of one was taken away, what is the newest now stands in its file.
+    rest = ((cause, archive.newest_occurrence((cause,))) for cause in causes - found.keys())
+    return found | {cause: newest.primary for cause, newest in rest if newest is not None}
 
 
 def _groups(archive: Archive, name: str, merged: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:

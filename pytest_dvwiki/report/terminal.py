@@ -272,9 +272,12 @@ def _fix(fix: Fix) -> str:
 
 
 def _held(fix: Fix, now: str) -> str:
-    """Since when a fix was there, and for how long it held."""
-    days = (date.fromisoformat(now[:10]) - date.fromisoformat(fix.date[:10])).days if now and fix.date else 0
-    return f"{fix.date[:10]}, held {_count(days, 'day')}" if days > 0 else fix.date[:10]
+    """Since when a fix was there, and for how long it held: until the cause returned, now or in an earlier run."""
+    end = fix.returned or now
+    days = (date.fromisoformat(end[:10]) - date.fromisoformat(fix.date[:10])).days if end and fix.date else 0
+    said = [fix.date[:10], f"held {_count(days, 'day')}" if days > 0 else ""]
+    said.append(f"back since {fix.returned[:10]}" if fix.returned else "")
+    return ", ".join(filter(None, said))
 
 
 def _subtype_past(cause: Cause) -> str:

@@ -110,13 +110,13 @@ def _signatures(subtype: Subtype, fix_of: Callable[[str], str | None]) -> str:
 
 
 def _history(subtype: Subtype, page_of: Callable[[str], str | None]) -> str:
-    parts = []
+    parts = [_causes(subtype, page_of)]
     if subtype.fixes:
         rows = [
             (
                 fix.date[:10],
                 code(task, 120),
-                _link(page_of(fingerprint)) if fingerprint else "all",
+                _cause(fingerprint, page_of) if fingerprint else "all",
                 escape(one_line(in_short(fix))),
                 fix.result + (f", returned {fix.returned[:10]}" if fix.returned else ""),
             )
@@ -133,20 +133,32 @@ def _history(subtype: Subtype, page_of: Callable[[str], str | None]) -> str:
         (
             row.finished[:10],
             code(row.task_id, 120),
-            _link(page_of(row.fingerprint)) or code(row.fingerprint),
-            escape(in_words(subtype.primaries.get(row.fingerprint, ""), _WORDS)),
+            _cause(row.fingerprint, page_of),
             escape(one_line(row.error_class)),
             str(row.tests),
         )
         for row in subtype.rows
     ]
-    causes = "one cause" if subtype.causes == 1 else f"{subtype.causes} causes"
-    parts.append(
-        f"Occurrences, newest first ({causes} in all):\n\n"
-        + table(("Date", "Task", "Cause", "First cause", "Class", "Failing tests"), seen)
-    )
+    parts.append("Occurrences, newest first:\n\n" + table(("Date", "Task", "Cause", "Class", "Failing tests"), seen))
     return "\n\n".join(parts)
 
 
-def _link(page: str | None) -> str:
-    return f"[{page}](../bugs/{page}.md)" if page else ""
+def _causes(subtype: Subtype, page_of: Callable[[str], str | None]) -> str:
+    """What the causes of the newest occurrences say."""
+    newest = {row.fingerprint: row for row in reversed(subtype.rows)}
+    rows = [
+        (
+            _cause(name, page_of),
+            escape(in_words(primary, _WORDS)),
+            newest[name].finished[:10],
+            code(newest[name].task_id),
+        )
+        for name, primary in sorted(subtype.primaries.items(), key=lambda item: (newest[item[0]].finished, item[0]))
+    ]
+    part = f" of the newest occurrences, {subtype.causes} in all" if subtype.causes > len(rows) else ""
+    return f"Causes{part}, newest first:\n\n" + table(("Cause", "What it says", "Last seen", "Task"), rows[::-1])
+
+
+def _cause(fingerprint: str, page_of: Callable[[str], str | None]) -> str:
+    page = page_of(fingerprint)
+    return f"[{page}](../bugs/{page}.md)" if page else code(fingerprint)

@@ -155,6 +155,9 @@ def test_a_regressed_cause_shows_what_fixed_it_last() -> None:
     assert "last fixed by 1f0c2aa regs: ack in same cycle (rtl/regs.v, rtl/axi.v, rtl/a.v, +4), 2026-11-02" in text
     dated = shown(REGRESSED, archived=Archived(causes=(REGRESSED,), record=RECORD))
     assert ", 2026-11-02, held 19 days" in " ".join(" ".join(dated).split())
+    again = replace(REGRESSED, known=replace(KNOWN_CAUSE, fix=replace(HELD, returned="2026-11-12T03:00:00Z")))
+    told = " ".join(" ".join(shown(again, archived=Archived(causes=(again,), record=RECORD))).split())
+    assert ", 2026-11-02, held 10 days, back since 2026-11-12" in told
 
 
 def test_a_known_cause_shows_the_fix_that_did_not_help() -> None:

@@ -326,6 +326,20 @@ def test_a_page_begins_with_how_its_cause_stands_and_has_the_advice_of_its_patte
     assert told["evidence"].strip().startswith(f"- Passes again since 2026-11-21: {fix}. (source: tasks/")
 
 
+def test_a_pattern_page_says_what_its_causes_say_as_far_as_they_are_on_record(place: Layout) -> None:
+    other = replace(occurrence("b" * 12), primary="UVM_ERROR chk.sv(7) @ 3ns: late *response*")
+    archive(place, record(1, occurrence(), other))
+    newest = record(2, replace(other, primary="UVM_ERROR chk.sv(9) @ 4ns: no response"))
+    archive(place, newest)
+    page = place.wiki / "patterns" / "scoreboard_fail.md"
+    first, second, *_ = (line for line in page.read_text().splitlines() if line.startswith("| [RTL_"))
+    assert "| UVM_ERROR chk.sv: no response | 2026-11-21 |" in first
+    assert "| UVM_ERROR sb.sv: reporter \\[SCBD\\] expected … got … | 2026-11-21 |" in second
+    record_path(place.tasks, newest).unlink()
+    build(place)
+    assert "| UVM_ERROR chk.sv: late \\*response\\* | 2026-11-21 |" in page.read_text()
+
+
 def test_the_index_says_what_each_bug_is(place: Layout) -> None:
     archive(place, record(1, occurrence()))
     (line,) = (line for line in (place.wiki / "index.md").read_text().splitlines() if _bug(place).stem in line)
