@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.place import add_place, layout_of, see_that_it_stands, writing
+from pytest_dvwiki.cli.place import add_place, layout_of, see_that_it_stands, shown, writing
 from pytest_dvwiki.cli.statement import said
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     except MergeError as error:
         raise UsageError(str(error)) from error
     for path, why in done.refused:
-        print(f"{layout.wiki / path} was left alone: {why}")
+        print(f"{shown(layout.wiki / path)} was left alone: {why}")
     if not done.changed:
         print(f"{other.path} leads to {kept.path} already")
         return 1 if done.refused else 0

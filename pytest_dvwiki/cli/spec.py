@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.cli.place import add_place, layout_of, writing
+from pytest_dvwiki.cli.place import add_place, layout_of, shown, writing
 from pytest_dvwiki.cli.statement import said, stated
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def run(args: argparse.Namespace) -> int:
     with writing():
         done = archive(layout, record, clarification=clarification)
     for page, reason in done.refused:
-        print(f"{layout.wiki / page} was left alone: {reason}")
+        print(f"{shown(layout.wiki / page)} was left alone: {reason}")
     if clarification.path in dict(done.refused):
         return 1
-    print(f"clarification of {clarification.feature} is on record, see {layout.wiki / clarification.path}")
+    print(f"clarification of {clarification.feature} is on record, see {shown(layout.wiki / clarification.path)}")
     return 0

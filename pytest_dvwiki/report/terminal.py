@@ -482,7 +482,7 @@ def _footer(session: Session, *, quiet: bool) -> Iterator[Line]:
     for note in notes:
         yield Line(f"dvwiki: {note}", {"yellow": True})
     if archived.written and archived.record is not None and not quiet:
-        pages = _count(archived.pages, "page")
+        pages = _count(archived.pages, "page") if archived.pages else "no page changed"
         yield Line(f"archived as {archived.record.task_id} ({pages}, {archived.seconds:.1f} s)")
 
 

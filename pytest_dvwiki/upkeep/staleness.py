@@ -37,7 +37,9 @@ def check_age(catalogue: Catalogue, today: date | None = None) -> Iterator[Findi
             continue
         age = (today - first).days
         unseen = (today - (last or first)).days
-        seen = f"last seen {unseen} days ago" if unseen else "last seen today"
+        seen = f"last seen {unseen} day{'s' if unseen > 1 else ''} ago" if unseen else "last seen today"
+        if passes := page.text("passes_since"):
+            seen += f", passes since {passes}"
         if page.metadata.get("stale") is True and not drifted(page):
             yield Finding(page.path, 0, "stale", f"marked as stale: {page.text('stale_reason')}")
         elif age > STALE_DAYS:

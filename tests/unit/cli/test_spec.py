@@ -39,7 +39,7 @@ def said(place: Layout) -> list[str]:
 
 def test_the_first_clarification_makes_the_page(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
     assert spec("AWLEN[7:0] counts\nbeats minus one", "--section", "A3.4.1") == 0
-    assert str(page(place)) in capsys.readouterr().out
+    assert f"see .agent/wiki/specs/{page(place).name}\n" in capsys.readouterr().out
     assert pages.read(page(place).read_bytes()).metadata == {
         "type": "spec",
         "feature": "axi_burst_len",

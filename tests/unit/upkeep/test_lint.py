@@ -120,8 +120,7 @@ def test_each_kind_is_found_in_a_wiki_that_has_everything_wrong(wiki: Path) -> N
     set_key(named[OTHER], "status: open", "status: [open")
     twin = bug_page(wiki).with_name("RTL_20991231_000001.md")
     twin.write_bytes(named["c" * 12].read_bytes())
-    (wiki / "specs" / "burst.md").write_text("---\ntype: spec\nfeature: burst\n---\n<<<<<<< ours\n", "utf-8")
-    (wiki / "patterns" / "timeout.md").unlink()
+    (wiki / "specs" / "burst.md").write_text("---\ntype: spec\nfeature: burst\n---\n    (wiki / "patterns" / "timeout.md").unlink()
     (wiki.parent / "waivers.yaml").write_text("waiver: []\n", "utf-8")
     (wiki / "log.md").write_text("# DV Agentic Wiki Operation Log\n", "utf-8")
     sorted((wiki.parent / "tasks").glob("2026/11/*.yaml"))[1].unlink()
@@ -332,11 +331,15 @@ def test_an_open_bug_grows_old(wiki: Path, today: str, last: str, kinds: list[st
 
 def test_what_is_only_to_be_looked_at_fails_no_check(wiki: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for page in (wiki / "bugs").glob("RTL_*.md"):
+<<<<<<< HEAD
         set_key(page, 'first_seen: "2026-11-21"', f'first_seen: "{TODAY - timedelta(days=40)}"')
         set_key(page, 'last_updated: "2026-11-21"', f'last_updated: "{TODAY - timedelta(days=35)}"')
+    set_key(bug_page(wiki), "passes_since: null", 'passes_since: "2026-11-21"')
     root = str(wiki.parent.parent)
     assert main(["lint", "--root", root, "--depth", "quick"]) == 0
-    assert "unseen (warning): open, and last seen 35 days ago; close it" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "unseen (warning): open, and last seen 35 days ago; close it" in said
+    assert "unseen (warning): open, and last seen 35 days ago, passes since 2026-11-21; close it" in said
     assert main(["lint", "--root", root, "--depth", "quick", "--format", "github"]) == 0
     assert capsys.readouterr().out.startswith("::notice file=")
     assert not report(found(wiki, "unseen", "quick")).human_review_required
