@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.config import WikiConfig
 
 Depth = Literal["quick", "full"]
+_UNMERGED = "a merge left records in conflict, or where none are read"
 _PLACE_OF_REFUSAL = re.compile(r"(?:line |frontmatter:)(\d+): (.*)")
 _PLACE_OF_PROBLEM = re.compile(r"(?P<file>[^\s:]+\.ya?ml):(?:(?P<line>\d+):)? (?P<text>.*)")
 _logger = logging.getLogger(__name__)
@@ -148,7 +149,8 @@ def _derived(layout: Layout, expected: Mapping[str, bytes]) -> Iterator[Finding]
     built = build(layout, check=True)
     for path in built.changed:
         behind = contents.rows_behind(layout.wiki, path, expected[path]) if path in expected else []
-        yield from behind or [Finding(path, 0, "outdated", "what the tool writes there is not as the records say")]
+        what = _UNMERGED if path.startswith("../") else "what the tool writes there is not as the records say"
+        yield from behind or [Finding(path, 0, "outdated", what)]
     for path, reason in built.refused:
         place = _PLACE_OF_REFUSAL.match(reason)
         line, text = (int(place[1]), place[2]) if place else (0, reason)

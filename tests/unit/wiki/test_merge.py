@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_dvwiki import runs as run_times
 from pytest_dvwiki.records import hunks
 from pytest_dvwiki.upkeep.compact import compact
+from pytest_dvwiki.upkeep.lint import lint
 from pytest_dvwiki.wiki import bug, pages
 from pytest_dvwiki.wiki.build import archive, build, merge
 from pytest_dvwiki.wiki.spec import Clarification
@@ -27,8 +29,9 @@ STYLES = ("merge", "diff3", "zdiff3")
 
 
 @pytest.fixture(params=STYLES)
-def place(tmp_path: Path, request: pytest.FixtureRequest) -> Layout:
-    """A repository in which another cause was archived before the branches part."""
+def place(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Layout:
+    """A repository in which another cause was archived before the branches part, a day ago."""
+    monkeypatch.setattr(run_times, "today", lambda: date(2026, 11, 22))
     place = layout(tmp_path)
     git(tmp_path, "init", "--quiet", "--initial-branch=main")
     git(tmp_path, "config", "merge.conflictStyle", request.param)
@@ -89,8 +92,16 @@ def _assert_settled(place: Layout, runs: int) -> None:
     assert log.count("# DV Agentic Wiki Operation Log") == 1
 
 
+def _assert_told_as_the_tool_s(place: Layout) -> None:
+    """What lint finds after a merge is nothing that a person has to do but run `dvwiki build`."""
+    found = lint(place, "full")
+    assert found
+    assert [each for each in found if not (each.is_settled_by_build or each.is_warning)] == []
+
+
 def test_the_same_new_cause_on_both(place: Layout) -> None:
     _merge(place, lambda: _seen(place, range(2, 4)), lambda: _seen(place, range(4, 7)))
+    _assert_told_as_the_tool_s(place)
     _assert_settled(place, runs=5)
     assert len(list((place.wiki / "bugs").glob("RTL*.md"))) == 2
 
@@ -264,6 +275,7 @@ def test_both_sides_compacted_a_month(place: Layout) -> None:
         compact(place, today=LATER)
 
     _merge(place, lambda: side(range(2, 5)), lambda: side(range(5, 7)))
+    _assert_told_as_the_tool_s(place)
     _assert_settled(place, runs=5)
 
 
