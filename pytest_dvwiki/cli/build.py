@@ -6,12 +6,12 @@ import sys
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.place import add_place, layout_of, see_that_there_is_something, writing
+from pytest_dvwiki.cli.place import add_place, see_that_there_is_something, settings_of, writing
 
 if TYPE_CHECKING:
     import argparse
 
-    from pytest_dvwiki.settings import Layout
+    from pytest_dvwiki.settings import Settings
     from pytest_dvwiki.wiki.build import BuildResult
     from pytest_dvwiki.wiki.reclassify import Reclassified
 
@@ -42,19 +42,27 @@ def run(args: argparse.Namespace) -> int:
 
     if args.reclassify and args.check:
         raise UsageError("--check writes nothing, and --reclassify writes verdicts; give one of them")
-    layout = layout_of(args)
+    settings = settings_of(args)
+    layout = settings.layout
     see_that_there_is_something(layout)
     with writing():
-        reclassified = _reclassify(layout) if args.reclassify else None
+        reclassified = _reclassify(settings) if args.reclassify else None
         progress = _progress if sys.stderr.isatty() else None
-        result = build(layout, check=args.check, restore=args.restore, reclassified=reclassified, progress=progress)
+        result = build(
+            layout,
+            check=args.check,
+            restore=args.restore,
+            reclassified=reclassified,
+            lock_timeout=settings.lock_timeout,
+            progress=progress,
+        )
     if sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr)
     _report(result, check=args.check)
     return 1 if result.refused or (args.check and result.changed) else 0
 
 
-def _reclassify(layout: Layout) -> Reclassified:
+def _reclassify(settings: Settings) -> Reclassified:
     """Judges the archive again, and says what came of it.
 
     Raises:
@@ -69,16 +77,17 @@ def _reclassify(layout: Layout) -> Reclassified:
     from pytest_dvwiki.wiki.reclassify import reclassify  # noqa: PLC0415
 
     try:
-        registry = load_registry(sorted(layout.patterns.glob("*.yaml")))
+        registry = load_registry(sorted(settings.layout.patterns.glob("*.yaml")))
     except PatternError as error:
         raise UsageError(str(error)) from error
     classifier = Classifier(registry)
     done = reclassify(
-        layout,
+        settings.layout,
         lambda occurrence, version: judge_again(occurrence, version, classifier),
         tool=TOOL,
         registry=registry.hash,
         fingerprint_version=FINGERPRINT_VERSION,
+        lock_timeout=settings.lock_timeout,
     )
     if done.file is not None:
         print(f"{done.told()}; see {done.file}")
@@ -103,7 +112,7 @@ def _report(result: BuildResult, *, check: bool) -> None:
         print(f"not counted: {problem}", file=sys.stderr)
     differs = check and result.changed
     if result.refused:
-        count = len(result.refused)
+        count = len({path for path, _ in result.refused})
         rest = "" if differs else "; all else is as the records say"
         print(f"{count} file{'' if count == 1 else 's'} left alone{rest}")
     elif not result.changed:

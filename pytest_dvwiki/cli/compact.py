@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.place import add_place, layout_of, see_that_there_is_something, writing
+from pytest_dvwiki.cli.place import add_place, see_that_there_is_something, settings_of, writing
 
 if TYPE_CHECKING:
     import argparse
@@ -37,10 +37,11 @@ def run(args: argparse.Namespace) -> int:
 
     if args.older_than < 0:
         raise UsageError(f"--older-than {args.older_than}: a number of days cannot be negative")
-    layout = layout_of(args)
+    settings = settings_of(args)
+    layout = settings.layout
     see_that_there_is_something(layout)
     with writing():
-        done = compact(layout, older_than_days=args.older_than)
+        done = compact(layout, older_than_days=args.older_than, lock_timeout=settings.lock_timeout)
     for month, count in done.months.items():
         print(f"tasks/{month}.yaml: {count} record{'' if count == 1 else 's'} rolled up")
     for reason in done.left:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.place import add_place, layout_of, see_that_there_is_something, shown, writing
+from pytest_dvwiki.cli.place import add_place, see_that_there_is_something, settings_of, shown, writing
 from pytest_dvwiki.cli.statement import said, stated
 from pytest_dvwiki.wiki.listed import page_name
 
@@ -43,7 +43,8 @@ def run(args: argparse.Namespace) -> int:
     from pytest_dvwiki.capture.repository import Repository  # noqa: PLC0415
     from pytest_dvwiki.wiki.build import archive  # noqa: PLC0415
 
-    layout = layout_of(args)
+    settings = settings_of(args)
+    layout = settings.layout
     see_that_there_is_something(layout)
     repository = Repository(layout)
     if args.take_back:
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         called = _called(fingerprint, page)
         told = f"fix of {called} is on record (to take it back: `dvwiki fix {called} --take-back`)"
     with writing():
-        archive(layout, stated("fix", repository, fixes=(row,)))
+        archive(layout, stated("fix", repository, fixes=(row,)), lock_timeout=settings.lock_timeout)
     print(f"{told}{f', see {shown(layout.wiki / page)}' if page else ''}")
     return 0
 

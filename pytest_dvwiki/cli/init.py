@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.cli.place import add_place, layout_of, shown, writing
+from pytest_dvwiki.cli.place import add_place, settings_of, shown, writing
 
 if TYPE_CHECKING:
     import argparse
@@ -19,9 +19,10 @@ def run(args: argparse.Namespace) -> int:
     """Makes what is missing and leaves the rest."""
     from pytest_dvwiki.wiki.build import init  # noqa: PLC0415 (YAML and the caches load with it)
 
-    layout = layout_of(args)
+    settings = settings_of(args)
+    layout = settings.layout
     with writing():
-        made = init(layout)
+        made = init(layout, lock_timeout=settings.lock_timeout)
     for path in made:
         print(f"made {shown(layout.agent / path)}")
     if not made:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.cli.place import add_place, layout_of, see_that_it_stands, writing
+from pytest_dvwiki.cli.place import add_place, see_that_it_stands, settings_of, writing
 
 if TYPE_CHECKING:
     import argparse
@@ -55,12 +55,13 @@ def run(args: argparse.Namespace) -> int:
     from pytest_dvwiki.upkeep.lint import check  # noqa: PLC0415 (YAML and the caches load with it)
     from pytest_dvwiki.wiki.build import build  # noqa: PLC0415
 
-    layout = layout_of(args)
+    settings = settings_of(args)
+    layout = settings.layout
     see_that_it_stands(layout)
     with writing():
         if args.fix:
-            build(layout)
-            mark(layout)
+            build(layout, lock_timeout=settings.lock_timeout)
+            mark(layout, lock_timeout=settings.lock_timeout)
         checked = check(layout, args.depth)
     for line in _FORMATS[args.format](checked.findings, checked.deciles, layout):
         print(line)

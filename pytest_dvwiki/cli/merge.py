@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.place import add_place, layout_of, see_that_it_stands, shown, writing
+from pytest_dvwiki.cli.place import add_place, see_that_it_stands, settings_of, shown, writing
 from pytest_dvwiki.cli.statement import said
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ def run(args: argparse.Namespace) -> int:
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
     from pytest_dvwiki.wiki.supersession import MergeError  # noqa: PLC0415
 
-    layout = layout_of(args)
+    settings = settings_of(args)
+    layout = settings.layout
     see_that_it_stands(layout)
     reason = None
     if args.reason is not None:
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         with WikiHistory(layout) as history:
             kept, other = (page_named(history.catalogue, name) for name in (args.kept, args.other))
         with writing():
-            done = merge(layout, kept.path, other.path, reason)
+            done = merge(layout, kept.path, other.path, reason, lock_timeout=settings.lock_timeout)
     except MergeError as error:
         raise UsageError(str(error)) from error
     for path, why in done.refused:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.cli.place import add_place, layout_of, shown, writing
+from pytest_dvwiki.cli.place import add_place, settings_of, shown, writing
 from pytest_dvwiki.cli.statement import said, stated
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ def run(args: argparse.Namespace) -> int:
     from pytest_dvwiki.wiki.build import archive  # noqa: PLC0415
     from pytest_dvwiki.wiki.spec import Clarification  # noqa: PLC0415
 
-    layout = layout_of(args)
+    settings = settings_of(args)
+    layout = settings.layout
     feature, kind, text = (
         said(given, where, _ADVICE)
         for given, where in ((args.feature, "FEATURE"), (args.type, "--type"), (args.text, "--text"))
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         task_id=record.task_id,
     )
     with writing():
-        done = archive(layout, record, clarification=clarification)
+        done = archive(layout, record, clarification=clarification, lock_timeout=settings.lock_timeout)
     for page, reason in done.refused:
         print(f"{shown(layout.wiki / page)} was left alone: {reason}")
     if clarification.path in dict(done.refused):

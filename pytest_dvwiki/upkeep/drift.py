@@ -16,6 +16,7 @@ from pytest_dvwiki.upkeep.page import PageText
 from pytest_dvwiki.wiki.bug import is_pointer
 from pytest_dvwiki.wiki.build import mark_drift
 from pytest_dvwiki.wiki.catalogue import Catalogue
+from pytest_dvwiki.wiki.lock import TIMEOUT_S
 from pytest_dvwiki.wiki.marks import MARKED
 
 if TYPE_CHECKING:
@@ -62,8 +63,12 @@ def check_hints(root: Path, text: PageText) -> Iterator[Finding]:
                 )
 
 
-def mark(layout: Layout) -> list[str]:
+def mark(layout: Layout, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
     """Marks the pages that cite what is gone as stale, and takes the mark off those that do so no more.
+
+    Args:
+        layout: Where the wiki stands.
+        lock_timeout: Seconds to wait for another process that writes.
 
     Returns:
         The pages that were changed, relative to the wiki.
@@ -80,7 +85,7 @@ def mark(layout: Layout) -> list[str]:
             if not page.problem and not is_pointer(page) and (category != "bugs" or page.fingerprints())
             for text in (PageText.read(layout.wiki, page),)
         }
-    return mark_drift(layout, marks)
+    return mark_drift(layout, marks, lock_timeout=lock_timeout)
 
 
 def _problem(root: Path, path: str, name: str) -> str | None:

@@ -51,7 +51,7 @@ def locked(wiki: Path, timeout: float = TIMEOUT_S) -> Iterator[None]:
     except Timeout as error:
         raise WikiError(
             f"cannot write {wiki}: {_holder(path)} holds its lock for more than {timeout:g} s;"
-            " wait for it to end, or raise the time-out"
+            " wait for it to end, or raise `lock_timeout`"
         ) from error
     except (OSError, NotImplementedError) as error:
         if isinstance(error, OSError) and error.errno not in _NO_LOCKS:

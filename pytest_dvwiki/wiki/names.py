@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LONGEST = 100
+_LENGTHENED = re.compile(rf"(?<=^.{{{LONGEST}}})_[0-9a-f]{{8}}$")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 # Windows takes these for devices, with any extension; a wiki in git is checked out there too.
 _RESERVED = re.compile(r"(?i)(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?")
@@ -25,6 +26,11 @@ def file_name(name: str) -> str:
     if safe == name:
         return safe
     return f"{safe}_{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+
+
+def is_file_name(name: str) -> bool:
+    """Whether a name is one that `file_name` gives to something."""
+    return file_name(_LENGTHENED.sub("", name)) == _LENGTHENED.sub("", name)
 
 
 def bug_name(origin: str, date: str, fingerprint: str, is_taken: Callable[[str], bool]) -> str:

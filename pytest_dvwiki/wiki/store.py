@@ -19,7 +19,7 @@ from pytest_dvwiki.wiki.catalogue import Catalogue
 from pytest_dvwiki.wiki.listed import CATEGORIES
 from pytest_dvwiki.wiki.lock import TIMEOUT_S
 from pytest_dvwiki.wiki.markdown import plain
-from pytest_dvwiki.wiki.names import file_name
+from pytest_dvwiki.wiki.names import file_name, is_file_name
 from pytest_dvwiki.wiki.owned import OWNED
 from pytest_dvwiki.wiki.schema import LOG, ROLES, Address, Role, load_schema
 from pytest_dvwiki.yamlio import YamlError
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.schema import Section
 
 _LARGEST = 1 << 20
+_LEADS_OUT = "it is a link that leads out of the wiki; replace it by a file"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,6 +274,8 @@ class WikiStore:
 
     def _change(self, place: Address, decide: Callable[[Any], str | Written], *, may_create: bool = False) -> Written:
         """Reads a page, decides, and writes it, while nobody else writes."""
+        if not _is_inside(self._layout.wiki / _path(place), self._layout.wiki):
+            return _denied(place, _LEADS_OUT)  # before its content stands in an answer
         refusal: list[Written] = []
 
         def replace(data: bytes | None) -> bytes | None:
@@ -322,9 +325,14 @@ class WikiStore:
             return _denied(
                 address, f"{address!r} is no place in the wiki; write `category/page` or `category/page#Heading`"
             )
-        if place.page is not None and file_name(place.page) != place.page:
-            return _denied(address, f"no page can be called {place.page!r}; the list names all there are")
+        if place.page is not None and not (is_file_name(place.page) or self._is_listed(place)):
+            return _denied(address, f"no page can be called {place.page!r:.80}; the list names all there are")
         return place
+
+    def _is_listed(self, place: Address) -> bool:
+        """Whether people gave a page a name that the tool would not."""
+        with self._catalogue() as catalogue:
+            return catalogue.get(_path(place)) is not None
 
     def _writable(self, address: str, mode: Literal["snapshot", "log"]) -> Address | Written:
         """The place, where the role may write there in this way."""
@@ -352,7 +360,7 @@ class WikiStore:
         """The page or log of a place as it stands on the disk."""
         file = self._layout.wiki / _path(place)
         if not _is_inside(file, self._layout.wiki):
-            return _denied(place, "it is a link that leads out of the wiki")
+            return _denied(place, _LEADS_OUT)
         try:
             text = _decoded(file.read_bytes())
         except (FileNotFoundError, IsADirectoryError):

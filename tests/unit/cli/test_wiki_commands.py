@@ -8,9 +8,10 @@ import pytest
 
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.wiki.build import archive
+from pytest_dvwiki.wiki.lock import locked
 from pytest_dvwiki.wiki.root import find_root
 
-from ..samples import TEST, layout, occurrence, record
+from ..samples import CAUSE, TEST, layout, occurrence, record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,6 +52,29 @@ def test_build_checks_and_builds(place: Layout, capsys: pytest.CaptureFixture[st
     assert main(["build"]) == 0
     assert "made again: index.md" in capsys.readouterr().out
     assert main(["build", "--check"]) == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("init",),
+        ("build",),
+        ("build", "--reclassify"),
+        ("compact",),
+        ("lint", "--fix"),
+        ("merge", CAUSE, "a" * 12),
+        ("fix", CAUSE, "--text", "reset"),
+        ("spec", "burst", "--type", "missing", "--text", "wraps"),
+    ],
+)
+def test_a_command_waits_as_long_as_the_project_says_for_who_writes(
+    place: Layout, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive(place, record(1, occurrence(), occurrence("a" * 12)))
+    monkeypatch.setenv("DVWIKI_LOCK_TIMEOUT", "0.1")
+    with locked(place.wiki):
+        assert main(list(command)) == 2
+    assert "holds its lock for more than 0.1 s; wait for it to end, or raise `lock_timeout`" in capsys.readouterr().err
 
 
 def test_build_restores_deleted_pages(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:

@@ -331,7 +331,6 @@ def test_an_open_bug_grows_old(wiki: Path, today: str, last: str, kinds: list[st
 
 def test_what_is_only_to_be_looked_at_fails_no_check(wiki: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for page in (wiki / "bugs").glob("RTL_*.md"):
-<<<<<<< HEAD
         set_key(page, 'first_seen: "2026-11-21"', f'first_seen: "{TODAY - timedelta(days=40)}"')
         set_key(page, 'last_updated: "2026-11-21"', f'last_updated: "{TODAY - timedelta(days=35)}"')
     set_key(bug_page(wiki), "passes_since: null", 'passes_since: "2026-11-21"')

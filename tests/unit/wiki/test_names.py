@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_dvwiki.wiki.names import bug_date, bug_name, bug_origin, file_name
+from pytest_dvwiki.wiki.names import bug_date, bug_name, bug_origin, file_name, is_file_name
 
 
 @pytest.mark.parametrize("name", ["missing_timescale", "axi-burst.len", "A1"])
@@ -29,6 +29,17 @@ def test_any_other_gets_a_hash_and_stays_inside(name: str) -> None:
 @given(st.text(), st.text())
 def test_different_names_give_different_files(one: str, other: str) -> None:
     assert (file_name(one) == file_name(other)) == (one == other)
+
+
+@given(st.text())
+def test_a_name_that_was_given_is_known_as_one(name: str) -> None:
+    assert is_file_name(file_name(name))
+    assert is_file_name(file_name(name * 101))
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", "con", "x" * 101, f"{'x' * 100}_0123456g", f"{'x' * 99}_{'0' * 9}"])
+def test_no_other_is(name: str) -> None:
+    assert not is_file_name(name)
 
 
 def test_a_bug_has_the_same_name_wherever_it_is_made() -> None:

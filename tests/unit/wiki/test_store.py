@@ -206,8 +206,19 @@ def test_a_link_that_leads_out_of_the_wiki_is_neither_read_nor_written(wiki: Pat
     outside.write_text(SPEC, "utf-8")
     (wiki / "specs" / "link.md").symlink_to(outside)
     assert "leads out of the wiki" in denied(store(wiki).fetch("specs/link"))
-    assert "leads out of the wiki" in denied(store(wiki).commit("specs/link", f"{SPEC}\nmore\n", version_of(SPEC)))
+    for version in ("not read", version_of(SPEC)):
+        answer = store(wiki).commit("specs/link", f"{SPEC}\nmore\n", version)
+        assert (answer.content, "leads out of the wiki" in denied(answer)) == ("", True)
+    assert "leads out of the wiki" in denied(store(wiki).create("specs", "link", SPEC))
     assert outside.read_text("utf-8") == SPEC
+
+
+def test_a_page_of_a_long_name_and_one_that_people_named_are_read_and_written(wiki: Path) -> None:
+    (wiki / "specs" / "burst (old).md").write_text(SPEC, "utf-8")
+    assert store(wiki).create("specs", "x" * 300, SPEC).status == "done"
+    for entry in store(wiki).list("specs"):
+        assert store(wiki).commit(entry.address, f"{SPEC}\nmore\n", version_of(SPEC)).status == "done"
+        assert fetched(store(wiki).fetch(entry.address)).content == f"{SPEC}\nmore\n"
 
 
 def test_secrets_do_not_reach_a_page(wiki: Path) -> None:
