@@ -17,6 +17,7 @@ import msgspec
 from pytest_dvwiki.records.cache import open_cache, transaction
 from pytest_dvwiki.records.disk import is_settled
 from pytest_dvwiki.wiki import pages
+from pytest_dvwiki.wiki.bug import is_pointer
 from pytest_dvwiki.wiki.index import cells
 from pytest_dvwiki.wiki.listed import CATEGORIES, Listed
 from pytest_dvwiki.wiki.marks import drifted
@@ -32,10 +33,14 @@ _PROGRESS_EVERY = 100
 _SCHEMA = """
 CREATE TABLE pages (
   path TEXT PRIMARY KEY, category TEXT, size INTEGER, mtime_ns INTEGER, title TEXT, metadata TEXT, problem TEXT,
-  cells TEXT, leads_to TEXT, is_open INTEGER, names INTEGER);
+  cells TEXT, leads_to TEXT, is_open INTEGER, names INTEGER,
+  stands INTEGER, points INTEGER);
 CREATE INDEX pages_by_category ON pages (category, path, cells);
 CREATE INDEX pages_by_target ON pages (leads_to, path);
 CREATE INDEX pages_of_many ON pages (path) WHERE names > 1;
+CREATE INDEX pages_that_stand ON pages (category, path) WHERE stands;
+CREATE INDEX pages_that_point ON pages (path) WHERE points;
+CREATE INDEX pages_with_problem ON pages (category, path) WHERE problem != '';
 CREATE TABLE causes (fingerprint TEXT, path TEXT, PRIMARY KEY (fingerprint, path)) WITHOUT ROWID;
 CREATE INDEX causes_by_page ON causes (path);
 CREATE TABLE folders (category TEXT PRIMARY KEY, mtime_ns INTEGER) WITHOUT ROWID;
@@ -55,6 +60,8 @@ class Catalogue:
     def __init__(self, wiki: Path, cache: Path | None) -> None:
         self.wiki = wiki
         self._db = open_cache(cache, _SCHEMA, VERSION)
+        self._paths: dict[str, str | None] = {}
+        """Of the bug pages of causes that were asked for, as long as no page is taken in."""
 
     def __enter__(self) -> Self:
         return self
@@ -150,6 +157,7 @@ class Catalogue:
             self._db.execute(query, (self._time_of(category), category, before))
 
     def _remove(self, path: str) -> None:
+        self._paths.clear()
         self._unlist(path, None)
         self._db.execute("DELETE FROM pages WHERE path = ?", (path,))
         self._db.execute("DELETE FROM causes WHERE path = ?", (path,))
@@ -182,16 +190,19 @@ class Catalogue:
             state: Its size and time of change in ns, where it stands on the disk.
         """
         category = path.split("/", 1)[0]
+        if category == "bugs":
+            self._paths.clear()
         try:
             page = pages.read(data)
             listed = Listed(path, category, title_of(page.body), page.metadata, "")
         except YamlError as error:
             listed = Listed(path, category, "", _salvaged(data), str(error).removeprefix("page:"))
         row = cells(listed)
+        is_current = listed.metadata.get("stale") is not True or drifted(listed) is not None
         self._unlist(path, row)
         self._db.execute("DELETE FROM causes WHERE path = ?", (path,))
         self._db.execute(
-            "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 path,
                 category,
@@ -201,9 +212,10 @@ class Catalogue:
                 listed.problem,
                 row,
                 listed.leads_to if category == "bugs" else "",
-                listed.text("status") == "open"
-                and (listed.metadata.get("stale") is not True or drifted(listed) is not None),
+                listed.text("status") == "open" and is_current,
                 len(listed.fingerprints()),
+                is_current and not listed.problem,
+                is_pointer(listed),
             ),
         )
         self._db.executemany("INSERT INTO causes VALUES (?, ?)", [(item, path) for item in listed.fingerprints()])
@@ -274,8 +286,14 @@ class Catalogue:
         """The page to keep of each cause, None where it has none.
 
         Args:
-            causes: By any name the fingerprints that a cause has or had once.
+            causes: By any name, always the same, the fingerprints that a cause has or had once.
         """
+        unknown = {name: prints for name, prints in causes.items() if name not in self._paths}
+        if unknown:
+            self._paths |= self._paths_of(unknown)
+        return {name: self._paths[name] for name in causes}
+
+    def _paths_of(self, causes: Mapping[str, Sequence[str]]) -> dict[str, str | None]:
         rows = self._db.execute(
             "SELECT DISTINCT c.fingerprint, p.path, p.leads_to FROM json_each(?) n"
             " JOIN causes c ON c.fingerprint = n.value JOIN pages p ON p.path = c.path",
@@ -299,6 +317,20 @@ class Catalogue:
             " ORDER BY path"
         )
         return list(self._listed(where, name))
+
+    def standing(self, categories: Sequence[str]) -> set[str]:
+        """The paths of pages that stand for something; one that cites what is gone still does."""
+        query = "SELECT path FROM pages WHERE stands AND category IN (SELECT value FROM json_each(?))"
+        return {path for (path,) in self._db.execute(query, (json.dumps(categories),))}
+
+    def pointers(self) -> set[str]:
+        """The paths of pages that only lead to another one."""
+        return {path for (path,) in self._db.execute("SELECT path FROM pages WHERE points")}
+
+    def unreadable(self, categories: Sequence[str]) -> list[Listed]:
+        """Pages whose frontmatter cannot be read."""
+        where = "WHERE problem != '' AND category IN (SELECT value FROM json_each(?)) ORDER BY path"
+        return list(self._listed(where, json.dumps(categories)))
 
     def all(self, category: str) -> Iterator[Listed]:
         """The pages of a category by name."""

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki.records import archive as records_archive
-from pytest_dvwiki.wiki import build as wiki_build
-from pytest_dvwiki.wiki import catalogue, pages
+from pytest_dvwiki.wiki import catalogue, pages, rebuild
 from pytest_dvwiki.wiki.build import archive, build
 
 from ..samples import CAUSE, files, layout, occurrence, passing, record
@@ -135,7 +134,7 @@ def test_what_a_killed_process_left_is_swept(place: Layout) -> None:
 
 def test_the_first_build_of_a_clone_shows_how_far_it_is(place: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.rmtree(place.wiki / ".cache")
-    for module in (records_archive, catalogue, wiki_build):
+    for module in (records_archive, catalogue, rebuild):
         monkeypatch.setattr(module, "_PROGRESS_EVERY", 1)
     told: list[tuple[str, int]] = []
     build(place, progress=lambda done, count: told.append((done, count)))

@@ -1,0 +1,53 @@
+"""The wiki's log: one line for each thing that was done."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.records.disk import WikiError, append_line
+from pytest_dvwiki.runs import today
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_dvwiki.settings import Layout
+
+_INGESTED = re.compile(r"^## \[[^\]]*\] ingest \| ([^ |]+) \|", re.MULTILINE)
+
+
+def add_to_log(layout: Layout, operation: str, text: str, task: str = "-", *, date: str | None = None) -> None:
+    """Adds a line to the log; the caller holds the wiki's lock.
+
+    Args:
+        layout: Where the wiki stands.
+        operation: What was done, in a word.
+        text: The same with what it brought.
+        task: The run that it was for.
+        date: When, as in `2026-11-21…`; the present day where None or empty.
+
+    Raises:
+        WikiError: It could not be written.
+    """
+    append_line(log_file(layout), f"## [{date[:10] if date else today()}] {operation} | {task} | {text}")
+
+
+def log_file(layout: Layout) -> Path:
+    """Where the log stands.
+
+    Raises:
+        WikiError: It is a link that leads out of the wiki; whoever made it could have any file written to.
+    """
+    log = layout.wiki / "log.md"
+    if not log.resolve().is_relative_to(layout.wiki.resolve()):
+        raise WikiError(f"cannot write {log}: it is a link that leads out of the wiki; replace it by a file")
+    return log
+
+
+def ingested(layout: Layout) -> set[str]:
+    """The runs whose archiving came to its end."""
+    try:
+        text = (layout.wiki / "log.md").read_text("utf-8", "replace")
+    except OSError:
+        return set()
+    return set(_INGESTED.findall(text))
