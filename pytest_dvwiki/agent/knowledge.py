@@ -13,7 +13,7 @@ from pytest_dvwiki.records import aggregate
 from pytest_dvwiki.records.fixes import in_short
 from pytest_dvwiki.records.onset import came_with
 from pytest_dvwiki.wiki import age, pages, parts, spec
-from pytest_dvwiki.wiki.bug import RESOLUTION, is_pointer
+from pytest_dvwiki.wiki.bug import RESOLUTION
 from pytest_dvwiki.wiki.index import percent
 from pytest_dvwiki.wiki.listed import REGRESSED
 from pytest_dvwiki.wiki.markdown import cite, fence, one_line, plain
@@ -24,7 +24,7 @@ from pytest_dvwiki.wiki.search import WikiSearchIndex
 from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from datetime import date
 
     from pytest_dvwiki.model import FirstBad, Fix
@@ -82,21 +82,32 @@ class Knowledge:
             _logger.debug("the project's own patterns were not used: %s", error)
             return load_registry()
 
-    def pages(self, categories: Sequence[str], *, query: str | None = None, test: str | None = None) -> list[Listed]:
-        """Pages to tell of, the most useful first.
+    def pages(
+        self, categories: Sequence[str], most: int, *, query: str | None = None, test: str | None = None
+    ) -> tuple[list[Listed], int]:
+        """The pages to tell of, the most useful first, and how many more there are.
 
         Args:
             categories: In which they may stand.
+            most: So many are given.
             query: Words that they share.
             test: A node id that failed with their cause.
         """
         if test:
             found = self._readable(page for page in self._of_test(test) if page.category in categories)
-            return found if not query else self._ranked(query, found)
-        listed = [page for category in categories for page in self.all(category)]
+        elif query:
+            for page in self._history.catalogue.unreadable(categories):
+                self._pass_over(page, page.problem)
+        else:
+            listed = (page for category in categories for page in self.all(category))
+            found = sorted((page for page in listed if _is_current(page)), key=usefulness)
         if query:
-            return self._ranked(query, listed)
-        return sorted((page for page in listed if _is_current(page)), key=usefulness)
+            # Of thousands that have a word of it only the best are looked at.
+            paths = {page.path for page in found} if test else self._history.catalogue.standing(categories)
+            ranked = self._ranked(query, paths)
+            best = (self._history.catalogue.get(path) for path in ranked[:most])
+            return [page for page in best if page], max(0, len(ranked) - most)
+        return found[:most], max(0, len(found) - most)
 
     def all(self, category: str) -> list[Listed]:
         """The pages of a category that stand for something, by name; one that cites what is gone still does."""
@@ -115,17 +126,18 @@ class Knowledge:
     def _pass_over(self, page: Listed, reason: object) -> None:
         self.passed_over[page.path] = " ".join(str(reason).split())
 
-    def _ranked(self, query: str, listed: Sequence[Listed]) -> list[Listed]:
-        by_path = {page.path: page for page in listed}
+    def _ranked(self, query: str, wanted: Collection[str]) -> list[str]:
+        """Of pages those that have a word of a query, by their paths, the best first."""
         ranking = WikiSearchIndex.create(self._backend, self._layout.wiki).ranking(query)
         # A page that leads to another one may be found by what people wrote on it; that other one is then told of.
-        found = dict.fromkeys(self._standing(path) for path, _ in ranking)
-        return [by_path[path] for path in found if path in by_path]
+        pointers = self._history.catalogue.pointers()
+        found = dict.fromkeys(self._keeper(path) if path in pointers else path for path, _ in ranking)
+        return [path for path in found if path in wanted]
 
-    def _standing(self, path: str) -> str:
-        """The page that keeps the cause of a page that leads to it; else the page itself."""
+    def _keeper(self, path: str) -> str:
+        """The page that keeps the cause of a page that leads to it."""
         page = self._history.catalogue.get(path)
-        return self._family(page)[0].path if page and is_pointer(page) else path
+        return self._family(page)[0].path if page else path
 
     def _family(self, page: Listed) -> list[Listed]:
         """All pages of the cause of a page, the one that stands first."""

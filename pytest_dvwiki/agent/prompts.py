@@ -67,9 +67,8 @@ def gather(
 
         with Knowledge(layout, backend) as knowledge:
             categories = CATEGORIES if category is None else (category,)
-            found = knowledge.pages(categories, query=query, test=test)
-            blocks = knowledge.blocks(found[:_MOST])
-            text = fit(blocks, budget, max(0, len(found) - _MOST), counting(tokenizer))
+            found, more = knowledge.pages(categories, _MOST, query=query, test=test)
+            text = fit(knowledge.blocks(found), budget, more, counting(tokenizer))
             return Context(text, knowledge.passed_over)
     except Exception:
         _logger.debug("the wiki gave no context", exc_info=True)
