@@ -45,10 +45,12 @@ def candidates(archive: Archive, record: RunRecord) -> list[str]:
         passing -= listed - _not_passed(archive, run)
     passing |= {again.nodeid for again in record.passed_again}
     rows = archive.db.execute(
-        "SELECT c.fingerprint FROM json_each(:tests) n JOIN newest_tests t ON t.nodeid = n.value"
-        " JOIN causes c ON c.fingerprint = t.fingerprint WHERE c.newest < :until"
-        " UNION SELECT fingerprint FROM causes WHERE :since != '' AND newest > :since AND newest < :until"
-        " EXCEPT SELECT fingerprint FROM fix_states WHERE holding IS NOT NULL ORDER BY 1",
+        "SELECT fingerprint FROM (SELECT c.fingerprint FROM json_each(:tests) n"
+        " JOIN newest_tests t ON t.nodeid = n.value JOIN causes c ON c.fingerprint = t.fingerprint"
+        " WHERE c.newest < :until"
+        " UNION SELECT fingerprint FROM causes WHERE :since != '' AND newest > :since AND newest < :until) old"
+        " WHERE NOT EXISTS (SELECT 1 FROM fix_states s WHERE s.fingerprint = old.fingerprint AND s.holding IS NOT NULL)"
+        " ORDER BY 1",
         # A moment is a time with a task id behind it; `~` sorts behind all of these.
         {"tests": tables.wanted(sorted(passing)), "since": since, "until": f"{_shifted(record.finished, -DAYS)}~"},
     )

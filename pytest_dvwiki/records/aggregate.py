@@ -9,7 +9,7 @@ import itertools
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -33,8 +33,7 @@ _texts = msgspec.json.Decoder(tuple[str, ...])
 _PARAMETERS = re.compile(r"\[.*?\](?=::|$)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(NamedTuple):
     """One occurrence in a table."""
 
     fingerprint: str
@@ -47,10 +46,10 @@ class Row:
     """The first three tests."""
     seeds: tuple[str, ...]
     commit: str | None
-    dirty: bool
+    dirty: int
     branch: str | None
     simulators: str
-    without_fix: bool
+    without_fix: int
     """Whether its commit did not have the newest fix."""
 
 
@@ -172,21 +171,7 @@ _ROW = (
 
 def _rows(archive: Archive, rest: str, values: Sequence[Any]) -> Iterator[Row]:
     for row in archive.db.execute(f"{_ROW} {rest}", tuple(values)):
-        yield Row(
-            fingerprint=row[0],
-            task_id=row[1],
-            finished=row[2],
-            error_class=row[3],
-            pattern=row[4],
-            tests=row[5],
-            names=_texts.decode(row[6]),
-            seeds=_texts.decode(row[7]),
-            commit=row[8],
-            dirty=bool(row[9]),
-            branch=row[10],
-            simulators=row[11],
-            without_fix=bool(row[12]),
-        )
+        yield Row._make((*row[:6], _texts.decode(row[6]), _texts.decode(row[7]), *row[8:]))
 
 
 def cause(archive: Archive, fingerprints: Sequence[str]) -> Cause | None:

@@ -81,7 +81,7 @@ CREATE INDEX coverage_by_run ON coverage (run);
 CREATE TABLE fix_states (
   fingerprint TEXT PRIMARY KEY, subtype TEXT, pattern TEXT, held INTEGER, failed INTEGER, newest TEXT, holding TEXT,
   until TEXT, states TEXT);
-CREATE INDEX fix_states_by_subtype ON fix_states (subtype, newest, held, failed);
+CREATE INDEX fix_states_by_subtype ON fix_states (subtype, newest, fingerprint, held, failed);
 CREATE INDEX fix_states_by_pattern ON fix_states (pattern, holding, fingerprint);
 CREATE INDEX fix_states_by_end ON fix_states (until);
 CREATE TABLE fix_tests (nodeid TEXT, fingerprint TEXT, PRIMARY KEY (nodeid, fingerprint)) WITHOUT ROWID;

@@ -32,7 +32,9 @@ _CITED = re.compile(r"[^\w./+:@=,-]+")
 
 def one_line(text: str, limit: int = LONGEST_LINE) -> str:
     """A text on one line, cut at a word with `…` where it is longer than the limit."""
-    line = " ".join(clean(text).split())
+    # Most cells of long tables are one word.
+    is_word = " " not in text and text.isascii() and text.isprintable()
+    line = text if is_word else " ".join(clean(text).split())
     if len(line) <= limit:
         return line
     head = line[: limit - 1]
@@ -87,6 +89,9 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def table_row(cells: Sequence[str]) -> str:
     """One row of a table."""
+    row = f"| {' | '.join(cells)} |"
+    if row.isprintable() and "  " not in row and row.count("|") == len(cells) + 1:
+        return row
     return f"| {' | '.join(map(_cell, cells))} |"
 
 

@@ -48,7 +48,7 @@ def renewed(read: Callable[[str], bytes], changes: Changes, last_updated: str | 
     found: dict[str, bytes] = {}
     for category in sorted({path.split("/", 1)[0] for path in changes}):
         data = read(OWN[category])
-        edits = _edits(data, _table(data, "#", category, "", 0), changes)
+        edits = _edits(data, _table(data, "#", category, "", (0, len(data))), changes)
         if edits is None:
             return None
         found[OWN[category]] = _edited(data, edits)
@@ -63,29 +63,28 @@ def renewed(read: Callable[[str], bytes], changes: Changes, last_updated: str | 
 def _edits_of_all(data: bytes, changes: Changes, last_updated: str | None) -> list[Edit] | None:
     """What makes the file of all categories as it should be, None where it cannot be made so."""
     edits: list[Edit] = []
-    place = pages = 0
-    for category in CATEGORIES:
-        place = data.find(b"\n\n## ", place) + 2
-        table = _table(data, "##", category, f"{category}/", place)
+    pages, end = 0, len(data)
+    # From the end on: the first table is the longest by far.
+    for category in reversed(CATEGORIES):
+        start = data.rfind(b"\n## ", 0, end) + 1
+        table = _table(data, "##", category, f"{category}/", (start, end))
         further = _edits(data, table, changes)
         if table is None or further is None:
             return None
-        edits += further
+        edits[:0] = further
         pages += table.pages + _more(category, changes)
-        place = table.rows[1] - 1
+        end = start - 1
     top = len(TITLE) + 2
     return [(top, data.index(b"\n", top), head(last_updated, pages).encode()), *edits]
 
 
-def _table(data: bytes, level: str, category: str, folder: str, place: int) -> _Table | None:
-    """The table of a category with its heading at a place, None where none stands there."""
-    found = _HEADING.match(data, place)
-    columns = _COLUMNS.match(data, found.end()) if found else None
+def _table(data: bytes, level: str, category: str, folder: str, place: tuple[int, int]) -> _Table | None:
+    """The table of a category that stands with its heading at a place, None where none does."""
+    found = _HEADING.match(data, *place)
+    columns = _COLUMNS.match(data, found.end(), place[1]) if found else None
     if not (found and columns) or found[0] != heading(level, category, int(found[1])).encode():
         return None
-    end = data.find(b"\n\n", columns.end() - 1)
-    rows = columns.end(), len(data) if end < 0 else end + 1
-    return _Table(level, category, folder, found.span(), rows, int(found[1]))
+    return _Table(level, category, folder, found.span(), (columns.end(), place[1]), int(found[1]))
 
 
 def _of(category: str, changes: Changes) -> Iterator[tuple[str, str | None, str | None]]:
@@ -126,8 +125,9 @@ def _edits(data: bytes, table: _Table | None, changes: Changes) -> list[Edit] | 
 
 def _edited(data: bytes, edits: Iterable[Edit]) -> bytes:
     """A file with other bytes from some places to others, which are in order."""
-    parts, place = [], 0
+    kept, place = memoryview(data), 0
+    parts: list[bytes | memoryview] = []
     for start, end, new in edits:
-        parts += [data[place:start], new]
+        parts += [kept[place:start], new]
         place = end
-    return b"".join([*parts, data[place:]])
+    return b"".join([*parts, kept[place:]])
