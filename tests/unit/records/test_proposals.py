@@ -8,6 +8,7 @@ import pytest
 
 from pytest_dvwiki.agent.query import WikiQueryService
 from pytest_dvwiki.model import PassedAgain, Vcs
+from pytest_dvwiki.records import proposals
 from pytest_dvwiki.records.store import write_suite
 from pytest_dvwiki.wiki.build import archive, build
 from pytest_dvwiki.wiki.config import WikiConfig
@@ -95,6 +96,29 @@ def test_a_new_cause_gets_the_proposal_at_once(place: Layout) -> None:
     hold(place)
     add(place, record(7, occurrence("e" * 12, tests=(failed("third"),))))
     assert PROPOSED in page(place, "e" * 12)
+
+
+def test_a_new_cause_takes_the_proposal_from_nobody(place: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proposals, "LAST_SEEN", 2)
+    hold(place)
+    for number, fingerprint in enumerate("ef12", 7):
+        run = record(number, occurrence(fingerprint * 12, tests=(failed(fingerprint),)))
+        result = archive(place, run)
+        assert [path.split("/")[0] for path in (*result.pages_created, *result.pages_updated)] == ["bugs", "patterns"]
+        assert PROPOSED in page(place, fingerprint * 12)
+    assert PROPOSED in page(place, OTHER)
+    assert build(place, check=True).changed == []
+
+
+def test_a_fix_is_not_proposed_to_who_was_long_gone_when_it_came(
+    place: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proposals, "LAST_SEEN", 2)
+    add(place, *(record(2 + number, occurrence(name * 12, tests=(failed(name),))) for number, name in enumerate("ef")))
+    hold(place, 4)
+    assert [PROPOSED in page(place, name) for name in (OTHER, "e" * 12, "f" * 12)] == [False, True, True]
+    add(place, record(9, occurrence(OTHER, tests=(failed("other"),))))
+    assert PROPOSED in page(place, OTHER), "it is back"
 
 
 def test_a_fix_names_other_causes_that_its_commits_fixed(place: Layout) -> None:
