@@ -139,7 +139,7 @@ def _newest_that_held(db: sqlite3.Connection, pattern: str | None, before: str) 
 
 
 def _end_of_reach(db: sqlite3.Connection, pattern: str | None, newest: str) -> str:
-    """The moment by which so many other causes were seen since that no later fix is proposed to one seen last then."""
+    """The moment from which on a cause is none of the last seen, since so many others were seen after its newest."""
     rows = db.execute(
         "SELECT fingerprint, moment FROM occurrences WHERE pattern = ? AND moment > ? ORDER BY moment",
         (pattern, newest),
@@ -168,7 +168,7 @@ def _in_reach_of_fixes(db: sqlite3.Connection, fixed: set[str]) -> set[str]:
 
 
 def _in_reach_of_runs(db: sqlite3.Connection, seen: set[str], since: str) -> set[str]:
-    """The causes of which other ones were the last seen before, as long as these runs were not known."""
+    """The causes that may be among the last seen no more, since these occurred between other runs."""
     rows = db.execute(
         "SELECT DISTINCT pattern FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
         " AND moment >= ? AND pattern IS NOT NULL",

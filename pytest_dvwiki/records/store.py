@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -106,12 +107,14 @@ def folder_times(tasks: Path) -> dict[str, int]:
 
 
 def _entries(folder: Path, name: re.Pattern[str]) -> dict[str, int]:
-    try:
-        with os.scandir(folder) as entries:
-            found = (each for each in entries if name.fullmatch(each.name) and each.is_dir())
-            return {each.name: each.stat().st_mtime_ns for each in found}
-    except OSError:
-        return {}
+    found: dict[str, int] = {}
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            # Others stay known where one is taken away meanwhile.
+            with contextlib.suppress(OSError):
+                if name.fullmatch(entry.name) and entry.is_dir():
+                    found[entry.name] = entry.stat().st_mtime_ns
+    return found
 
 
 def record_files(folder: Path) -> set[str]:
