@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -57,5 +58,7 @@ def _worth(frequency: int, documents: int) -> float:
 
 def ranked(scores: Iterable[tuple[str, float]]) -> Ranking:
     """Documents in order; one that scored nothing is no hit."""
-    rounded = ((name, round(value, _DIGITS)) for name, value in scores if value > 0)
-    return sorted(rounded, key=lambda item: (-item[1], item[0]))
+    # By name first, which they nearly are, then by score: equals stay as they are.
+    found = sorted((name, round(value, _DIGITS)) for name, value in scores if value > 0)
+    found.sort(key=itemgetter(1), reverse=True)
+    return found

@@ -108,9 +108,19 @@ class _Index:
         self.folder = folder
         self.files = files
         self.changes: dict[str, _Change] = {}
+        self._states: dict[str, State] | None = None
 
     def states(self) -> dict[str, State]:
         """The pages as they are known, each with the state of its file."""
+        if self._states is None:
+            self._states = self._all_states()
+        return self._states
+
+    def touch(self) -> None:
+        """Says that pages are to be known otherwise."""
+        self._states = None
+
+    def _all_states(self) -> dict[str, State]:
         states = {path: item.state for path, item in self.listed.items()}
         for path, change in self.changes.items():
             if change.words is None:
@@ -200,10 +210,11 @@ class _Bm25Index(WikiSearchIndex):
             index = self._made(present)
         else:
             states = index.states()
-            different = {path: state for path, state in present.items() if states.get(path) != state}
-            gone = states.keys() - present.keys()
-            if (different or gone) and self._take_in(index, different, gone):
-                index = self._settled(index)
+            if present != states:
+                different = {path: state for path, state in present.items() if states.get(path) != state}
+                gone = states.keys() - present.keys()
+                if self._take_in(index, different, gone):
+                    index = self._settled(index)
         self._index = index
         return index
 
@@ -216,6 +227,7 @@ class _Bm25Index(WikiSearchIndex):
 
     def _take_in(self, index: _Index, different: dict[str, State], gone: set[str]) -> bool:
         """Takes in pages whose files differ, and tells whether the changes differ for that."""
+        index.touch()
         before = dict(index.changes)
         touched = False
         for path in gone:
