@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pytest_dvwiki.records.aggregate import NEWEST_ROWS
 from pytest_dvwiki.records.fixes import ends, in_short, success_rate
 from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.markdown import cite, code, escape, in_words, one_line, prose, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pytest_dvwiki.patterns.schema import Subtype as Lesson
     from pytest_dvwiki.records.aggregate import Subtype
@@ -124,7 +125,7 @@ def _history(subtype: Subtype, page_of: Callable[[str], str | None]) -> str:
         ]
         told = ends(subtype.held, subtype.failed)
         parts.append(
-            f"Fixes, newest first{f' ({told})' if told else ''}:\n\n"
+            f"{_shown('fixes', rows)}{f' ({told})' if told else ''}:\n\n"
             + table(("Date", "Task", "Cause", "Fix Applied", "Result"), rows)
         )
     else:
@@ -139,8 +140,14 @@ def _history(subtype: Subtype, page_of: Callable[[str], str | None]) -> str:
         )
         for row in subtype.rows
     ]
-    parts.append("Occurrences, newest first:\n\n" + table(("Date", "Task", "Cause", "Class", "Failing tests"), seen))
+    header = ("Date", "Task", "Cause", "Class", "Failing tests")
+    parts.append(f"{_shown('occurrences', seen)}:\n\n{table(header, seen)}")
     return "\n\n".join(parts)
+
+
+def _shown(what: str, rows: Sequence[object]) -> str:
+    """Says of a table whether it may have left something out."""
+    return f"The newest {len(rows)} {what}" if len(rows) >= NEWEST_ROWS else f"{what.capitalize()}, newest first"
 
 
 def _causes(subtype: Subtype, page_of: Callable[[str], str | None]) -> str:

@@ -121,6 +121,15 @@ def test_the_page_says_what_an_engineer_needs(place: Layout) -> None:
         assert f"\n## {heading}\n" in text
 
 
+def test_a_pattern_page_says_that_its_tables_are_not_all(place: Layout) -> None:
+    causes = [f"{number:012x}" for number in range(21)]
+    archive(place, record(1, *map(occurrence, causes[:20])))
+    archive(place, record(2, occurrence(causes[20]), fixes=tuple(fixed(2, cause) for cause in causes[:20])))
+    text = (place.wiki / "patterns" / "scoreboard_fail.md").read_text()
+    assert "\nThe newest 20 fixes:\n" in text
+    assert "\nThe newest 20 occurrences:\n" in text
+
+
 def test_what_people_wrote_survives_byte_for_byte(place: Layout) -> None:
     archive(place, record(1, occurrence()))
     page = _bug(place)
