@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-_FEW_LINES = 4
-"""Lines that a text has at most whose line feeds were lost."""
+_FEW_LINES = 3
+"""Lines with text that a text has at most whose line feeds were lost."""
 _LONG = 80
 _MESSAGES = 2
 """Heads of messages within one line that show that it was several."""
@@ -17,7 +17,8 @@ _HEAD = re.compile(
     r"|(?:xm|nc)\w{2,8}:\s\*[A-Z]{1,2},|[xi]run:\s\*|UVM_(?:INFO|WARNING|ERROR|FATAL)\s[@\w/.]"
     r"|%(?:Error|Warning)(?:-\w+)?:\s|make(?:\[\d+\])?:\s(?:\*\*\*|Entering|Leaving)"
     r"|Traceback\s\(most\srecent|File\s\"[^\"]{1,300}\",\sline\s\d"
-    r"|(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Failure):\s|(?:ERROR|WARNING|INFO|FATAL):\s"
+    r"|(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Failure):\s|(?:(?:FATAL_)?ERROR|WARNING|INFO|FATAL):\s|=[EFW]:\["
+    r"|(?:KERNEL|RUNTIME|RCKERNEL):\s|(?:\#\s)?(?:Error\sloading|End\stime:)"
     r"|[\w./-]{1,200}(?:\.(?:s?vh?:\d+:|vhdl?:\d+:\d+:|py:\d+:)|ghdl\S{0,40}:error:)|\d+\serror\(s\)\sduring"
     r")"
 )
@@ -34,7 +35,7 @@ def parted(lines: list[str]) -> tuple[list[str], list[int]] | None:
     Returns:
         The lines, and of each the number, from 1, of that in which it stands; None where nothing was lost.
     """
-    if len(lines) > _FEW_LINES:
+    if sum(map(bool, lines)) > _FEW_LINES:
         return None
     whole: list[str] = []
     numbers: list[int] = []

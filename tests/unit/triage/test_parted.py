@@ -34,6 +34,14 @@ from pytest_dvwiki.triage.parted import parted
             ),
             "unresolved_reference",
         ),
+        (
+            (
+                "# ** Note: (vsim-3812) Design is being optimized... # ** Warning: top.sv(9): (vopt-2182) 'q' might be "
+                "read before written. # ** Error: (vsim-3033) Instantiation of 'fifo_ctl' failed. The design unit was "
+                "not found. # Error loading design"
+            ),
+            "unresolved_reference",
+        ),
     ],
 )
 def test_lines_that_lost_their_line_feeds_are_lines_again(line: str, wanted: str) -> None:
@@ -52,3 +60,8 @@ def test_lines_that_lost_their_line_feeds_are_lines_again(line: str, wanted: str
 )
 def test_one_message_in_one_line_is_left_alone(line: str) -> None:
     assert parted([line, ""]) is None
+
+
+def test_a_log_with_many_lines_is_left_alone() -> None:
+    told = "INFO: compared: # ** Warning: top.sv(9): 'q' might be read before written. # ** Error: (vsim-3033) failed."
+    assert parted([told, *(f"INFO: {number} of 9 done" for number in range(3)), ""]) is None
