@@ -78,10 +78,18 @@ def _cut_at(texts: Sequence[str]) -> int | None:
     width = max(map(len, texts), default=0)
     if len(texts) > _MOST_LINES or not _NARROWEST <= width <= _WIDEST_TERMINAL:
         return None
-    cuts = [line[-1] + below[0] for line, below in pairwise(texts) if below and len(line) == width]
+    full = [(line, below) for line, below in pairwise(texts) if below and len(line) == width]
+    cuts = [line[-1] + below[0] for line, below in full if not _is_next(line, below)]
+    if 2 * len(cuts) <= len(full):
+        return None
     if sum(map(str.isalnum, cuts)) >= _CUTS or (width in _TERMINALS and any(map(_WITHIN.fullmatch, cuts))):
         return width
     return None
+
+
+def _is_next(line: str, below: str) -> bool:
+    """Whether a line begins a message, or begins as the one above it does."""
+    return begins_message(below) or line.split(maxsplit=1)[:1] == below.split(maxsplit=1)[:1]
 
 
 def _put_together(lines: Sequence[tuple[int, str]], width: int) -> Iterator[_Joined]:

@@ -92,8 +92,16 @@ def test_lines_that_a_terminal_cut_are_whole_again(classifier: Classifier, width
     assert verdict.rule.endswith(f"cut at column {width} are joined")
 
 
-def test_a_frame_of_asterisks_cuts_no_line(classifier: Classifier) -> None:
-    summary = "\n".join(["*" * 80, "** TESTS=2 PASS=1 FAIL=1 SKIP=0" + " " * 47 + "**", "*" * 80, "done"])
-    verdict = classifier.classify_text(summary)
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["*" * 80, "** TESTS=2 PASS=1 FAIL=1 SKIP=0" + " " * 47 + "**", "*" * 80, "done"],
+        [f"UVM_ERROR sb.sv(210) @ {n}: top.env.sb [SB] expected 0x3 got 0x1{n} in the queue" for n in range(3)],
+        ["UVM_ERROR sb.sv(210) @ 1250: env.sb [SCBD] expected 3 got 4, 0 errors so far", "dut.sv:7: error: unknown"],
+    ],
+    ids=["a frame", "equal messages", "another tool"],
+)
+def test_lines_of_one_length_are_lines(classifier: Classifier, lines: list[str]) -> None:
+    verdict = classifier.classify_text("\n".join(lines))
     assert verdict is not None
     assert "column" not in verdict.rule
