@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from pytest_dvwiki.patterns.matcher import DEEPEST_BLOCK
 from pytest_dvwiki.patterns.messages import strip_line
 from pytest_dvwiki.patterns.schema import UNKNOWN
 from pytest_dvwiki.triage.acquittal import is_acquitted
@@ -169,9 +170,11 @@ def _in_text(
 ) -> Iterator[Candidate]:
     hits = matcher.hits(text, first_line=first, whole=whole)
     lesser = _lesser_exceptions(text, first, {hit.line for hit in hits}) if hits else frozenset()
+    lines = text.split("\n") if any(hit.pattern.id == _CUT_OFF for hit in hits) else ()
     for hit in hits:
         if hit.line not in lesser:
-            told = _told(hit, text, first, matcher) if hit.pattern.id == _CUT_OFF else hit
+            at = hit.line - first
+            told = _told(hit, lines[at : at + DEEPEST_BLOCK], matcher) if hit.pattern.id == _CUT_OFF else hit
             yield Candidate(
                 pattern=told.pattern,
                 source=source,
@@ -183,11 +186,17 @@ def _in_text(
             )
 
 
-def _told(head: Hit, text: str, first: int, matcher: Matcher) -> Hit:
-    """What the head of a traceback that was cut off stands for: the exception that its last frame raises."""
+def _told(head: Hit, lines: Sequence[str], matcher: Matcher) -> Hit:
+    """What the head of a traceback that was cut off stands for: the exception that its last frame raises.
+
+    Args:
+        head: The head.
+        lines: The lines from there on.
+        matcher: The patterns.
+    """
     from pytest_dvwiki.triage.traceback import cut_off  # noqa: PLC0415
 
-    raised = cut_off([strip_line(line) for line in text.split("\n")[head.line - first :]], 0)
+    raised = cut_off([strip_line(line) for line in lines], 0)
     known = matcher.match(raised) if raised else None
     if known is None or known.pattern.tier == "benign":
         return head

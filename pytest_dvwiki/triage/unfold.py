@@ -35,6 +35,8 @@ _FIELD = re.compile(r"%\d*[dshxbtp]\b|\{\w*[!:}]|\bf[\"']")
 _DRIVE_PATH = re.compile(r"\b[A-Za-z]:\\[^\s\"']*")
 _ESCAPE = re.compile(r"\\(?:u(?P<point>[0-9a-fA-F]{4})|x(?P<byte>[0-9a-fA-F]{2})|(?P<sign>[nrtbf\"'/\\]))")
 _MEANT = {"n": "\n", "r": "", "t": "\t", "b": "", "f": ""}
+_HALVES = frozenset(map(chr, range(0xD800, 0xE000)))
+"""What JSON writes two of for a sign beyond four digits; alone it is none."""
 _ANNOTATION = re.compile(r"::(?:error|warning|notice)\b|##\[error\]")
 _PERCENT = re.compile(r"(?:%0D)?%0A", re.IGNORECASE)
 _BREAK = re.compile(r"<br ?/?>")
@@ -142,4 +144,5 @@ def _meant(text: str) -> str:
 def _sign(escape: re.Match[str]) -> str:
     if escape["sign"]:
         return _MEANT.get(escape["sign"], escape["sign"])
-    return chr(int(escape["point"] or escape["byte"], 16))
+    sign = chr(int(escape["point"] or escape["byte"], 16))
+    return "\ufffd" if sign in _HALVES else sign

@@ -62,6 +62,11 @@ def test_strings_of_a_notebook_and_of_a_container_lose_their_quotes() -> None:
     assert unfolded('{"log":"dut.sv:3: syntax error\\n","stream":"stderr","time":"t"}') == "dut.sv:3: syntax error"
 
 
+def test_half_a_sign_and_bytes_that_are_no_text_do_no_harm() -> None:
+    block = b'"a\\nerror: \\ud83d\\ude00 \\ud800\\n \xff"\n'
+    assert Folds().feed(block) == "\na\nerror: \ufffd\ufffd \ufffd\n ".encode() + b"\xff\n\n"
+
+
 def test_lines_keep_the_numbers_that_they_have_in_the_text() -> None:
     folds = Folds()
     blocks = [b'one\n"two\\ntoo\\n"\nthree\n', b'"four\\nfor\\nfore"\nfive\n']
