@@ -74,7 +74,7 @@ def test_what_was_seen_again_is_counted(category: str, key: str, value: int | No
 def test_a_prompt_tells_it_on_the_day_of_the_question(place: Layout) -> None:
     for day, told in ((date(2026, 12, 1), "recently added"), (date(2029, 1, 1), "stable for 2 years")):
         with Knowledge(place, today=day) as knowledge:
-            headers = [block.header for block in knowledge.blocks(knowledge.pages(("patterns", "bugs")))]
+            headers = [block.header for block in knowledge.blocks(knowledge.pages(("patterns", "bugs"), 9)[0])]
         assert [header.rpartition(" [")[2] for header in headers] == [f"{told} (+2)]"] * 2
 
 
@@ -85,7 +85,7 @@ def test_a_clarification_is_as_old_as_its_first_line(place: Layout, line: str, t
     page = place.wiki / "specs" / "burst_clarification.md"
     page.write_text(f"---\ntype: spec\nfeature: burst\n---\n\n# Burst\n\n## Clarifications\n\n{line}\n", "utf-8")
     with Knowledge(place, today=date(2027, 1, 1)) as knowledge:
-        (block,) = knowledge.blocks(knowledge.pages(("specs",)))
+        (block,) = knowledge.blocks(knowledge.pages(("specs",), 9)[0])
     assert block.header == f"**burst_clarification** — Burst [{told}]"
 
 
