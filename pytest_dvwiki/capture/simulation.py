@@ -47,6 +47,8 @@ _EXIT = re.compile(r"SystemExit(?:: -?\d+)?$|\w*ParseError\b")
 _SAID_BY_THE_DESIGN = re.compile(
     r"^(?:FATAL: |Fatal: |\*\* Fatal|UVM_FATAL\b)|%(?:Error|Fatal)\b|\((?:assertion|report) failure\)|\*E,|\$fatal\b"
 )
+# What GHDL says of a component without an entity, as it elaborates: it goes on with outputs that nothing drives.
+_UNBOUND = re.compile(r'^(?P<place>\S+:\d+:\d+):warning: instance "[^"]+" of component "(?P<name>[^"]+)" is not bound')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,7 +224,7 @@ class _Collector:
     def _failure_of(self, test: CocotbTest) -> Failure:
         sim, block = self._sim, test.block
         excerpts = [
-            *self._run_excerpt(self._why_ended(test) if test.in_flight else None),
+            *self._run_excerpt(self._why_ended(test) if test.in_flight else self._unbound()),
             *_excerpts("results", test.entry, sim.interest, _ENTRY),
             *self._log_excerpt(self._main, block.lines if block is not None else ()),
             *(self._log_excerpt(self._main, self._last_words()) if test.in_flight else ()),
@@ -243,6 +245,12 @@ class _Collector:
             duration_s=test.duration_s,
             reproduce=self._command(test),
         )
+
+    def _unbound(self) -> str | None:
+        """The first component that stayed without an entity, which the log tells before all tests."""
+        lines = (line for one in (self._main, *self._sides) for _, line in one.preamble)
+        found = next(filter(None, map(_UNBOUND.match, lines)), None)
+        return f"{found['place']}: no entity was compiled for component {found['name']}" if found else None
 
     def _command(self, test: CocotbTest) -> str:
         module = test.module if test.name != test.bare else None

@@ -423,10 +423,11 @@ def _fix(candidate: Candidate | None) -> str | None:
 
 
 def _runners_up(choice: Choice | None) -> tuple[RunnerUp, ...]:
-    others = choice.others[:RUNNERS_UP] if choice else ()
+    # Report, results file and log say the same: once is enough.
+    others = {(other.pattern.id, other.text): other for other in reversed(choice.others if choice else ())}
     return tuple(
         RunnerUp(pattern=other.pattern.id, line=other.line, text=redact(" ".join(other.text.split()))[:LONGEST_PRIMARY])
-        for other in others
+        for other in [*reversed(others.values())][:RUNNERS_UP]
     )
 
 

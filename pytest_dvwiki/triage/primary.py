@@ -21,7 +21,8 @@ The rules, in their order:
 9. A randomize that failed explains the assertion next to it, which mostly checks its result.
 10. In a chain of exceptions the one that its author named as cause counts (`raise … from …`); one raised while
     another was handled counts itself.
-11. A coroutine that was never awaited explains the check or the limit that failed after it.
+11. A coroutine that was never awaited explains the check or the limit that failed after it, a component without an
+    entity the values without a driver that reached one.
 
 A bare text whose messages all prove little has no first cause where it says of itself that it ended well (`acquittal`).
 """
@@ -64,6 +65,7 @@ _COMPARED_VALUES = 2
 _CUT_OFF = "python.traceback"
 """The pattern of a traceback without its exception."""
 _TEST_FAILED = "cocotb.test_failed"
+_UNBOUND = "dvwiki.unbound"
 _NEVER_AWAITED = "python.never_awaited"
 _CONSEQUENCES = frozenset({"assertion_fail", "scoreboard_fail", "coverage_miss", "timeout", "x_propagation"})
 """Of an operation of the testbench that never ran."""
@@ -105,6 +107,7 @@ def choose(failure: Failure, matcher: Matcher) -> Choice | None:
         for candidate in _candidates(excerpt, matcher, cocotb=failure.in_simulator)
     ]
     forgotten = _forgotten(candidates)
+    unbound = next((candidate for candidate in candidates if candidate.pattern.id == _UNBOUND), None)
     has_entry = any(c.source == "results" and c.pattern.tier == "cause" for c in candidates)
     if has_entry:
         # The results file names the exception that ended the test; others in the log were caught or are the same.
@@ -114,6 +117,9 @@ def choose(failure: Failure, matcher: Matcher) -> Choice | None:
     if forgotten is not None and ranked[0].pattern.failure_subtype in _CONSEQUENCES:
         others = tuple(candidate for candidate in ranked if candidate is not forgotten)
         return Choice(forgotten, "the coroutine that was never awaited explains what failed after it", others)
+    if unbound is not None and ranked[0].pattern.failure_subtype == "x_propagation":
+        others = tuple(candidate for candidate in ranked if candidate is not unbound)
+        return Choice(unbound, "the component without an entity explains the values without a driver", others)
     return _decide(ranked, function=failure.frame.function if failure.frame else None)
 
 

@@ -633,6 +633,13 @@ def test_an_interrupt_keeps_the_tests_that_had_failed_and_lets_the_others_be(kin
     assert collect(replace(left, logs=())).failures == ()
 
 
+def test_a_component_that_ghdl_found_no_entity_for_is_told_with_each_failure(kinds: Left) -> None:
+    warned = 'rtl/top.vhd:9:3:warning: instance "u_c" of component "ctrl" is not bound [-Wbinding]\n  u_c : ctrl\n'
+    logs = (LogText(source="stdout", text=kinds.stdout), LogText(source="stderr", text=warned))
+    for failure in collect(replace(kinds.simulation, logs=logs)).failures:
+        assert said(failure) == "rtl/top.vhd:9:3: no entity was compiled for component ctrl"
+
+
 def test_two_modules_qualify_the_names(tmp_path: Path) -> None:
     left = run(tmp_path, "kinds,ends", environment={"COCOTB_TEST_FILTER": r"passes$|\.second$"})
     outcome = collect(left.simulation)

@@ -150,6 +150,20 @@ def test_a_coroutine_that_was_never_awaited_explains_the_check_that_failed_after
     assert "never awaited" not in after.primary, "its task was ended with the test"
 
 
+@pytest.mark.parametrize(
+    ("raised", "wanted"),
+    [
+        ("ValueError: Cannot convert Logic('U') to bool", "compile_error/missing_module"),
+        ("KeyError: 'length'", "python_error/key_error"),
+    ],
+)
+def test_a_component_without_an_entity_explains_a_value_without_a_driver(
+    classifier: Classifier, raised: str, wanted: str
+) -> None:
+    said = "rtl/top.vhd:9:3: no entity was compiled for component ctrl"
+    assert label(classifier.classify(failure(results=traceback(raised), run=said))) == wanted
+
+
 def test_a_limit_is_told_with_its_time_which_makes_no_other_cause(classifier: Classifier) -> None:
     one = failure(results="SimTimeoutError", frame=Frame(file="tb/t.py", line=9, function="drain"))
     verdicts = [classifier.classify(replace(one, sim_time=time)) for time in ("200 us", "350 us", None)]
