@@ -130,7 +130,7 @@ class _Collector:
         self._seed = next(filter(None, seeds), sim.seed)
         self._tests = join_tests(self._cases, self._main.blocks, modules=sim.modules, root=sim.root)
         if self._ending.interrupted:
-            self._tests = [test for test in self._tests if test.started and not test.in_flight]
+            self._tests = [test for test in self._tests if _ended_by_itself(test)]
         old = any(is_silent(case) for case in self._cases or ())
         self._cocotb = self._main.cocotb or ("1.9" if old else None)
 
@@ -457,6 +457,11 @@ class _Collector:
         if log is None or log.path is None or not log.lasting:
             return None
         return LogReference(path=redact(shown_path(str(log.path), self._sim.root)), line=line, sha256=one.sha256)
+
+
+def _ended_by_itself(test: CocotbTest) -> bool:
+    """Whether a test came to an end before a person interrupted its simulation; the interrupt may reach its Python."""
+    return test.started and not test.in_flight and test.exception != "KeyboardInterrupt"
 
 
 def _fresh_results(sim: Simulation) -> tuple[tuple[Case, ...] | None, ResultsError | None]:

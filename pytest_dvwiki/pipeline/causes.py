@@ -68,7 +68,14 @@ def causes_of(
         lacks: Whether the commit of the run does not have a fix.
     """
     groups = _grouped(failures, verdicts)
-    return tuple(_cause(_occurrence(members, root), members[0][1], history, lacks) for members in groups)
+    return tuple(
+        _cause(_occurrence(members, root), _without_root(members[0][1], root), history, lacks) for members in groups
+    )
+
+
+def _without_root(verdict: Verdict, root: Path) -> Verdict:
+    """A verdict whose advice names the project's files as the project does."""
+    return replace(verdict, fix=shorten_paths(verdict.fix, root)) if verdict.fix else verdict
 
 
 def _grouped(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[list[Member]]:

@@ -167,7 +167,13 @@ def test_an_interrupt_keeps_the_tests_of_a_simulation_that_failed_before(
         "echo '                                                            assert dut.q.value == 1'\n"
         "echo '                                                        AssertionError: expected 1 got 0'\n"
         "echo '    10.00ns INFO     cocotb.regression                  running dut.second (2/2)'\n"
-        "kill -INT $PPID; sleep 9\n"
+        "kill -INT $PPID\n"
+        "echo '    10.00ns WARNING  cocotb.regression                  dut.second failed'\n"
+        "echo '                                                        Traceback (most recent call last):'\n"
+        """echo '                                                          File "dut.py", line 9, in second'\n"""
+        "echo '                                                            await Timer(1)'\n"
+        "echo '                                                        KeyboardInterrupt'\n"
+        "sleep 9\n"
     )
     simulator.chmod(0o755)
     project.pytester.makepyfile(

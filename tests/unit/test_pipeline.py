@@ -71,6 +71,17 @@ def run(root: Path, number: int, *failing: str, report: str = REPORT) -> dict[st
     return {test.nodeid: cause.occurrence.origin for cause in archived.causes for test in cause.occurrence.tests}
 
 
+def test_advice_names_the_files_of_a_project_as_the_project_does(root: Path) -> None:
+    lines = ((1, f"FileNotFoundError: [Errno 2] No such file or directory: '{root}/rtl/fifo.sv'"),)
+    failed = Failure(nodeid=TEST, phase="setup", excerpts=(Excerpt(source="results", lines=lines),))
+    moment = "2026-11-21T01:00:00Z"
+    with Tools(resolve(root), note=pytest.fail) as tools:
+        run = Run(task_id="nightly_1", started=moment, finished=moment, failures=(failed,))
+        (cause,) = pipeline.process(run, tools).causes
+    assert cause.fix is not None
+    assert cause.fix.startswith("Correct the path of rtl/fifo.sv ")
+
+
 @pytest.mark.parametrize(
     ("files", "side"),
     [(("rtl/fifo.sv", "README.md"), "design"), (("tb/sb.sv",), "testbench"), (("rtl/fifo.sv", "tb/sb.sv"), None)],
