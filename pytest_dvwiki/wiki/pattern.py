@@ -151,19 +151,15 @@ def _shown(what: str, rows: Sequence[object]) -> str:
 
 
 def _causes(subtype: Subtype, page_of: Callable[[str], str | None]) -> str:
-    """What the causes of the newest occurrences say."""
-    newest = {row.fingerprint: row for row in reversed(subtype.rows)}
-    rows = [
-        (
-            _cause(name, page_of),
-            escape(in_words(primary, _WORDS)),
-            newest[name].finished[:10],
-            code(newest[name].task_id),
-        )
-        for name, primary in sorted(subtype.primaries.items(), key=lambda item: (newest[item[0]].finished, item[0]))
-    ]
-    part = f" of the newest occurrences, {subtype.causes} in all" if subtype.causes > len(rows) else ""
-    return f"Causes{part}, newest first:\n\n" + table(("Cause", "What it says", "Last seen", "Task"), rows[::-1])
+    """What the causes of the newest occurrences say; those that share a page are one."""
+    rows: dict[str, tuple[str, ...]] = {}
+    for row in subtype.rows:
+        cause = _cause(row.fingerprint, page_of)
+        words = escape(in_words(subtype.primaries.get(row.fingerprint, ""), _WORDS))
+        rows.setdefault(cause, (cause, words, row.finished[:10], code(row.task_id, 120)))
+    causes = "one cause" if subtype.causes == 1 else f"{subtype.causes} causes"
+    header = ("Cause", "What it says", "Last seen", "Task")
+    return f"Causes, newest first ({causes} in all):\n\n{table(header, rows.values())}"
 
 
 def _cause(fingerprint: str, page_of: Callable[[str], str | None]) -> str:

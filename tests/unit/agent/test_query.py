@@ -101,7 +101,7 @@ def test_agents_get_words_without_the_escapes_of_pages(place: Layout) -> None:
     told = wiki.get_known_rtl_bugs() + wiki.get_coverage_history(top_k=9)
     assert " — RTL bug: UVM_ERROR [BUS_RESP] *late* & <lost> # !y in `axi_`" in told
     assert "Scenario: hold *BREADY* [low]" in told
-    (found,) = (hit for hit in wiki.search("lost") if hit.page_path.startswith("bugs/"))
+    (found,) = wiki.search("lost", category="bugs")
     assert "[BUS_RESP] *late* & <**lost**> # !y" in found.snippet
 
 
