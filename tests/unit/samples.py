@@ -30,6 +30,8 @@ PRIMARY = "UVM_ERROR sb.sv(210) @ 1250ns: reporter [SCBD] expected 0x12 got 0x13
 TEST = "tests/test_fifo.py::test_fifo::overflow"
 CAUSE = "9b1f03c2a7d4"
 FIRST_RUN = datetime.fromisoformat("2026-11-21T00:00:00Z")
+TODAY = datetime.fromisoformat("2026-11-22T12:00:00Z")
+"""When the unit tests run: bugs of the first runs are a day old, and no check finds them stale."""
 
 
 def layout(root: Path) -> Layout:

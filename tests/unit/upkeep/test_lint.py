@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_dvwiki import runs
 from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.settings import Settings
@@ -21,16 +20,14 @@ from pytest_dvwiki.wiki import pages
 from pytest_dvwiki.wiki.build import archive, build
 from pytest_dvwiki.wiki.catalogue import Catalogue
 
-from ..samples import git, layout, occurrence, record
+from ..samples import TODAY, git, layout, occurrence, record
 
 OTHER = "aa0011223344"
-TODAY = date(2026, 11, 22)
 
 
 @pytest.fixture
-def wiki(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A wiki with two bugs, committed, and looked at on the day after."""
-    monkeypatch.setattr(runs, "today", lambda: TODAY)
+def wiki(tmp_path: Path) -> Path:
+    """A wiki with two bugs, committed."""
     (tmp_path / ".agent").mkdir()
     archive(layout(tmp_path), record(1, occurrence()))
     archive(layout(tmp_path), record(2, occurrence(OTHER, failure_subtype="timeout", primary="SimTimeoutError")))
@@ -110,8 +107,8 @@ def test_each_kind_is_found_in_a_wiki_that_has_everything_wrong(wiki: Path) -> N
     git(root, "commit", "-qm", "more")
     for fingerprint, first, last in (("c", 100, 1), ("d", 40, 35), ("e", 40, 1)):
         page = named[fingerprint * 12]
-        set_key(page, 'first_seen: "2026-11-21"', f'first_seen: "{TODAY - timedelta(days=first)}"')
-        set_key(page, 'last_updated: "2026-11-21"', f'last_updated: "{TODAY - timedelta(days=last)}"')
+        set_key(page, 'first_seen: "2026-11-21"', f'first_seen: "{TODAY.date() - timedelta(days=first)}"')
+        set_key(page, 'last_updated: "2026-11-21"', f'last_updated: "{TODAY.date() - timedelta(days=last)}"')
     append(wiki, "It is late (source: tasks/nobody.yaml). See [x](nothing.md), `rtl/fifo.sv:old_fifo`, `rtl/gone.sv`.")
     append(wiki, "\nIt never was early.")
     set_key(named["f" * 12], "status: open", "status: done")
@@ -332,8 +329,8 @@ def test_an_open_bug_grows_old(wiki: Path, today: str, last: str, kinds: list[st
 
 def test_what_is_only_to_be_looked_at_fails_no_check(wiki: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for page in (wiki / "bugs").glob("RTL_*.md"):
-        set_key(page, 'first_seen: "2026-11-21"', f'first_seen: "{TODAY - timedelta(days=40)}"')
-        set_key(page, 'last_updated: "2026-11-21"', f'last_updated: "{TODAY - timedelta(days=35)}"')
+        set_key(page, 'first_seen: "2026-11-21"', f'first_seen: "{TODAY.date() - timedelta(days=40)}"')
+        set_key(page, 'last_updated: "2026-11-21"', f'last_updated: "{TODAY.date() - timedelta(days=35)}"')
     set_key(bug_page(wiki), "passes_since: null", 'passes_since: "2026-11-21"')
     root = str(wiki.parent.parent)
     assert main(["lint", "--root", root, "--depth", "quick"]) == 0

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki import runs as run_times
 from pytest_dvwiki.records import hunks
 from pytest_dvwiki.upkeep.compact import compact
 from pytest_dvwiki.upkeep.lint import lint
@@ -29,9 +28,8 @@ STYLES = ("merge", "diff3", "zdiff3")
 
 
 @pytest.fixture(params=STYLES)
-def place(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Layout:
-    """A repository in which another cause was archived before the branches part, a day ago."""
-    monkeypatch.setattr(run_times, "today", lambda: date(2026, 11, 22))
+def place(tmp_path: Path, request: pytest.FixtureRequest) -> Layout:
+    """A repository in which another cause was archived before the branches part."""
     place = layout(tmp_path)
     git(tmp_path, "init", "--quiet", "--initial-branch=main")
     git(tmp_path, "config", "merge.conflictStyle", request.param)
