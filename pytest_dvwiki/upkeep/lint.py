@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Literal
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.upkeep import calibration, claims, contents, drift, duplicates, links, past, staleness, structure
 from pytest_dvwiki.upkeep.configuration import check_configuration
-from pytest_dvwiki.upkeep.findings import Finding, without_consequences
+from pytest_dvwiki.upkeep.consequences import without_consequences
+from pytest_dvwiki.upkeep.findings import Finding
 from pytest_dvwiki.upkeep.page import PageText
 from pytest_dvwiki.wiki.build import build
 from pytest_dvwiki.wiki.catalogue import Catalogue

@@ -1,0 +1,50 @@
+"""Findings that follow from another one: only that one is told."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.upkeep.findings import RESTORE
+from pytest_dvwiki.wiki.index import FILES
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from pytest_dvwiki.upkeep.findings import Finding, Kind
+
+_RECORD = re.compile(r"\.\./tasks/\d{4}/\d{2}")
+_CAUSES: dict[Kind, frozenset[Kind]] = {
+    "schema": frozenset({"conflict"}),
+    "unreadable": frozenset({"conflict", "outdated"}),
+    "left_alone": frozenset({"conflict", "unreadable"}),
+    "outdated": frozenset({"conflict", "index_behind"}),
+    "index_behind": frozenset({"conflict", "unreadable"}),
+    "record_changed": frozenset({"outdated"}),
+}
+"""Of kinds those that explain them where both are found in one place."""
+
+
+def without_consequences(found: Collection[Finding]) -> list[Finding]:
+    """The findings that no other one explains: who settles that one settles both."""
+    kinds_in: dict[str, set[Kind]] = {}
+    for finding in found:
+        kinds_in.setdefault(_place(finding), set()).add(finding.kind)
+    is_listed = not any(finding.kind in {"orphan", "missing"} for finding in found)
+
+    def is_explained(finding: Finding) -> bool:
+        """Whether another finding is the reason for this one."""
+        kinds = kinds_in[_place(finding)]
+        if finding.kind == "outdated" and finding.page in FILES and not is_listed:
+            return True
+        if finding.remedy == RESTORE:
+            return not kinds.isdisjoint({"conflict", "outdated"})
+        return not kinds.isdisjoint(_CAUSES.get(finding.kind, ()))
+
+    return [finding for finding in found if not is_explained(finding)]
+
+
+def _place(finding: Finding) -> str:
+    """The page of a finding; the month of a record, whose file holds it once it is rolled up."""
+    found = _RECORD.match(finding.page)
+    return found[0] if found else finding.page
