@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from pytest_dvwiki.upkeep.lint import LintReport, WikiLintService
     from pytest_dvwiki.version import __version__
     from pytest_dvwiki.wiki.config import WikiConfig
+    from pytest_dvwiki.wiki.finding.search import Filters, SearchResult, WikiSearchIndex
     from pytest_dvwiki.wiki.ingest import WikiIngestResult, WikiIngestService
-    from pytest_dvwiki.wiki.search import Filters, SearchResult, WikiSearchIndex
     from pytest_dvwiki.wiki.store import WikiStore
 
 __all__ = [
@@ -33,16 +33,16 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Filters": "wiki.search",
+    "Filters": "wiki.finding.search",
     "LintReport": "upkeep.lint",
     "PromptLoader": "agent.loader",
-    "SearchResult": "wiki.search",
+    "SearchResult": "wiki.finding.search",
     "WikiConfig": "wiki.config",
     "WikiIngestResult": "wiki.ingest",
     "WikiIngestService": "wiki.ingest",
     "WikiLintService": "upkeep.lint",
     "WikiQueryService": "agent.query",
-    "WikiSearchIndex": "wiki.search",
+    "WikiSearchIndex": "wiki.finding.search",
     "WikiStore": "wiki.store",
     "__version__": "version",
 }

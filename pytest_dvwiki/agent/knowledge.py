@@ -12,15 +12,17 @@ from pytest_dvwiki.agent.budget import Block
 from pytest_dvwiki.records import aggregate
 from pytest_dvwiki.records.fixes import in_short
 from pytest_dvwiki.records.onset import came_with
-from pytest_dvwiki.wiki import age, pages, parts, spec
-from pytest_dvwiki.wiki.bug import RESOLUTION
+from pytest_dvwiki.wiki import age
+from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
 from pytest_dvwiki.wiki.index import percent
+from pytest_dvwiki.wiki.kinds import spec
+from pytest_dvwiki.wiki.kinds.bug import RESOLUTION
+from pytest_dvwiki.wiki.kinds.marks import drifted
+from pytest_dvwiki.wiki.kinds.pattern import UNWRITTEN
 from pytest_dvwiki.wiki.listed import REGRESSED
-from pytest_dvwiki.wiki.markdown import cite, fence, one_line, plain
-from pytest_dvwiki.wiki.marks import drifted
-from pytest_dvwiki.wiki.pattern import UNWRITTEN
 from pytest_dvwiki.wiki.query import WikiHistory
-from pytest_dvwiki.wiki.search import WikiSearchIndex
+from pytest_dvwiki.wiki.text import pages, parts
+from pytest_dvwiki.wiki.text.markdown import cite, fence, one_line, plain
 from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:

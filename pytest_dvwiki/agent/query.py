@@ -9,17 +9,17 @@ from pytest_dvwiki.agent.budget import fit, fit_table
 from pytest_dvwiki.agent.knowledge import OPEN, Knowledge, is_open_hole, usefulness
 from pytest_dvwiki.agent.tokens import counting
 from pytest_dvwiki.wiki.age import tag
+from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
 from pytest_dvwiki.wiki.index import percent
-from pytest_dvwiki.wiki.markdown import code, escape, one_line, table, table_row
-from pytest_dvwiki.wiki.names import file_name
-from pytest_dvwiki.wiki.search import WikiSearchIndex
+from pytest_dvwiki.wiki.text.markdown import code, escape, one_line, table, table_row
+from pytest_dvwiki.wiki.text.names import file_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from pytest_dvwiki.wiki.config import WikiConfig
+    from pytest_dvwiki.wiki.finding.search import Filters, SearchResult
     from pytest_dvwiki.wiki.listed import Listed
-    from pytest_dvwiki.wiki.search import Filters, SearchResult
 
 _COLUMNS = ("Pattern", "error_class", "hit_count", "failing tests", "fix_rate", "last_seen", "known")
 _CELL = 80

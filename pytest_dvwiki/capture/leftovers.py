@@ -15,25 +15,25 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.capture.artefacts import log_at
-from pytest_dvwiki.capture.cocotb_tests import unique_name
-from pytest_dvwiki.capture.excerpts import ExcerptBuilder, Limits
-from pytest_dvwiki.capture.frames import user_frame
-from pytest_dvwiki.capture.logs import LogText
-from pytest_dvwiki.capture.regression import read_regressions
-from pytest_dvwiki.capture.reproduce import reproduce_command
-from pytest_dvwiki.capture.results import EmptyResultsError, ResultsError, ResultsFile, read_results
-from pytest_dvwiki.capture.simulation import Simulation, collect
+from pytest_dvwiki.capture.files.artefacts import log_at
+from pytest_dvwiki.capture.files.results import EmptyResultsError, ResultsError, ResultsFile, read_results
+from pytest_dvwiki.capture.simulations.cocotb_tests import unique_name
+from pytest_dvwiki.capture.simulations.regression import read_regressions
+from pytest_dvwiki.capture.simulations.reproduce import reproduce_command
+from pytest_dvwiki.capture.simulations.simulation import Simulation, collect
+from pytest_dvwiki.capture.texts.excerpts import ExcerptBuilder, Limits
+from pytest_dvwiki.capture.texts.frames import user_frame
+from pytest_dvwiki.capture.texts.logs import LogText
 from pytest_dvwiki.model import Excerpt, Failure, Result
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from pytest_dvwiki.capture.artefacts import Artefact
-    from pytest_dvwiki.capture.regression import Regression
-    from pytest_dvwiki.capture.results import Case
-    from pytest_dvwiki.capture.simulation import SimulationOutcome
+    from pytest_dvwiki.capture.files.artefacts import Artefact
+    from pytest_dvwiki.capture.files.results import Case
+    from pytest_dvwiki.capture.simulations.regression import Regression
+    from pytest_dvwiki.capture.simulations.simulation import SimulationOutcome
     from pytest_dvwiki.model import Interest, Simulator
 
 _ANY_RUN = re.compile(r"(?:[a-z0-9_]{8}_)?results\.xml$")

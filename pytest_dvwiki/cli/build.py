@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     import argparse
 
     from pytest_dvwiki.settings import Settings
-    from pytest_dvwiki.wiki.build import BuildResult
-    from pytest_dvwiki.wiki.reclassify import Reclassified
+    from pytest_dvwiki.wiki.writing.build import BuildResult
+    from pytest_dvwiki.wiki.writing.reclassify import Reclassified
 
 _SHOWN = 5
 
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         1 where `--check` found a difference, or a page could not be edited.
     """
-    from pytest_dvwiki.wiki.build import build  # noqa: PLC0415 (YAML and the caches load with it)
+    from pytest_dvwiki.wiki.writing.build import build  # noqa: PLC0415 (YAML and the caches load with it)
 
     if args.reclassify and args.check:
         raise UsageError("--check writes nothing, and --reclassify writes verdicts; give one of them")
@@ -74,7 +74,7 @@ def _reclassify(settings: Settings) -> Reclassified:
     from pytest_dvwiki.triage.again import judge_again  # noqa: PLC0415
     from pytest_dvwiki.triage.classify import Classifier  # noqa: PLC0415
     from pytest_dvwiki.version import TOOL  # noqa: PLC0415
-    from pytest_dvwiki.wiki.reclassify import reclassify  # noqa: PLC0415
+    from pytest_dvwiki.wiki.writing.reclassify import reclassify  # noqa: PLC0415
 
     try:
         registry = load_registry(sorted(settings.layout.patterns.glob("*.yaml")))

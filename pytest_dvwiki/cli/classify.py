@@ -74,7 +74,7 @@ def classifier_of(args: argparse.Namespace) -> Classifier:
 
 def _verdict(name: str, classifier: Classifier) -> Verdict | None:
     """The verdict on a log, read as `dvwiki scan` reads it."""
-    from pytest_dvwiki.capture.logs import blocks  # noqa: PLC0415
+    from pytest_dvwiki.capture.texts.logs import blocks  # noqa: PLC0415
 
     sieve = classifier.sieve()
     try:

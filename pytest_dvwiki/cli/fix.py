@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from pytest_dvwiki.capture.repository import Repository
+    from pytest_dvwiki.capture.git.repository import Repository
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.query import WikiHistory
 
@@ -40,8 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Archives a record with the fix, or with that it does not stand, and says on which page that shows."""
-    from pytest_dvwiki.capture.repository import Repository  # noqa: PLC0415
-    from pytest_dvwiki.wiki.build import archive  # noqa: PLC0415
+    from pytest_dvwiki.capture.git.repository import Repository  # noqa: PLC0415
+    from pytest_dvwiki.wiki.writing.build import archive  # noqa: PLC0415
 
     settings = settings_of(args)
     layout = settings.layout

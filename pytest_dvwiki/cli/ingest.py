@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pytest_dvwiki.capture.artefacts import Artefact, Kind
+    from pytest_dvwiki.capture.files.artefacts import Artefact, Kind
     from pytest_dvwiki.capture.leftovers import Leftovers
     from pytest_dvwiki.model import Run, RunRecord, Vcs
     from pytest_dvwiki.pipeline import Archived
@@ -113,7 +113,7 @@ class _Ingest:
         self._vcs = _vcs(self._settings, args.commit)
 
     def run(self) -> int:
-        from pytest_dvwiki.capture.artefacts import find_artefacts  # noqa: PLC0415
+        from pytest_dvwiki.capture.files.artefacts import find_artefacts  # noqa: PLC0415
 
         root = self._settings.layout.root
         logs = find_artefacts(self._args.log, root=root, scratch=self._scratch / "logs")
@@ -225,7 +225,7 @@ class _Ingest:
     def _take_journal(self, group: _Group) -> None:
         """Archives a run that was killed, of which only its journal tells."""
         from pytest_dvwiki import pipeline  # noqa: PLC0415
-        from pytest_dvwiki.capture import orphans  # noqa: PLC0415
+        from pytest_dvwiki.capture.interrupted import orphans  # noqa: PLC0415
 
         settings, file = self._settings, group.artefacts[0]
         task_id = PurePosixPath(file.folder).name
@@ -248,7 +248,7 @@ class _Ingest:
 
     def _take_coverage(self, group: _Group) -> None:
         """Archives what the coverage reports of one run say together; where one cannot be read, what is filled."""
-        from pytest_dvwiki.capture.coverage import read_reports  # noqa: PLC0415
+        from pytest_dvwiki.capture.files.coverage import read_reports  # noqa: PLC0415
 
         before = self._same_reports(group.artefacts)
         if before is not None:
@@ -370,7 +370,7 @@ def _vcs(settings: Settings, commit: str | None) -> Vcs:
     Raises:
         UsageError: git does not know the commit.
     """
-    from pytest_dvwiki.capture.repository import Repository  # noqa: PLC0415
+    from pytest_dvwiki.capture.git.repository import Repository  # noqa: PLC0415
     from pytest_dvwiki.model import Vcs  # noqa: PLC0415
 
     if commit is None:

@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Makes what is missing and leaves the rest."""
-    from pytest_dvwiki.wiki.build import init  # noqa: PLC0415 (YAML and the caches load with it)
+    from pytest_dvwiki.wiki.writing.build import init  # noqa: PLC0415 (YAML and the caches load with it)
 
     settings = settings_of(args)
     layout = settings.layout

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     """
     from pytest_dvwiki.upkeep.drift import mark  # noqa: PLC0415
     from pytest_dvwiki.upkeep.lint import check  # noqa: PLC0415 (YAML and the caches load with it)
-    from pytest_dvwiki.wiki.build import build  # noqa: PLC0415
+    from pytest_dvwiki.wiki.writing.build import build  # noqa: PLC0415
 
     settings = settings_of(args)
     layout = settings.layout

@@ -33,10 +33,10 @@ def run(args: argparse.Namespace) -> int:
         1 where a page was left alone.
     """
     from pytest_dvwiki.upkeep.named import page_named  # noqa: PLC0415 (YAML and the caches load with these)
-    from pytest_dvwiki.wiki.build import merge  # noqa: PLC0415
-    from pytest_dvwiki.wiki.markdown import one_line  # noqa: PLC0415
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
     from pytest_dvwiki.wiki.supersession import MergeError  # noqa: PLC0415
+    from pytest_dvwiki.wiki.text.markdown import one_line  # noqa: PLC0415
+    from pytest_dvwiki.wiki.writing.build import merge  # noqa: PLC0415
 
     settings = settings_of(args)
     layout = settings.layout

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from pytest_dvwiki.capture.sources import Source
+    from pytest_dvwiki.capture.files.sources import Source
     from pytest_dvwiki.triage.classify import Classifier, Reading, Sighting
 
 EXIT_UNREADABLE = 1
@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
     """
     if args.task and not args.ingest:
         raise UsageError("--task names what --ingest archives; give both")
-    from pytest_dvwiki.capture.sources import find_sources  # noqa: PLC0415
+    from pytest_dvwiki.capture.files.sources import find_sources  # noqa: PLC0415
 
     engine = check_engine()
     classifier = classifier_of(args)
@@ -148,8 +148,8 @@ def _ingest(args: argparse.Namespace) -> int:
 
 
 def _read_all(sources: Sequence[Source], classifier: Classifier, engine: str) -> _Scan:
-    from pytest_dvwiki.capture.logs import blocks  # noqa: PLC0415
-    from pytest_dvwiki.capture.sources import SourceError, read_source  # noqa: PLC0415
+    from pytest_dvwiki.capture.files.sources import SourceError, read_source  # noqa: PLC0415
+    from pytest_dvwiki.capture.texts.logs import blocks  # noqa: PLC0415
 
     scan = _Scan(engine)
     bar = _Bar(sum(source.size for source in sources))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from pytest_dvwiki.wiki.search import Facets, Filters, SearchResult, WikiSearchIndex
+    from pytest_dvwiki.wiki.finding.search import Facets, Filters, SearchResult, WikiSearchIndex
 
 _MOST = 10
 _CHOSEN_BY: dict[str, Callable[[Facets], str]] = {
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints what was found, the best first; nothing where no page has a word of the query."""
     from pytest_dvwiki.backends import BackendError  # noqa: PLC0415
-    from pytest_dvwiki.wiki.search import Filters, WikiSearchIndex  # noqa: PLC0415 (YAML loads with it)
+    from pytest_dvwiki.wiki.finding.search import Filters, WikiSearchIndex  # noqa: PLC0415 (YAML loads with it)
 
     if args.limit < 1:
         raise UsageError(f"--limit {args.limit}: give 1 or more")
@@ -105,8 +105,8 @@ def _status(result: SearchResult) -> list[str]:
     """What a person wants to know first of a page."""
     from pytest_dvwiki.runs import today  # noqa: PLC0415
     from pytest_dvwiki.wiki.age import tag  # noqa: PLC0415
+    from pytest_dvwiki.wiki.finding.search import Facets  # noqa: PLC0415
     from pytest_dvwiki.wiki.listed import Listed  # noqa: PLC0415
-    from pytest_dvwiki.wiki.search import Facets  # noqa: PLC0415
 
     metadata = result.frontmatter
     page = Listed(result.page_path, result.page_path.partition("/")[0], "", metadata, "")

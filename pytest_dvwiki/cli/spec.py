@@ -30,9 +30,9 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         1 where the page is there and cannot be added to.
     """
-    from pytest_dvwiki.capture.repository import Repository  # noqa: PLC0415
-    from pytest_dvwiki.wiki.build import archive  # noqa: PLC0415
-    from pytest_dvwiki.wiki.spec import Clarification  # noqa: PLC0415
+    from pytest_dvwiki.capture.git.repository import Repository  # noqa: PLC0415
+    from pytest_dvwiki.wiki.kinds.spec import Clarification  # noqa: PLC0415
+    from pytest_dvwiki.wiki.writing.build import archive  # noqa: PLC0415
 
     settings = settings_of(args)
     layout = settings.layout

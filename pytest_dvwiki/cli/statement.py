@@ -9,7 +9,7 @@ from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.version import TOOL
 
 if TYPE_CHECKING:
-    from pytest_dvwiki.capture.repository import Repository
+    from pytest_dvwiki.capture.git.repository import Repository
     from pytest_dvwiki.model import RunRecord
 
 

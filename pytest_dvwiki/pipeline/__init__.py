@@ -16,7 +16,7 @@ from pytest_dvwiki.version import TOOL
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pytest_dvwiki.capture.orphans import Orphan
+    from pytest_dvwiki.capture.interrupted.orphans import Orphan
     from pytest_dvwiki.model import (
         Cause,
         History,
@@ -72,8 +72,8 @@ def process(run: Run, tools: Tools) -> Archived:
 
 
 def _processed(run: Run, tools: Tools) -> Archived:
-    from pytest_dvwiki.capture import onset  # noqa: PLC0415  # only a run with news pays for these
-    from pytest_dvwiki.capture.repository import Repository  # noqa: PLC0415
+    from pytest_dvwiki.capture.git import onset  # noqa: PLC0415  # only a run with news pays for these
+    from pytest_dvwiki.capture.git.repository import Repository  # noqa: PLC0415
     from pytest_dvwiki.triage.classify import settle  # noqa: PLC0415
 
     settings, classifier, history = tools.settings, tools.classifier, tools.history
@@ -166,7 +166,7 @@ def run_of(orphan: Orphan, settings: Settings, interest: Interest) -> Run:
         settings: Where the project stands.
         interest: Which lines of a long text to keep.
     """
-    from pytest_dvwiki.capture.takeover import remains_of  # noqa: PLC0415  # only a takeover pays for them
+    from pytest_dvwiki.capture.interrupted.takeover import remains_of  # noqa: PLC0415  # only a takeover pays for them
     from pytest_dvwiki.model import Run, Vcs  # noqa: PLC0415
 
     remains = remains_of(orphan, root=settings.layout.root, interest=interest)
@@ -185,7 +185,7 @@ def run_of(orphan: Orphan, settings: Settings, interest: Interest) -> Run:
 
 def _written(archived: Archived, record: RunRecord, suite: Sequence[str] | None, settings: Settings) -> Archived:
     """What came out, after it was archived."""
-    from pytest_dvwiki.wiki.build import archive  # noqa: PLC0415  # only a run that is archived pays for it
+    from pytest_dvwiki.wiki.writing.build import archive  # noqa: PLC0415  # only a run that is archived pays for it
 
     layout = settings.layout
     try:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from pytest_dvwiki.capture.repository import Repository
+    from pytest_dvwiki.capture.git.repository import Repository
     from pytest_dvwiki.model import Failure, Fix, History, KnownCause, KnownSubtype, News, Verdict
 
 _DIFFS = 5

@@ -9,7 +9,7 @@ from pytest_dvwiki.model import PassedAgain
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pytest_dvwiki.capture.repository import Difference, Repository
+    from pytest_dvwiki.capture.git.repository import Difference, Repository
     from pytest_dvwiki.model import Change, Result, StillFailing, Vcs
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki import extensions
-from pytest_dvwiki.capture import journal
+from pytest_dvwiki.capture.interrupted import journal
 from pytest_dvwiki.masks import Masks
 from pytest_dvwiki.roles.guard import Guard
 from pytest_dvwiki.roles.items import ItemRole

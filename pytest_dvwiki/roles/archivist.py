@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import pipeline
-from pytest_dvwiki.capture import journal
-from pytest_dvwiki.capture.artefacts import sha256_of
-from pytest_dvwiki.capture.frames import shown_path
-from pytest_dvwiki.capture.orphans import find_orphans
+from pytest_dvwiki.capture.files.artefacts import sha256_of
+from pytest_dvwiki.capture.interrupted import journal
+from pytest_dvwiki.capture.interrupted.orphans import find_orphans
+from pytest_dvwiki.capture.texts.frames import shown_path
 from pytest_dvwiki.model import WRITTEN, Run
 from pytest_dvwiki.runs import utc
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from pytest_dvwiki.capture.orphans import Orphan
+    from pytest_dvwiki.capture.interrupted.orphans import Orphan
     from pytest_dvwiki.masks import Masks
     from pytest_dvwiki.model import Failure
     from pytest_dvwiki.pipeline import Archived

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.capture.coverage import read_reports
-from pytest_dvwiki.capture.frames import shown_path
+from pytest_dvwiki.capture.files.coverage import read_reports
+from pytest_dvwiki.capture.texts.frames import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

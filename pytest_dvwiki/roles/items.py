@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.capture import tools
-from pytest_dvwiki.capture.children import Children, listen
-from pytest_dvwiki.capture.journal import Begin, open_journal
-from pytest_dvwiki.capture.spool import Spool, place_of
+from pytest_dvwiki.capture.interrupted.journal import Begin, open_journal
+from pytest_dvwiki.capture.processes import tools
+from pytest_dvwiki.capture.processes.children import Children, listen
+from pytest_dvwiki.capture.processes.spool import Spool, place_of
 from pytest_dvwiki.roles.running import Running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
     from pathlib import Path
 
-    from pytest_dvwiki.capture.children import Child
-    from pytest_dvwiki.capture.journal import Journal
+    from pytest_dvwiki.capture.interrupted.journal import Journal
+    from pytest_dvwiki.capture.processes.children import Child
     from pytest_dvwiki.masks import Masks
     from pytest_dvwiki.model import Interest
     from pytest_dvwiki.roles.evidence import EvidenceReader

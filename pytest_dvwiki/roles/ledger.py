@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.capture.reproduce import native_command
+from pytest_dvwiki.capture.simulations.reproduce import native_command
 from pytest_dvwiki.roles.carried import MORE_THAN_PASSED
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from pytest_dvwiki.capture.flight import Flight
+    from pytest_dvwiki.capture.simulations.flight import Flight
     from pytest_dvwiki.masks import Masks
     from pytest_dvwiki.model import Failure, Interest, Outcome, Result, Simulator
     from pytest_dvwiki.roles.reports import Evidence
@@ -123,7 +123,7 @@ class Ledger:
         return self._outcome(report, test, evidence)
 
     def _flight(self, report: pytest.TestReport, evidence: Evidence | None) -> Flight:
-        from pytest_dvwiki.capture.flight import Flight  # noqa: PLC0415
+        from pytest_dvwiki.capture.simulations.flight import Flight  # noqa: PLC0415
         from pytest_dvwiki.roles.reports import sim_time_of  # noqa: PLC0415
 
         runner, seed = str(report.runner_nodeid), getattr(report, "random_seed", None)
@@ -280,7 +280,7 @@ class Ledger:
             return
         running = self._in_flight(tests)
         if running is not None:
-            from pytest_dvwiki.capture.flight import cut_off  # noqa: PLC0415
+            from pytest_dvwiki.capture.simulations.flight import cut_off  # noqa: PLC0415
 
             yield cut_off(runner.failures[0], running)
         elif not any(self._tests[test].failures for test in tests):

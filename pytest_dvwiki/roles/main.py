@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.capture import journal
-from pytest_dvwiki.capture.reproduce import options_of_cocotb
+from pytest_dvwiki.capture.interrupted import journal
+from pytest_dvwiki.capture.simulations.reproduce import options_of_cocotb
 from pytest_dvwiki.roles.ledger import Ledger
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dvwiki.capture.reproduce import STRICT
+from pytest_dvwiki.capture.simulations.reproduce import STRICT
 from pytest_dvwiki.model import Excerpt, Failure, Frame, Result, Simulator
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.roles.carried import EVIDENCE
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from pytest_dvwiki.capture.logs import LogText
+    from pytest_dvwiki.capture.texts.logs import LogText
     from pytest_dvwiki.masks import Masks
     from pytest_dvwiki.model import Interest, Phase, Source
 
@@ -191,7 +191,7 @@ def text_of(excinfo: pytest.ExceptionInfo[BaseException], frame: Frame | None) -
 
 def frame_of(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> Frame | None:
     """The innermost frame of an exception that is the user's own code, whichever traceback pytest shows of it."""
-    from pytest_dvwiki.capture.frames import shown_path  # noqa: PLC0415  # only failures pay for it
+    from pytest_dvwiki.capture.texts.frames import shown_path  # noqa: PLC0415  # only failures pay for it
     from pytest_dvwiki.patterns.frames import is_library  # noqa: PLC0415
 
     for entry in reversed(excinfo.traceback):
@@ -238,14 +238,14 @@ def _sections(report: pytest.TestReport | pytest.CollectReport, interest: Intere
 
 def kept(text: LogText, interest: Interest | None) -> Excerpt:
     """What is kept of a text."""
-    from pytest_dvwiki.capture.excerpts import excerpt  # noqa: PLC0415  # only failures pay for it
-    from pytest_dvwiki.capture.logs import LogStream  # noqa: PLC0415
+    from pytest_dvwiki.capture.texts.excerpts import excerpt  # noqa: PLC0415  # only failures pay for it
+    from pytest_dvwiki.capture.texts.logs import LogStream  # noqa: PLC0415
 
     return excerpt(LogStream(text), interest, source=text.source)
 
 
 def _kept(source: Source, text: str, interest: Interest | None) -> tuple[Excerpt, ...]:
-    from pytest_dvwiki.capture.logs import LogText  # noqa: PLC0415
+    from pytest_dvwiki.capture.texts.logs import LogText  # noqa: PLC0415
 
     found = kept(LogText(source=source, text=text), interest)
     return (found,) if found.lines else ()
@@ -258,7 +258,7 @@ def sim_time_of(report: pytest.TestReport | pytest.CollectReport) -> str | None:
 
 
 def _reproduce(report: pytest.TestReport | pytest.CollectReport, seed: object, options: Sequence[str]) -> str:
-    from pytest_dvwiki.capture.reproduce import native_command, reproduce_command  # noqa: PLC0415
+    from pytest_dvwiki.capture.simulations.reproduce import native_command, reproduce_command  # noqa: PLC0415
 
     runner: str | None = getattr(report, "runner_nodeid", None)
     if runner is None:

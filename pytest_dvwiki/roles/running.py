@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pytest
 
-    from pytest_dvwiki.capture.children import Children
-    from pytest_dvwiki.capture.spool import Place
+    from pytest_dvwiki.capture.processes.children import Children
+    from pytest_dvwiki.capture.processes.spool import Place
 
 _CAPTURING = frozenset({"capfd", "capfdbinary"})
 """Fixtures by which a test reads what its children print; nothing may come between."""

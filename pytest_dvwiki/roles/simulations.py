@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.capture import tools
-from pytest_dvwiki.capture.artefacts import sha256_of
-from pytest_dvwiki.capture.cocotb_tests import unique_name
-from pytest_dvwiki.capture.flight import without_progress
-from pytest_dvwiki.capture.frames import shown_path
-from pytest_dvwiki.capture.logs import LogText
-from pytest_dvwiki.capture.simulation import Simulation, collect
+from pytest_dvwiki.capture.files.artefacts import sha256_of
+from pytest_dvwiki.capture.processes import tools
+from pytest_dvwiki.capture.simulations.cocotb_tests import unique_name
+from pytest_dvwiki.capture.simulations.flight import without_progress
+from pytest_dvwiki.capture.simulations.simulation import Simulation, collect
+from pytest_dvwiki.capture.texts.frames import shown_path
+from pytest_dvwiki.capture.texts.logs import LogText
 from pytest_dvwiki.roles import strict
 from pytest_dvwiki.roles.reports import Evidence
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from pytest_dvwiki.capture.children import Child, Children
-    from pytest_dvwiki.capture.simulation import SimulationOutcome
+    from pytest_dvwiki.capture.processes.children import Child, Children
+    from pytest_dvwiki.capture.simulations.simulation import SimulationOutcome
     from pytest_dvwiki.model import Interest
 
 

@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.capture.flight import without_progress
+from pytest_dvwiki.capture.simulations.flight import without_progress
 from pytest_dvwiki.model import Excerpt
 from pytest_dvwiki.roles import reports, strict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from pytest_dvwiki.capture.logs import LogText
-    from pytest_dvwiki.capture.noise import ErrorLines
+    from pytest_dvwiki.capture.simulations.noise import ErrorLines
+    from pytest_dvwiki.capture.texts.logs import LogText
     from pytest_dvwiki.masks import Masks
     from pytest_dvwiki.model import Interest
     from pytest_dvwiki.roles.guard import Guard
@@ -59,7 +59,7 @@ class _Output:
 
     def rest(self) -> LogText | None:
         """What was printed since the last skip."""
-        from pytest_dvwiki.capture.logs import LogText  # noqa: PLC0415  # only a failure pays for it
+        from pytest_dvwiki.capture.texts.logs import LogText  # noqa: PLC0415  # only a failure pays for it
 
         end = self._size()
         if end <= self._offset:
@@ -126,7 +126,7 @@ class SimulatorRole:
             reports.attach(report, reports.masked(evidence, self._masks()))
 
     def _errors(self) -> ErrorLines:
-        from pytest_dvwiki.capture.noise import NO_ERRORS, error_lines  # noqa: PLC0415  # only a test that printed
+        from pytest_dvwiki.capture.simulations.noise import NO_ERRORS, error_lines  # noqa: PLC0415  # only a test that printed
 
         text = self._output.rest()
         return NO_ERRORS if text is None else error_lines(text, self._interest)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from pytest_dvwiki.capture.noise import ErrorLines
+    from pytest_dvwiki.capture.simulations.noise import ErrorLines
     from pytest_dvwiki.model import Failure
     from pytest_dvwiki.roles.reports import Evidence
 

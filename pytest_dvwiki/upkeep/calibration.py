@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.upkeep.findings import Finding
-from pytest_dvwiki.wiki.bug import is_decided, is_pointer
+from pytest_dvwiki.wiki.kinds.bug import is_decided, is_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -16,7 +16,7 @@ from pytest_dvwiki.records import store
 from pytest_dvwiki.records.codec import RecordError
 from pytest_dvwiki.records.disk import explained, replace
 from pytest_dvwiki.wiki.lock import TIMEOUT_S, locked
-from pytest_dvwiki.wiki.log import add_to_log
+from pytest_dvwiki.wiki.writing.log import add_to_log
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.upkeep.declared import declared
 from pytest_dvwiki.upkeep.findings import Finding
 from pytest_dvwiki.upkeep.page import PageText
-from pytest_dvwiki.wiki.bug import is_pointer
-from pytest_dvwiki.wiki.build import mark_drift
 from pytest_dvwiki.wiki.catalogue import Catalogue
+from pytest_dvwiki.wiki.kinds.bug import is_pointer
+from pytest_dvwiki.wiki.kinds.marks import MARKED
 from pytest_dvwiki.wiki.lock import TIMEOUT_S
-from pytest_dvwiki.wiki.marks import MARKED
+from pytest_dvwiki.wiki.writing.build import mark_drift
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.upkeep.findings import Finding
-from pytest_dvwiki.wiki.bug import is_pointer
+from pytest_dvwiki.wiki.kinds.bug import is_pointer
 from pytest_dvwiki.wiki.likeness import alike, first_seen
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from pytest_dvwiki.upkeep.findings import RESTORE, Finding
 from pytest_dvwiki.upkeep.page import PageText, without_code
-from pytest_dvwiki.wiki.parts import heading_of
+from pytest_dvwiki.wiki.text.parts import heading_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

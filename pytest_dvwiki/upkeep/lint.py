@@ -15,10 +15,10 @@ from pytest_dvwiki.upkeep.configuration import check_configuration
 from pytest_dvwiki.upkeep.consequences import without_consequences
 from pytest_dvwiki.upkeep.findings import Finding
 from pytest_dvwiki.upkeep.page import PageText
-from pytest_dvwiki.wiki.build import build
 from pytest_dvwiki.wiki.catalogue import Catalogue
 from pytest_dvwiki.wiki.index import indexes
 from pytest_dvwiki.wiki.listed import CATEGORIES
+from pytest_dvwiki.wiki.writing.build import build
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

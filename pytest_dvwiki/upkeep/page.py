@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.wiki.parts import heading_of, unfenced
+from pytest_dvwiki.wiki.text.parts import heading_of, unfenced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.capture.repository import git
+from pytest_dvwiki.capture.git.repository import git
 from pytest_dvwiki.upkeep.findings import Finding
 
 if TYPE_CHECKING:

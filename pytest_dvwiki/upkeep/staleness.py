@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki import runs
 from pytest_dvwiki.upkeep.findings import Finding
-from pytest_dvwiki.wiki.bug import is_pointer
-from pytest_dvwiki.wiki.marks import drifted
+from pytest_dvwiki.wiki.kinds.bug import is_pointer
+from pytest_dvwiki.wiki.kinds.marks import drifted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

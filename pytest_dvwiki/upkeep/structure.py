@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.upkeep.findings import BUILD, Finding
-from pytest_dvwiki.wiki import conflicts
-from pytest_dvwiki.wiki.bug import is_pointer
-from pytest_dvwiki.wiki.coverage import ACTIONS
 from pytest_dvwiki.wiki.index import FILES
+from pytest_dvwiki.wiki.kinds.bug import is_pointer
+from pytest_dvwiki.wiki.kinds.coverage import ACTIONS
+from pytest_dvwiki.wiki.kinds.owned import OWNED
 from pytest_dvwiki.wiki.listed import CATEGORIES
-from pytest_dvwiki.wiki.owned import OWNED
+from pytest_dvwiki.wiki.text import conflicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

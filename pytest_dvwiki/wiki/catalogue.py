@@ -16,11 +16,11 @@ import msgspec
 
 from pytest_dvwiki.records.cache import open_cache, transaction
 from pytest_dvwiki.records.disk import is_settled
-from pytest_dvwiki.wiki import pages
-from pytest_dvwiki.wiki.bug import is_pointer
 from pytest_dvwiki.wiki.index import cells
+from pytest_dvwiki.wiki.kinds.bug import is_pointer
+from pytest_dvwiki.wiki.kinds.marks import drifted
 from pytest_dvwiki.wiki.listed import CATEGORIES, Listed
-from pytest_dvwiki.wiki.marks import drifted
+from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
@@ -397,7 +397,7 @@ def is_page(name: str) -> bool:
 
 def seniority(page: Listed) -> tuple[bool, str, str]:
     """Sort key of two pages of one cause: not replaced by another, first seen earlier, then by name."""
-    from pytest_dvwiki.wiki.names import bug_date  # noqa: PLC0415
+    from pytest_dvwiki.wiki.text.names import bug_date  # noqa: PLC0415
 
     return page.leads_to != "", bug_date(page.name) or page.text("first_seen").replace("-", ""), page.name
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_dvwiki.wiki.bug import ORIGINS, is_pointer
+from pytest_dvwiki.wiki.kinds.bug import ORIGINS, is_pointer
 from pytest_dvwiki.wiki.listed import CATEGORIES
-from pytest_dvwiki.wiki.markdown import escape, one_line, table, table_row
+from pytest_dvwiki.wiki.text.markdown import escape, one_line, table, table_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

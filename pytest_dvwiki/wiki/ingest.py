@@ -22,18 +22,18 @@ from pytest_dvwiki.redact import redact, shorten_paths
 from pytest_dvwiki.runs import epoch, utc
 from pytest_dvwiki.version import TOOL
 from pytest_dvwiki.wiki import reports
-from pytest_dvwiki.wiki.build import archive
+from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
+from pytest_dvwiki.wiki.kinds.spec import Clarification
 from pytest_dvwiki.wiki.query import WikiHistory
-from pytest_dvwiki.wiki.search import WikiSearchIndex
-from pytest_dvwiki.wiki.spec import Clarification
+from pytest_dvwiki.wiki.writing.build import archive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
     from concurrent.futures import Future
 
     from pytest_dvwiki.settings import Layout
-    from pytest_dvwiki.wiki.build import ArchiveResult
     from pytest_dvwiki.wiki.config import WikiConfig
+    from pytest_dvwiki.wiki.writing.build import ArchiveResult
 
 UNKNOWN = "unknown"
 EXCERPT_LINES = 40

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.fingerprint import mask
 from pytest_dvwiki.records import tables
-from pytest_dvwiki.wiki.bug import is_pointer
+from pytest_dvwiki.wiki.kinds.bug import is_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Self, cast
 from pytest_dvwiki.model import KnownCause, KnownSubtype
 from pytest_dvwiki.records import aggregate, fixes
 from pytest_dvwiki.records.archive import Archive
-from pytest_dvwiki.wiki import bug, pages, pattern
 from pytest_dvwiki.wiki.catalogue import Catalogue
-from pytest_dvwiki.wiki.markdown import plain
-from pytest_dvwiki.wiki.names import file_name
+from pytest_dvwiki.wiki.kinds import bug, pattern
+from pytest_dvwiki.wiki.text import pages
+from pytest_dvwiki.wiki.text.markdown import plain
+from pytest_dvwiki.wiki.text.names import file_name
 from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pytest_dvwiki import yamlio
 from pytest_dvwiki.wiki.listed import CATEGORIES
-from pytest_dvwiki.wiki.scaffold import SCHEMA_YAML
+from pytest_dvwiki.wiki.writing.scaffold import SCHEMA_YAML
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.runs import today
-from pytest_dvwiki.wiki import bug, build, pages, parts, splice
 from pytest_dvwiki.wiki.age import tag
 from pytest_dvwiki.wiki.catalogue import Catalogue
+from pytest_dvwiki.wiki.kinds import bug
+from pytest_dvwiki.wiki.kinds.owned import OWNED
 from pytest_dvwiki.wiki.listed import CATEGORIES
 from pytest_dvwiki.wiki.lock import TIMEOUT_S
-from pytest_dvwiki.wiki.markdown import plain
-from pytest_dvwiki.wiki.names import file_name, is_file_name
-from pytest_dvwiki.wiki.owned import OWNED
 from pytest_dvwiki.wiki.schema import LOG, ROLES, Address, Role, load_schema
+from pytest_dvwiki.wiki.text import pages, parts, splice
+from pytest_dvwiki.wiki.text.markdown import plain
+from pytest_dvwiki.wiki.text.names import file_name, is_file_name
+from pytest_dvwiki.wiki.writing import build
 from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:

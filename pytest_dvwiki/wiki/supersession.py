@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_dvwiki.wiki import pages
+from pytest_dvwiki.wiki.text import pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable

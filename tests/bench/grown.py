@@ -32,7 +32,7 @@ from pytest_dvwiki.model import (
 from pytest_dvwiki.records.codec import encode
 from pytest_dvwiki.records.store import record_path, suite_id, write_suite
 from pytest_dvwiki.settings import Layout
-from pytest_dvwiki.wiki.build import build
+from pytest_dvwiki.wiki.writing.build import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

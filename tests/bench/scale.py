@@ -30,8 +30,8 @@ from grown import BEGAN, Generator, Numbers, grow, layout_of
 
 from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.records.archive import Archive
-from pytest_dvwiki.wiki.build import archive, build
-from pytest_dvwiki.wiki.search import WikiSearchIndex
+from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
+from pytest_dvwiki.wiki.writing.build import archive, build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,7 +44,7 @@ _QUERIES = ("axi reader credit lost", "scoreboard mismatch expected 0x12", "ddr 
 _COLD = """
 import sys, time
 from pathlib import Path
-from pytest_dvwiki.wiki.search import WikiSearchIndex
+from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
 WikiSearchIndex.create(sys.argv[1], Path(sys.argv[2])).search(sys.argv[3])
 print(time.process_time())
 """

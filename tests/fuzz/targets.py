@@ -15,10 +15,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.capture.logs import LogStream, LogText, blocks
-from pytest_dvwiki.capture.noise import ErrorCounter
-from pytest_dvwiki.capture.regression import read_regressions
-from pytest_dvwiki.capture.results import ResultsError, read_results
+from pytest_dvwiki.capture.files.results import ResultsError, read_results
+from pytest_dvwiki.capture.simulations.noise import ErrorCounter
+from pytest_dvwiki.capture.simulations.regression import read_regressions
+from pytest_dvwiki.capture.texts.logs import LogStream, LogText, blocks
 from pytest_dvwiki.fingerprint import DIGITS, LONGEST, fingerprint, mask
 from pytest_dvwiki.patterns import messages
 from pytest_dvwiki.patterns.registry import load_registry

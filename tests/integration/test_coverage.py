@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dvwiki.wiki import pages
+from pytest_dvwiki.wiki.text import pages
 
 if TYPE_CHECKING:
     from .conftest import Project

@@ -10,12 +10,12 @@ import markdown_it
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_dvwiki.capture.coverage import read_reports
+from pytest_dvwiki.capture.files.coverage import read_reports
 from pytest_dvwiki.model import RunRecord
 from pytest_dvwiki.settings import Layout
 from pytest_dvwiki.triage.holes import coverage_news
-from pytest_dvwiki.wiki import pages
-from pytest_dvwiki.wiki.build import archive, build
+from pytest_dvwiki.wiki.text import pages
+from pytest_dvwiki.wiki.writing.build import archive, build
 
 NASTY = (
     "../../x",

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from pytest_dvwiki.model import FailedTest, Occurrence, Origin, RunRecord
 from pytest_dvwiki.settings import Layout
-from pytest_dvwiki.wiki import bug, pages
-from pytest_dvwiki.wiki.build import archive, build
-from pytest_dvwiki.wiki.pages import Refused
+from pytest_dvwiki.wiki.kinds import bug
+from pytest_dvwiki.wiki.text import pages
+from pytest_dvwiki.wiki.text.pages import Refused
+from pytest_dvwiki.wiki.writing.build import archive, build
 
 OWNED = ("hit_count", "seeds", "last_seen")
 _PIECES = st.sampled_from(

@@ -17,8 +17,8 @@ from pytest_dvwiki.agent.query import WikiQueryService
 from pytest_dvwiki.agent.tokens import by_rule as tokens
 from pytest_dvwiki.model import FailedTest, Occurrence, Origin, RunRecord
 from pytest_dvwiki.settings import Layout
-from pytest_dvwiki.wiki.build import archive
 from pytest_dvwiki.wiki.config import WikiConfig
+from pytest_dvwiki.wiki.writing.build import archive
 
 _PIECES = st.sampled_from(
     [

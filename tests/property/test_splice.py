@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pytest_dvwiki.redact import redact
-from pytest_dvwiki.wiki import parts, splice
+from pytest_dvwiki.wiki.text import parts, splice
 
 LINE = st.one_of(
     st.sampled_from(

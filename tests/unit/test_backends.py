@@ -10,7 +10,7 @@ import pytest
 from pytest_dvwiki import backends
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.settings import SettingsError, resolve
-from pytest_dvwiki.wiki.search import KeywordIndex, NoIndex, WikiSearchIndex
+from pytest_dvwiki.wiki.finding.search import KeywordIndex, NoIndex, WikiSearchIndex
 
 from .packages import install
 
@@ -68,7 +68,7 @@ def test_another_package_adds_one(tmp_path: Path, package: None, capsys: pytest.
 
 
 def test_no_package_replaces_one_of_the_projects_own(tmp_path: Path, package: None) -> None:
-    assert type(WikiSearchIndex.create("bm25", tmp_path)).__module__ == "pytest_dvwiki.wiki.indexed"
+    assert type(WikiSearchIndex.create("bm25", tmp_path)).__module__ == "pytest_dvwiki.wiki.finding.indexed"
 
 
 def test_one_that_cannot_be_loaded_is_a_mistake_of_who_searches(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki import pipeline
-from pytest_dvwiki.capture import repository
+from pytest_dvwiki.capture.git import repository
 from pytest_dvwiki.model import Excerpt, Failure, Result, Run
 from pytest_dvwiki.pipeline.tools import Tools
 from pytest_dvwiki.settings import resolve

@@ -26,8 +26,8 @@ from pytest_dvwiki.agent.tokens import by_rule
 from pytest_dvwiki.model import Excerpt, Failure, Result, Run
 from pytest_dvwiki.pipeline.tools import Tools
 from pytest_dvwiki.settings import Layout, resolve
-from pytest_dvwiki.wiki import pages
-from pytest_dvwiki.wiki.build import archive, build
+from pytest_dvwiki.wiki.text import pages
+from pytest_dvwiki.wiki.writing.build import archive, build
 
 from .samples import files, layout, occurrence, record
 

@@ -14,7 +14,7 @@ def read_text(name: str) -> str:
     Raises:
         UsageError: It cannot be read.
     """
-    from pytest_dvwiki.capture.logs import LogStream, LogText  # noqa: PLC0415
+    from pytest_dvwiki.capture.texts.logs import LogStream, LogText  # noqa: PLC0415
 
     if name == "-":
         log = LogText(source="log", text=sys.stdin.buffer.read().decode("utf-8", "replace"))

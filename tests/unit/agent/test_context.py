@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.model import Origin
-from pytest_dvwiki.wiki.build import archive
+from pytest_dvwiki.wiki.writing.build import archive
 
 from ..samples import CAUSE, PRIMARY, TEST, failed, layout, occurrence, passing, record
 

@@ -9,8 +9,8 @@ import pytest
 
 from pytest_dvwiki.agent.loader import PromptLoader
 from pytest_dvwiki.model import Origin
-from pytest_dvwiki.wiki.build import archive
 from pytest_dvwiki.wiki.config import WikiConfig
+from pytest_dvwiki.wiki.writing.build import archive
 
 from ..samples import layout, occurrence, record
 

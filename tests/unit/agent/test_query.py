@@ -10,8 +10,8 @@ import pytest
 
 from pytest_dvwiki.agent.query import WikiQueryService
 from pytest_dvwiki.model import FirstBad
-from pytest_dvwiki.wiki.build import archive
 from pytest_dvwiki.wiki.config import WikiConfig
+from pytest_dvwiki.wiki.writing.build import archive
 
 from ..samples import CAUSE, TEST, layout, occurrence, passing, record
 

@@ -16,8 +16,8 @@ from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.agent.query import WikiQueryService
 from pytest_dvwiki.agent.tokens import by_rule, counting
 from pytest_dvwiki.settings import resolve
-from pytest_dvwiki.wiki.build import archive
 from pytest_dvwiki.wiki.config import WikiConfig
+from pytest_dvwiki.wiki.writing.build import archive
 
 from ..samples import layout, occurrence, record
 

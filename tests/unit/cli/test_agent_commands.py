@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from pytest_dvwiki.cli import main
-from pytest_dvwiki.wiki.build import archive
+from pytest_dvwiki.wiki.writing.build import archive
 
 from ..samples import CAUSE, TEST, git, layout, occurrence, record, written
 

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki.capture import leftovers
-from pytest_dvwiki.capture.regression import read_regressions
+from pytest_dvwiki.capture.simulations.regression import read_regressions
 from pytest_dvwiki.cli import main
 
-from ..capture.test_artefacts import UVM_BAD, UVM_GOOD, log, results, write
+from ..capture.files.test_artefacts import UVM_BAD, UVM_GOOD, log, results, write
 from ..samples import files, written
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_dvwiki.capture.logs import LogText
-    from pytest_dvwiki.capture.regression import Regression
+    from pytest_dvwiki.capture.simulations.regression import Regression
+    from pytest_dvwiki.capture.texts.logs import LogText
     from pytest_dvwiki.model import Interest
 
 

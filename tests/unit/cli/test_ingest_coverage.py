@@ -7,9 +7,9 @@ import tarfile
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.cli import main
-from pytest_dvwiki.wiki import pages
+from pytest_dvwiki.wiki.text import pages
 
-from ..capture.test_artefacts import results
+from ..capture.files.test_artefacts import results
 from ..coverage_reports import needs, run, sampled
 from ..samples import files, written
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.capture.journal import Begin, Journal
+from pytest_dvwiki.capture.interrupted.journal import Begin, Journal
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.model import Failure
 from pytest_dvwiki.records.codec import encode
 from pytest_dvwiki.upkeep.compact import compact
-from pytest_dvwiki.wiki import pages
-from pytest_dvwiki.wiki.build import archive, build
+from pytest_dvwiki.wiki.text import pages
+from pytest_dvwiki.wiki.writing.build import archive, build
 
 from ..samples import CAUSE, files, layout, occurrence, record
 
@@ -158,7 +158,7 @@ def test_a_journal_in_an_archive_brings_what_its_run_printed(here: Layout, kille
 
 
 def test_a_run_that_goes_on_is_left_alone(here: Layout, killed: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code = "import sys; from pathlib import Path; from pytest_dvwiki.capture.journal import Journal\n"
+    code = "import sys; from pathlib import Path; from pytest_dvwiki.capture.interrupted.journal import Journal\n"
     code += "journal = Journal(Path(sys.argv[1])); print('open', flush=True); sys.stdin.readline()"
     child = subprocess.Popen(
         [sys.executable, "-c", code, str(killed)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

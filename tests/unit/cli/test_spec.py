@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from pytest_dvwiki.cli import main
-from pytest_dvwiki.wiki import pages
+from pytest_dvwiki.wiki.text import pages
 
 from ..samples import layout
 

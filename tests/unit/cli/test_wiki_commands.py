@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki.cli import main
-from pytest_dvwiki.wiki.build import archive
 from pytest_dvwiki.wiki.lock import locked
 from pytest_dvwiki.wiki.root import find_root
+from pytest_dvwiki.wiki.writing.build import archive
 
 from ..samples import CAUSE, TEST, layout, occurrence, record
 

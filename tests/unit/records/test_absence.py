@@ -9,8 +9,8 @@ import pytest
 
 from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.model import OtherTest
-from pytest_dvwiki.wiki import pages
-from pytest_dvwiki.wiki.build import archive, build
+from pytest_dvwiki.wiki.text import pages
+from pytest_dvwiki.wiki.writing.build import archive, build
 
 from ..samples import CAUSE, TEST, failed, fixed, layout, occurrence, passing, record
 

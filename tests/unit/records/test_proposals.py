@@ -10,9 +10,9 @@ from pytest_dvwiki.agent.query import WikiQueryService
 from pytest_dvwiki.model import PassedAgain, Vcs
 from pytest_dvwiki.records import proposals
 from pytest_dvwiki.records.store import write_suite
-from pytest_dvwiki.wiki.build import archive, build
 from pytest_dvwiki.wiki.config import WikiConfig
 from pytest_dvwiki.wiki.query import WikiHistory
+from pytest_dvwiki.wiki.writing.build import archive, build
 
 from ..samples import CAUSE, TEST, failed, fixed, layout, occurrence, passing, record
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki import WikiConfig, WikiStore
 from pytest_dvwiki.records import aggregate
 from pytest_dvwiki.records.archive import Archive
-from pytest_dvwiki.wiki import pages
-from pytest_dvwiki.wiki.build import archive, build
 from pytest_dvwiki.wiki.store import Fetched
+from pytest_dvwiki.wiki.text import pages
+from pytest_dvwiki.wiki.writing.build import archive, build
 
 from ..samples import CAUSE, layout, occurrence, record
 

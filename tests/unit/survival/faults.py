@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.model import RunRecord
 from pytest_dvwiki.records.archive import Archive
-from pytest_dvwiki.wiki import pages
-from pytest_dvwiki.wiki.build import archive, build
+from pytest_dvwiki.wiki.text import pages
+from pytest_dvwiki.wiki.writing.build import archive, build
 
 from ..samples import layout, occurrence, record
 from .work import REFUSED

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.wiki.build import build
+from pytest_dvwiki.wiki.writing.build import build
 
 from ..samples import layout
 from .faults import KILLED_AT, REFUSED_AT, is_available, kill, refuse, start

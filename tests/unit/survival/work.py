@@ -15,10 +15,10 @@ from pytest_dvwiki import WikiConfig, WikiSearchIndex, WikiStore
 from pytest_dvwiki.records import WikiError
 from pytest_dvwiki.records.store import write_record
 from pytest_dvwiki.upkeep.compact import compact
-from pytest_dvwiki.wiki.build import archive, build, init
-from pytest_dvwiki.wiki.reclassify import reclassify
-from pytest_dvwiki.wiki.spec import Clarification
+from pytest_dvwiki.wiki.kinds.spec import Clarification
 from pytest_dvwiki.wiki.store import Fetched
+from pytest_dvwiki.wiki.writing.build import archive, build, init
+from pytest_dvwiki.wiki.writing.reclassify import reclassify
 
 from ..samples import layout, occurrence, passing, record
 

@@ -10,7 +10,7 @@ from pytest_dvwiki.model import Origin
 from pytest_dvwiki.upkeep import calibration
 from pytest_dvwiki.upkeep.calibration import FEWEST, FEWEST_OF_DECILE, Decile, Decision
 from pytest_dvwiki.upkeep.lint import check, lint
-from pytest_dvwiki.wiki.build import archive, build
+from pytest_dvwiki.wiki.writing.build import archive, build
 
 from ..samples import layout, occurrence, record
 

@@ -9,7 +9,7 @@ from pytest_dvwiki.cli import main
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.upkeep.compact import compact
 from pytest_dvwiki.upkeep.lint import lint
-from pytest_dvwiki.wiki.build import archive, build
+from pytest_dvwiki.wiki.writing.build import archive, build
 
 from ..samples import git, layout, occurrence, record
 

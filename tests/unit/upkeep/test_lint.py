@@ -16,9 +16,9 @@ from pytest_dvwiki.upkeep.calibration import FEWEST
 from pytest_dvwiki.upkeep.findings import KINDS, REMEDIES, WARNINGS, Finding
 from pytest_dvwiki.upkeep.lint import lint, report
 from pytest_dvwiki.upkeep.routine import Look, look
-from pytest_dvwiki.wiki import pages
-from pytest_dvwiki.wiki.build import archive, build
 from pytest_dvwiki.wiki.catalogue import Catalogue
+from pytest_dvwiki.wiki.text import pages
+from pytest_dvwiki.wiki.writing.build import archive, build
 
 from ..samples import TODAY, git, layout, occurrence, record
 

@@ -11,8 +11,8 @@ from pytest_dvwiki import WikiConfig, WikiStore
 from pytest_dvwiki.agent.knowledge import Knowledge
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.wiki.age import age, tag
-from pytest_dvwiki.wiki.build import archive, build
 from pytest_dvwiki.wiki.listed import Listed
+from pytest_dvwiki.wiki.writing.build import archive, build
 
 from ..samples import files, layout, occurrence, record
 

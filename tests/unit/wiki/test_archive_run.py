@@ -11,8 +11,8 @@ import pytest
 from pytest_dvwiki.model import Origin, PassedAgain
 from pytest_dvwiki.records import WikiError
 from pytest_dvwiki.records.store import record_path, suite_id
-from pytest_dvwiki.wiki import pages
-from pytest_dvwiki.wiki.build import archive, build, init
+from pytest_dvwiki.wiki.text import pages
+from pytest_dvwiki.wiki.writing.build import archive, build, init
 
 from ..samples import CAUSE, PRIMARY, TEST, failed, files, fixed, layout, occurrence, passing, record
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki.model import Origin
-from pytest_dvwiki.wiki.build import archive
 from pytest_dvwiki.wiki.query import WikiHistory
+from pytest_dvwiki.wiki.writing.build import archive
 
 from ..samples import CAUSE, TEST, layout, occurrence, passing, record
 

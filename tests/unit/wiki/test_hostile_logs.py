@@ -8,8 +8,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from pytest_dvwiki.model import LogReference, Origin
-from pytest_dvwiki.wiki import pages
-from pytest_dvwiki.wiki.build import archive, build
+from pytest_dvwiki.wiki.text import pages
+from pytest_dvwiki.wiki.writing.build import archive, build
 
 from ..samples import failed, layout, occurrence, record
 

@@ -12,8 +12,8 @@ import pytest
 from pytest_dvwiki.model import OtherTest, PassedAgain, Vcs
 from pytest_dvwiki.records import disk, proposals
 from pytest_dvwiki.records.archive import Archive
-from pytest_dvwiki.wiki.build import archive, build
 from pytest_dvwiki.wiki.index import FILES
+from pytest_dvwiki.wiki.writing.build import archive, build
 
 from ..samples import failed, fixed, layout, occurrence, record
 

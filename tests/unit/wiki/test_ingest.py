@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dvwiki.wiki import pages
-from pytest_dvwiki.wiki.build import archive, build
 from pytest_dvwiki.wiki.config import WikiConfig
 from pytest_dvwiki.wiki.ingest import WikiIngestService
 from pytest_dvwiki.wiki.lock import locked
+from pytest_dvwiki.wiki.text import pages
+from pytest_dvwiki.wiki.writing.build import archive, build
 
 from ..samples import CAUSE, files, layout, occurrence, record, written
 

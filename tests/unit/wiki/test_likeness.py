@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_dvwiki.upkeep.lint import lint
-from pytest_dvwiki.wiki import pages
-from pytest_dvwiki.wiki.build import archive, build, merge
 from pytest_dvwiki.wiki.likeness import words
+from pytest_dvwiki.wiki.text import pages
+from pytest_dvwiki.wiki.writing.build import archive, build, merge
 
 from ..samples import CAUSE, PRIMARY, failed, layout, occurrence, record
 

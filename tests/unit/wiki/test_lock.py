@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki.records import WikiError
-from pytest_dvwiki.wiki.build import archive, init
 from pytest_dvwiki.wiki.lock import locked
+from pytest_dvwiki.wiki.writing.build import archive, init
 
 from ..samples import files, layout, occurrence, record
 

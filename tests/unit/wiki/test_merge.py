@@ -11,9 +11,10 @@ import pytest
 from pytest_dvwiki.records import hunks
 from pytest_dvwiki.upkeep.compact import compact
 from pytest_dvwiki.upkeep.lint import lint
-from pytest_dvwiki.wiki import bug, pages
-from pytest_dvwiki.wiki.build import archive, build, merge
-from pytest_dvwiki.wiki.spec import Clarification
+from pytest_dvwiki.wiki.kinds import bug
+from pytest_dvwiki.wiki.kinds.spec import Clarification
+from pytest_dvwiki.wiki.text import pages
+from pytest_dvwiki.wiki.writing.build import archive, build, merge
 
 from ..samples import CAUSE, PRIMARY, failed, files, git, layout, occurrence, record
 

@@ -9,8 +9,8 @@ import pytest
 
 from pytest_dvwiki.records import WikiError
 from pytest_dvwiki.upkeep.lint import lint
-from pytest_dvwiki.wiki.build import archive, build, note
-from pytest_dvwiki.wiki.spec import Clarification
+from pytest_dvwiki.wiki.kinds.spec import Clarification
+from pytest_dvwiki.wiki.writing.build import archive, build, note
 
 from ..samples import failed, files, layout, occurrence, record
 

@@ -9,9 +9,9 @@ import pytest
 from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.agent.query import WikiQueryService
 from pytest_dvwiki.cli import main
-from pytest_dvwiki.wiki import pages
-from pytest_dvwiki.wiki.build import archive, build
 from pytest_dvwiki.wiki.config import WikiConfig
+from pytest_dvwiki.wiki.text import pages
+from pytest_dvwiki.wiki.writing.build import archive, build
 
 from ..samples import CAUSE, files, layout, occurrence, passing, record
 

@@ -10,11 +10,11 @@ import pytest
 from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.upkeep.lint import lint
-from pytest_dvwiki.wiki import pages
-from pytest_dvwiki.wiki.build import archive, build, merge
+from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
 from pytest_dvwiki.wiki.query import WikiHistory
-from pytest_dvwiki.wiki.search import WikiSearchIndex
 from pytest_dvwiki.wiki.supersession import MergeError
+from pytest_dvwiki.wiki.text import pages
+from pytest_dvwiki.wiki.writing.build import archive, build, merge
 
 from ..samples import CAUSE, PRIMARY, files, git, layout, occurrence, passing, record
 
@@ -143,7 +143,7 @@ def test_what_people_wrote_on_either_stays_there(place: Layout) -> None:
 
 
 def bug_keys() -> tuple[str, ...]:
-    from pytest_dvwiki.wiki.bug import OWNED  # noqa: PLC0415
+    from pytest_dvwiki.wiki.kinds.bug import OWNED  # noqa: PLC0415
 
     return OWNED
 

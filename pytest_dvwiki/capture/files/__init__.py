@@ -1,0 +1,1 @@
+"""Files that runs leave behind: results, coverage, logs, alone or in archives."""

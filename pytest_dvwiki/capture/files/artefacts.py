@@ -1,0 +1,292 @@
+"""Finds what earlier runs left behind, in files, folders, globs and archives.
+
+That is results files, logs, coverage reports, and of runs of pytest elsewhere their records and journals.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Literal
+
+from pytest_dvwiki.capture.files.archives import ArchiveError, Budget, is_archive, may_hold, single_name, unpack
+from pytest_dvwiki.capture.files.coverage import is_coverage, may_be_coverage
+from pytest_dvwiki.capture.texts.frames import shown_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+Kind = Literal["results", "log", "coverage", "records", "journal"]
+
+_LOGS = frozenset({".log", ".transcript"})
+_LOG_NAMES = frozenset({"transcript"})
+"""Where Questa and ModelSim write without being told."""
+_HEAD = 4096
+_ARCHIVE_DEPTH = 4
+"""Archives in archives that are looked into."""
+_JOURNAL = ".jsonl"
+_JOURNAL_HEAD = b'{"event":"start"'
+_SPOOLS = frozenset({".out", ".err"})
+"""What a journal's run had caught of its children's output; it is read with the journal beside it."""
+_RUN_FOLDER = re.compile(r"[\w.-]+_\d{8}T\d{6}Z_[0-9a-f]{6}")
+_RECORD_KEYS = (re.compile(rb"^schema: \d", re.MULTILINE), re.compile(rb"^task_id: ", re.MULTILINE))
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Artefact:
+    """A file that a run left behind."""
+
+    path: Path
+    """Where its bytes stand now."""
+    shown: str
+    """What it is called: relative to the root; for a member of an archive behind the archive's name."""
+    kind: Kind
+    modified: float
+    """Seconds since the epoch."""
+    lasting: bool = True
+    """False for a file that was taken out of an archive."""
+    only_beside: bool = False
+    """Whether nobody asked for it: a log that stands beside a results file which was given by name."""
+
+    @property
+    def folder(self) -> str:
+        """The folder that it stands in, as it is shown; empty for the root."""
+        parent = PurePosixPath(self.shown).parent.as_posix()
+        return "" if parent == "." else parent
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of its content."""
+        with self.path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+@dataclass(slots=True)
+class Found:
+    """What a search brought."""
+
+    artefacts: list[Artefact] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    """One line for each path that gave nothing or cannot be read, beginning with its name."""
+
+
+def find_artefacts(paths: Iterable[str], *, root: Path, scratch: Path) -> Found:
+    """Finds artefacts, each once, sorted by name.
+
+    In folders and archives only files are taken that look like a results file or a coverage report or have the name of
+    a log; hidden folders are passed over. A file that is named is a log where it is no XML or YAML; a results file that
+    is named brings the logs beside it along.
+
+    Args:
+        paths: Files, folders, archives, or globs with `*`, `**`, `?` and `[…]`.
+        root: Folder that names are shown relative to.
+        scratch: An empty folder for what is taken out of archives.
+    """
+    search = _Search(root, scratch)
+    for given in paths:
+        search.take(given)
+    return search.finish()
+
+
+def sha256_of(path: Path, *, since: float) -> str | None:
+    """Hash of the content of a file that was written since a time; None where there is no such one."""
+    if not path.is_file():  # who reads from a pipe, as /dev/stdout may be one, waits for ever
+        return None
+    try:
+        with path.open("rb") as stream:
+            is_fresh = os.fstat(stream.fileno()).st_mtime >= since
+            return hashlib.file_digest(stream, "sha256").hexdigest() if is_fresh else None
+    except OSError:
+        return None
+
+
+def log_at(path: Path, root: Path, *, only_beside: bool = False) -> Artefact | None:
+    """The log at a path; None where there is none."""
+    try:
+        if not may_be_log(path.name) or not path.is_file() or _kind(path, named=False) != "log":
+            return None
+        modified = path.stat().st_mtime
+    except OSError:
+        return None
+    shown = shown_path(str(path), root)
+    return Artefact(path=path, shown=shown, kind="log", modified=modified, only_beside=only_beside)
+
+
+class _Search:
+    def __init__(self, root: Path, scratch: Path) -> None:
+        self._root = root
+        self._scratch = scratch
+        self._archives = 0
+        self._seen: set[Path] = set()
+        self._given: dict[Path, Artefact] = {}
+        self._beside: dict[Path, Artefact] = {}
+        self.found = Found()
+
+    def finish(self) -> Found:
+        """All of it, sorted by name."""
+        found = {**self._beside, **self._given}
+        self.found.artefacts = sorted(found.values(), key=lambda artefact: artefact.shown)
+        return self.found
+
+    def take(self, given: str) -> None:
+        """Takes one word of the command line."""
+        paths = expanded(given)
+        if not paths:
+            self._problem(given, "no file matches")
+        for path in paths:
+            before = len(self._seen)
+            self._take_path(path)
+            if path.is_dir() and len(self._seen) == before:
+                self._problem(str(path), "no results file, no log and no coverage report in this folder")
+
+    def _take_path(self, path: Path) -> None:
+        try:
+            if path.is_dir():
+                for file in walk(path):
+                    self._take_file(file, named=False)
+            elif path.is_file():
+                self._take_file(path, named=True)
+            else:
+                self._problem(str(path), "no such file" if not path.exists() else "not a regular file")
+        except OSError as error:
+            self._problem(str(error.filename or path), f"cannot be read: {error.strerror}")
+
+    def _take_file(self, file: Path, *, named: bool) -> None:
+        # No resolve: the name that the user chose is the one shown.
+        path = Path(os.path.abspath(file))  # noqa: PTH100
+        if path in self._seen or not (named or may_hold(path.name, _may_be_one)):
+            return
+        shown = shown_path(str(path), self._root)
+        if is_archive(path.name):
+            self._seen.add(path)
+            self._take_archive(path, shown)
+            return
+        kind = _kind(path, named=named)
+        if kind is not None:
+            self._seen.add(path)
+            self._add(path, shown, kind)
+            if named and kind == "results":
+                self._add_beside(path.parent)
+        elif named:
+            what = "no results file, log, coverage report, record or journal"
+            self._problem(shown, f"{what}: it holds binary data; a coverage database is exported as UCIS XML")
+
+    def _take_archive(self, path: Path, shown: str) -> None:
+        try:
+            taken = self._unpack(path, shown, Budget())
+        except ArchiveError as error:
+            self._problem(shown, str(error))
+            return
+        if not taken:
+            self._problem(shown, "no results file, no log and no coverage report in this archive")
+
+    def _unpack(self, path: Path, shown: str, budget: Budget, depth: int = 1) -> int:
+        """Takes what an archive holds, in archives inside it as well.
+
+        Returns:
+            The number of files taken.
+
+        Raises:
+            ArchiveError: It cannot be used.
+        """
+        self._archives += 1
+        target = self._scratch / str(self._archives)
+        single = single_name(path.name)
+        inner = depth < _ARCHIVE_DEPTH and single is None
+
+        def wanted(name: str) -> bool:
+            return single is not None or _may_be_one(name) or (inner and is_archive(name))
+
+        taken = 0
+        for inside, file in unpack(path, wanted, target, budget):
+            name = f"{shown}/{inside}" if single is None else shown[: len(single) - len(path.name)]
+            if inner and is_archive(file.name):
+                taken += self._unpack(file, name, budget, depth + 1)
+                file.unlink()
+            elif (kind := _kind(file, named=single is not None)) is not None:
+                taken += 1
+                self._add(file, name, kind, lasting=False)
+        return taken
+
+    def _add(self, path: Path, shown: str, kind: Kind, *, lasting: bool = True) -> None:
+        modified = path.stat().st_mtime
+        self._given[path] = Artefact(path=path, shown=shown, kind=kind, modified=modified, lasting=lasting)
+
+    def _add_beside(self, folder: Path) -> None:
+        for path in folder.iterdir():
+            log = log_at(path, self._root, only_beside=True)
+            if log is not None:
+                self._beside[path] = log
+
+    def _problem(self, name: str, reason: str) -> None:
+        self.found.problems.append(f"{name}: {reason}")
+
+
+def expanded(given: str) -> list[Path]:
+    """The paths that a word of the command line names: itself, or where there is no such file what a glob finds."""
+    path = Path(given)
+    if path.exists() or not glob.has_magic(given):
+        return [path]
+    return [Path(name) for name in sorted(glob.glob(given, recursive=True))]  # noqa: PTH207  # absolute ones too
+
+
+def walk(folder: Path) -> Iterator[Path]:
+    """The files of a folder, sorted, without hidden folders."""
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(parent, name)
+            if path.is_file():
+                yield path
+
+
+def _may_be_one(name: str) -> bool:
+    """Whether a name found in a folder is worth a look."""
+    path = PurePosixPath(name)
+    hidden = any(part.startswith(".") for part in path.parts)
+    if hidden:
+        return False
+    if path.suffix in _SPOOLS:
+        return _RUN_FOLDER.fullmatch(path.parent.name) is not None
+    may_be_data = path.suffix.lower() == ".xml" or path.suffix == _JOURNAL or may_be_coverage(path.name)
+    return may_be_data or may_be_log(path.name)
+
+
+def may_be_log(name: str) -> bool:
+    """Whether a file has the name of a log."""
+    return name in _LOG_NAMES or PurePosixPath(name).suffix.lower() in _LOGS
+
+
+def _kind(path: Path, *, named: bool) -> Kind | None:
+    with path.open("rb") as stream:
+        head = stream.read(_HEAD)
+    if path.suffix in _SPOOLS and not named:
+        return None
+    kind = _kind_of_content(path, head)
+    if kind is not None:
+        return kind
+    if may_be_coverage(path.name):
+        # Of other YAML a project is full; of a file that was named the reader says what is wrong with it.
+        return "coverage" if named else None
+    if path.suffix.lower() == ".xml":
+        # Of other XML a folder may be full; an empty file was prepared for a run that never wrote it.
+        return "results" if named or not head else None
+    is_binary = b"\0" in head and not head.startswith(_UTF16)
+    return None if is_binary or (path.suffix == _JOURNAL and not named) else "log"
+
+
+def _kind_of_content(path: Path, head: bytes) -> Kind | None:
+    """What a file is that says so in its first bytes."""
+    if path.suffix == _JOURNAL and head.startswith(_JOURNAL_HEAD):
+        return "journal"
+    if is_coverage(path.name, head):
+        return "coverage"
+    if may_be_coverage(path.name) and all(key.search(head) for key in _RECORD_KEYS):
+        return "records"
+    return "results" if b"<testsuite" in head else None

@@ -1,0 +1,269 @@
+"""Reads results files: those of cocotb (1.9, 2.x, its native plugin) and JUnit XML in general.
+
+The file is untrusted and may be huge or cut off. It is read by events, so that no tree is built: of each test only
+its attributes and the head and tail of its failure text are held.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from pytest_dvwiki.capture.files.xml_events import FileError, UnfitError, read_events
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Status = Literal["passed", "failed", "error", "skipped", "xfailed"]
+
+_CASE_LIMIT = 200_000
+_NAME_LIMIT = 1024
+_MESSAGE_LIMIT = 8192
+_TEXT_LIMIT = 32_768
+_FULL_TEXTS = 500
+_SHORT_TEXT_LIMIT = 2048
+_CUT = "\n[…]\n"
+
+_EXCEPTION_PREFIX = re.compile(r"(?:[A-Za-z_]\w*\.)*([A-Z]\w*)(?:: |$)")
+_LINE_NUMBER = re.compile(r"[0-9]{1,9}")
+_STATUS_OF: dict[str, Status] = {"failure": "failed", "error": "error", "skipped": "skipped"}
+
+
+class ResultsError(FileError):
+    """A results file that cannot be used."""
+
+
+class EmptyResultsError(ResultsError):
+    """A results file of no bytes: prepared for a run that then never wrote it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One test of a results file."""
+
+    name: str
+    classname: str = ""
+    status: Status = "passed"
+    type: str | None = None
+    """Name of the exception, without its module; None where the file does not tell it."""
+    message: str = ""
+    text: str = ""
+    """The traceback, as it stands in the file."""
+    seed: str | None = None
+    sim_time_start: str | None = None
+    sim_time_stop: str | None = None
+    sim_time_duration: str | None = None
+    sim_time_unit: str = "ns"
+    file: str | None = None
+    line: int | None = None
+    duration_s: float = 0.0
+    attachments: tuple[str, ...] = ()
+    runner: str | None = None
+    """Node id of the item that ran the simulator, as cocotb's own pytest plugin tells it."""
+    package: str | None = None
+    """What its suite is called by that; under cocotb-test the node id of the item, with a cocotb that tells it."""
+
+    @property
+    def fullname(self) -> str:
+        """Name with the module in front, as cocotb 2 logs it."""
+        return f"{self.classname}.{self.name}" if self.classname else self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultsFile:
+    """The tests of a results file, in its order."""
+
+    path: Path
+    cases: tuple[Case, ...]
+    timestamp: str | None = None
+    """Time of the first suite, as the file has it."""
+
+
+def read_results(path: Path) -> ResultsFile:
+    """Reads a results file.
+
+    Raises:
+        ResultsError: The file is missing, empty (`EmptyResultsError`), too large, broken, or declares entities.
+    """
+    reader = _Reader()
+    with suppress(OSError):
+        # What keeps it from being looked at keeps it from being read as well, and is told there.
+        if path.is_file() and path.stat().st_size == 0:
+            raise EmptyResultsError(path, "the file is empty")
+    read_events(path, reader, ResultsError)
+    return ResultsFile(path=path, cases=tuple(reader.cases), timestamp=reader.timestamp)
+
+
+class _Text:
+    """Head and tail of a text that comes in pieces."""
+
+    def __init__(self, limit: int) -> None:
+        self._half = limit // 2
+        self._head: list[str] = []
+        self._room = self._half
+        self._tail: deque[str] = deque()
+        self._held = 0
+        self._cut = False
+
+    def add(self, piece: str) -> None:
+        if self._room:
+            self._head.append(piece[: self._room])
+            piece, self._room = piece[self._room :], max(0, self._room - len(piece))
+        if piece:
+            self._tail.append(piece)
+            self._held += len(piece)
+            while self._held - len(self._tail[0]) >= self._half:
+                self._held -= len(self._tail.popleft())
+                self._cut = True
+
+    def __str__(self) -> str:
+        tail = "".join(self._tail)
+        cut = self._cut or len(tail) > self._half
+        return "".join(self._head) + (_CUT + tail[-self._half :] if cut else tail)
+
+
+def _shorten(text: str, limit: int) -> str:
+    collected = _Text(limit)
+    collected.add(text)
+    return str(collected)
+
+
+@dataclass(slots=True)
+class _Open:
+    """The test whose element is being read."""
+
+    attributes: dict[str, str]
+    properties: dict[str, str] = field(default_factory=dict)
+    attachments: list[str] = field(default_factory=list)
+    status: Status = "passed"
+    type: str | None = None
+    message: str = ""
+    text: _Text | None = None
+
+
+class _Reader:
+    """Listens to the events of the parser and makes a Case of each `testcase` element."""
+
+    def __init__(self) -> None:
+        self.cases: list[Case] = []
+        self.timestamp: str | None = None
+        self._stack: list[str] = []
+        self._suite: dict[str, str] = {}
+        self._package: str | None = None
+        self._case: _Open | None = None
+        self._collect: _Text | None = None
+        self._texts = 0
+        self._names: dict[str, str] = {}
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        """Takes the begin of an element."""
+        if not self._stack and tag not in {"testsuites", "testsuite"}:
+            raise UnfitError(f"not a results file: its root is <{tag[:80]}>")
+        self._stack.append(tag)
+        if tag == "testsuite":
+            self._suite = {}
+            self._package = self._shared(attributes.get("package", "")) or None
+            self.timestamp = self.timestamp or attributes.get("timestamp")
+        elif tag == "testcase":
+            self._case = _Open(attributes)
+        elif tag == "property":
+            self._property(attributes.get("name", ""), attributes.get("value", ""))
+        elif tag in _STATUS_OF and self._case is not None and self._stack[-2] == "testcase":
+            self._judge(self._case, tag, attributes)
+
+    def _property(self, name: str, value: str) -> None:
+        value = _shorten(value, _NAME_LIMIT)
+        if self._case is None:
+            self._suite[name] = value
+        elif name == "attachment":
+            self._case.attachments.append(value)
+        else:
+            self._case.properties[name] = value
+
+    def _judge(self, case: _Open, tag: str, attributes: dict[str, str]) -> None:
+        if case.status != "passed":
+            return  # the first word counts: an error at teardown does not hide the failure
+        case.status = _STATUS_OF[tag]
+        # cocotb 2.0 has names of its own for what all others call `type` and `message`.
+        case.type = attributes.get("type") or attributes.get("error_type")
+        if case.type == "pytest.xfail":
+            case.status = "xfailed"
+        message = attributes.get("message") or attributes.get("error_msg") or attributes.get("msg", "")
+        case.message = _shorten(message, _MESSAGE_LIMIT)
+        self._texts += 1
+        case.text = _Text(_TEXT_LIMIT if self._texts <= _FULL_TEXTS else _SHORT_TEXT_LIMIT)
+        self._collect = case.text
+
+    def characters(self, data: str) -> None:
+        """Takes a piece of the text of a failure."""
+        if self._collect is not None and self._stack[-1] in _STATUS_OF:
+            self._collect.add(data)
+
+    def end(self, tag: str) -> None:
+        """Takes the end of an element."""
+        self._stack.pop()
+        if tag in _STATUS_OF:
+            self._collect = None
+        elif tag == "testcase" and self._case is not None:
+            if len(self.cases) >= _CASE_LIMIT:
+                raise UnfitError(f"more than {_CASE_LIMIT} tests")
+            self.cases.append(self._finish(self._case))
+            self._case = None
+
+    def _finish(self, case: _Open) -> Case:
+        attributes, properties = case.attributes, case.properties
+        kind, message = case.type, case.message
+        if kind is None and case.status in {"failed", "error"} and "file" in properties:
+            kind, message = _split_native(message)
+        return Case(
+            name=_shorten(attributes.get("name", ""), _NAME_LIMIT),
+            classname=self._shared(attributes.get("classname", "")),
+            status=case.status,
+            type=kind.rpartition(".")[2][:_NAME_LIMIT] if kind else None,
+            message=message,
+            text=str(case.text or ""),
+            seed=properties.get("random_seed") or self._suite.get("random_seed"),
+            sim_time_start=properties.get("sim_time_start"),
+            sim_time_stop=properties.get("sim_time_stop"),
+            sim_time_duration=properties.get("sim_time_duration") or attributes.get("sim_time_ns"),
+            sim_time_unit=properties.get("sim_time_unit", "ns"),
+            file=self._shared(properties.get("file") or attributes.get("file") or "") or None,
+            line=_line_number(attributes, properties),
+            duration_s=_seconds(attributes.get("time")),
+            attachments=tuple(case.attachments),
+            runner=self._shared(properties.get("runner_nodeid", "")) or None,
+            package=self._package,
+        )
+
+    def _shared(self, name: str) -> str:
+        """One object for each name that many tests have in common."""
+        name = _shorten(name, _NAME_LIMIT)
+        return self._names.setdefault(name, name)
+
+
+def _split_native(message: str) -> tuple[str | None, str]:
+    """Parts `AssertionError: text`, as pytest writes a failure's message, which has no type."""
+    found = _EXCEPTION_PREFIX.match(message.partition("\n")[0])
+    if found is None:
+        return None, message
+    return found[1], message[found.end() :]
+
+
+def _line_number(attributes: dict[str, str], properties: dict[str, str]) -> int | None:
+    value = properties.get("line") or attributes.get("lineno") or attributes.get("line") or ""
+    if not _LINE_NUMBER.fullmatch(value):
+        return None
+    # cocotb's native plugin alone counts from 0.
+    return int(value) + ("runner_nodeid" in properties)
+
+
+def _seconds(value: str | None) -> float:
+    """A duration; 0 where it is missing, no number, or none that a clock can show."""
+    try:
+        seconds = float((value or "0").replace(",", ""))
+    except ValueError:
+        return 0.0
+    return seconds if 0 <= seconds < 1e9 else 0.0  # noqa: PLR2004  # about thirty years

@@ -1,0 +1,129 @@
+"""The logs in files, folders, globs and archives as streams of bytes, read once and never unpacked to the disk."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.capture.files.archives import ArchiveError, is_archive, may_hold, reading, single_name, streams
+from pytest_dvwiki.capture.files.artefacts import expanded, may_be_log, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+    from typing import IO
+
+_CHUNK = 1 << 20
+
+
+class SourceError(Exception):
+    """A file that cannot be read to its end; its text is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to read: a log, or an archive or compressed file that holds some."""
+
+    path: Path
+    shown: str
+    """The name that the user chose, or that follows from it."""
+    size: int
+    """Bytes on the disk."""
+
+
+@dataclass(slots=True)
+class Sources:
+    """What a search brought."""
+
+    files: list[Source] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    """One line for each path that gave nothing or cannot be read, beginning with its name."""
+
+
+def find_sources(paths: Iterable[str]) -> Sources:
+    """Finds the files to read, each once, in the order given and those of a folder by name.
+
+    In folders, and later in archives, only files are taken that have the name of a log; hidden folders are passed over.
+
+    Args:
+        paths: Files, folders, archives, compressed files, or globs with `*`, `**`, `?` and `[…]`.
+    """
+    found = Sources()
+    seen: set[str] = set()
+    for given in paths:
+        expansion = expanded(given)
+        if not expansion:
+            found.problems.append(f"{given}: no file matches")
+        for path in expansion:
+            _take(path, found, seen)
+    return found
+
+
+def _take(path: Path, found: Sources, seen: set[str]) -> None:
+    try:
+        if path.is_dir():
+            files = [file for file in walk(path) if may_hold(file.name, may_be_log)]
+            if not files:
+                found.problems.append(f"{path}: no log in this folder")
+        elif path.exists():
+            files = [path]
+        else:
+            found.problems.append(f"{path}: no such file")
+            return
+        for file in files:
+            # No resolve: the name that the user chose is the one shown.
+            absolute = os.path.abspath(file)  # noqa: PTH100
+            if absolute not in seen:
+                seen.add(absolute)
+                found.files.append(Source(path=file, shown=str(file), size=file.stat().st_size))
+    except OSError as error:
+        found.problems.append(f"{error.filename or path}: cannot be read: {error.strerror}")
+
+
+def read_source(source: Source, progress: Callable[[int], None]) -> Iterator[tuple[str, Iterator[bytes]]]:
+    """Opens the logs of a source one after the other.
+
+    Args:
+        source: The file.
+        progress: Told again and again how many of the file's bytes were read.
+
+    Yields:
+        The log's name, and its bytes in pieces, to be read before the next log is asked for.
+
+    Raises:
+        SourceError: The file cannot be opened or is broken; the pieces raise it too.
+    """
+    try:
+        with source.path.open("rb", buffering=0) as file:
+            if is_archive(source.path.name):
+                yield from _of_archive(source, file, progress)
+            else:
+                yield source.shown, _pieces(file, file, progress)
+    except ArchiveError as error:
+        raise SourceError(str(error)) from error
+    except OSError as error:
+        raise SourceError(f"cannot be read: {error.strerror or error}") from error
+
+
+def _of_archive(
+    source: Source, file: IO[bytes], progress: Callable[[int], None]
+) -> Iterator[tuple[str, Iterator[bytes]]]:
+    single = single_name(source.path.name) is not None
+    opened = streams(source.path.name, file, lambda name: single or may_be_log(name.rpartition("/")[2]))
+    empty = True
+    for inside, _, stream in opened:
+        empty = False
+        yield source.shown if single else f"{source.shown}/{inside}", _pieces(stream, file, progress)
+    if empty:
+        raise SourceError("no log in this archive")
+
+
+def _pieces(stream: IO[bytes], file: IO[bytes], progress: Callable[[int], None]) -> Iterator[bytes]:
+    try:
+        with reading():
+            while piece := stream.read(_CHUNK):
+                progress(file.tell())
+                yield piece
+    except ArchiveError as error:
+        raise SourceError(str(error)) from error

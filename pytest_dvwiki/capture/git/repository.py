@@ -1,0 +1,355 @@
+"""The git repository that a run works on: its state, and what happened between two states.
+
+Asked of the git command, and bounded: no call waits for input, fetches, or takes longer than a few seconds, and all
+questions about the past together have one time limit. What git says is text from outside, redacted before it is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.capture.git.owners import PLACES, CodeOwners
+from pytest_dvwiki.model import Vcs
+from pytest_dvwiki.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pytest_dvwiki.model import Change, Fix
+    from pytest_dvwiki.settings import Layout
+
+MOST_COMMITS = 10
+MOST_FILES = 20
+MOST_OWNERS = 5
+_MOST_BLAMED = 5
+"""Files of a change whose authors are asked for."""
+_MOST_HUNKS = 20
+_MOST_LINES = 100
+_LARGEST_OWNERS = 1_000_000
+"""Bytes of a CODEOWNERS file."""
+_GITLAB = ".gitlab-ci.yml"
+_LONGEST = 160
+_SHORT = 12
+_IN_TEXT = 3
+_COMMIT = re.compile(r"[0-9a-f]{7,64}")
+_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? ", re.MULTILINE)
+_STATE_TIMEOUT_S = 10.0
+_PAST_TIMEOUT_S = 10.0
+_CONFIG = ("core.fsmonitor=false", "log.showSignature=false", "protocol.allow=never")
+_DIFF = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames")
+_PATCH = (*_DIFF, "--full-index", "--unified=0", "--src-prefix=a/", "--dst-prefix=b/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """What differs between two states of a repository, as far as it is not the plugin's own."""
+
+    change: Change
+    log: tuple[str, ...] = ()
+    """Commits, as `git log --oneline` shows them: the newest, or of very many first those that touch named files."""
+    log_count: int = 0
+    files: tuple[str, ...] = ()
+    """Names relative to the repository's top."""
+    file_count: int = 0
+    note: str = ""
+    """What else is to be said of it: beside the commits where there are any, otherwise in their place."""
+
+    @property
+    def text(self) -> str:
+        """The difference in words; of commits their subjects alone."""
+        subjects = [line.partition(" ")[2] for line in self.log[:_IN_TEXT]]
+        more = self.log_count - len(subjects)
+        if subjects and more:
+            subjects.append(f"and {more} more commit{'s' if more > 1 else ''}")
+        said = "; ".join(subject for subject in subjects if subject)
+        if self.change == "uncommitted" and self.files:
+            said = _edits(self.files, self.file_count)
+        return said or self.note
+
+
+class Repository:
+    """The repository of a project.
+
+    Args:
+        layout: The project; what the plugin writes in it is no change of the design.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.root = layout.root
+        self._sources: tuple[str, ...] = ("--", ":(top)", ":(exclude,top,glob)**/.agent/**")
+        if layout.agent.name != ".agent" and layout.wiki.is_relative_to(layout.root):
+            own = (layout.wiki, layout.tasks, layout.journal)
+            self._sources += tuple(f":(exclude){path.relative_to(layout.root).as_posix()}" for path in own)
+        self._answers: dict[tuple[str, ...], str | None] = {}
+        self._rules: dict[str, CodeOwners | None] = {}
+        self._time_left = _PAST_TIMEOUT_S
+
+    def state(self) -> Vcs:
+        """The present state; empty where there is no repository, no commit in it, or no git."""
+        commit = git(self.root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        if commit is None:
+            return Vcs()
+        changes = git(self.root, "diff", *_PATCH, "HEAD", *self._sources)
+        return Vcs(
+            commit=commit,
+            branch=git(self.root, "symbolic-ref", "--short", "--quiet", "HEAD"),
+            # Where git cannot tell in time nobody knows that the tree is clean.
+            dirty=changes != "",
+            changes=hashlib.sha256(changes.encode()).hexdigest()[:12] if changes else None,
+        )
+
+    def commit(self, name: str) -> str | None:
+        """The full name of a commit; None where git knows none of that name."""
+        return git(self.root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+
+    def last_change(self, commit: str) -> str:
+        """The newest commit up to one that changed sources; itself where git does not tell.
+
+        What names a range of commits names it by these: commits of the plugin's own pages and records are none of it.
+        """
+        return (self._ask("rev-list", "-1", commit, *self._sources) if _COMMIT.fullmatch(commit) else None) or commit
+
+    def difference(self, before: Vcs, now: Vcs, named: str = "") -> Difference:
+        """What differs between the run that failed and the one that passed.
+
+        Args:
+            before: The repository when a test failed.
+            now: When it passed: the present state.
+            named: A text; commits and files come first whose files it names.
+        """
+        if before.commit is None or now.commit is None:
+            which = "failed" if before.commit is None else "passes"
+            return Difference(change="unrecorded", note=f"no commit is on record of the run that {which}")
+        same_edits = before.changes == now.changes and before.dirty == now.dirty and now.dirty == bool(now.changes)
+        if before.commit == now.commit:
+            return Difference(change="nothing") if same_edits else self._uncommitted(before, now, named)
+        if self._ask("cat-file", "-e", f"{before.commit}^{{commit}}") is None:
+            return self._lost(before, now)
+        files = self._files(before.commit, now.commit)
+        if files == ():
+            return Difference(change="nothing") if same_edits else self._uncommitted(before, now, named)
+        if self._is_ancestor(now.commit, before.commit):
+            return Difference(change="older")
+        return self._commits(before, now, files or (), named)
+
+    def changed_since(self, commit: str) -> tuple[str, ...]:
+        """The files that differ from a commit, uncommitted changes among them; none where git does not tell in time."""
+        if not _COMMIT.fullmatch(commit):
+            return ()
+        return self._names("diff", *_DIFF, "--name-only", "-z", commit, *self._sources) or ()
+
+    def came_with(self, passed: str, failed: Vcs, named: str = "") -> Difference | None:
+        """What came between a commit at which a test passed and the state in which it failed.
+
+        Args:
+            passed: Full name of a commit.
+            failed: The repository when it failed: the present state where it has uncommitted changes.
+            named: A text; commits and files come first whose files it names.
+
+        Returns:
+            None where nothing is known to lie between: the sources are the same, or one does not come from the other.
+        """
+        if failed.commit is None or not (passed == failed.commit or self.is_older(passed, failed.commit)):
+            return None
+        files = self._files(passed, failed.commit) if passed != failed.commit else ()
+        if files:
+            return self._commits(Vcs(commit=passed), failed, files, named)
+        return self._uncommitted(Vcs(commit=passed), failed, named) if failed.dirty and files is not None else None
+
+    def is_older(self, commit: str, than: str) -> bool:
+        """Whether a commit comes from another one; False, too, where either is not in this clone."""
+        return commit != than and self._is_ancestor(commit, than)
+
+    def lacks(self, fix: Fix, commit: str | None) -> bool:
+        """Whether a commit does not have those of a fix, nor a copy of them; False where git does not tell."""
+        if commit is None or fix.commits is None or not fix.log:
+            return False
+        span = f"{commit}...{fix.commits[-1]}"
+        missing = self._ask("rev-list", "--cherry-pick", "--right-only", "--no-merges", span, *self._sources) or ""
+        names = {name[:_SHORT] for name in missing.split()}
+        return any(line.partition(" ")[0][:_SHORT] in names for line in fix.log)
+
+    def owners(self, commit: str, files: Sequence[str]) -> tuple[str, ...]:
+        """Who answers for files by the CODEOWNERS of a commit, the owners of the first file first."""
+        if files and commit not in self._rules:
+            self._rules[commit] = self._code_owners(commit)
+        rules = self._rules.get(commit)
+        found = dict.fromkeys(owner for name in files for owner in rules.of(name)) if rules else ()
+        return tuple(map(_clean, found))[:MOST_OWNERS]
+
+    def authors(self, before: str, now: str, files: Sequence[str]) -> tuple[str, ...]:
+        """Who wrote the lines that a change touched, as they were before it, those of most lines first.
+
+        Args:
+            before: The commit before the change.
+            now: The commit after it; the same one for uncommitted changes.
+            files: The first few are looked at.
+        """
+        if not files or self._ask("rev-parse", "--is-shallow-repository") != "false":
+            return ()
+        lines: Counter[str] = Counter()
+        for name in files[:_MOST_BLAMED]:
+            lines.update(self._authors_of(before, now, name))
+        ranked = sorted(lines, key=lambda author: (-lines[author], author))
+        return tuple(_clean(author) for author in ranked if author)[:MOST_OWNERS]
+
+    def _code_owners(self, commit: str) -> CodeOwners | None:
+        """The CODEOWNERS file of a commit."""
+        names = (*PLACES, _GITLAB)
+        listing = self._ask("ls-tree", "--full-tree", "-l", "-z", commit, "--", *names) or ""
+        entries = (entry.partition("\t") for entry in listing.split("\0") if entry)
+        found = {name: about.split() for about, _, name in entries}
+        place = next((name for name in PLACES if name in found), None)
+        if place is None:
+            return None
+        _, kind, blob, size = found[place]
+        if kind != "blob" or not size.isdigit() or int(size) > _LARGEST_OWNERS:
+            return None
+        text = self._ask("cat-file", "blob", blob) or ""
+        return CodeOwners(text, gitlab=place.startswith(".gitlab/") or _GITLAB in found)
+
+    def _authors_of(self, before: str, now: str, name: str) -> list[str]:
+        """Of each touched line of a file its author; of lines that were put in, of the one before."""
+        span = [before] if before == now else [before, now]
+        patch = self._ask("diff", *_PATCH, *span, "--", f":(top,literal){name}") or ""
+        hunks = [] if "\n--- /dev/null\n" in patch else _HUNK.findall(patch)[:_MOST_HUNKS]
+        # No number of lines means one; none at all, that lines were put in behind the one that is named.
+        ranges = [f"-L{max(1, int(first))},+{min(int(count or 1) or 1, _MOST_LINES)}" for first, count in hunks]
+        top = self._ask("rev-parse", "--show-cdup")
+        if not ranges or top is None:
+            return []
+        told = self._ask("blame", "-w", "--line-porcelain", *ranges, before, "--", f"{top}{name}") or ""
+        return [line.removeprefix("author ") for line in told.split("\n") if line.startswith("author ")]
+
+    def between(self, first: str, last: str) -> Difference:
+        """What came with the commits after the first up to the last, both full names."""
+        return self._commits(Vcs(commit=first), Vcs(commit=last), self._files(first, last) or (), "")
+
+    def _uncommitted(self, before: Vcs, now: Vcs, named: str) -> Difference:
+        if before.dirty and not now.dirty:
+            return Difference(change="uncommitted", note="dropping the uncommitted changes with which it failed")
+        names = self._edited()
+        note = "" if names else "uncommitted changes"
+        return Difference(change="uncommitted", files=_first(names, named), file_count=len(names), note=note)
+
+    def _edited(self) -> tuple[str, ...]:
+        """The files that have uncommitted changes now; none where git does not tell."""
+        return self._names("diff", *_DIFF, "--name-only", "-z", "HEAD", *self._sources) or ()
+
+    def _lost(self, before: Vcs, now: Vcs, files: Sequence[str] = (), named: str = "") -> Difference:
+        """The failing commit is not here, or nothing that leads from it: a shallow clone, or history written anew."""
+        head = self._log("-1", str(now.commit), paths=())
+        note = f"the commits since {str(before.commit)[:_SHORT]}, where it failed last, are not in this clone"
+        if head:
+            note = f'at "{head[0].partition(" ")[2]}"; {note}'
+        return Difference(change="commit", note=note, files=_first(files, named), file_count=len(files))
+
+    def _commits(self, before: Vcs, now: Vcs, files: Sequence[str], named: str) -> Difference:
+        first, last = str(before.commit), str(now.commit)
+        span = [f"{first}..{last}"]
+        if not self._is_ancestor(first, last):
+            if self._ask("merge-base", first, last) is None:
+                return self._lost(before, now, files, named)
+            if before.branch and now.branch and before.branch != now.branch:
+                return Difference(change="branch")
+            # After a rebase the copies of commits that were there at the failure say nothing.
+            span = ["--cherry-pick", "--right-only", f"{first}...{last}"]
+        # A merge names no change of its own, unless it is all there is.
+        for merges in (["--no-merges"], []):
+            count = int(self._ask("rev-list", "--count", *span, *merges, *self._sources) or 0)
+            if count:
+                break
+        log = self._newest([*span, *merges], files, named) if count else ()
+        note = "it had failed with uncommitted changes" if before.dirty else ""
+        if now.dirty:
+            edited = self._edited()
+            note = f"with {_edits(_first(edited, named), len(edited))}"
+        return Difference(
+            change="commit",
+            log=log,
+            log_count=count if log else 0,
+            files=_first(files, named),
+            file_count=len(files),
+            note=note if log else f"what came between {first[:_SHORT]} and {last[:_SHORT]}",
+        )
+
+    def _newest(self, span: Sequence[str], files: Sequence[str], named: str) -> tuple[str, ...]:
+        """The newest commits; where there are more than are kept, first those that touch a file that is named."""
+        limit = f"-{MOST_COMMITS}"
+        found = self._log(limit, *span, paths=self._sources)
+        suspects = _named(files, named)
+        if len(found) == MOST_COMMITS and suspects:
+            found = [*self._log(limit, *span, paths=("--", *(f":(top,literal){name}" for name in suspects))), *found]
+        return tuple(dict.fromkeys(found))[:MOST_COMMITS]
+
+    def _log(self, *arguments: str, paths: Sequence[str]) -> list[str]:
+        text = self._ask("log", "--no-color", "--encoding=UTF-8", "--format=%H %s", *arguments, *paths) or ""
+        lines = (line.partition(" ") for line in text.split("\n") if line)
+        return [f"{commit[:_SHORT]} {_clean(subject)}" for commit, _, subject in lines]
+
+    def _files(self, first: str, last: str) -> tuple[str, ...] | None:
+        return self._names("diff", *_DIFF, "--name-only", "-z", first, last, *self._sources)
+
+    def _names(self, *arguments: str) -> tuple[str, ...] | None:
+        text = self._ask(*arguments)
+        return None if text is None else tuple(name for name in text.split("\0") if name)
+
+    def _is_ancestor(self, commit: str, of: str) -> bool:
+        return self._ask("merge-base", "--is-ancestor", commit, of) is not None
+
+    def _ask(self, *arguments: str) -> str | None:
+        """What git says of the past, once for each question; None where it says no, or the time is up."""
+        if arguments not in self._answers and self._time_left:
+            began = time.monotonic()
+            self._answers[arguments] = git(self.root, *arguments, timeout=self._time_left)
+            self._time_left = max(0.0, self._time_left - (time.monotonic() - began))
+        return self._answers.get(arguments)
+
+
+def _edits(files: Sequence[str], count: int) -> str:
+    """Uncommitted changes in words: the first few of so many files."""
+    rest = count - len(files[:_IN_TEXT])
+    where = f" in {', '.join(files[:_IN_TEXT])}{f' and {rest} more' if rest else ''}" if files else ""
+    return f"uncommitted changes{where}"
+
+
+def _named(files: Iterable[str], text: str) -> list[str]:
+    """The files whose base name stands in a text."""
+    return [name for name in files if PurePosixPath(name).name in text][:MOST_FILES]
+
+
+def _first(files: Sequence[str], named: str) -> tuple[str, ...]:
+    """As many names as are kept, those first that a text names."""
+    return tuple(map(_clean, dict.fromkeys([*_named(files, named), *files])))[:MOST_FILES]
+
+
+def _clean(text: str) -> str:
+    line = " ".join(redact(text).split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+
+
+def git(root: os.PathLike[str], *arguments: str, timeout: float = _STATE_TIMEOUT_S) -> str | None:
+    """What git says in a folder; None where it is absent, slow, or says no."""
+    settings = [word for setting in _CONFIG for word in ("-c", setting)]
+    try:
+        done = subprocess.run(
+            ["git", "--no-optional-locks", "--no-pager", *settings, "-C", os.fspath(root), *arguments],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            env=os.environ | {"GIT_TERMINAL_PROMPT": "0"},
+            timeout=timeout,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

@@ -1,0 +1,1 @@
+"""Runs that never came to their end."""

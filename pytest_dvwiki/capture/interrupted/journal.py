@@ -1,0 +1,159 @@
+r"""What a run knows before it is archived, on disk the moment it is known.
+
+`.agent/journal/{task_id}/` holds one file for each process that runs tests, a JSON object a line, each written by one
+append: `start`, `begin` (an item starts a child: where its output and its files go), `end`, `failure`, and for tests
+that report from inside a simulator `takeoff` and `landing`. The process
+holds a lock on its file while it lives, so that the next run tells a killed one from one that is still running.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_dvwiki.capture.simulations.flight import Flight
+    from pytest_dvwiki.model import Failure
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+MAIN = "main"
+SUFFIX = ".jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """An item that had started a child."""
+
+    nodeid: str
+    spool: tuple[str, ...]
+    """Absolute paths of the files that hold what its children printed; empty where nothing was kept."""
+    folder: str
+    """Absolute path of the folder in which the first child was started."""
+    environment: dict[str, str]
+    program: str
+    time: float
+    """Seconds since the epoch."""
+    opened: tuple[str, ...] = ()
+
+
+class Journal:
+    """The file of one process.
+
+    Args:
+        folder: Folder of the run.
+        process: `main`, or the name of the xdist worker.
+
+    Raises:
+        OSError: it cannot be written there.
+    """
+
+    def __init__(self, folder: Path, process: str = MAIN) -> None:
+        self.folder = folder
+        self.process = process
+        folder.mkdir(parents=True, exist_ok=True)
+        self._file = os.open(folder / f"{process}{SUFFIX}", os.O_CREAT | os.O_APPEND | os.O_RDWR | os.O_CLOEXEC, 0o644)
+        try_lock(self._file)
+        self._append(event="start", time=time.time(), pid=os.getpid(), host=socket.gethostname())
+
+    def _append(self, **event: object) -> None:
+        line = json.dumps(event, ensure_ascii=True, separators=(",", ":"))
+        os.write(self._file, f"{line}\n".encode("ascii"))
+
+    @property
+    def spool(self) -> Path:
+        """Where the process keeps what its children print, without suffix."""
+        return self.folder / self.process
+
+    def begin(self, begin: Begin) -> None:
+        """Notes that an item starts a child."""
+        self._append(event="begin", **asdict(begin))
+
+    def end(self, nodeid: str) -> None:
+        """Notes that what an item left behind was read."""
+        self._append(event="end", nodeid=nodeid)
+
+    def failure(self, failure: Failure) -> None:
+        """Notes a failure."""
+        self._append(event="failure", failure=asdict(failure))
+
+    def takeoff(self, flight: Flight) -> None:
+        """Notes that a test began inside a simulator."""
+        self._append(event="takeoff", **asdict(flight))
+
+    def landing(self, nodeid: str) -> None:
+        """Notes that such a test ended."""
+        self._append(event="landing", nodeid=nodeid)
+
+    def close(self) -> None:
+        """Lets go of the file; it stays."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def remove(self) -> None:
+        """Removes the run's folder, once all of it is archived."""
+        self.close()
+        remove(self.folder)
+
+
+def open_journal(places: Sequence[Path], task_id: str, process: str = MAIN) -> Journal:
+    """Opens a journal in the first place that can be written, at last in the temporary folder.
+
+    Args:
+        places: Folders of journals, the best first.
+        task_id: The run.
+        process: `main`, or the name of the xdist worker.
+
+    Raises:
+        OSError: not even the temporary folder can be written.
+    """
+    for place in places:
+        with suppress(OSError):
+            return Journal(place / task_id, process)
+    return Journal(temporary_place() / task_id, process)
+
+
+def temporary_place() -> Path:
+    """The folder of journals in the temporary folder, one for each user."""
+    return Path(tempfile.gettempdir()) / f"dvwiki-{Path.home().name}"
+
+
+def runs_in(place: Path) -> list[Path]:
+    """The folders of the runs in a folder of journals."""
+    try:
+        return sorted(entry for entry in place.iterdir() if entry.is_dir())
+    except OSError:
+        return []
+
+
+def remove(folder: Path) -> None:
+    """Removes a run's folder, and the folder of journals with it where it was the last."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def try_lock(descriptor: int) -> bool:
+    """Takes the lock of an open file; record locks, since a forked child does not inherit them."""
+    try:
+        if sys.platform == "win32":
+            os.lseek(descriptor, 1 << 30, os.SEEK_SET)  # far beyond the text, which stays readable for others
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

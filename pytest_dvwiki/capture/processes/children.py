@@ -1,0 +1,204 @@
+"""Notices the child processes that a test starts, and the log files opened for them.
+
+Python raises an audit event before each `subprocess.Popen`, whoever calls it: the runner of cocotb, cocotb-test, a
+test's own `subprocess.run(["make"])`. That tells, without knowing any of them, that a simulation may follow, its
+folder, its environment (where cocotb is told the results file), and, by the files opened for writing, where its
+output goes. An audit hook cannot be taken away again, and every event of the process (look-ups of attributes, `id`)
+costs it a microsecond; so this module adds one only with the first child that starts while a test runs.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_dvwiki.capture.processes.commands import commands
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_WATCHED_ENVIRONMENT = (
+    "COCOTB_RANDOM_SEED",
+    "COCOTB_RESULTS_FILE",
+    "COCOTB_TEST_MODULES",
+    "MODULE",
+    "RANDOM_SEED",
+)
+_NO_LOG = frozenset({".py", ".pyc", ".pyo", ".so", ".v", ".sv", ".vh", ".svh", ".vhd", ".vhdl", ".f", ".cmd", ".json"})
+_LIMIT = 64
+"""Children and opened files kept for one test; beyond that the first and the newest stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A process that a test started."""
+
+    arguments: tuple[str, ...]
+    folder: Path
+    environment: Mapping[str, str]
+    """Those variables of it that tell of a simulation."""
+    started: float
+    """Seconds since the epoch."""
+
+    @property
+    def program(self) -> str:
+        """Name of the program, without its folder."""
+        return os.path.basename(self.arguments[0]) if self.arguments else ""  # noqa: PTH119  # may be no path at all
+
+
+@dataclass(slots=True)
+class Children:
+    """What one test started, in order."""
+
+    on_start: Callable[[Child], None] | None = None
+    """Called before each child starts."""
+    children: list[Child] = field(default_factory=list)
+    opened: list[Path] = field(default_factory=list)
+    """Files that were opened for writing, by which a child's output may be kept."""
+
+    def add(self, child: Child) -> None:
+        """Notes a child."""
+        if len(self.children) >= _LIMIT:
+            del self.children[1]
+        self.children.append(child)
+        if self.on_start is not None:
+            self.on_start(child)
+
+    def add_opened(self, path: Path) -> None:
+        """Notes a file that was opened for writing."""
+        if path in self.opened:
+            self.opened.remove(path)
+        if len(self.opened) >= _LIMIT:
+            del self.opened[0]
+        self.opened.append(path)
+
+
+class _Hook:
+    """The process's one audit hook; silent while nobody listens."""
+
+    def __init__(self) -> None:
+        self.listener: Children | None = None
+        self.installed = False
+        """Whether Python calls it: from the first child on."""
+        self._busy = threading.local()
+
+    def __call__(self, event: str, arguments: tuple[object, ...]) -> None:
+        # Every audit event of the process comes by here (imports, attribute look-ups): the first line decides.
+        listener = self.listener
+        if listener is None or (event != "subprocess.Popen" and event != "open" and event != "os.system"):  # noqa: PLR1714
+            return
+        if getattr(self._busy, "here", False):
+            return
+        self._busy.here = True
+        try:
+            if event == "open":
+                _note_open(listener, arguments)
+            elif event == "os.system":
+                _note_child(listener, ["sh", "-c", arguments[0]], None, None)
+            else:
+                _note_child(listener, arguments[1], arguments[2], arguments[3])
+        except Exception:  # noqa: BLE001, S110  # an exception here would keep the test's own process from starting
+            pass
+        finally:
+            self._busy.here = False
+
+
+def _note_open(listener: Children, arguments: tuple[object, ...]) -> None:
+    path, mode = arguments[0], arguments[1]
+    if isinstance(path, (str, os.PathLike)) and isinstance(mode, str) and ("w" in mode or "a" in mode):
+        _note_output(listener, path)
+
+
+def _note_output(listener: Children, path: str | os.PathLike[str]) -> None:
+    opened = Path(os.path.abspath(path))  # noqa: PTH100  # no resolve: the name the user chose is the one shown
+    if opened.suffix.lower() not in _NO_LOG:
+        listener.add_opened(opened)
+
+
+def _note_child(listener: Children, arguments: object, folder: object, environment: object) -> None:
+    """Notes what a child process runs: of a shell's script each command that may be a tool."""
+    if isinstance(arguments, (str, bytes, os.PathLike)):
+        words: tuple[str, ...] = (os.fsdecode(arguments),)
+    elif isinstance(arguments, (list, tuple)):
+        words = tuple(os.fsdecode(word) for word in arguments)
+    else:
+        words = ()
+    inherited: Mapping[object, object] = os.environ if environment is None else environment  # type: ignore[assignment]
+    watched = {name: str(inherited[name]) for name in _WATCHED_ENVIRONMENT if name in inherited}
+    started = time.time()
+    here = os.path.abspath(os.fsdecode(folder) if folder else ".")  # type: ignore[arg-type]  # noqa: PTH100
+    for command in commands(words, here):
+        for output in command.outputs:
+            _note_output(listener, output)
+        given = {name: value for name, value in command.variables.items() if name in _WATCHED_ENVIRONMENT}
+        listener.add(
+            Child(
+                arguments=command.words,
+                folder=Path(os.path.abspath(command.folder)),  # noqa: PTH100  # no resolve: the name the user chose
+                environment=watched | given,
+                started=started,
+            )
+        )
+
+
+_hook = _Hook()
+
+
+class _FirstChild:
+    """Stands before `subprocess.Popen` and `os.system` until a child starts while a test runs, then adds the hook."""
+
+    def __init__(self) -> None:
+        self._popen = start = subprocess.Popen.__init__
+        self._system = system = os.system
+
+        @functools.wraps(start)
+        def popen(*arguments: Any, **named: Any) -> None:
+            self._starts((*arguments[5:7], named.get("stdout"), named.get("stderr")))
+            start(*arguments, **named)
+
+        @functools.wraps(system)
+        def shell(command: Any) -> int:
+            self._starts(())
+            return system(command)
+
+        self._before_popen, self._before_system = popen, shell
+        subprocess.Popen.__init__ = popen  # type: ignore[method-assign]
+        os.system = shell
+
+    def _starts(self, streams: tuple[object, ...]) -> None:
+        """Adds the hook, which also sees this child, and steps aside."""
+        listener = _hook.listener
+        if listener is None or _hook.installed:
+            return
+        _hook.installed = True
+        # Somebody may have put himself before these in the meantime: then they stay, and only pass on.
+        if subprocess.Popen.__init__ is self._before_popen:
+            subprocess.Popen.__init__ = self._popen  # type: ignore[method-assign]
+        if os.system is self._before_system:
+            os.system = self._system
+        for stream in streams:
+            name = getattr(stream, "name", None)
+            if isinstance(name, str) and not name.startswith("<"):  # opened before there was a hook
+                with suppress(OSError):  # the working folder may be gone; the child starts all the same
+                    _note_output(listener, name)
+        sys.addaudithook(_hook)
+
+
+@functools.cache
+def _wait_for_first_child() -> None:
+    _FirstChild()
+
+
+def listen(children: Children | None) -> None:
+    """Lets a test's notes take what happens from now on; None ends that."""
+    if children is not None:
+        _wait_for_first_child()
+    _hook.listener = children

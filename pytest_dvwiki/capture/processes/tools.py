@@ -1,0 +1,106 @@
+"""Which programs are tools of hardware design, and how cocotb is told what to run."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pytest_dvwiki.capture.processes.children import Child
+
+_PROGRAMS = {
+    "vvp": "icarus",
+    "iverilog": "icarus",
+    "ghdl": "ghdl",
+    "nvc": "nvc",
+    "verilator": "verilator",
+    "verilator_bin": "verilator",
+    "vcs": "vcs",
+    "simv": "vcs",
+    "xrun": "xcelium",
+    "xmsim": "xcelium",
+    "xmvlog": "xcelium",
+    "xmelab": "xcelium",
+    "irun": "incisive",
+    "vsim": "questa",
+    "vlog": "questa",
+    "vopt": "questa",
+    "qrun": "questa",
+    "vsimsa": "riviera",
+    "xsim": "xsim",
+    "xelab": "xsim",
+    "xvlog": "xsim",
+}
+_TOOLS = frozenset(_PROGRAMS) | frozenset(
+    {
+        "cmake",
+        "gmake",
+        "make",
+        "ncsim",
+        "ncvlog",
+        "riviera",
+        "vcom",
+        "vivado",
+        "vlib",
+        "vmap",
+        "vrun",
+        "xmvhdl",
+        "xvhdl",
+    }
+)
+_RESULTS = "COCOTB_RESULTS_FILE"
+_MAKES = frozenset({"make", "gmake"})
+
+
+def is_simulation(child: Child) -> bool:
+    """Whether a child runs cocotb tests; their modules stand in the environment of every simulation, of no compiler."""
+    return _RESULTS in child.environment or bool(modules(child.environment))
+
+
+def is_tool(child: Child) -> bool:
+    """Whether a child is a simulator, a compiler of HDL, or what drives one."""
+    # Verilator is started through perl: its own name is the second word.
+    words = (child.program, *(os.path.basename(word) for word in child.arguments[1:2]))  # noqa: PTH119
+    return any(word.removesuffix(".exe") in _TOOLS for word in words)
+
+
+def simulator_name(program: str) -> str | None:
+    """The simulator that a program belongs to."""
+    return _PROGRAMS.get(program.removesuffix(".exe"))
+
+
+def results_file(child: Child) -> Path | None:
+    """The results file that a simulation was told to write, or that cocotb's Makefile writes untold."""
+    name = child.environment.get(_RESULTS)
+    folder = child.folder
+    if is_make(child):
+        # `-C DIR`, `-CDIR`, `--directory=DIR` and `NAME=VALUE`, as make reads them.
+        words = iter(child.arguments[1:])
+        for word in words:
+            if word in {"-C", "--directory"}:
+                folder /= next(words, "")
+            elif word.startswith(("-C", "--directory=")):
+                folder /= word.removeprefix("-C").removeprefix("--directory=")
+            elif word.startswith(f"{_RESULTS}="):
+                name = word.partition("=")[2]
+        name = name or "results.xml"
+    return folder / name if name else None
+
+
+def is_make(child: Child) -> bool:
+    """Whether a child is make, which may run cocotb's Makefile."""
+    return child.program in _MAKES
+
+
+def modules(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The test modules, of cocotb 2.x or 1.9."""
+    names = environment.get("COCOTB_TEST_MODULES") or environment.get("MODULE") or ""
+    return tuple(name.strip() for name in names.split(",") if name.strip())
+
+
+def seed(environment: Mapping[str, str]) -> str | None:
+    """The seed that was asked for."""
+    return environment.get("COCOTB_RANDOM_SEED") or environment.get("RANDOM_SEED") or None

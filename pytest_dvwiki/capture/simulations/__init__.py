@@ -1,0 +1,1 @@
+"""What one simulation left behind, taken apart into its tests."""

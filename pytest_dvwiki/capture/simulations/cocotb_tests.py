@@ -1,0 +1,216 @@
+"""Joins what a results file and a log have of each cocotb test."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict, deque
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.capture.texts.frames import last_trace
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from pytest_dvwiki.capture.files.results import Case
+    from pytest_dvwiki.capture.simulations.regression import Block
+    from pytest_dvwiki.model import Outcome
+
+    Pair = tuple[Case | None, Block | None]
+
+_SIMULATION_ENDED = "SimFailure"
+"""What cocotb gives to the test that was running when the simulation ended, and to all that had no turn."""
+_STOPPED_BY_LIMIT = "RegressionTerminated"
+"""What cocotb gives to the tests after the last one that COCOTB_MAX_FAILURES allows to fail."""
+_TRACEBACK = "Traceback (most recent call last):"
+_UNTOLD = "cocotb 1.x tells no error in its results file, and the log is missing"
+_FACTORY_NUMBER = re.compile(r"_\d{3}$")
+"""How a TestFactory tells the tests apart that it makes of one function."""
+_OLD_MESSAGE = re.compile(r"Test failed with (?:COCOTB_)?RANDOM_SEED=\d+$")
+"""What cocotb 1.9 writes in place of the error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CocotbTest:
+    """One cocotb test of one run of a simulator."""
+
+    name: str
+    """Its name under the pytest item: with the module only where there are several, never that of another test."""
+    bare: str
+    """Its name as cocotb has it, without the module."""
+    module: str
+    outcome: Outcome
+    exception: str | None = None
+    message: str = ""
+    case: Case | None = None
+    block: Block | None = None
+    started: bool = True
+    """False where the simulation ended before its turn."""
+    in_flight: bool = False
+    """Whether the simulation ended while it was running."""
+
+    @property
+    def function(self) -> str:
+        """Name of the function that it is, without its parameters."""
+        return _FACTORY_NUMBER.sub("", self.bare.partition("/")[0])
+
+    @property
+    def failed(self) -> bool:
+        """Whether it failed, in whatever way."""
+        return self.outcome in {"failed", "error"}
+
+    @property
+    def duration_s(self) -> float:
+        """How long it took; 0 where only the log tells of it."""
+        return self.case.duration_s if self.case is not None else 0.0
+
+    @property
+    def time(self) -> str | None:
+        """Simulation time at its end: '70.001 ns'."""
+        case = self.case
+        if case is not None and case.sim_time_stop and _nonzero(case.sim_time_stop):
+            return f"{_plain(case.sim_time_stop)} {case.sim_time_unit}"
+        return self.block.time if self.block is not None and self.started else None
+
+    @property
+    def entry(self) -> str:
+        """Its entry in the results file: `Type: message`, then the traceback.
+
+        Where the file says nothing (cocotb 1.9), or is missing, it is made of what the log has under the verdict, so
+        that the same failure reads the same either way.
+        """
+        case = self.case
+        message = "" if case is None or _OLD_MESSAGE.match(case.message) else case.message
+        first = ": ".join(part for part in ((case.type if case is not None else None) or "", message) if part)
+        text = case.text.strip("\n") if case is not None else ""
+        if not (first or text) and self.block is not None:
+            text = _logged_trace(self.block.traceback)
+            known = ": ".join(part for part in (self.exception or "", self.message) if part)
+            first = known if text else self.block.note
+        return "\n".join(part for part in (first, text) if part)
+
+
+def join_tests(
+    cases: Sequence[Case] | None, blocks: Sequence[Block], *, modules: Collection[str], root: Path
+) -> list[CocotbTest]:
+    """The tests of a simulation.
+
+    Args:
+        cases: The tests of the results file; None where there is none, then the log decides.
+        blocks: The tests of the log.
+        modules: The test modules, where known.
+        root: The folder that paths are shown relative to.
+    """
+    pairs = list(_matched(cases, blocks)) if cases is not None else [(None, block) for block in blocks]
+    several = len(set(modules) or {_module(*pair) for pair in pairs} - {""}) > 1
+    taken: set[str] = set()
+    return _with_turns([_test(*pair, several=several, taken=taken, root=root) for pair in pairs])
+
+
+def unique_name(name: str, taken: set[str]) -> str:
+    """The name, with a number where it is taken: one node id must not stand for two tests."""
+    unique, number = name, 2
+    while unique in taken:
+        unique, number = f"{name}#{number}", number + 1
+    taken.add(unique)
+    return unique
+
+
+def _matched(cases: Iterable[Case], blocks: Iterable[Block]) -> Iterator[Pair]:
+    """Gives each case the next block of its name."""
+    waiting: dict[str, deque[Block]] = defaultdict(deque)
+    for block in blocks:
+        waiting[block.name].append(block)
+    for case in cases:
+        found = waiting.get(case.fullname) or waiting.get(case.name)
+        yield case, found.popleft() if found else None
+
+
+def _test(case: Case | None, block: Block | None, *, several: bool, taken: set[str], root: Path) -> CocotbTest:
+    module, bare = _module(case, block), _bare(case, block)
+    texts = [case.text if case is not None else "", block.traceback if block is not None else ""]
+    trace = next((found for text in texts if text and (found := last_trace(text, root))), None)
+    told = case.message if case is not None and not _OLD_MESSAGE.match(case.message) else ""
+    test = CocotbTest(
+        name=unique_name(f"{module}.{bare}" if several and module else bare, taken),
+        bare=bare,
+        module=module,
+        outcome=case.status if case is not None else _judged(block),
+        case=case,
+        block=block,
+        in_flight=block is not None and block.judgement is None and is_silent(case),
+    )
+    if not test.failed:
+        return test
+    exception = (case.type if case is not None else None) or (trace.exception if trace is not None else None)
+    note = block.note if block is not None else ""
+    untold = _UNTOLD if case is not None and block is None and is_silent(case) else ""
+    message = told or (trace.message if trace is not None else "") or note or untold
+    return replace(test, exception=exception, message=message)
+
+
+def _with_turns(tests: list[CocotbTest]) -> list[CocotbTest]:
+    """Tells the test during which the simulation ended from those that had no turn: cocotb marks all of them alike."""
+    ended = [test for test in tests if test.failed and test.exception == _SIMULATION_ENDED]
+    began = (
+        [test for test in ended if test.block is not None and test.block.began]
+        or [test for test in ended if test.case is not None and _nonzero(test.case.sim_time_stop)]
+        or ended[:1]
+    )
+    running = {test.name for test in began[:1]}
+    running |= {test.name for test in tests if test.in_flight}
+    marked = {test.name for test in ended} | {test.name for test in tests if test.exception == _STOPPED_BY_LIMIT}
+    # cocotb 1.9 tells no exception: a test that its log does not know had no turn once another was cut off.
+    marked |= {test.name for test in tests if test.failed and test.block is None and is_silent(test.case) and running}
+    return [
+        replace(test, started=test.name in running, in_flight=test.name in running) if test.name in marked else test
+        for test in tests
+    ]
+
+
+def _logged_trace(text: str) -> str:
+    """The traceback in the lines under a verdict, as far left as Python writes it."""
+    lines = text.split("\n")
+    start = next((at for at, line in enumerate(lines) if _TRACEBACK in line), None)
+    if start is None:
+        return ""
+    indent = len(lines[start]) - len(lines[start].lstrip(" "))
+    kept = takewhile(lambda line: not line[:indent].strip(), lines[start:])
+    return "\n".join(line[indent:] for line in kept).rstrip()
+
+
+def is_silent(case: Case | None) -> bool:
+    """Whether the results file does not tell by what a test ended: there is none, or it is of cocotb 1.9."""
+    return case is None or _OLD_MESSAGE.match(case.message) is not None
+
+
+def _judged(block: Block | None) -> Outcome:
+    return "failed" if block is None or block.judgement is None else block.judgement
+
+
+def _module(case: Case | None, block: Block | None) -> str:
+    if case is not None:
+        return case.classname
+    # The values of a parametrised test may hold dots: `mod.test/x=1.5`.
+    return block.name.partition("/")[0].rpartition(".")[0] if block is not None else ""
+
+
+def _bare(case: Case | None, block: Block | None) -> str:
+    if case is not None:
+        return case.name
+    return block.name[len(_module(None, block)) :].removeprefix(".") if block is not None else ""
+
+
+def _nonzero(value: str | None) -> bool:
+    try:
+        return value is not None and float(value) > 0
+    except ValueError:
+        return False
+
+
+def _plain(value: str) -> str:
+    """A number without needless zeros, nor the noise of binary fractions."""
+    text = f"{float(value):.6f}"
+    return text.rstrip("0").rstrip(".")

@@ -1,0 +1,93 @@
+"""Tests of cocotb's own pytest plugin whose simulation ended under them.
+
+Such a test reports that it began and nothing more; what happened to it only the process that ran the simulator saw.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.capture.processes.ending import timeout_in
+from pytest_dvwiki.model import Excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_dvwiki.model import Failure
+
+_PROGRESS = re.compile(
+    r"^[.FEsxXRu]{1,200}(?=(?:ERROR|FATAL|WARNING|INFO): |%(?:Error|Warning)| +-?[\d.-]+[munpf]?s |UVM_)"
+)
+_NO_RESULTS = "no results file was written"
+"""What the capture says of a simulation that ended quietly before it was done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flight:
+    """A test that began."""
+
+    nodeid: str
+    runner: str
+    """Node id of the item that runs the simulator."""
+    seed: str | None = None
+    sim_time: str | None = None
+    """Simulation time at which it began."""
+    first_line: int | None = None
+    """Line of the simulator's output at which it began."""
+    reproduce: str = ""
+
+    @property
+    def name(self) -> str:
+        """The test's own name."""
+        return self.nodeid.rpartition("::")[2]
+
+
+def cut_off(failure: Failure, flight: Flight) -> Failure:
+    """The failure of a test whose simulation ended under it.
+
+    Args:
+        failure: What was seen of the whole simulation.
+        flight: The test that was running.
+    """
+    excerpts = tuple(one for excerpt in failure.excerpts if (one := _of_flight(excerpt, flight)).lines)
+    if timeout := timeout_in(failure.message):
+        # pytest-timeout speaks of the runner; what hung is the test.
+        said = Excerpt(source="run", lines=((1, _with_test(timeout, flight)),))
+        excerpts = (said, *(excerpt for excerpt in excerpts if excerpt.source not in {"report", "run"}))
+    return replace(
+        failure,
+        nodeid=flight.nodeid,
+        excerpts=excerpts,
+        in_simulator=True,
+        started=True,
+        seed=flight.seed or failure.seed,
+        sim_time=failure.sim_time or flight.sim_time,
+        reproduce=flight.reproduce or failure.reproduce,
+    )
+
+
+def _of_flight(excerpt: Excerpt, flight: Flight) -> Excerpt:
+    if excerpt.source == "run":
+        return replace(excerpt, lines=tuple((number, _with_test(line, flight)) for number, line in excerpt.lines))
+    if excerpt.source in {"log", "stdout"} and flight.first_line is not None:
+        first = flight.first_line
+        return replace(excerpt, lines=without_progress([line for line in excerpt.lines if line[0] >= first]))
+    return excerpt
+
+
+def without_progress(lines: Sequence[tuple[int, str]]) -> tuple[tuple[int, str], ...]:
+    """Lines of a simulator's output without the characters that the pytest inside it glued to their front."""
+    return tuple((number, _PROGRESS.sub("", line)) for number, line in lines)
+
+
+def _with_test(sentence: str, flight: Flight) -> str:
+    """Names test and time in a sentence about the end of a simulation that knows neither."""
+    at = f" at {flight.sim_time}" if flight.sim_time else ""
+    if sentence.startswith(_NO_RESULTS):
+        return f"simulation ended before {flight.name} was done,{at}".rstrip(",")
+    if " while running " in sentence:
+        return sentence
+    head, separator, time = sentence.partition(" at ")
+    return f"{head} while running {flight.name}{separator + time if time else at}"

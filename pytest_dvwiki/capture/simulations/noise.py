@@ -1,0 +1,188 @@
+"""Error lines: a test may pass although its log has some; they are counted, and strict logs do not let them pass.
+
+An error line is a UVM or pyuvm report of severity error or fatal, an HDL message of severity error or above, or a line
+that a logger of the testbench wrote with level ERROR or above; no line that a benign pattern knows is one, nor, with
+strict logs, one that a waiver accepts.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.capture.simulations.flight import without_progress
+from pytest_dvwiki.capture.texts.logs import LogStream, lines_with
+from pytest_dvwiki.patterns.kinds import kind
+from pytest_dvwiki.patterns.messages import MOST_JOINED, assemble, strip_line
+from pytest_dvwiki.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_dvwiki.capture.texts.logs import LogText
+    from pytest_dvwiki.model import Interest
+    from pytest_dvwiki.patterns.messages import Message
+
+MOST = 10_000
+"""Error lines of one text that are counted."""
+ROOM = 4096
+"""Characters that are kept of them."""
+_MOST_KINDS = 1024
+_KEPT = 3
+"""Messages that are kept."""
+_LITERALS = ("ERROR", "CRITICAL", "FATAL", "Error", "error)", "Failure", "failure)", "Fatal", "*E,", "*F,")
+_ERROR = re.compile(
+    r"(?:[\d.]+|-\.--)\s*(?:[fpnum]?s|sec|step)\s+(?:ERROR|CRITICAL)\b"  # cocotb, pyuvm
+    r"|(?:ERROR|FATAL): \S.{0,300}?:\d+: "  # Icarus
+    r"|(?:KERNEL: )?UVM_(?:ERROR|FATAL)\b(?!\s*[:=]\s*\d+\s*$)"
+    r"|(?:\[\d+\] )?%Error"  # Verilator
+    r"|\S+:@\w+:\((?:assertion|report) (?:error|failure)\)"  # GHDL
+    r"|\*\* (?:Error|Fatal|Failure)\b"  # Questa, NVC
+    r"|(?:Error|Fatal): \"[^\"]{1,300}\", \d+: "  # VCS
+    r"|\w+: \*[EF],\w"  # Xcelium
+    r"|(?:EXECUTION|ASSERT|ASSERTION|KERNEL|RUNTIME)::? ?(?i:error|fatal|failure)\b"  # Riviera, Active-HDL
+)
+_VIVADO = re.compile(r"(?:Error|Fatal|Failure): ")
+_VIVADO_TIME = re.compile(r"\bTime: \d")
+"""What stands on the line under an error of Vivado: its head alone may be anything's."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorLines:
+    """The error lines of a text."""
+
+    count: int = 0
+    text: str = ""
+    """The first message, as one line."""
+    lines: tuple[tuple[int, str], ...] = ()
+    """Numbers and lines of the first few messages, redacted."""
+
+    @property
+    def first(self) -> int | None:
+        """Number of the first line; None where no line was kept."""
+        return self.lines[0][0] if self.lines else None
+
+    def __add__(self, other: ErrorLines) -> ErrorLines:
+        lines = self.lines if len(self.lines) >= _KEPT else (*self.lines, *other.lines)
+        return ErrorLines(self.count + other.count, self.text or other.text, lines)
+
+
+NO_ERRORS = ErrorLines()
+
+
+class ErrorCounter:
+    """Finds the error lines of a text that passes by.
+
+    Args:
+        interest: Knows what is benign; without it every error line counts.
+        room: Characters to keep.
+    """
+
+    def __init__(self, interest: Interest | None, room: int = ROOM) -> None:
+        self._interest = interest
+        self._benign: dict[str, bool] = {}
+        self._count = 0
+        self._kept = 0
+        self._room = room
+        self._text = ""
+        self._lines: list[tuple[int, str]] = []
+
+    def feed(self, first: int, text: str) -> None:
+        """Takes in the next lines.
+
+        Args:
+            first: Number of the first line.
+            text: Whole lines, each with a line feed at its end.
+        """
+        number, counted, done = first, 0, 0
+        for start, _ in lines_with(text, _LITERALS):
+            if self._count >= MOST:
+                return
+            if start < done or not _may_begin(text[start : text.find("\n", start)]):
+                continue
+            raw = _next_lines(text, start)
+            shown = [line for _, line in without_progress(tuple(enumerate(raw)))]
+            message = _message(shown)
+            if message is None or self._is_benign(message.text):
+                continue
+            self._count += 1
+            number += text.count("\n", counted, start)
+            counted = start
+            end = message.last + 1
+            done = start + sum(len(line) + 1 for line in raw[:end])
+            self._keep(number, shown[:end], message.text)
+
+    def result(self) -> ErrorLines:
+        """What was found until now."""
+        return ErrorLines(self._count, self._text, tuple(self._lines))
+
+    def _is_benign(self, text: str) -> bool:
+        if self._interest is None:
+            return False
+        # A log repeats itself: what one line is, all of its kind are.
+        its_kind = kind(text.lower())
+        known = self._benign.get(its_kind)
+        if known is None:
+            if len(self._benign) >= _MOST_KINDS:
+                self._benign.clear()
+            known = self._benign[its_kind] = self._interest.is_benign(text)
+        # A waiver may be for one value of many, so that it is asked about every line.
+        return known or self._interest.is_accepted(text)
+
+    def _keep(self, number: int, lines: list[str], text: str) -> None:
+        if self._kept >= _KEPT:
+            return
+        self._kept += 1
+        self._text = self._text or redact(text[: self._room])
+        for at, line in enumerate(lines, start=number):
+            shown = redact(line[: self._room])
+            self._room -= len(shown)
+            if shown:
+                self._lines.append((at, shown))
+
+
+def error_lines(text: LogText, interest: Callable[[], Interest]) -> ErrorLines:
+    """The error lines of a whole text.
+
+    Args:
+        text: The text.
+        interest: Gives what is benign; asked only where there is a line that may be an error.
+    """
+    counter = ErrorCounter(None)
+    for chunk in LogStream(text):
+        counter.feed(chunk.first, chunk.text)
+        if counter.result().count:
+            break
+    else:
+        return NO_ERRORS
+    counter = ErrorCounter(interest())
+    for chunk in LogStream(text):
+        counter.feed(chunk.first, chunk.text)
+    return counter.result()
+
+
+def _message(lines: list[str]) -> Message | None:
+    """The message that begins with the first line, where it is an error."""
+    message = next(iter(assemble([strip_line(line) for line in lines])), None)
+    if message is None or message.first:
+        return None
+    timed = _VIVADO.match(message.text) and _VIVADO_TIME.search(message.text)
+    return message if timed or _ERROR.match(message.text) else None
+
+
+def _may_begin(line: str) -> bool:
+    """Whether an error may begin with a line: most lines that hold one of the literals only mention it."""
+    ((_, shown),) = without_progress([(0, line)])
+    plain = strip_line(shown).lstrip()
+    return _ERROR.match(plain) is not None or _VIVADO.match(plain) is not None
+
+
+def _next_lines(text: str, start: int) -> list[str]:
+    lines: list[str] = []
+    while len(lines) < MOST_JOINED and start < len(text):
+        end = text.find("\n", start)
+        end = end if end >= 0 else len(text)
+        lines.append(text[start:end])
+        start = end + 1
+    return lines

@@ -1,0 +1,451 @@
+"""Splits a cocotb log into its tests, by what its regression manager says, not by columns.
+
+cocotb 1.9 and 2.x, any level and prefix: `running X (i/n)` opens a test, `X passed`, `X failed` judge it, the next
+`running` ends it. At level WARNING only `X failed` is there: then a test reaches from the end of the one before to the
+end of the traceback under its verdict.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from pytest_dvwiki.capture.simulations.noise import NO_ERRORS, ROOM, ErrorCounter, ErrorLines
+from pytest_dvwiki.capture.texts.excerpts import ExcerptBuilder, Limits
+from pytest_dvwiki.capture.texts.logs import LogStream, LogText, lines_with
+from pytest_dvwiki.model import Simulator
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from pytest_dvwiki.capture.texts.logs import Chunk
+    from pytest_dvwiki.model import Interest
+
+Judgement = Literal["passed", "failed", "skipped", "xfailed"]
+NumberedLines = tuple[tuple[int, str], ...]
+
+_MANAGER = "cocotb.regression"
+_LOADED = "I support registered"
+_BY_NAME = (_MANAGER, _LOADED)
+"""What a line of the regression manager holds, once its lines were seen to bear its name."""
+_BY_WORDS = (
+    *_BY_NAME,
+    "running ",
+    *(f" {word}{end}" for word in ("passed", "failed", "xfailed") for end in ("\n", ": ", " (")),
+    "Seeding Python random module with ",
+    "Running on ",
+    "Running command ",
+    "cocotb v",
+)
+"""What such a line may hold with another prefix (COCOTB_LOG_PREFIX), and what comes before the first of them."""
+_BY_MANAGER = re.compile(r"\s*[\d.-]+\w*\s+[A-Z]+\s+cocotb\.regression\s+(?:\S+:\d+\s+in \S+\s+)?(?P<message>.*)$")
+_RUNNING = re.compile(r"(?:^|\s)running (?P<name>\S.*) \((?P<index>\d+)/(?P<total>\d+)\)$")
+_SKIPPING = re.compile(r"^skipping (?P<name>.+?)(?: \(\d+/\d+\)|: .*)?$")
+_FOUND = re.compile(r"^Found test (?P<module>\S+)\.(?P<name>[^.\s]+)$")
+"""cocotb 1.9 names the module here alone."""
+_NOT_STARTED = re.compile(r"^Failed to initialize (?P<name>.+)! \(\d+/\d+\)$")
+_JUDGED = re.compile(r"^(?P<name>.+?) (?P<word>passed|failed|xfailed)(?P<note>: .*| \(result was .*)?$")
+_JUDGED_BY_NAME = re.compile(r"(?:^|\s)(?P<name>\S+) (?P<word>passed|failed|xfailed)(?P<note>: .*| \(result was .*)?$")
+_SEED = re.compile(r"Seeding Python random module with (?:supplied seed )?(?P<seed>\d+)$")
+_SIMULATOR = re.compile(r"(?:^|\s)Running on (?P<name>\S.*?) version (?P<version>\S+)")
+_COCOTB = re.compile(r"(?:Initialized|tests with) cocotb v(?P<version>\d[\w.+-]*)")
+_COMMAND = re.compile(r"Running command (?:\S*/)?(?P<program>[\w.-]+)")
+_TIME = re.compile(r"\s*(?P<value>\d+(?:\.\d+)?)(?P<unit>fs|ps|ns|us|ms|s|sec|step)\s")
+_CONTINUATION = re.compile(r"\s{8}|$")
+"""What stands under a verdict; a log line of cocotb has at most 5 blanks in front, Icarus's `Time:` 7."""
+
+_SIMULATORS = (
+    ("icarus", "icarus"),
+    ("verilator", "verilator"),
+    ("ghdl", "ghdl"),
+    ("nvc", "nvc"),
+    ("questa", "questa"),
+    ("modelsim", "questa"),
+    ("xcelium", "xcelium"),
+    ("xmsim", "xcelium"),
+    ("ncsim", "xcelium"),
+    ("vcs", "vcs"),
+    ("riviera", "riviera"),
+    ("active-hdl", "activehdl"),
+    ("dsim", "dsim"),
+    ("cvc", "cvc"),
+)
+_PROGRAMS = {
+    "iverilog": "icarus",
+    "vvp": "icarus",
+    "verilator": "verilator",
+    "ghdl": "ghdl",
+    "nvc": "nvc",
+    "vlib": "questa",
+    "vlog": "questa",
+    "vcom": "questa",
+    "vsim": "questa",
+    "qrun": "questa",
+    "xrun": "xcelium",
+    "vcs": "vcs",
+    "simv": "vcs",
+    "vsimsa": "riviera",
+    "dsim": "dsim",
+}
+
+_LIMITS = Limits()
+_SMALL = Limits(chars=4096, head=4, tail=16, candidates=3, after_mark=20)
+_TINY = Limits(chars=1024, head=2, tail=4, candidates=1, after_mark=6)
+_FULL_BLOCKS = 100
+_SMALL_BLOCKS = 1000
+_TINY_ROOM = 200
+_TESTS_LIMIT = 200_000
+_LINES_BACK = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """What a log has of one test."""
+
+    name: str
+    """With its module, where the log tells it."""
+    lines: NumberedLines = ()
+    """Bounded; empty for a test that passed."""
+    line: int | None = None
+    """The line to point at: the first cause, else the verdict, else the first line."""
+    verdict: int | None = None
+    """Number of the line with the verdict; the traceback stands below it."""
+    judgement: Judgement | None = None
+    """None for a test that was still running at the end."""
+    note: str = ""
+    """What the verdict adds: 'passed but we expected a failure', 'errored as expected'."""
+    began: bool = True
+    """Whether the log says that the test was started."""
+    time: str | None = None
+    """Simulation time at its end."""
+    errors: ErrorLines = NO_ERRORS
+
+    @property
+    def expected_to_fail(self) -> bool:
+        """Whether it passed since it failed, as it was to."""
+        return self.judgement == "xfailed" or "as expected" in self.note
+
+    @property
+    def traceback(self) -> str:
+        """The lines under the verdict."""
+        return "\n".join(line for number, line in self.lines if self.verdict is not None and number > self.verdict)
+
+
+@dataclass(slots=True, kw_only=True)
+class Regression:
+    """What a log has of one run of a simulator."""
+
+    blocks: list[Block] = field(default_factory=list)
+    """In the order of the log."""
+    preamble: NumberedLines = ()
+    """What stands before the first test: build, elaboration, import of the test modules."""
+    rest: NumberedLines = ()
+    """What stands after the last test."""
+    errors: ErrorLines = NO_ERRORS
+    """Of all that stands in no test."""
+    simulator: Simulator | None = None
+    cocotb: str | None = None
+    """Version of cocotb."""
+    seed: str | None = None
+    time: str | None = None
+    """The last simulation time of the log."""
+    started: bool = False
+    """Whether the simulator loaded cocotb."""
+    finished: bool = False
+    """Whether the summary of all tests is there."""
+    log: LogText | None = None
+    sha256: str | None = None
+
+    @property
+    def in_flight(self) -> Block | None:
+        """The test that was running when the log ended."""
+        last = self.blocks[-1] if self.blocks else None
+        return last if last is not None and last.judgement is None and last.began else None
+
+
+def read_regressions(
+    log: LogText,
+    interest: Interest | None = None,
+    *,
+    names: Collection[str] = (),
+    failing: Collection[str] | None = None,
+) -> list[Regression]:
+    """Reads a log: one Regression for each time a simulator ran in it, at least one.
+
+    Args:
+        log: The log.
+        interest: Says which lines to keep of a long one.
+        names: Names of tests that a results file told, with and without module.
+        failing: Those of them that failed, where a results file told; of all others no lines are kept.
+    """
+    stream = LogStream(log)
+    splitter = _Splitter(interest, names, failing)
+    for chunk in stream:
+        splitter.feed(chunk)
+    return [replace(one, log=log, sha256=stream.sha256) for one in splitter.close()]
+
+
+def simulator_name(text: str) -> str:
+    """The short name of a simulator from what it calls itself or from its program: 'icarus'."""
+    plain = text.lower()
+    if plain in _PROGRAMS:
+        return _PROGRAMS[plain]
+    return next((name for word, name in _SIMULATORS if word in plain), plain.split()[0] if plain.split() else plain)
+
+
+class _Open:
+    """A test, or the text between tests, that is being read."""
+
+    def __init__(self, name: str | None, builder: ExcerptBuilder | None, errors: ErrorCounter, first: int) -> None:
+        self.name = name
+        self.builder = builder
+        self.first = first
+        self.began = name is not None
+        self.judgement: Judgement | None = None
+        self.verdict: int | None = None
+        self.note = ""
+        self.time: str | None = None
+        self.errors = errors
+
+    def feed(self, number: int, text: str, *, mark: bool = False) -> None:
+        self.errors.feed(number, text)
+        if self.builder is not None:
+            self.builder.feed(number, text, mark=mark)
+
+    def judge(self, judgement: Judgement, note: str, line: int) -> None:
+        self.judgement, self.note, self.verdict = judgement, note, line
+
+    def finish(self) -> Block:
+        kept = self.builder if self.judgement not in {"passed", "skipped", "xfailed"} else None
+        cause = kept.first_cause if kept is not None else None
+        errors = self.errors.result()
+        return Block(
+            name=self.name or "",
+            lines=kept.lines() if kept is not None else (),
+            line=cause or self.verdict or self.first,
+            verdict=self.verdict,
+            judgement=self.judgement,
+            note=self.note,
+            began=self.began,
+            time=self.time,
+            errors=errors if self.judgement == "passed" else ErrorLines(errors.count),
+        )
+
+
+class _Splitter:
+    """Follows a log chunk by chunk."""
+
+    def __init__(self, interest: Interest | None, names: Collection[str], failing: Collection[str] | None) -> None:
+        self._interest = interest
+        self._names = set(names)
+        self._failing = None if failing is None else frozenset(failing)
+        self._done: list[Regression] = []
+        self._now = Regression()
+        self._last_index = 0
+        self._modules: dict[str, str] = {}
+        """The module of each test, as cocotb 1.9 tells it beforehand."""
+        self._closing = False
+        self._named = False
+        """Whether the manager's lines bear its name."""
+        self._kept = 0
+        """Number of blocks whose lines are held: the more, the less of each."""
+        self._noisy = 0
+        """Number of blocks whose error lines are held."""
+        self._open = self._between(1)
+
+    def feed(self, chunk: Chunk) -> None:
+        number, counted = chunk.first, 0
+        for start, end in lines_with(chunk.text, _BY_NAME if self._named else _BY_WORDS):
+            self._take(number, chunk.text[counted:start])
+            number += chunk.text.count("\n", counted, start)
+            self._line(number, chunk.text[start:end])
+            number, counted = number + 1, end
+        self._take(number, chunk.text[counted:])
+
+    def close(self) -> list[Regression]:
+        self._end_regression()
+        return self._done
+
+    def _line(self, number: int, text: str) -> None:
+        """Takes one line that may be the regression manager's."""
+        line = text.rstrip()
+        told = _BY_MANAGER.match(line)
+        message = told["message"] if told else None
+        self._named = self._named or told is not None
+        if not (self._test_event(number, text, line, message)):
+            self._fact(number, line, message)
+            self._take(number, text)
+
+    def _test_event(self, number: int, text: str, line: str, message: str | None) -> bool:
+        if found := self._running(line, message):
+            self._last_index = int(found["index"])
+            self._switch(self._fullname(found["name"]), number)
+            self._take(number, text)
+        elif message and (found := _SKIPPING.match(message)):
+            self._switch(self._fullname(found["name"]), number)
+            self._open.judge("skipped", "", number)
+        elif message and (found := _NOT_STARTED.match(message)):
+            self._switch(found["name"], number)
+            self._open.judge("failed", "Test initialization failed", number)
+            self._take(number, text, mark=True)
+        elif found := self._judged(line, message):
+            self._judge(found, number, text)
+        elif message and message.startswith("**********"):
+            self._switch(None, number)
+            self._now.finished = True
+        else:
+            return False
+        return True
+
+    def _running(self, line: str, message: str | None) -> re.Match[str] | None:
+        if message is not None or self._named:
+            found = _RUNNING.search(message or "")
+            return found if found and found.start() == 0 else None
+        # Without the manager's name on the line (COCOTB_LOG_PREFIX) only the right count makes it the manager's.
+        found = _RUNNING.search(line)
+        return found if found and int(found["index"]) == self._last_index + 1 else None
+
+    def _judged(self, line: str, message: str | None) -> re.Match[str] | None:
+        if message is not None or self._named:
+            return _JUDGED.match(message or "")
+        found = _JUDGED_BY_NAME.search(line)
+        return found if found and found["name"] in self._names else None
+
+    def _judge(self, found: re.Match[str], number: int, text: str) -> None:
+        name, word = self._fullname(found["name"]), found["word"]
+        note = (found["note"] or "").removeprefix(": ").strip()
+        judgement: Judgement = "xfailed" if word == "xfailed" else "passed" if word == "passed" else "failed"
+        hidden = self._open.name is None
+        if not hidden and (self._open.name != name or self._open.judgement is not None):
+            # A test that the log never started: the simulation ended before its turn.
+            self._switch(None, number)
+            hidden = True
+        if hidden:
+            self._open.name = name
+            self._names.add(name)
+        self._open.judge(judgement, note, number)
+        self._take_verdict(number, text)
+        # With no `running` line to come, the test ends where the text under its verdict does.
+        self._closing = hidden
+
+    def _take_verdict(self, number: int, text: str) -> None:
+        self._seen_time(text)
+        self._open.time = self._now.time
+        self._open.feed(number, text, mark=self._open.judgement == "failed")
+
+    def _fact(self, number: int, line: str, message: str | None) -> None:
+        """Notes what the log says of the run itself."""
+        now = self._now
+        if _LOADED in line and (now.blocks or now.finished or self._open.name is not None):
+            self._end_regression()
+            self._open = self._between(number)
+            now = self._now
+        if _LOADED in line or (message or "").startswith("Running tests"):
+            now.started = True
+        if found := _FOUND.match(message or ""):
+            self._modules[found["name"]] = found["module"]
+        if now.blocks or self._open.name is not None:
+            return
+        if found := _COCOTB.search(line):
+            now.cocotb = now.cocotb or found["version"]
+            now.started = True
+        if now.seed is None and (found := _SEED.search(line)):
+            now.seed = found["seed"]
+        elif found := _SIMULATOR.search(line):
+            name, version = simulator_name(found["name"]), found["version"]
+            if now.simulator is None or now.simulator.version is None:
+                now.simulator = Simulator(name=name, version=version)
+        elif now.simulator is None and (found := _COMMAND.search(line)):
+            program = found["program"].lower()
+            if program in _PROGRAMS:
+                now.simulator = Simulator(name=_PROGRAMS[program])
+
+    def _take(self, number: int, text: str, *, mark: bool = False) -> None:
+        """Gives lines to the open test."""
+        if not text:
+            return
+        if self._closing:
+            end = _continuation_end(text)
+            self._open.feed(number, text[:end])
+            if end == len(text):
+                return
+            number += text.count("\n", 0, end)
+            text = text[end:]
+            self._switch(None, number)
+        self._seen_time(text)
+        self._open.time = self._now.time if self._open.judgement is None else self._open.time
+        self._open.feed(number, text, mark=mark)
+
+    def _fullname(self, name: str) -> str:
+        """A test's name with its module, where only the list of tests has told it."""
+        module = self._modules.get(name)
+        return f"{module}.{name}" if module and "." not in name else name
+
+    def _seen_time(self, text: str) -> None:
+        end = len(text)
+        for _ in range(_LINES_BACK):
+            if not end:
+                return
+            start = text.rfind("\n", 0, end - 1) + 1
+            if found := _TIME.match(text, start, end):
+                self._now.time = f"{_plain(found['value'])} {found['unit']}"
+                return
+            end = start
+
+    def _switch(self, name: str | None, number: int) -> None:
+        """Ends what is open and opens a test, or the text between tests."""
+        self._finish_open()
+        if name is None:
+            self._open = self._between(number)
+        else:
+            self._names.add(name)
+            wanted = self._failing is None or name in self._failing
+            self._open = _Open(name, self._builder() if wanted else None, self._error_counter(), number)
+
+    def _between(self, number: int) -> _Open:
+        return _Open(None, self._builder(), self._error_counter(), number)
+
+    def _error_counter(self) -> ErrorCounter:
+        return ErrorCounter(self._interest, ROOM if self._noisy < _SMALL_BLOCKS else _TINY_ROOM)
+
+    def _builder(self) -> ExcerptBuilder:
+        limits = _LIMITS if self._kept < _FULL_BLOCKS else _SMALL if self._kept < _SMALL_BLOCKS else _TINY
+        return ExcerptBuilder(self._interest, limits)
+
+    def _finish_open(self) -> None:
+        opened, self._closing = self._open, False
+        if opened.name is not None:
+            if len(self._now.blocks) < _TESTS_LIMIT:
+                self._now.blocks.append(block := opened.finish())
+                self._kept += bool(block.lines)
+                self._noisy += bool(block.errors.lines)
+        elif opened.builder is not None:
+            self._now.errors += opened.errors.result()
+            if self._now.blocks:
+                self._now.rest = opened.builder.lines()
+            else:
+                self._now.preamble = opened.builder.lines()
+
+    def _end_regression(self) -> None:
+        self._finish_open()
+        self._done.append(self._now)
+        self._now = Regression()
+        self._last_index = 0
+        self._modules = {}
+        self._named = False
+
+
+def _continuation_end(text: str) -> int:
+    """Offset of the first line that no longer stands under a verdict."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start) + 1
+        if not _CONTINUATION.match(text, start, end - 1):
+            return start
+        start = end
+    return start
+
+
+def _plain(value: str) -> str:
+    return value.rstrip("0").rstrip(".") if "." in value else value

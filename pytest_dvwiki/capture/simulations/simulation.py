@@ -1,0 +1,541 @@
+"""From what one cocotb simulation left behind to a Failure per failing test and a Result per test.
+
+The results file tells which tests failed and by what; the log tells what led to it, which test was running when the
+simulation ended, and, where no results file was written, how the tests before it ended.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pytest_dvwiki.capture.files.results import Case, ResultsError, read_results
+from pytest_dvwiki.capture.processes.ending import read_ending, sentence, status_in
+from pytest_dvwiki.capture.simulations.cocotb_tests import CocotbTest, is_silent, join_tests
+from pytest_dvwiki.capture.simulations.noise import NO_ERRORS
+from pytest_dvwiki.capture.simulations.regression import Regression, read_regressions, simulator_name
+from pytest_dvwiki.capture.simulations.reproduce import STRICT, reproduce_command
+from pytest_dvwiki.capture.texts.excerpts import ExcerptBuilder, Limits
+from pytest_dvwiki.capture.texts.frames import last_trace, shown_path, user_frame
+from pytest_dvwiki.model import Excerpt, Failure, Frame, LogReference, Result, Simulator
+from pytest_dvwiki.patterns.frames import is_library
+from pytest_dvwiki.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from pytest_dvwiki.capture.simulations.noise import ErrorLines
+    from pytest_dvwiki.capture.simulations.regression import NumberedLines
+    from pytest_dvwiki.capture.texts.frames import Trace
+    from pytest_dvwiki.capture.texts.logs import LogText
+    from pytest_dvwiki.model import Interest, Phase, Source
+
+_CLOCK_TOLERANCE = 1.0
+"""Seconds by which a file system's clock may lag behind."""
+_MESSAGE_LIMIT = 4096
+_ENTRY = Limits(chars=16 * 1024, head=40, tail=60)
+_REPORT = Limits(chars=6 * 1024, head=20, tail=40)
+_SIDE_CHARS = 8 * 1024
+"""For all streams together beside the one with the tests."""
+
+_TIMEOUT = "SimTimeoutError"
+_EXIT = re.compile(r"SystemExit(?:: -?\d+)?$|\w*ParseError\b")
+"""How runner and cocotb-test end an item whose results are missing."""
+# A line by which the design itself, or its simulator, says why the simulation ended.
+_SAID_BY_THE_DESIGN = re.compile(
+    r"^(?:FATAL: |Fatal: |\*\* Fatal|UVM_FATAL\b)|%(?:Error|Fatal)\b|\((?:assertion|report) failure\)|\*E,|\$fatal\b"
+)
+# What GHDL says of a component without an entity, as it elaborates: it goes on with outputs that nothing drives.
+_UNBOUND = re.compile(r'^(?P<place>\S+:\d+:\d+):warning: instance "[^"]+" of component "(?P<name>[^"]+)" is not bound')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Simulation:
+    """What is known of one run of a simulator by a pytest item, or of the build that came before it."""
+
+    nodeid: str
+    """Node id of the pytest item that ran the simulator."""
+    root: Path
+    """The folder that paths are shown relative to."""
+    results: Path | None = None
+    """The results file that the run was to write; it may not exist."""
+    logs: tuple[LogText, ...] = ()
+    """Texts of the run, in any order and split in any way: captured streams, a log file, a spool."""
+    regression: Regression | None = None
+    """What a log has of this run, where the caller has read it; `logs` are then not read."""
+    after_others: bool = False
+    """Whether the item ran other simulations before this one, with whose output the logs begin."""
+    status: int | None = None
+    """Exit status of the simulator, negative for a signal; read from `error` where None."""
+    started: float | None = None
+    """When the item began, seconds since the epoch; an older results file is another run's."""
+    phase: Phase = "call"
+    error: str = ""
+    """The exception that ended the item: 'SystemExit: 1', 'RuntimeError: … return code: -9'; empty where it passed."""
+    longrepr: str = ""
+    """pytest's own text of the item's failure."""
+    cut_short: bool = False
+    """Whether the process that ran the item was killed before the item ended."""
+    strict_logs: bool = False
+    """Whether a test with error lines in its log is to fail although it passed."""
+    failed: bool = False
+    """Whether it failed for all that the caller knows, though it saw neither exit status nor exception."""
+    simulator: str | None = None
+    """Name of the simulator where the caller knows it: 'icarus', or its program."""
+    modules: tuple[str, ...] = ()
+    """Names of the test modules, where known (COCOTB_TEST_MODULES)."""
+    seed: str | None = None
+    duration_s: float = 0.0
+    interest: Interest | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulationOutcome:
+    """What `collect` found. Where `failures` is empty, a failure of the item is the item's own."""
+
+    failures: tuple[Failure, ...] = ()
+    results: tuple[Result, ...] = ()
+    """One for each cocotb test that ended, failed ones too; none for the item itself."""
+    simulator: Simulator | None = None
+    build_failed: bool = False
+    """Whether the simulation never began: compiler, elaborator or missing tool."""
+    noise_errors: int = 0
+    """Error lines of tests that passed, over all tests; where there are none, of the item."""
+    refused: tuple[Failure, ...] = ()
+    """With strict logs the tests that passed with error lines; not in `failures`."""
+
+
+def collect(sim: Simulation) -> SimulationOutcome:
+    """Finds the failing tests of a simulation with their evidence.
+
+    The memory it takes does not grow with the log. A log that cannot be opened counts as absent, a results file that
+    cannot be read as not written.
+    """
+    return _Collector(sim).outcome()
+
+
+class _Collector:
+    """Puts the evidence of one simulation together."""
+
+    def __init__(self, sim: Simulation) -> None:
+        self._sim = sim
+        self._cases, self._problem = _fresh_results(sim)
+        self._main, self._sides = (sim.regression, ()) if sim.regression else _regressions(sim, self._cases)
+        status = status_in(_last_lines((self._main, *self._sides))) if sim.status is None else sim.status
+        self._ending = read_ending(status=status, error=sim.error, longrepr=sim.longrepr, cut_short=sim.cut_short)
+        self._simulator = self._who()
+        seeds = (one.seed for one in (self._main, *self._sides))
+        self._seed = next(filter(None, seeds), sim.seed)
+        self._tests = join_tests(self._cases, self._main.blocks, modules=sim.modules, root=sim.root)
+        if self._ending.interrupted:
+            self._tests = [test for test in self._tests if _ended_by_itself(test)]
+        old = any(is_silent(case) for case in self._cases or ())
+        self._cocotb = self._main.cocotb or ("1.9" if old else None)
+
+    def outcome(self) -> SimulationOutcome:
+        failures = [self._failure_of(test) for test in self._tests if test.failed]
+        building = self._build_failed()
+        if building:
+            failures.append(self._build_failure())
+        elif self._unexplained():
+            failures.append(self._item_failure())
+        errors = {} if failures and not self._tests else self._errors()
+        refused = self._refused(errors) if self._sim.strict_logs else {}
+        return SimulationOutcome(
+            failures=tuple(failures),
+            results=tuple(self._result_of(test, errors, refused) for test in self._tests),
+            simulator=self._simulator,
+            build_failed=building,
+            noise_errors=sum(each.count for each in errors.values()),
+            refused=tuple(refused.values()),
+        )
+
+    def _who(self) -> Simulator | None:
+        known = [one.simulator for one in (self._main, *self._sides) if one.simulator is not None]
+        if known:
+            return next((one for one in known if one.version is not None), known[0])
+        return Simulator(name=simulator_name(self._sim.simulator)) if self._sim.simulator else None
+
+    def _result_of(self, test: CocotbTest, errors: Mapping[str, ErrorLines], refused: Mapping[str, Failure]) -> Result:
+        strictly = test.name in refused
+        return Result(
+            nodeid=self._nodeid(test),
+            outcome="failed" if strictly else test.outcome,
+            duration_s=test.duration_s,
+            seed=self._seed_of(test),
+            noise_errors=errors[test.name].count if test.name in errors and not strictly else 0,
+        )
+
+    # Error lines of tests that passed
+
+    def _errors(self) -> dict[str, ErrorLines]:
+        """Error lines by the test that passed with them, under an empty name those of an item without tests.
+
+        What stands in no test, such as a severity at time 0 or in a final block, counts with the last test that passed.
+        """
+        outside = next((one.errors for one in (self._main, *self._sides) if one.errors.count), NO_ERRORS)
+        passed = [test for test in self._tests if test.outcome == "passed"]
+        errors = {test.name: test.block.errors if test.block is not None else NO_ERRORS for test in passed}
+        last = passed[-1].name if passed else ""
+        if passed or not self._tests:
+            errors[last] = errors.get(last, NO_ERRORS) + outside
+        return {name: found for name, found in errors.items() if found.count}
+
+    def _refused(self, errors: Mapping[str, ErrorLines]) -> dict[str, Failure]:
+        tests = {test.name: test for test in self._tests if test.block is None or not test.block.expected_to_fail}
+        if not self._tests:
+            return {name: self._refused_item(found) for name, found in errors.items()}
+        return {name: self._refused_test(tests[name], found) for name, found in errors.items() if name in tests}
+
+    def _refused_test(self, test: CocotbTest, errors: ErrorLines) -> Failure:
+        return self._failure(
+            nodeid=self._nodeid(test),
+            message=errors.text,
+            excerpts=self._log_excerpt(self._main, errors.lines),
+            seed=self._seed_of(test),
+            sim_time=test.time,
+            line=errors.first,
+            duration_s=test.duration_s,
+            reproduce=f"{self._command(test)} {STRICT}",
+        )
+
+    def _refused_item(self, errors: ErrorLines) -> Failure:
+        one = next((one for one in (self._main, *self._sides) if one.errors.count), self._main)
+        return self._failure(
+            nodeid=self._sim.nodeid,
+            message=errors.text,
+            excerpts=self._log_excerpt(one, errors.lines),
+            seed=self._seed,
+            line=errors.first,
+            duration_s=self._sim.duration_s,
+            reproduce=f"{reproduce_command(self._sim.nodeid, seed=self._seed, cocotb=self._cocotb)} {STRICT}",
+        )
+
+    def _nodeid(self, test: CocotbTest) -> str:
+        return f"{self._sim.nodeid}::{redact(test.name)}"
+
+    def _seed_of(self, test: CocotbTest) -> str | None:
+        return redact((test.case.seed if test.case is not None else None) or self._seed or "") or None
+
+    # A failing test
+
+    def _failure_of(self, test: CocotbTest) -> Failure:
+        sim, block = self._sim, test.block
+        excerpts = [
+            *self._run_excerpt(self._why_ended(test) if test.in_flight else self._unbound()),
+            *_excerpts("results", test.entry, sim.interest, _ENTRY),
+            *self._log_excerpt(self._main, block.lines if block is not None else ()),
+            *(self._log_excerpt(self._main, self._last_words()) if test.in_flight else ()),
+            # What a simulator says as it dies may be on its error stream, where no test's name stands beside it.
+            *(self._side_excerpts() if test.in_flight and self._ending.bad_status else ()),
+        ]
+        return self._failure(
+            nodeid=self._nodeid(test),
+            outcome="error" if test.outcome == "error" else "failed",
+            exception=redact(test.exception) if test.exception else None,
+            message=test.message,
+            frame=self._frame_of(test),
+            excerpts=excerpts,
+            started=test.started,
+            seed=self._seed_of(test),
+            sim_time=test.time,
+            line=block.line if block is not None else None,
+            duration_s=test.duration_s,
+            reproduce=self._command(test),
+        )
+
+    def _unbound(self) -> str | None:
+        """The first component that stayed without an entity, which the log tells before all tests."""
+        lines = (line for one in (self._main, *self._sides) for _, line in one.preamble)
+        found = next(filter(None, map(_UNBOUND.match, lines)), None)
+        return f"{found['place']}: no entity was compiled for component {found['name']}" if found else None
+
+    def _command(self, test: CocotbTest) -> str:
+        module = test.module if test.name != test.bare else None
+        file = test.case.file if test.case is not None else None
+        # pyuvm gives its tests to cocotb 1.x under other names than they are reported by: then all of them are run.
+        hidden = (self._cocotb or "").startswith("1.") and file is not None and is_library(file)
+        return reproduce_command(
+            self._sim.nodeid,
+            test=None if hidden else test.bare,
+            module=module,
+            seed=self._seed_of(test),
+            cocotb=self._cocotb,
+        )
+
+    def _why_ended(self, test: CocotbTest) -> str | None:
+        """What ended the simulation during a test; None where the log says it better."""
+        lines = (*(test.block.lines if test.block is not None else ()), *self._last_words())
+        told = any(_SAID_BY_THE_DESIGN.search(line) for _, line in lines)
+        if self._cases is not None and not self._ending.abnormal and (told or self._ending.bad_status):
+            return None
+        if said := self._sentence(test.name, test.time, finished=False):
+            return said
+        return f"simulation ended before {test.name} was done" + (f", at {test.time}" if test.time else "")
+
+    def _last_words(self) -> NumberedLines:
+        """What the design said as it ended the simulation, where that comes after all tests: under cocotb 1.9."""
+        rest = self._main.rest
+        return rest if any(_SAID_BY_THE_DESIGN.search(line) for _, line in rest) else ()
+
+    def _frame_of(self, test: CocotbTest) -> Frame | None:
+        root, case = self._sim.root, test.case
+        texts = (case.text if case is not None else "", test.block.traceback if test.block is not None else "")
+        frame = next((found for text in texts if (found := user_frame(text, root))), None)
+        return frame or self._place_of(test)
+
+    def _place_of(self, test: CocotbTest) -> Frame | None:
+        """The place of a test whose exception shows none of the user's lines."""
+        case, of_limit = test.case, test.exception == _TIMEOUT
+        # The test's own limit leaves no traceback, and no two tests in common: it was the whole test that waited.
+        function = redact(test.function) if of_limit else ""
+        if case is not None and case.file is not None and not is_library(case.file):
+            return Frame(file=redact(shown_path(case.file, self._sim.root)), line=case.line or 0, function=function)
+        if of_limit and test.module:
+            return Frame(file=redact(f"{test.module.rpartition('.')[2]}.py"), line=0, function=function)
+        return None
+
+    # A failure of the item itself: a build, an import, a simulation that ended outside any test
+
+    def _build_failed(self) -> bool:
+        ending = self._ending
+        if not self._item_failed() or self._cases is not None:
+            return False
+        if ending.building:
+            return True
+        if self._began() or ending.cut_short or ending.timeout:
+            return False
+        # GHDL elaborates, and any simulator may fail to load, when it is told to run.
+        return (ending.bad_status or self._sim.failed) and (self._sim.phase == "setup" or bool(self._texts()))
+
+    def _began(self) -> bool:
+        return bool(self._tests) or any(one.started for one in (self._main, *self._sides))
+
+    def _item_failed(self) -> bool:
+        sim, ending = self._sim, self._ending
+        if ending.interrupted:
+            return False
+        if sim.failed or ending.abnormal or ending.bad_status:
+            return True
+        # An exception with words of its own, before anything ran, is no simulation's.
+        own = bool(sim.error) and not _EXIT.match(sim.error) and not self._began() and not self._texts()
+        return bool(sim.error or sim.longrepr) and not own
+
+    def _unexplained(self) -> bool:
+        """Whether something failed that no test's failure tells."""
+        if self._ending.interrupted:
+            return False
+        failed = any(test.failed for test in self._tests)
+        forced = self._ending.abnormal or self._ending.bad_status
+        if self._cases is not None or self._main.finished:
+            return forced and not failed
+        if any(test.in_flight for test in self._tests):
+            return False
+        return forced if failed else self._item_failed()
+
+    def _build_failure(self) -> Failure:
+        texts = self._texts()
+        said = self._sentence(None, None, finished=False)
+        return self._own_failure(said if self._ending.abnormal or not texts else None, None, in_simulator=False)
+
+    def _item_failure(self) -> Failure:
+        finished = self._cases is not None or self._main.finished
+        trace = None if self._main.blocks else self._import_trace()
+        said = None
+        if trace is None or self._ending.abnormal:
+            time = self._main.time if self._main.blocks else None
+            said = self._sentence(None, time, finished=finished) or self._no_results()
+        return self._own_failure(said, trace, in_simulator=True)
+
+    def _import_trace(self) -> Trace | None:
+        """The exception by which cocotb gave up before the first test."""
+        texts = ("\n".join(line for _, line in one.preamble) for one in (self._main, *self._sides))
+        traces = (last_trace(text, self._sim.root) for text in texts if "Traceback (" in text)
+        return next(filter(None, traces), None)
+
+    def _no_results(self) -> str:
+        if self._problem is not None:
+            name = shown_path(str(self._problem.path), self._sim.root)
+            return f"results file {name} cannot be read: {self._problem.reason}"
+        return "no results file was written"
+
+    def _own_failure(self, said: str | None, trace: Trace | None, *, in_simulator: bool) -> Failure:
+        sim = self._sim
+        # No seed changes what a compiler says, nor what an import meets.
+        seed = self._seed if in_simulator and trace is None else None
+        excerpts = [
+            *self._run_excerpt(said),
+            *self._texts(),
+            *_excerpts("report", sim.longrepr, sim.interest, _REPORT),
+        ]
+        return self._failure(
+            nodeid=sim.nodeid,
+            phase=sim.phase,
+            outcome="failed" if sim.phase == "call" else "error",
+            exception=redact(trace.exception) if trace is not None else None,
+            message=trace.message if trace is not None else said or "",
+            frame=trace.frame if trace is not None else None,
+            excerpts=excerpts,
+            in_simulator=in_simulator,
+            seed=redact(seed) if seed else None,
+            sim_time=self._main.time if self._main.blocks and in_simulator else None,
+            duration_s=sim.duration_s,
+            reproduce=reproduce_command(sim.nodeid, seed=seed, cocotb=self._cocotb),
+        )
+
+    # What all failures have in common
+
+    def _failure(
+        self,
+        *,
+        nodeid: str,
+        message: str,
+        excerpts: Sequence[Excerpt],
+        seed: str | None,
+        duration_s: float,
+        reproduce: str,
+        phase: Phase = "call",
+        outcome: Literal["failed", "error"] = "failed",
+        exception: str | None = None,
+        frame: Frame | None = None,
+        sim_time: str | None = None,
+        started: bool = True,
+        in_simulator: bool = True,
+        line: int | None = None,
+    ) -> Failure:
+        return Failure(
+            nodeid=nodeid,
+            phase=phase,
+            outcome=outcome,
+            exception=exception,
+            message=redact(message)[:_MESSAGE_LIMIT],
+            frame=frame,
+            excerpts=tuple(excerpts),
+            in_simulator=in_simulator,
+            started=started,
+            seed=seed,
+            sim_time=sim_time,
+            simulator=self._simulator.name if self._simulator is not None else None,
+            simulator_version=self._simulator.version if self._simulator is not None else None,
+            log=self._reference(self._main, line),
+            duration_s=duration_s,
+            reproduce=redact(reproduce),
+        )
+
+    def _sentence(self, test: str | None, time: str | None, *, finished: bool) -> str | None:
+        name = self._simulator.name if self._simulator is not None else None
+        return sentence(self._ending, simulator=name, test=test, time=time, finished=finished)
+
+    def _run_excerpt(self, said: str | None) -> list[Excerpt]:
+        return [Excerpt(source="run", lines=((1, redact(said)),))] if said else []
+
+    def _texts(self) -> list[Excerpt]:
+        """What the logs have outside the tests."""
+        main = self._main.rest if self._main.blocks else self._main.preamble
+        return [*self._log_excerpt(self._main, main), *self._side_excerpts()]
+
+    def _side_excerpts(self) -> list[Excerpt]:
+        """The other streams of the run."""
+        share = _SIDE_CHARS // max(1, len(self._sides))
+        excerpts = [self._log_excerpt(one, _fitting(one.preamble, share)) for one in self._sides]
+        return [excerpt for found in excerpts for excerpt in found]
+
+    def _log_excerpt(self, one: Regression, lines: NumberedLines) -> list[Excerpt]:
+        if self._ending.signal is not None:
+            # What make says of the signal, the sentence about the simulator tells better.
+            lines = tuple((number, line) for number, line in lines if status_in((line,)) is None)
+        if not any(line.strip() for _, line in lines):
+            return []
+        reference = self._reference(one, None)
+        path, sha256 = (reference.path, reference.sha256) if reference is not None else (None, None)
+        return [Excerpt(source="log", lines=lines, path=path, sha256=sha256)]
+
+    def _reference(self, one: Regression, line: int | None) -> LogReference | None:
+        log = one.log
+        if log is None or log.path is None or not log.lasting:
+            return None
+        return LogReference(path=redact(shown_path(str(log.path), self._sim.root)), line=line, sha256=one.sha256)
+
+
+def _ended_by_itself(test: CocotbTest) -> bool:
+    """Whether a test came to an end before a person interrupted its simulation; the interrupt may reach its Python."""
+    return test.started and not test.in_flight and test.exception != "KeyboardInterrupt"
+
+
+def _fresh_results(sim: Simulation) -> tuple[tuple[Case, ...] | None, ResultsError | None]:
+    """The tests of the results file, or None, with the reason where there is a file all the same."""
+    if sim.results is None:
+        return None, None
+    try:
+        if sim.started is not None and sim.results.stat().st_mtime < sim.started - _CLOCK_TOLERANCE:
+            return None, None
+        return read_results(sim.results).cases, None
+    except ResultsError as error:
+        return None, error
+    except OSError:
+        return None, None
+
+
+def _regressions(sim: Simulation, cases: Sequence[Case] | None) -> tuple[Regression, tuple[Regression, ...]]:
+    """The part of the logs that has the tests of this simulation, and the last part of each other log."""
+    names = {name for case in cases or () for name in (case.fullname, case.name)}
+    failing = {
+        name for case in cases or () if case.status in {"failed", "error"} for name in (case.fullname, case.name)
+    }
+    seeds = {case.seed for case in cases or ()}
+    best: Regression | None = None
+    others: list[Regression] = []
+    for log in sim.logs:
+        try:
+            parts = read_regressions(log, sim.interest, names=names, failing=failing if cases is not None else None)
+        except OSError:
+            continue  # a log that cannot be opened
+        part = max(reversed(parts), key=lambda one: (_overlap(one, names), one.seed in seeds))
+        if best is None or _weight(part, names) > _weight(best, names):
+            others += [best] if best is not None else []
+            best = part
+        else:
+            others.append(part)
+    if best is not None and best.finished and cases is None and sim.after_others:
+        # The whole regression is that of the simulation before, which has its results; what follows it is this one's.
+        best = Regression(preamble=best.rest, simulator=best.simulator, log=best.log, sha256=best.sha256)
+    # Two copies of the tests (a log file and a spool) are one; only texts without tests say something more.
+    sides = tuple(one for one in others if not one.blocks)
+    return best or Regression(), sides
+
+
+def _overlap(one: Regression, names: set[str]) -> int:
+    return sum(1 for block in one.blocks if block.name in names)
+
+
+def _weight(one: Regression, names: set[str]) -> tuple[int, int, bool, bool]:
+    lasting = one.log is not None and one.log.path is not None and one.log.lasting
+    return _overlap(one, names), len(one.blocks), one.started, lasting
+
+
+def _last_lines(logs: Iterable[Regression]) -> Iterator[str]:
+    """The lines of logs among which make says how its command ended."""
+    for one in logs:
+        yield from (line for _, line in (*one.rest, *(one.blocks[-1].lines if one.blocks else one.preamble)))
+
+
+def _excerpts(source: Source, text: str, interest: Interest | None, limits: Limits) -> list[Excerpt]:
+    """The excerpt of a text in memory; none of an empty one."""
+    if not text.strip():
+        return []
+    builder = ExcerptBuilder(interest, limits)
+    builder.feed(1, text.rstrip("\n") + "\n")
+    return [Excerpt(source=source, lines=builder.lines())]
+
+
+def _fitting(lines: NumberedLines, chars: int) -> NumberedLines:
+    """The last lines that fit."""
+    fitting: list[tuple[int, str]] = []
+    for number, line in reversed(lines):
+        chars -= len(line) + 1
+        if chars < 0:
+            break
+        fitting.append((number, line))
+    return tuple(reversed(fitting))

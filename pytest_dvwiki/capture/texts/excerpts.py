@@ -1,0 +1,191 @@
+"""Takes a bounded excerpt from a text that passes by: head, the lines round each candidate for a cause, tail."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.model import Excerpt
+from pytest_dvwiki.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pytest_dvwiki.capture.texts.logs import Chunk
+    from pytest_dvwiki.model import Interest, Source, Tier
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much of a text is kept."""
+
+    chars: int = 32 * 1024
+    """All lines together."""
+    line: int = 4096
+    """One line; of a longer one its two ends are kept."""
+    head: int = 20
+    tail: int = 60
+    candidates: int = 12
+    """Candidates of each tier."""
+    before: int = 3
+    after: int = 3
+    """Lines of context round a candidate."""
+    marks: int = 4
+    after_mark: int = 40
+    """Lines after a marked one: a failure's traceback."""
+
+
+# Which lines go first where not all fit.
+_MARK, _CAUSE, _MARK_CONTEXT, _TAIL, _CAUSE_CONTEXT, _SYMPTOM, _HEAD, _OTHER = range(8)
+_RANK_OF_TIER: dict[Tier, tuple[int, int]] = {
+    "cause": (_CAUSE, _CAUSE_CONTEXT),
+    "symptom": (_SYMPTOM, _OTHER),
+    "rollup": (_OTHER, _OTHER),
+}
+
+
+def excerpt(
+    chunks: Iterable[Chunk],
+    interest: Interest | None,
+    limits: Limits | None = None,
+    *,
+    source: Source = "log",
+) -> Excerpt:
+    """Takes the excerpt of a whole stream.
+
+    Args:
+        chunks: The text, for instance `open_log(path)`.
+        interest: Says which lines are candidates for a cause; without it head and tail are kept.
+        limits: How much to keep.
+        source: What the text is.
+    """
+    builder = ExcerptBuilder(interest, limits or Limits())
+    for chunk in chunks:
+        builder.feed(chunk.first, chunk.text)
+    return Excerpt(source=source, lines=builder.lines())
+
+
+class ExcerptBuilder:
+    """Collects the excerpt of a text that is fed in order; holds a few hundred lines at most."""
+
+    def __init__(self, interest: Interest | None, limits: Limits) -> None:
+        self._interest = interest
+        self._limits = limits
+        self._kept: dict[int, tuple[int, str]] = {}
+        self._tail: deque[tuple[int, str]] = deque(maxlen=limits.tail)
+        self._found: dict[Tier, int] = {"cause": 0, "symptom": 0, "rollup": 0}
+        self._marks = 0
+        self._fed = 0
+        self._awaited: dict[int, int] = {}
+        self.first_cause: int | None = None
+        """Number of the first line that a cause's pattern asked for."""
+
+    def feed(self, first: int, text: str, *, mark: bool = False) -> None:
+        """Takes in the next lines.
+
+        Args:
+            first: Number of the first line.
+            text: Whole lines, each with a line feed at its end.
+            mark: Whether the first line is to be kept in any case, with many lines after it.
+        """
+        if not text:
+            return
+        self._continue(first, text)
+        if mark and self._marks < self._limits.marks:
+            self._marks += 1
+            self._keep(first, 0, text, (_MARK, _MARK_CONTEXT), self._limits.after_mark)
+        if self._interest is not None:
+            self._keep_candidates(self._interest, first, text)
+        self._remember_tail(first, text)
+
+    def lines(self) -> tuple[tuple[int, str], ...]:
+        """The excerpt so far: numbered lines in order, redacted, within the limits."""
+        ranked = dict(self._kept)
+        for number, line in self._tail:
+            if number not in ranked or ranked[number][0] > _TAIL:
+                ranked[number] = (_TAIL, line)
+        room = self._limits.chars
+        chosen: list[tuple[int, str]] = []
+        for number, (_, line) in sorted(ranked.items(), key=_by_need):
+            shown = redact(line).replace("\n", " ")
+            if len(shown) < room:
+                room -= len(shown) + 1
+                chosen.append((number, shown))
+        return tuple(sorted(chosen))
+
+    def _continue(self, first: int, text: str) -> None:
+        """Keeps what earlier lines asked for: the head, and the context after a candidate at the end of a chunk."""
+        missing = self._limits.head - self._fed
+        wanted = max(self._awaited, default=0) + 1 - first
+        for number, line in _lines(text, 0, first, max(missing, wanted)):
+            if number in self._awaited:
+                self._put(number, self._awaited.pop(number), line)
+            if self._fed < self._limits.head:
+                self._put(number, _HEAD, line)
+            self._fed += 1
+        self._awaited = {n: rank for n, rank in self._awaited.items() if n >= first}
+
+    def _keep_candidates(self, interest: Interest, first: int, text: str) -> None:
+        limits, counted, number = self._limits, 0, first
+        for offset, tier in interest.find(text):
+            if self._found[tier] >= limits.candidates:
+                if min(self._found.values()) >= limits.candidates:
+                    break
+                continue
+            self._found[tier] += 1
+            number += text.count("\n", counted, offset)
+            counted = offset
+            if tier == "cause" and self.first_cause is None:
+                self.first_cause = number
+            self._keep(number, offset, text, _RANK_OF_TIER[tier], limits.after)
+
+    def _keep(self, number: int, offset: int, text: str, ranks: tuple[int, int], after: int) -> None:
+        """Keeps the line at an offset with its context."""
+        rank, context_rank = ranks
+        start, before = offset, self._limits.before
+        while before and start:
+            start = text.rfind("\n", 0, start - 1) + 1
+            before -= 1
+            end = text.find("\n", start)
+            self._put(number - (self._limits.before - before), context_rank, text[start:end])
+        for earlier, line in list(self._tail)[len(self._tail) - before :] if before else ():
+            self._put(earlier, context_rank, line)
+        last = number
+        for at, line in _lines(text, offset, number, after + 1):
+            self._put(at, rank if at == number else context_rank, line)
+            last = at
+        for at in range(last + 1, number + after + 1):
+            self._awaited[at] = min(context_rank, self._awaited.get(at, context_rank))
+
+    def _remember_tail(self, first: int, text: str) -> None:
+        starts: list[int] = []
+        position = len(text)
+        while position and len(starts) < self._limits.tail:
+            position = text.rfind("\n", 0, position - 1) + 1
+            starts.append(position)
+        number = first + text.count("\n", 0, position)
+        for at, line in _lines(text, position, number, len(starts)):
+            self._tail.append((at, self._cut(line)))
+
+    def _put(self, number: int, rank: int, line: str) -> None:
+        held = self._kept.get(number)
+        if held is None or held[0] > rank:
+            self._kept[number] = (rank, self._cut(line) if held is None else held[1])
+
+    def _cut(self, line: str) -> str:
+        half = self._limits.line // 2
+        return line if len(line) <= self._limits.line else f"{line[:half]} … {line[-half:]}"
+
+
+def _by_need(item: tuple[int, tuple[int, str]]) -> tuple[int, int]:
+    number, (rank, _) = item
+    return rank, -number if rank == _TAIL else number
+
+
+def _lines(text: str, offset: int, number: int, count: int) -> Iterator[tuple[int, str]]:
+    """Up to `count` numbered lines from an offset on."""
+    while count > 0 and offset < len(text):
+        end = text.find("\n", offset)
+        yield number, text[offset:end]
+        offset, number, count = end + 1, number + 1, count - 1

@@ -1,0 +1,1 @@
+"""Search over the pages, and what indexes them."""

@@ -1,0 +1,394 @@
+"""Search by BM25 with an index on disk, in `.search_index` of the wiki.
+
+`pages.json` has the list of the indexed pages with their hashes, the versions of tokeniser and library, and the hashes
+of the files of the index, which are mapped into memory. `changes.json` has the pages that changed since: they are
+scored with the statistics of the index, which is made again once they are many. Both are compared with the pages at
+every search; what is stale, broken or of another version is made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+import secrets
+import shutil
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from pytest_dvwiki.records.disk import replace
+from pytest_dvwiki.search import bm25
+from pytest_dvwiki.search.relevance import Statistics, ranked, score
+from pytest_dvwiki.search.tokenizer import VERSION, tokens
+from pytest_dvwiki.wiki.finding.search import Facets, KeywordIndex, State, WikiSearchIndex, words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+    from pathlib import Path
+
+    from pytest_dvwiki.search.relevance import Ranking, Words
+
+MOST_CHANGES = 200
+"""The number of changed pages from which on the index is made again."""
+_SHARE = 50
+"""Also where one page in so many changed: the statistics of a small wiki move with each of its pages."""
+_FORMAT = 2
+_LIST, _CHANGES = "pages.json", "changes.json"
+_FOLDER = re.compile(r"[0-9a-f]{8}")
+_DIGEST = 64
+_Kind = TypeVar("_Kind")
+_logger = logging.getLogger(__name__)
+
+
+def bm25_search(wiki_dir: Path) -> WikiSearchIndex:
+    """Search by BM25, without an index where the library is not installed."""
+    return _Bm25Index(wiki_dir) if bm25.is_installed() else KeywordIndex(wiki_dir)
+
+
+class _Listed(msgspec.Struct, frozen=True, array_like=True):
+    """A page as the index has it."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    sha256: str
+    facets: Facets
+
+    @property
+    def state(self) -> State:
+        return State(self.size, self.mtime_ns)
+
+
+class _Change(msgspec.Struct, frozen=True, array_like=True):
+    """A page that changed since the index was made."""
+
+    page: _Listed
+    words: dict[str, int] | None
+    """None where it is gone."""
+
+
+class _Pages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What stands in `pages.json`."""
+
+    format: int
+    tokenizer: int
+    engine: str
+    folder: str
+    files: dict[str, str]
+    """Hashes of the files in the folder."""
+    pages: tuple[_Listed, ...]
+
+
+class _Changes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What stands in `changes.json`."""
+
+    folder: str
+    """Of the index that they are changes of."""
+    changes: tuple[_Change, ...]
+
+
+class _Index:
+    """An index, and what changed since it was made.
+
+    Args:
+        listed: Its pages, by path.
+        engine: Has a document for each.
+        folder: Where it stands; None for one in memory alone.
+        files: Hashes of the files there.
+    """
+
+    def __init__(
+        self, listed: tuple[_Listed, ...], engine: bm25.Bm25, folder: Path | None, files: dict[str, str]
+    ) -> None:
+        self.listed = {item.path: item for item in listed}
+        self.paths = [item.path for item in listed]
+        self.numbers = {path: number for number, path in enumerate(self.paths)}
+        self.engine = engine
+        self.folder = folder
+        self.files = files
+        self.changes: dict[str, _Change] = {}
+        self._states: dict[str, State] | None = None
+
+    def states(self) -> dict[str, State]:
+        """The pages as they are known, each with the state of its file."""
+        if self._states is None:
+            self._states = self._all_states()
+        return self._states
+
+    def touch(self) -> None:
+        """Says that pages are to be known otherwise."""
+        self._states = None
+
+    def _all_states(self) -> dict[str, State]:
+        states = {path: item.state for path, item in self.listed.items()}
+        for path, change in self.changes.items():
+            if change.words is None:
+                states.pop(path, None)
+            else:
+                states[path] = change.page.state
+        return states
+
+    def get(self, path: str) -> _Listed | None:
+        """A page as it is known."""
+        change = self.changes.get(path)
+        if change is None:
+            return self.listed.get(path)
+        return None if change.words is None else change.page
+
+    @property
+    def is_worn(self) -> bool:
+        """Whether so much changed that the index is to be made again."""
+        return len(self.changes) >= min(MOST_CHANGES, len(self.paths) // _SHARE)
+
+    def ranking(self, query: str) -> Ranking:
+        """The pages that share a word with a query."""
+        wanted = dict.fromkeys(tokens(query))
+        return ranked([*self._in_index(wanted), *self._in_changes(wanted)])
+
+    def _in_index(self, wanted: dict[str, None]) -> Iterator[tuple[str, float]]:
+        found = ((self.paths[number], value) for number, value in self.engine.scores(wanted))
+        return ((path, value) for path, value in found if path not in self.changes)
+
+    def _in_changes(self, wanted: dict[str, None]) -> Iterator[tuple[str, float]]:
+        changed = [(change.page.path, change.words) for change in self.changes.values() if change.words]
+        statistics = self.engine.statistics
+
+        def frequency(word: str) -> int:
+            # A word that the index does not know stands in changed pages alone.
+            return statistics.frequency(word) or sum(word in words for _, words in changed)
+
+        with_new_words = Statistics(statistics.documents, statistics.mean_length, frequency)
+        return ((path, score(words, sum(words.values()), wanted, with_new_words)) for path, words in changed)
+
+
+class _Bm25Index(WikiSearchIndex):
+    """Search by BM25 with an index on disk; one that cannot be written is kept in memory."""
+
+    def __init__(self, wiki_dir: Path) -> None:
+        super().__init__(wiki_dir)
+        self._index: _Index | None = None
+
+    def build(self, wiki_dir: Path | None = None) -> None:
+        super().build(wiki_dir)
+        present = self.present()
+        self._index = self._made(present) if present else None
+
+    def update(self, page_path: Path | str, content: str) -> None:
+        super().update(page_path, content)
+        index = self._index = self._index or self._load()
+        if index is None:
+            self._bring_up_to_date()
+            return
+        path = (self.wiki_dir / page_path).relative_to(self.wiki_dir).as_posix()
+        state = self.state(path)
+        if state is not None and self._take_in(index, {path: state}, set()):
+            self._index = self._settled(index)
+
+    def refresh(self) -> bool:
+        return self._bring_up_to_date() is not None
+
+    def ranking(self, query: str) -> Ranking:
+        index = self._bring_up_to_date()
+        return index.ranking(query) if index else []
+
+    def facets(self, path: str) -> Facets:
+        listed = self._index.get(path) if self._index else None
+        return listed.facets if listed else super().facets(path)
+
+    @property
+    def _home(self) -> Path:
+        return self.wiki_dir / self.INDEX_DIR
+
+    def _bring_up_to_date(self) -> _Index | None:
+        """The index of the pages as they are now, None where there are none."""
+        present = self.present()
+        if not present:
+            return None
+        index = self._index or self._load()
+        if index is None:
+            index = self._made(present)
+        else:
+            states = index.states()
+            if present != states:
+                different = {path: state for path, state in present.items() if states.get(path) != state}
+                gone = states.keys() - present.keys()
+                if self._take_in(index, different, gone):
+                    index = self._settled(index)
+        self._index = index
+        return index
+
+    def _settled(self, index: _Index) -> _Index:
+        """The index with its changes on the disk, or a new one where they are many."""
+        if index.is_worn:
+            return self._made(self.present(), index)
+        self._write_changes(index)
+        return index
+
+    def _take_in(self, index: _Index, different: dict[str, State], gone: set[str]) -> bool:
+        """Takes in pages whose files differ, and tells whether the changes differ for that."""
+        index.touch()
+        before = dict(index.changes)
+        touched = False
+        for path in gone:
+            known = index.listed.get(path)
+            if known:
+                index.changes[path] = _Change(known, None)
+            else:
+                del index.changes[path]
+        for path, state in different.items():
+            data = self.data(path)
+            digest = _digest_of(path, data)
+            known = index.listed.get(path)
+            if known and known.sha256 == digest:
+                # Another time of change is all that differs, as after a checkout.
+                index.listed[path] = _Listed(path, *state, digest, known.facets)
+                index.changes.pop(path, None)
+                touched = True
+                continue
+            words, facets = words_of(path, data)
+            index.changes[path] = _Change(_Listed(path, *state, digest, facets), dict(words))
+        if touched and index.folder is not None:
+            self._try(lambda: self._write_list(index))
+        return before != index.changes
+
+    def _made(self, present: dict[str, State], old: _Index | None = None) -> _Index:
+        """Makes the index again; the words of a page that did not change are taken from the old one."""
+        listed: list[_Listed] = []
+        engine = bm25.Bm25.of(self._documents(dict(sorted(present.items())), old, listed))
+        index = _Index(tuple(listed), engine, None, {})
+        self._try(lambda: self._save(index))
+        return index
+
+    def _documents(self, present: dict[str, State], old: _Index | None, listed: list[_Listed]) -> Iterator[Words]:
+        """The words of all pages, and the pages on the way."""
+        kept = self._kept(present, old) if old else {}
+        stored = old.engine.documents(old.numbers[path] for path in kept) if old else iter(())
+        for path, state in present.items():
+            change = old.changes.get(path) if old else None
+            if path in kept:
+                listed.append(kept[path])
+                yield next(stored)
+            elif change and change.words is not None and change.page.state == state:
+                listed.append(change.page)
+                yield change.words
+            else:
+                data = self.data(path)
+                words, facets = words_of(path, data)
+                listed.append(_Listed(path, *state, _digest_of(path, data), facets))
+                yield words
+
+    @staticmethod
+    def _kept(present: dict[str, State], old: _Index) -> dict[str, _Listed]:
+        """The pages that are as the old index has them, as far as their words are still to be had, by path."""
+        if old.folder is not None and not _is_sound(old.folder, old.files, bm25.DOCUMENTS):
+            return {}
+        return {
+            path: old.listed[path]
+            for path, state in present.items()
+            if path in old.listed and path not in old.changes and old.listed[path].state == state
+        }
+
+    # Files
+
+    def _try(self, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except OSError as error:
+            _logger.debug("the search index stays in memory: %s", error)
+
+    def _save(self, index: _Index) -> None:
+        folder = self._home / secrets.token_hex(4)
+        folder.mkdir(parents=True)
+        index.engine.save(folder)
+        index.files = {path.name: _digest_of_file(path) for path in sorted(folder.iterdir())}
+        index.folder = folder
+        before = self._stored()
+        self._write_list(index)
+        # Another process may have mapped the index before this one; on some file systems it would lose it.
+        kept = {folder.name, before.folder if before else ""}
+        for other in self._home.iterdir():
+            if other.is_dir() and other.name not in kept:
+                shutil.rmtree(other, ignore_errors=True)
+
+    def _write_list(self, index: _Index) -> None:
+        assert index.folder is not None  # noqa: S101 (only an index on the disk has a list there)
+        stored = _Pages(
+            _FORMAT,
+            VERSION,
+            bm25.version(),
+            index.folder.name,
+            index.files,
+            tuple(map(index.listed.__getitem__, index.paths)),
+        )
+        _write(self._home / _LIST, stored)
+
+    def _write_changes(self, index: _Index) -> None:
+        if index.folder is not None:
+            changes = _Changes(index.folder.name, tuple(index.changes.values()))
+            self._try(lambda: _write(self._home / _CHANGES, changes))
+
+    def _stored(self) -> _Pages | None:
+        """What the disk says of an index of this version, None where it says nothing that can be used."""
+        stored = _read(self._home / _LIST, _Pages)
+        if stored is None:
+            return None
+        ours = (_FORMAT, VERSION, bm25.version())
+        if (stored.format, stored.tokenizer, stored.engine) != ours or not _FOLDER.fullmatch(stored.folder):
+            return None
+        return stored
+
+    def _load(self) -> _Index | None:
+        """The index on disk, None where it is missing or not as it was written."""
+        stored = self._stored()
+        if stored is None:
+            return None
+        folder = self._home / stored.folder
+        if not _is_sound(folder, stored.files, stored.files.keys() - bm25.DOCUMENTS):
+            return None
+        try:
+            engine = bm25.Bm25.load(folder)
+        except (OSError, ValueError):
+            return None
+        if engine.count != len(stored.pages):
+            return None
+        index = _Index(stored.pages, engine, folder, stored.files)
+        changes = _read(self._home / _CHANGES, _Changes)
+        if changes and changes.folder == stored.folder:
+            index.changes = {change.page.path: change for change in changes.changes}
+        return index
+
+
+def _digest_of(path: str, data: bytes) -> str:
+    """The hash of a page; its name is among its words."""
+    return hashlib.sha256(path.encode() + b"\0" + data).hexdigest()
+
+
+def _digest_of_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _is_sound(folder: Path, files: dict[str, str], names: Collection[str]) -> bool:
+    """Whether files of an index are as they were written."""
+    try:
+        return all(_digest_of_file(folder / name) == files.get(name) for name in names)
+    except OSError:
+        return False
+
+
+def _write(path: Path, value: msgspec.Struct) -> None:
+    """Writes a value behind its hash."""
+    data = msgspec.json.encode(value)
+    replace(path, hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
+
+
+def _read(path: Path, kind: type[_Kind]) -> _Kind | None:
+    """A value as it was written, None where there is none."""
+    try:
+        data = path.read_bytes()
+        if hashlib.sha256(memoryview(data)[_DIGEST + 1 :]).hexdigest().encode() != data[:_DIGEST]:
+            return None
+        return msgspec.json.decode(memoryview(data)[_DIGEST + 1 :], type=kind)
+    except (OSError, msgspec.MsgspecError):
+        return None

@@ -1,0 +1,95 @@
+"""A coverage page: what is known of one bin of a covergroup, and what filled it."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from pytest_dvwiki.wiki.kinds.pattern import UNWRITTEN
+from pytest_dvwiki.wiki.text import pages
+from pytest_dvwiki.wiki.text.markdown import cite, code, escape, one_line, table
+from pytest_dvwiki.wiki.text.names import file_name
+
+if TYPE_CHECKING:
+    from pytest_dvwiki.records.aggregate import Hole
+    from pytest_dvwiki.wiki.listed import Listed
+
+OWNED = ("filled", "filled_by_task")
+ACTIONS = ("actionable", "protocol_blocked", "design_excluded", "needs_investigation")
+_NAME = 200
+_CITED = 20
+
+
+def paths(covergroup: str, bin_name: str) -> tuple[str, str]:
+    """Where the page of a bin stands, and where it does if the page of another bin stands there.
+
+    The bin `b_c` of `a` and the bin `c` of `a_b` would share a name.
+    """
+    plain = file_name(f"{covergroup}_{bin_name}")
+    digest = hashlib.sha256(f"{covergroup}\0{bin_name}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"coverage/{plain}.md", f"coverage/{plain}_{digest}.md"
+
+
+def is_of(page: Listed, covergroup: str, bin_name: str) -> bool:
+    """Whether a page is that of a bin."""
+    return (page.text("covergroup"), page.text("bin")) == (one_line(covergroup, _NAME), one_line(bin_name, _NAME))
+
+
+def new(hole: Hole) -> bytes:
+    """A new coverage page, with its owned keys and regions still empty."""
+    first = hole.first
+    # What a coverage report counted stands in the history; how to reach the bin is for people and agents to say.
+    scenario = first.scenario if first.hits is None else ""
+    covergroup, bin_name = one_line(hole.covergroup, _NAME), one_line(hole.bin, _NAME)
+    people = {
+        "type": "coverage",
+        "covergroup": covergroup,
+        "bin": bin_name,
+        "action_class": first.action_class if first.action_class in ACTIONS else "needs_investigation",
+        "feature": one_line(first.feature, _NAME) or None,
+        "priority": first.priority,
+    }
+    sections = (
+        ("Scenario", escape(one_line(scenario)) or UNWRITTEN),
+        ("History", pages.region("history")),
+        ("Citation", pages.region("citation")),
+    )
+    return pages.new(people, OWNED, f"Coverage: {escape(covergroup)}.{escape(bin_name)}", sections)
+
+
+def keys(hole: Hole) -> dict[str, Any]:
+    """The owned keys of a coverage page."""
+    return {"filled": hole.filled_by is not None, "filled_by_task": hole.filled_by}
+
+
+def regions(hole: Hole) -> dict[str, str]:
+    """The regions of a coverage page."""
+    rows = [
+        (
+            row.finished[:10],
+            code(row.task_id, 120),
+            escape(one_line(row.action_class, 40)),
+            escape(one_line(row.scenario)),
+            "" if row.hits is None else f"{row.hits} of {row.goal}",
+            "filled" if row.filled else "unfilled",
+        )
+        for row in hole.rows
+    ]
+    # Reports of a tool tell no scenario, and callers of the API no hits.
+    header = ("Date", "Task", "Class", "Scenario", "Hits", "State")
+    kept = [column for column in range(len(header)) if any(row[column] for row in rows)]
+    history = f"{_standing(hole)}\n\n" + table(
+        [header[column] for column in kept], [[row[column] for column in kept] for row in rows]
+    )
+    if hole.total > len(rows):
+        history += f"\n\nThe newest {len(rows)} of {hole.total} reports; the folder tasks holds all."
+    tasks = dict.fromkeys(row.task_id for row in hole.rows)
+    return {"history": history, "citation": "\n".join(f"- {cite(task)}" for task in list(tasks)[:_CITED])}
+
+
+def _standing(hole: Hole) -> str:
+    """Whether a bin is covered, and since when."""
+    newest = hole.rows[0]
+    covered = "Covered" if newest.filled else "Not covered"
+    hits = f", {newest.hits} of {newest.goal} hits in the newest run" if newest.hits is not None else ""
+    return f"{covered} since {hole.since[:10]}{hits}. {cite(newest.task_id)}"

@@ -1,0 +1,167 @@
+"""A pattern page: what is known of one failure subtype over all of its causes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pytest_dvwiki.records.aggregate import NEWEST_ROWS
+from pytest_dvwiki.records.fixes import ends, in_short, success_rate
+from pytest_dvwiki.wiki.text import pages
+from pytest_dvwiki.wiki.text.markdown import cite, code, escape, in_words, one_line, prose, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pytest_dvwiki.patterns.schema import Subtype as Lesson
+    from pytest_dvwiki.records.aggregate import Subtype
+
+OWNED = (
+    "pattern_id",
+    "error_class",
+    "failure_subtype",
+    "hit_count",
+    "occurrence_count",
+    "first_seen",
+    "last_seen",
+    "fix_success_rate",
+)
+EMPTY_KEYS: dict[str, Any] = {
+    "hit_count": 0,
+    "occurrence_count": 0,
+    "first_seen": None,
+    "last_seen": None,
+    "fix_success_rate": None,
+}
+"""Owned keys of a page whose subtype no record has any more."""
+EMPTY_REGIONS = {
+    "signatures": "No record has this subtype any more: its causes are called otherwise since they were reclassified.",
+    "history": "",
+    "citation": "",
+}
+FIX_SECTION = "Fix Template"
+_WORDS = 60
+UNWRITTEN = "Nobody has written this yet."
+
+
+def new(name: str, lesson: Lesson | None) -> bytes:
+    """A new pattern page, with its owned keys and regions still empty.
+
+    Args:
+        name: The subtype.
+        lesson: What the registry says of it, None for a subtype that it does not know.
+    """
+    title = lesson.title if lesson else name.replace("_", " ")
+    description, signature, fix, checklist = (
+        (each.strip() for each in (lesson.description, lesson.signature, lesson.fix, lesson.checklist))
+        if lesson
+        else [UNWRITTEN] * 4
+    )
+    sections = (
+        ("Description", description),
+        ("Detection Signature", f"{signature}\n\n{pages.region('signatures')}"),
+        (FIX_SECTION, fix),
+        ("Code Generator Self-Review Checklist Update", checklist),
+        ("Resolution History", pages.region("history")),
+        ("Citation", pages.region("citation")),
+    )
+    people = {"type": "pattern", "owner": None}
+    return pages.new(people, OWNED, f"Pattern: {escape(one_line(title))}", sections)
+
+
+def keys(subtype: Subtype) -> dict[str, Any]:
+    """The owned keys of a pattern page."""
+    return {
+        "pattern_id": one_line(subtype.name),
+        "error_class": one_line(subtype.error_class),
+        "failure_subtype": one_line(subtype.name),
+        "hit_count": subtype.runs,
+        "occurrence_count": subtype.tests,
+        "first_seen": subtype.first_seen[:10],
+        "last_seen": subtype.last_seen[:10],
+        "fix_success_rate": success_rate(subtype.held, subtype.failed),
+    }
+
+
+def regions(
+    subtype: Subtype, page_of: Callable[[str], str | None], fix_of: Callable[[str], str | None]
+) -> dict[str, str]:
+    """The regions of a pattern page.
+
+    Args:
+        subtype: What the records say.
+        page_of: Name of the bug page of a fingerprint.
+        fix_of: What the registry says of fixing what a pattern recognises.
+    """
+    tasks = dict.fromkeys(row.task_id for row in subtype.rows)
+    return {
+        "signatures": _signatures(subtype, fix_of),
+        "history": _history(subtype, page_of),
+        "citation": "\n".join(f"- {cite(task)}" for task in tasks),
+    }
+
+
+def _signatures(subtype: Subtype, fix_of: Callable[[str], str | None]) -> str:
+    if not subtype.patterns:
+        return "No pattern of the registry has recognised it yet."
+    rows = [
+        (code(pattern), str(runs), code(task, 120), prose(fix_of(pattern) or ""))
+        for pattern, runs, task in subtype.patterns
+    ]
+    return "Patterns that recognised it:\n\n" + table(("Pattern", "Runs", "Newest task", "Fix"), rows)
+
+
+def _history(subtype: Subtype, page_of: Callable[[str], str | None]) -> str:
+    parts = [_causes(subtype, page_of)]
+    if subtype.fixes:
+        rows = [
+            (
+                fix.date[:10],
+                code(task, 120),
+                _cause(fingerprint, page_of) if fingerprint else "all",
+                escape(one_line(in_short(fix))),
+                fix.result + (f", returned {fix.returned[:10]}" if fix.returned else ""),
+            )
+            for fingerprint, fix, task in subtype.fixes
+        ]
+        told = ends(subtype.held, subtype.failed)
+        parts.append(
+            f"{_shown('fixes', rows)}{f' ({told})' if told else ''}:\n\n"
+            + table(("Date", "Task", "Cause", "Fix Applied", "Result"), rows)
+        )
+    else:
+        parts.append("No fix is on record.")
+    seen = [
+        (
+            row.finished[:10],
+            code(row.task_id, 120),
+            _cause(row.fingerprint, page_of),
+            escape(one_line(row.error_class)),
+            str(row.tests),
+        )
+        for row in subtype.rows
+    ]
+    header = ("Date", "Task", "Cause", "Class", "Failing tests")
+    parts.append(f"{_shown('occurrences', seen)}:\n\n{table(header, seen)}")
+    return "\n\n".join(parts)
+
+
+def _shown(what: str, rows: Sequence[object]) -> str:
+    """Says of a table whether it may have left something out."""
+    return f"The newest {len(rows)} {what}" if len(rows) >= NEWEST_ROWS else f"{what.capitalize()}, newest first"
+
+
+def _causes(subtype: Subtype, page_of: Callable[[str], str | None]) -> str:
+    """What the causes of the newest occurrences say; those that share a page are one."""
+    rows: dict[str, tuple[str, ...]] = {}
+    for row in subtype.rows:
+        cause = _cause(row.fingerprint, page_of)
+        words = escape(in_words(subtype.primaries.get(row.fingerprint, ""), _WORDS))
+        rows.setdefault(cause, (cause, words, row.finished[:10], code(row.task_id, 120)))
+    causes = "one cause" if subtype.causes == 1 else f"{subtype.causes} causes"
+    header = ("Cause", "What it says", "Last seen", "Task")
+    return f"Causes, newest first ({causes} in all):\n\n{table(header, rows.values())}"
+
+
+def _cause(fingerprint: str, page_of: Callable[[str], str | None]) -> str:
+    page = page_of(fingerprint)
+    return f"[{page}](../bugs/{page}.md)" if page else code(fingerprint)

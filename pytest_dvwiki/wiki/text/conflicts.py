@@ -1,0 +1,98 @@
+"""Git's conflicts in pages: those that lie in what the tool owns settle themselves, the rest a person settles."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.records.hunks import Hunk, may_be_in, split
+from pytest_dvwiki.wiki.text import pages
+from pytest_dvwiki.wiki.text.pages import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+_MARKER = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: |\r?$)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A page after the tool's share of its conflicts is settled."""
+
+    data: bytes
+    open_lines: tuple[int, ...]
+    """Lines, in the page before, of the conflicts that a person has to settle."""
+
+
+def settle(data: bytes, owned: Collection[str]) -> Settled | None:
+    """Settles every conflict whose two sides differ only in owned keys and regions.
+
+    What stands there afterwards is one of the sides; the next build makes it right.
+
+    Args:
+        data: The page.
+        owned: Keys that the tool owns on it.
+
+    Returns:
+        None where the page holds no conflict.
+    """
+    if not may_be_in(data):
+        return None
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None
+    parts = split(text)
+    hunks = [part for part in parts if isinstance(part, Hunk)]
+    if not hunks:
+        return None
+    theirs_of = {hunk for hunk in hunks if not _is_owned(parts, hunk, owned)}
+    kept = "".join(part if isinstance(part, str) else part.whole if part in theirs_of else part.ours for part in parts)
+    return Settled(kept.encode(), tuple(hunk.line for hunk in hunks if hunk in theirs_of))
+
+
+def markers(data: bytes, owned: Collection[str]) -> list[tuple[int, bool]]:
+    """The lines of a page at which a conflict begins, each with whether a person has to settle it.
+
+    Of a conflict that lacks one of its markers each that is there counts.
+
+    Args:
+        data: The page.
+        owned: Keys that the tool owns on it.
+    """
+    text = data.decode("utf-8", "replace")
+    if not _MARKER.search(text):
+        return []
+    settled = settle(data, owned)
+    open_lines = settled.open_lines if settled else ()
+    parts = split(text)
+    found: list[tuple[int, bool]] = []
+    line = 1
+    for part in parts:
+        if isinstance(part, Hunk):
+            found.append((line, line in open_lines))
+        elif _MARKER.match(part):
+            found.append((line, _is_people_s(parts, part, owned)))
+        line += (part if isinstance(part, str) else part.whole).count("\n")
+    return found
+
+
+def _is_people_s(parts: Sequence[str | Hunk], marker: str, owned: Collection[str]) -> bool:
+    """Whether a marker without its fellows stands where the tool does not write."""
+    kept = (part.ours if isinstance(part, Hunk) else part for part in parts)
+    text = "".join(part for part in kept if part is marker or not _MARKER.match(part))
+    return isinstance(pages.skeleton(text.encode(), owned), Refused)
+
+
+def _is_owned(parts: Sequence[str | Hunk], hunk: Hunk, owned: Collection[str]) -> bool:
+    """Whether it makes no difference to people's part of the page which side of a conflict is taken."""
+    sides = (hunk.ours, hunk.theirs)
+    skeletons = []
+    for side in sides:
+        text = "".join(part if isinstance(part, str) else side if part is hunk else part.ours for part in parts)
+        skeleton = pages.skeleton(text.encode(), owned)
+        if isinstance(skeleton, Refused):
+            return False
+        skeletons.append(skeleton)
+    return skeletons[0] == skeletons[1]

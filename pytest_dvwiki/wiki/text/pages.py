@@ -1,0 +1,511 @@
+"""The round trip of a page: a write changes the keys and regions that the tool owns, and no other byte.
+
+A page is frontmatter between two lines of three dashes, then Markdown. The frontmatter is parsed by libyaml and only
+the values of owned keys are replaced, at the marks that the parser gives. A region stands between two comments:
+
+    <!-- dvwiki:begin NAME          <!-- dvwiki:end NAME
+    two lines of text               two lines of text
+    -->                             -->
+
+Each is four lines long, since git joins changes that stand up to three equal lines apart. What cannot be edited with
+certainty is refused with a reason, and the page is left as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+import frontmatter
+import yaml
+from frontmatter.default_handlers import YAMLHandler
+
+from pytest_dvwiki import yamlio
+from pytest_dvwiki.wiki.text import parts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+_FENCE = re.compile(r"---[ \t]*\r?")
+_MARK = re.compile(r"^<!-- dvwiki:(?P<kind>begin|end) (?P<name>[a-z_]+)[ \t]*\r?$", re.MULTILINE)
+_CLOSE = re.compile(r"-->[ \t]*\r?$", re.MULTILINE)
+_MARKS = re.compile(r"<!-- dvwiki:(?:begin|end) [a-z_]+[^>]*-->", re.DOTALL)
+_COLON = re.compile(r"[ \t]*:(?=\s|$)")
+_CONFLICT = re.compile(r"(?:<{7}|>{7}|\|{7})(?: |\r?$)|={7}\r?$")
+_ANY_CONFLICT = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: |\r?$)", re.MULTILINE)
+_EXPLICIT = "stands behind a question mark"
+_NO_VALUE = "no value of any page"
+_BOM = "\ufeff"
+
+OWNED_BEGIN = (
+    "# dvwiki: the tool writes the keys from here to the line of dashes, from the records",
+    "# in the folder tasks. What people change below is replaced by the next run or by",
+    "# `dvwiki build`. The keys above are people's: set them as you like, add your own,",
+    "# and the tool leaves them as they are.",
+)
+OWNED_END = (
+    "# dvwiki: here end the keys of the tool. In the text that follows it writes only",
+    "# between the comments `dvwiki:begin` and `dvwiki:end`; all other text is people's.",
+    "# A page that was deleted comes back when its failure does; to silence a bug page",
+    "# set its `status` to wont_fix.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why a page was left alone: one line, without the page's name."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page as it is read."""
+
+    metadata: dict[str, Any]
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A key at the top of the frontmatter and the place of its value, in characters of the block."""
+
+    key: str
+    colon: int
+    """Behind the colon."""
+    start: int
+    end: int
+    reason: str | None
+    """Why its value cannot be replaced, None where it can."""
+    events: list[yaml.Event]
+    """What the parser saw."""
+
+
+class _UneditableError(ValueError):
+    """A page, or a part of it, that cannot be edited with certainty."""
+
+
+def begin_marker(name: str) -> str:
+    """The four lines before a region."""
+    return (
+        f"<!-- dvwiki:begin {name}\n"
+        "The tool writes what stands from here to the end mark and replaces it at the next\n"
+        "run. Write above this comment or below the end mark; both are yours.\n-->"
+    )
+
+
+def end_marker(name: str) -> str:
+    """The four lines after a region."""
+    return (
+        f"<!-- dvwiki:end {name}\n"
+        "Here ends what the tool writes. All text from here to the next begin mark, or to\n"
+        "the end of the page, is people's and stays as it is.\n-->"
+    )
+
+
+def region(name: str) -> str:
+    """An empty region as it stands in a new page."""
+    return f"{begin_marker(name)}\n\n{end_marker(name)}"
+
+
+def new(people: Mapping[str, Any], owned: Iterable[str], title: str, sections: Iterable[tuple[str, str]]) -> bytes:
+    """A new page, whose owned keys are still empty.
+
+    Args:
+        people: Keys that belong to people from now on, with scalars.
+        owned: Keys that the tool writes; without any the page has no comments about them.
+        title: Markdown on one line.
+        sections: Heading and Markdown of each.
+    """
+    empty = [f"{key}: null" for key in owned]
+    lines = [
+        "---",
+        *(f"{key}: {yamlio.flow(value)}" for key, value in people.items()),
+        *([*OWNED_BEGIN, *empty, *OWNED_END] if empty else []),
+        "---",
+        "",
+        f"# {title}",
+        "",
+        *(line for heading, text in sections for line in (f"## {heading}", "", text, "")),
+    ]
+    return "\n".join(lines).encode()
+
+
+class _Handler(YAMLHandler):
+    """Splits a page as `edit` does, and reads its block with the project's YAML."""
+
+    def detect(self, text: str) -> bool:
+        return _split(text) is not None
+
+    def split(self, text: str) -> tuple[str, str]:
+        parts = _split(text)
+        assert parts is not None  # noqa: S101 (python-frontmatter asks `detect` first)
+        return text[parts[0] : parts[1]], text[parts[2] :]
+
+    def load(self, fm: str, **_: object) -> dict[str, Any]:
+        # Line 1 of the block is line 2 of the page.
+        value = yamlio.load("\n" + fm, "page")
+        if not isinstance(value, dict):
+            raise yamlio.YamlError("page:2: the frontmatter is no list of keys")
+        return {str(key): item for key, item in value.items()}
+
+
+def read(data: bytes) -> Page:
+    """Reads a page; one without frontmatter has no metadata.
+
+    Raises:
+        YamlError: The frontmatter is not readable, has a key twice, or holds a conflict marker.
+    """
+    text = data.decode("utf-8", "replace").removeprefix(_BOM)
+    if _split(text) is None:
+        return Page({}, text)
+    metadata, body = frontmatter.parse(text, handler=_Handler())
+    return Page(metadata, body)
+
+
+def edit(
+    data: bytes, keys: Mapping[str, Any], regions: Mapping[str, str], known: Mapping[str, Any] | None = None
+) -> bytes | Refused:
+    """Sets owned keys and regions of a page.
+
+    Args:
+        data: The page.
+        keys: Owned keys with scalars or lists of scalars; those that are missing are put in.
+        regions: Markdown of the regions; one whose marks people took out stays out.
+        known: What its frontmatter is known to say; where all keys have their values it is not parsed again.
+
+    Returns:
+        The page's new bytes, equal to the old ones where nothing changed; or why it cannot be edited.
+    """
+    try:
+        text = data.decode()
+        bom = _BOM if text.startswith(_BOM) else ""
+        text = text.removeprefix(_BOM)
+        start, end = _block(text)
+        newline = "\r\n" if text[:start].endswith("\r\n") else "\n"
+        _refuse_conflicts(text)
+        wanted = {key: _flat(value) for key, value in keys.items()}
+        block = text[start:end] if _says(known or {}, wanted) else _edit_block(text[start:end], wanted, newline, known)
+        body = _edit_regions(text, end, regions, newline)
+    except UnicodeDecodeError as error:
+        return Refused(f"it is not UTF-8 (byte {error.start})")
+    except (_UneditableError, yamlio.YamlError) as error:
+        return Refused(str(error))
+    return (bom + text[:start] + block + body).encode()
+
+
+def _says(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether all keys are known to have the values that they are to have."""
+    return all(key in known and repr(known[key]) == repr(value) for key, value in wanted.items())
+
+
+def without_marks(body: str) -> str:
+    """A page's text without the comments round the tool's regions, which are the same on every page."""
+    return _MARKS.sub("", body)
+
+
+def section(data: bytes, heading: str) -> str:
+    """What people wrote under a heading; empty where there is no such one.
+
+    Raises:
+        YamlError: The page's frontmatter cannot be read.
+    """
+    body = read(data).body
+    found = parts.part(body, heading)
+    return body[slice(*found)].strip() if found else ""
+
+
+def skeleton(data: bytes, keys: Iterable[str]) -> str | Refused:
+    """The page without the values of owned keys and the content of regions: what people wrote, and in what order."""
+    edited = edit(data, dict.fromkeys(keys, _NO_VALUE), dict.fromkeys(region_names(data), ""))
+    return edited if isinstance(edited, Refused) else edited.decode()
+
+
+def regions(data: bytes) -> dict[str, str] | Refused:
+    """What stands in the regions of a page, by their names."""
+    text = data.decode("utf-8", "replace")
+    try:
+        return {name: text[start:end] for name, (start, end) in _places(text).items()}
+    except _UneditableError as error:
+        return Refused(str(error))
+
+
+def region_names(data: bytes) -> list[str]:
+    """The regions that a page has a begin mark of."""
+    marks = _MARK.finditer(data.decode("utf-8", "replace"))
+    return [mark["name"] for mark in marks if mark["kind"] == "begin"]
+
+
+def _split(text: str) -> tuple[int, int, int] | None:
+    """Start and end of the frontmatter's block, and start of the body; None where a page has none."""
+    first, _, _ = text.partition("\n")
+    if not _FENCE.fullmatch(first) or first == text:
+        return None
+    start = place = len(first) + 1
+    while place < len(text):
+        stop = text.find("\n", place)
+        stop = len(text) if stop < 0 else stop
+        if _FENCE.fullmatch(text, place, stop):
+            return start, place, min(stop + 1, len(text))
+        place = stop + 1
+    return None
+
+
+def _block(text: str) -> tuple[int, int]:
+    """Start and end of the frontmatter's block.
+
+    Raises:
+        _UneditableError: The page has none.
+    """
+    parts = _split(text)
+    if parts is None:
+        raise _UneditableError("it has no frontmatter between two lines of three dashes")
+    return parts[:2]
+
+
+def _refuse_conflicts(text: str) -> None:
+    """Refuses a page with git's conflict markers outside its regions: only a person knows which side is right.
+
+    Raises:
+        _UneditableError: There is one.
+    """
+    if not _ANY_CONFLICT.search(text):
+        return
+    inside = False
+    for number, line in enumerate(text.split("\n"), 1):
+        mark = _MARK.fullmatch(line)
+        if mark:
+            inside = mark["kind"] == "begin"
+        elif not inside and _CONFLICT.match(line) and not line.startswith("="):
+            raise _UneditableError(f"line {number}: conflict marker; settle it, then run `dvwiki build`")
+
+
+# Frontmatter
+
+
+def _flat(value: Any) -> Any:
+    """A value as it can stand on one line."""
+    if isinstance(value, list | tuple):
+        return [_flat(item) for item in value]
+    return " ".join(value.split("\n")) if isinstance(value, str) else value
+
+
+def _edit_block(block: str, keys: Mapping[str, Any], newline: str, known: Mapping[str, Any] | None) -> str:
+    entries = _entries(block)
+    by_key = {entry.key: entry for entry in entries}
+    changes: list[tuple[int, int, str]] = []
+    missing: list[str] = []
+    set_to: dict[str, str] = {}
+    for key, value in keys.items():
+        entry = by_key.get(key)
+        if entry is None:
+            set_to[key] = yamlio.flow(value)
+            missing.append(f"{key}: {set_to[key]}{newline}")
+        elif not (_says(known, {key: value}) if known else _has_value(block, entry, value)):
+            if entry.reason:
+                raise _UneditableError(f"the value of {key} {entry.reason}")
+            set_to[key] = yamlio.flow(value)
+            gap = " " if entry.start == entry.colon else ""
+            changes.append((entry.start, entry.end, gap + set_to[key]))
+    if missing:
+        place = _place_for_new_keys(block, [by_key[key] for key in keys if key in by_key])
+        lead = newline if place and block[place - 1] != "\n" else ""
+        changes.append((place, place, lead + "".join(missing)))
+    for start, end, text in sorted(changes, reverse=True):
+        block = block[:start] + text + block[end:]
+    if changes:
+        _check(block, entries, set_to)
+    return block
+
+
+def _has_value(block: str, entry: _Entry, value: Any) -> bool:
+    """Whether a key has its value already, however it is written."""
+    if entry.reason is None and block[entry.start : entry.end] == yamlio.flow(value):
+        return True
+    if entry.reason == _EXPLICIT:
+        return False
+    try:
+        found = yamlio.load(f"x:{block[entry.colon : entry.end]}\n", "value")["x"]
+    except yamlio.YamlError:
+        # An alias of an anchor elsewhere, a tag that nobody knows: it is not the tool's value.
+        return False
+    return repr(found) == repr(value)
+
+
+def _place_for_new_keys(block: str, owned: list[_Entry]) -> int:
+    """Behind the last owned key, else at the end of the block."""
+    if not owned:
+        return len(block)
+    stop = block.find("\n", max(max(entry.end, entry.start) - 1 for entry in owned))
+    return len(block) if stop < 0 else stop + 1
+
+
+def _check(block: str, before: list[_Entry], set_to: Mapping[str, str]) -> None:
+    """Parses an edited block again: the keys that were set are as wanted, all others as they were."""
+    after = _entries(block)
+    if _kept(before, set_to) != _kept(after, set_to):
+        raise _UneditableError("a change of the tool's keys would touch other keys")
+    found = {entry.key: block[entry.start : entry.end] for entry in after if entry.reason is None}
+    for key, wanted in set_to.items():
+        if found.get(key) != wanted:
+            raise _UneditableError(f"the value of {key} cannot be set with certainty")
+
+
+def _kept(entries: Iterable[_Entry], set_to: Mapping[str, str]) -> list[tuple[str, tuple[Any, ...]]]:
+    """The keys that are not set, with what the parser saw of each."""
+    return [(entry.key, _shape(entry.events)) for entry in entries if entry.key not in set_to]
+
+
+def _entries(block: str) -> list[_Entry]:
+    """The keys at the top of a block, with the places of their values.
+
+    Raises:
+        _UneditableError: The block is not a plain list of keys, or has a key twice.
+    """
+    if block.startswith(_BOM):  # YAML leaves it out of its count of places
+        raise _UneditableError("line 2: a byte order mark inside the page; remove it")
+    try:
+        events = list(yaml.parse(block, Loader=yaml.CSafeLoader))
+    except (yaml.YAMLError, ValueError) as error:
+        raise _UneditableError(yamlio.describe(error, "frontmatter")) from error
+    stream = iter(events[2:-2])
+    opening = next(stream, None)
+    if opening is None:
+        return []
+    if not isinstance(opening, yaml.MappingStartEvent) or opening.flow_style:
+        raise _UneditableError("the frontmatter is no block of keys")
+    if sum(isinstance(event, yaml.DocumentStartEvent) for event in events) > 1:
+        raise _UneditableError("the frontmatter holds more than one document")
+    entries = [_entry(block, key, stream) for key in stream if not isinstance(key, yaml.MappingEndEvent)]
+    twice = [key for key, count in Counter(entry.key for entry in entries).items() if count > 1]
+    if twice:
+        raise _UneditableError(f"the key {twice[0]} stands twice in the frontmatter")
+    return entries
+
+
+def _entry(block: str, key: yaml.Event, stream: Iterator[yaml.Event]) -> _Entry:
+    name = _whole(key, stream)
+    first = next(stream)
+    events = _whole(first, stream)
+    text = key.value if isinstance(key, yaml.ScalarEvent) else repr(_shape(name))
+    colon = _COLON.match(block, _end(name[-1]))
+    behind = colon.end() if colon else _start(first)
+    start, end = _start(first), _end(events[-1])
+    if isinstance(first, yaml.SequenceStartEvent) and not first.flow_style:
+        # The parser ends such a list behind the comments that follow it, and begins it on the line after its key.
+        start, end = behind, max(_last(event) for event in events[:-1])
+    reason = _obstacle(block[start:end], events) if colon else _EXPLICIT
+    return _Entry(text, behind, start, end, reason, events)
+
+
+def _start(event: yaml.Event) -> int:
+    assert event.start_mark is not None  # noqa: S101 (libyaml marks every event)
+    return event.start_mark.index
+
+
+def _end(event: yaml.Event) -> int:
+    assert event.end_mark is not None  # noqa: S101 (libyaml marks every event)
+    return event.end_mark.index
+
+
+def _last(event: yaml.Event) -> int:
+    """Where what an event stands for ends in the text; the end of a block collection stands for nothing."""
+    return _end(event) if _end(event) > _start(event) else 0
+
+
+def _whole(first: yaml.Event, stream: Iterator[yaml.Event]) -> list[yaml.Event]:
+    """The events of one node."""
+    events = [first]
+    depth = int(isinstance(first, yaml.CollectionStartEvent))
+    while depth:
+        event = next(stream)
+        events.append(event)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+    return events
+
+
+def _shape(events: list[yaml.Event]) -> tuple[Any, ...]:
+    return tuple(
+        (
+            type(event).__name__,
+            getattr(event, "value", None),
+            getattr(event, "tag", None),
+            getattr(event, "anchor", None),
+            getattr(event, "style", None),
+        )
+        for event in events
+    )
+
+
+def _obstacle(text: str, events: list[yaml.Event]) -> str | None:
+    """Why a value cannot be replaced, None where it can."""
+    first = events[0]
+    if any(getattr(event, "anchor", None) for event in events):
+        return "has an anchor or an alias"
+    if getattr(first, "tag", None):
+        return "has a tag"
+    if isinstance(first, yaml.MappingStartEvent):
+        return "is a mapping"
+    if isinstance(first, yaml.SequenceStartEvent) and "#" in text and "\n" in text:
+        return "is a list with a comment inside"
+    if isinstance(first, yaml.ScalarEvent) and first.style in {"|", ">"}:
+        return "is a block of text; write it on one line"
+    return None
+
+
+# Regions
+
+
+def _edit_regions(text: str, body: int, regions: Mapping[str, str], newline: str) -> str:
+    """The body of a page, which begins at a place of its text, with new content in its regions."""
+    end = len(text)
+    parts: list[str] = []
+    for name, place in reversed(_places(text, body).items()):
+        if name in regions:
+            content = regions[name].strip("\n")
+            lines = ["", *content.split("\n"), "", ""] if content else ["", ""]
+            parts += [text[place[1] : end], newline.join(lines)]
+            end = place[0]
+    return "".join(reversed([*parts, text[body:end]]))
+
+
+def _places(text: str, body: int = 0) -> dict[str, tuple[int, int]]:
+    """Start and end of each region's content, in the order in which they stand.
+
+    Args:
+        text: The page.
+        body: Where its body begins.
+
+    Raises:
+        _UneditableError: Marks are missing, doubled or out of order.
+    """
+    places: dict[str, tuple[int, int]] = {}
+    opened: tuple[str, int, int] | None = None
+    marks = list(_MARK.finditer(text, body))
+    for mark, following in zip_longest(marks, marks[1:]):
+        kind, name = mark["kind"], mark["name"]
+        if opened and (kind, name) != ("end", opened[0]):
+            raise _mark_error(text, opened[2], f"the region {opened[0]} has no end mark before the next mark")
+        if kind == "end" and not opened:
+            raise _mark_error(text, mark.start(), f"the end mark of {name} has no begin mark before it")
+        if kind == "begin" and name in places:
+            raise _mark_error(text, mark.start(), f"the region {name} begins a second time")
+        close = _CLOSE.search(text, mark.end(), following.start() if following else len(text))
+        if close is None:
+            raise _mark_error(text, mark.start(), f"the {kind} mark of {name} is not closed by a line `-->`")
+        if opened:
+            places[name] = (opened[1], mark.start())
+            opened = None
+        else:
+            opened = name, close.end() + 1, mark.start()
+    if opened:
+        raise _mark_error(text, opened[2], f"the region {opened[0]} has no end mark")
+    return places
+
+
+def _mark_error(text: str, place: int, reason: str) -> _UneditableError:
+    """What is wrong with the marks of a page, with its line."""
+    return _UneditableError(f"line {text.count(chr(10), 0, place) + 1}: {reason}")

@@ -1,0 +1,281 @@
+"""Writing the wiki: a run is archived, or everything that follows from the records is made again."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.records.store import suite_id, write_record, write_suite
+from pytest_dvwiki.wiki.lock import TIMEOUT_S, locked
+from pytest_dvwiki.wiki.writing.log import add_to_log, ingested
+from pytest_dvwiki.wiki.writing.rebuild import rebuild, sweep
+from pytest_dvwiki.wiki.writing.room import Room, writing
+from pytest_dvwiki.wiki.writing.run import Run
+from pytest_dvwiki.wiki.writing.scaffold import scaffold
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from pytest_dvwiki.model import RunRecord
+    from pytest_dvwiki.settings import Layout
+    from pytest_dvwiki.wiki.kinds.spec import Clarification
+    from pytest_dvwiki.wiki.writing.reclassify import Reclassified
+    from pytest_dvwiki.wiki.writing.room import Progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveResult:
+    """What archiving a run did; paths are relative to the wiki."""
+
+    pages_created: list[str]
+    pages_updated: list[str]
+    page_of: dict[str, str]
+    """The page of each fingerprint of the run; its pattern page for a fault of a tool."""
+    seconds: float
+    refused: list[tuple[str, str]]
+    """Pages that were left alone, each with the reason."""
+    held: list[str]
+    """Causes whose fix this run made hold."""
+    like: dict[str, tuple[str, str]]
+    """Of causes with a new page the name of one that was there and says nearly the same, then that of the new one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildResult:
+    """What building did, or would do; paths are relative to the wiki."""
+
+    changed: list[str]
+    refused: list[tuple[str, str]]
+    problems: list[str]
+    """What is wrong with files among the records, one line each."""
+    seconds: float
+
+
+def init(layout: Layout, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
+    """Makes the wiki's folders and files; those that are there stay as they are.
+
+    Returns:
+        The files made, relative to the folder that holds the wiki.
+
+    Raises:
+        WikiError: The wiki cannot be written.
+    """
+    with locked(layout.wiki, lock_timeout):
+        made = scaffold(layout)
+        with Room(layout) as room:
+            room.refresh()
+            room.write_indexes()
+            made += [f"{layout.wiki.name}/{path}" for path in room.files.changed]
+        if made:
+            add_to_log(layout, "init", f"{len(made)} files made")
+    return made
+
+
+def archive(
+    layout: Layout,
+    record: RunRecord,
+    suite_names: Iterable[str] | None = None,
+    *,
+    clarification: Clarification | None = None,
+    lock_timeout: float = TIMEOUT_S,
+) -> ArchiveResult:
+    """Writes the record of a run, then the pages of its causes, the indexes and the log.
+
+    The same record again changes nothing. A record that was written by a process that then died is taken up where it
+    was left.
+
+    Args:
+        layout: Where the wiki stands.
+        record: The run.
+        suite_names: The tests that ran, where they are to be kept; `record.suite` is then set to their list's id.
+        clarification: Of the specification, that the record archives; it is put on its page unless it stands there.
+        lock_timeout: Seconds to wait for another process that writes.
+
+    Raises:
+        WikiError: The record or the log could not be written, or the lock not be had. A page that could not be edited
+            is no error but stands in the result.
+    """
+    began = time.monotonic()
+    names = None if suite_names is None else list(suite_names)
+    with writing(layout, lock_timeout) as room:
+        room.archive.refresh()
+        if names is not None:
+            record = replace(record, suite=suite_id(names))
+            write_suite(layout.tasks, names)
+        is_new = write_record(layout.tasks, record)
+        # What people took away since a run was archived stays away when it comes again.
+        is_due = is_new or record.task_id not in ingested(layout)
+        run = Run(room, record, room.archive.refresh())
+        room.look_quickly()
+        with room.catalogue.batch():
+            if clarification and is_due:
+                run.clarify(clarification)
+            told = run.update(may_create=is_due)
+        room.write_indexes()
+        if is_due:
+            add_to_log(layout, "ingest", told, record.task_id, date=record.finished)
+        return ArchiveResult(
+            pages_created=room.files.created,
+            pages_updated=room.files.updated,
+            page_of=run.page_of(),
+            seconds=time.monotonic() - began,
+            refused=room.files.refused,
+            held=run.held(),
+            like=run.like,
+        )
+
+
+def build(
+    layout: Layout,
+    *,
+    check: bool = False,
+    restore: bool = False,
+    reclassified: Reclassified | None = None,
+    lock_timeout: float = TIMEOUT_S,
+    progress: Progress | None = None,
+) -> BuildResult:
+    """Makes everything that is derived again, byte for byte the same on any machine.
+
+    Conflicts that a merge left in the tool's lines are settled, and two pages of one cause become a page and a pointer.
+
+    Args:
+        layout: Where the wiki stands.
+        check: Writes nothing, and tells what differs.
+        restore: Makes pages again that people deleted.
+        reclassified: What was decided just before: a missing page of a subtype that causes came to is made.
+        lock_timeout: Seconds to wait for another process that writes.
+        progress: Called now and then with what is done, and how often it was so far.
+
+    Raises:
+        WikiError: A file could not be written, or the lock not be had.
+    """
+    began = time.monotonic()
+    subtypes = reclassified.subtypes if reclassified else frozenset()
+    if check:
+        with Room(layout, check=True, progress=progress) as room:
+            rebuild(room, restore=restore, subtypes=subtypes)
+            return _result(room, began)
+    with writing(layout, lock_timeout, progress=progress) as room:
+        sweep(layout)
+        rebuild(room, restore=restore, subtypes=subtypes)
+        result = _result(room, began)
+        if result.changed:
+            told = f"; {reclassified.told()}" if reclassified and reclassified.file else ""
+            done = f"{len(result.changed)} files made again{told}"
+            add_to_log(layout, "build", done, date=room.archive.last_updated())
+        return result
+
+
+def change_page(
+    layout: Layout,
+    path: str,
+    decide: Callable[[bytes | None], bytes | None],
+    *,
+    told: str,
+    lock_timeout: float = TIMEOUT_S,
+) -> str | None:
+    """Writes what somebody made of a page, then the indexes and the log.
+
+    Args:
+        layout: Where the wiki stands.
+        path: The page, relative to the wiki.
+        decide: Makes the new bytes of the present ones, None for a page that is not there; None leaves it as it is.
+        told: What the log says.
+        lock_timeout: Seconds to wait for another process that writes.
+
+    Returns:
+        Why the page was left alone although it was to be changed; None where all is well.
+
+    Raises:
+        WikiError: The page, the index or the log could not be written, or the lock not be had.
+    """
+    with writing(layout, lock_timeout) as room:
+        present = room.files.present(path)
+        data = decide(present)
+        if data is None or data == present:
+            return None
+        room.refresh()
+        with room.catalogue.batch():
+            if not room.files.write(path, data):
+                return room.files.refused[-1][1]
+        room.write_indexes()
+        add_to_log(layout, "commit", told)
+        return None
+
+
+def merge(
+    layout: Layout, kept: str, other: str, reason: str | None = None, *, lock_timeout: float = TIMEOUT_S
+) -> BuildResult:
+    """Makes one bug page of two: the first counts the runs of both from then on, and the second leads to it.
+
+    What people wrote on either stays there. Without a change nothing is written.
+
+    Args:
+        layout: Where the wiki stands.
+        kept: Path of the page that stays, relative to the wiki.
+        other: Path of the page that leads to it.
+        reason: Why they are one, in one line.
+        lock_timeout: Seconds to wait for another process that writes.
+
+    Raises:
+        MergeError: They cannot be merged; nothing was written.
+        WikiError: A page could not be written, or the lock not be had.
+    """
+    began = time.monotonic()
+    with writing(layout, lock_timeout, scaffolded=False) as room:
+        room.refresh()
+        with room.catalogue.batch():
+            room.views.merge(kept, other, reason)
+        room.write_indexes()
+        if room.files.changed:
+            add_to_log(layout, "merge", f"{other} into {kept}{f': {reason}' if reason else ''}")
+        return _result(room, began)
+
+
+def mark_drift(layout: Layout, problems: Mapping[str, str | None], *, lock_timeout: float = TIMEOUT_S) -> list[str]:
+    """Marks pages that cite what is gone, and takes the mark off others.
+
+    The mark is the page's own: it follows from no record, so `build` leaves it as it is.
+
+    Args:
+        layout: Where the wiki stands.
+        problems: What is wrong by the page's path relative to the wiki; None where nothing is.
+        lock_timeout: Seconds to wait for another process that writes.
+
+    Returns:
+        The files that were changed, relative to the wiki.
+
+    Raises:
+        WikiError: A page could not be written, or the lock not be had.
+    """
+    with writing(layout, lock_timeout, scaffolded=False) as room:
+        room.refresh()
+        with room.catalogue.batch():
+            for path, problem in sorted(problems.items()):
+                room.views.mark_drift(path, problem)
+        room.write_indexes()
+        if room.files.changed:
+            plural = "s" if len(room.files.changed) > 1 else ""
+            add_to_log(layout, "lint", f"{len(room.files.changed)} page{plural} marked anew")
+        return sorted(set(room.files.changed))
+
+
+def note(layout: Layout, operation: str, text: str, *, lock_timeout: float = TIMEOUT_S) -> None:
+    """Adds a line to the log.
+
+    Raises:
+        WikiError: It could not be written, or the lock not be had.
+    """
+    with locked(layout.wiki, lock_timeout):
+        add_to_log(layout, operation, text)
+
+
+def _result(room: Room, began: float) -> BuildResult:
+    """What was done since a moment of the monotonic clock."""
+    return BuildResult(
+        changed=sorted(set(room.files.changed)),
+        refused=sorted(set(room.files.refused)),
+        problems=room.archive.problems(),
+        seconds=time.monotonic() - began,
+    )

@@ -1,0 +1,104 @@
+"""Everything that follows from the records and pages, made again."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.records import aggregate, disk, merged, store, verdicts
+from pytest_dvwiki.wiki.catalogue import is_page
+from pytest_dvwiki.wiki.kinds.owned import OWNED
+from pytest_dvwiki.wiki.listed import CATEGORIES
+from pytest_dvwiki.wiki.text import conflicts
+from pytest_dvwiki.wiki.writing.log import ingested
+from pytest_dvwiki.wiki.writing.views import UNKNOWN
+
+if TYPE_CHECKING:
+    from pytest_dvwiki.settings import Layout
+    from pytest_dvwiki.wiki.writing.room import Room
+
+_PROGRESS_EVERY = 100
+
+
+def rebuild(room: Room, *, restore: bool, subtypes: frozenset[str]) -> None:
+    """Makes everything again.
+
+    Args:
+        room: The wiki.
+        restore: Makes pages again that people deleted.
+        subtypes: A missing page of one of these is made.
+    """
+    _put_records_right(room)
+    room.archive.refresh(verify=True, progress=partial(room.progress, "records read"))
+    room.catalogue.refresh(partial(room.progress, "pages read"))
+    with room.catalogue.batch():
+        _settle(room)
+        _make_pages(room, restore=restore, subtypes=subtypes)
+    room.write_indexes(anew=True)
+
+
+def sweep(layout: Layout) -> None:
+    """Removes temporary files that a killed process left."""
+    wiki, tasks = layout.wiki, layout.tasks
+    holders = (tasks / name for name in (store.SUITES, verdicts.FOLDER))
+    for folder in (wiki, *(wiki / category for category in CATEGORIES), *store.folders(tasks), *holders):
+        disk.sweep(folder)
+
+
+def _put_records_right(room: Room) -> None:
+    """Settles what a merge left among the records."""
+    tasks = room.layout.tasks
+    done = merged.put_right(tasks, check=room.check)
+    room.files.changed += [f"../{tasks.name}/{name}" for name in done.changed]
+    room.files.refused += [(f"../{tasks.name}/{name}", reason) for name, reason in done.left]
+
+
+def _make_pages(room: Room, *, restore: bool, subtypes: frozenset[str]) -> None:
+    views = room.views
+    unfinished = room.archive.causes_of_runs_outside(ingested(room.layout))
+    causes = aggregate.fingerprints(room.archive)
+    views.let_go()
+    for number, fingerprint in enumerate(causes, 1):
+        views.bug(fingerprint, may_create=restore or fingerprint in unfinished)
+        if number % _PROGRESS_EVERY == 0:
+            room.progress("pages made again", number)
+    views.link_to(views.made)
+    shared = {
+        *room.catalogue.shared_causes(),
+        *(cause for page in room.catalogue.superseded() for cause in page.fingerprints()),
+    }
+    # Once more for causes of the records: a page may have taken over names of another one since its own turn.
+    for fingerprint in sorted(shared):
+        views.point(views.pages(fingerprint))
+    fresh = {*subtypes, *(_subtype_of(room, fingerprint) for fingerprint in unfinished)}
+    for name in aggregate.subtypes(room.archive):
+        if name != UNKNOWN:
+            views.pattern(name, may_create=restore or name in fresh)
+    views.empty_patterns()
+    unfinished_holes = room.archive.holes_of_runs_outside(ingested(room.layout))
+    for covergroup, bin_name in aggregate.holes(room.archive):
+        views.hole(covergroup, bin_name, may_create=restore or (covergroup, bin_name) in unfinished_holes)
+
+
+def _subtype_of(room: Room, fingerprint: str) -> str | None:
+    found = room.archive.newest_occurrence((fingerprint,))
+    return found.failure_subtype if found else None
+
+
+def _settle(room: Room) -> None:
+    """Settles conflicts in the tool's lines of all pages."""
+    for category in CATEGORIES:
+        for path in sorted((room.layout.wiki / category).glob("*.md")):
+            if not is_page(path.name):
+                continue
+            data = room.files.read(f"{category}/{path.name}")
+            settled = conflicts.settle(data, OWNED.get(category, ()))
+            if settled is None:
+                continue
+            if settled.open_lines:
+                lines = ", ".join(map(str, settled.open_lines))
+                room.files.refused.append(
+                    (f"{category}/{path.name}", f"conflict in people's lines, to be settled by hand: line {lines}")
+                )
+            if settled.data != data:
+                room.files.write(f"{category}/{path.name}", settled.data)

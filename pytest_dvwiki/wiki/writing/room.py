@@ -1,0 +1,116 @@
+"""One wiki while somebody writes it."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from typing import TYPE_CHECKING, Self
+
+from pytest_dvwiki.records.archive import Archive
+from pytest_dvwiki.records.disk import WikiError
+from pytest_dvwiki.wiki.catalogue import Catalogue
+from pytest_dvwiki.wiki.index import FILES, indexes
+from pytest_dvwiki.wiki.lock import locked
+from pytest_dvwiki.wiki.writing.files import Files
+from pytest_dvwiki.wiki.writing.log import log_file
+from pytest_dvwiki.wiki.writing.renewal import renewed
+from pytest_dvwiki.wiki.writing.scaffold import scaffold
+from pytest_dvwiki.wiki.writing.views import Views
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pytest_dvwiki.settings import Layout
+
+    Progress = Callable[[str, int], None]
+
+
+class Room:
+    """The records and pages of one wiki.
+
+    Args:
+        layout: Where it stands.
+        check: Nothing is written; what would be is noted, and seen by what is made after it.
+        progress: Told what is done, and how often it was so far.
+    """
+
+    def __init__(self, layout: Layout, *, check: bool = False, progress: Progress | None = None) -> None:
+        self.layout = layout
+        self.check = check
+        self.progress = progress or (lambda _done, _count: None)
+        cache = layout.wiki / ".cache"
+        self.archive = Archive(layout.tasks, None if check and not layout.wiki.exists() else cache / "records.sqlite")
+        self.catalogue = Catalogue(layout.wiki, None if check else cache / "pages.sqlite")
+        self.files = Files(layout.wiki, self.catalogue, check=check)
+        self.views = Views(layout, self.archive, self.catalogue, self.files)
+
+    def __enter__(self) -> Self:
+        if not self.check:
+            log_file(self.layout)  # before anything is written that would then lack its line
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.archive.close()
+        self.catalogue.close()
+
+    def refresh(self) -> None:
+        """Takes in what changed among the records and the pages."""
+        self.archive.refresh()
+        self.catalogue.refresh()
+
+    def look_quickly(self) -> None:
+        """Takes in pages that came or went; of all others those alone that have to do with what is done."""
+        self.catalogue.refresh(quick=True)
+        self.files.looks_again = True
+
+    def write_indexes(self, *, anew: bool = False) -> None:
+        """Writes the index files that are not as they should be.
+
+        Args:
+            anew: Makes them of all pages, though they be as they were written but for a few rows.
+        """
+        last_updated, files = self.archive.last_updated(), None
+        if not anew and self.catalogue.are_indexes(FILES):
+            files = renewed(self.files.read, self.catalogue.unlisted(), last_updated)
+        for path, data in (indexes(self.catalogue.rows, last_updated) if files is None else files).items():
+            if not self.files.exists(path) or self.files.read(path) != data:
+                self.files.write(path, data)
+        if not self.check:
+            self.catalogue.listed(FILES)
+
+
+@contextlib.contextmanager
+def writing(
+    layout: Layout, lock_timeout: float, *, scaffolded: bool = True, progress: Progress | None = None
+) -> Iterator[Room]:
+    """A wiki that nobody else writes meanwhile.
+
+    Args:
+        layout: Where it stands.
+        lock_timeout: Seconds to wait for another process that writes.
+        scaffolded: Makes its folders and files where there is no wiki yet.
+        progress: Told what is done, and how often it was so far.
+
+    Raises:
+        WikiError: The lock cannot be had, or the cache broke while it was worked with.
+    """
+    with _sound_cache(layout), locked(layout.wiki, lock_timeout), Room(layout, progress=progress) as room:
+        if scaffolded and not (layout.wiki / "index.md").exists():
+            scaffold(layout)
+        yield room
+
+
+@contextlib.contextmanager
+def _sound_cache(layout: Layout) -> Iterator[None]:
+    """Tells of a cache that broke while it was worked with.
+
+    Raises:
+        WikiError: It did.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        cache = layout.wiki / ".cache"
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+            raise WikiError(f"cannot write {cache}: the disk is full; free some space") from error
+        raise WikiError(f"cannot use {cache}: {error}; remove it and run `dvwiki build`") from error

@@ -1,0 +1,145 @@
+"""One run that is archived: the pages that it changes, and the line of the log that tells of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.records import absence, aggregate
+from pytest_dvwiki.records.fixes import TAKES_BACK
+from pytest_dvwiki.wiki.kinds import spec
+from pytest_dvwiki.wiki.likeness import alike
+from pytest_dvwiki.wiki.text.names import file_name
+from pytest_dvwiki.wiki.writing.views import UNKNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pytest_dvwiki.model import RunRecord
+    from pytest_dvwiki.wiki.kinds.spec import Clarification
+    from pytest_dvwiki.wiki.writing.room import Room
+
+_NAMED_IN_LOG = 12
+
+
+class Run:
+    """A run whose record stands among the others.
+
+    Args:
+        room: The wiki.
+        record: The run.
+        judged: Causes whose fixes are judged otherwise since it is there.
+    """
+
+    def __init__(self, room: Room, record: RunRecord, judged: set[str]) -> None:
+        self.record = record
+        self.judged = judged
+        self.archive, self.catalogue, self.files, self.views = room.archive, room.catalogue, room.files, room.views
+        self.like: dict[str, tuple[str, str]] = {}
+        """As `ArchiveResult.like`."""
+
+    def update(self, *, may_create: bool) -> str:
+        """Writes the pages that it changes, and tells what was done in one line."""
+        record = self.record
+        mine = {item.fingerprint for item in record.occurrences}
+        others = self.judged | {item.fingerprint for item in record.passed_again}
+        others |= {item.fingerprint for item in record.first_bad}
+        others |= {str(row["fingerprint"]) for row in record.fixes if row.get("fingerprint")}
+        known = [item for item in record.occurrences if self.views.bug_path(item.fingerprint)]
+        before = {item.failure_subtype: self._hits(item.failure_subtype) for item in record.occurrences}
+        waived = Counter(row.fingerprint for row in record.waived for _ in row.tests)
+        for occurrence in record.occurrences:
+            # A waiver silences a cause; that some of its tests have one does not.
+            names = {test.nodeid for test in occurrence.tests}
+            is_silenced = bool(names) and waived[occurrence.fingerprint] >= len(names)
+            self.views.bug(occurrence.fingerprint, may_create=may_create and not is_silenced)
+        self._compare(item.fingerprint for item in record.occurrences)
+        gone = self.catalogue.still_open(absence.candidates(self.archive, record))
+        for fingerprint in sorted({*others, *gone} - mine):
+            self.views.bug(fingerprint, may_create=False)
+        self.views.link_to(self.views.made)
+        stated = {str(row["failure_subtype"]) for row in record.fixes if row.get("failure_subtype")}
+        # A cause that is called otherwise now takes its fixes from one page to another.
+        theirs = aggregate.subtypes_of(self.archive, self.archive.present(sorted(mine | others | self.views.made)))
+        for name in sorted((stated | theirs | before.keys()) - {UNKNOWN}):
+            self.views.pattern(name, may_create=may_create and name in before)
+        for covergroup, bin_name in _bins(record):
+            self.views.hole(covergroup, bin_name, may_create=may_create)
+        return self._told(len(known), before)
+
+    def _compare(self, fingerprints: Iterable[str]) -> None:
+        """Looks for older pages that say nearly what the new ones say."""
+        for fingerprint in fingerprints if self.files.created else ():
+            page = next(iter(self.views.pages(fingerprint)), None)
+            if page is None or page.path not in self.files.created:
+                continue
+            found = alike(self.archive, self.catalogue, (fingerprint,))
+            older = next((other for other in found if other.path not in self.files.created), None)
+            if older is not None:
+                self.like[fingerprint] = (older.name, page.name)
+
+    def held(self) -> list[str]:
+        """The causes whose newest fix it made hold."""
+        newest = {cause: self.archive.fix_states((cause,))[-1:] for cause in sorted(self.judged)}
+        task_id = self.record.task_id
+        return [cause for cause, states in newest.items() if any(state.fix.held_in == task_id for state in states)]
+
+    def clarify(self, clarification: Clarification) -> None:
+        """Puts a clarification on its page."""
+        path = clarification.path
+        data = self.files.present(path)
+        if data is not None:
+            self.files.change(path, data, spec.with_further(data, clarification))
+        elif self.files.write(path, spec.new(clarification)):
+            self.files.created.append(path)
+
+    def _told(self, known: int, before: dict[str, int]) -> str:
+        head = ", ".join(_counts(self.record, known))
+        like = {f"bugs/{new}.md": f", like {old}" for old, new in self.like.values()}
+        events = [f"{path} created{like.get(path, '')}" for path in self.files.created]
+        for name, hits in sorted(before.items()):
+            path = f"patterns/{file_name(name)}.md"
+            if name != UNKNOWN and path not in self.files.created:
+                events.append(f"{path} hit_count {hits}→{self._hits(name)}")
+        if len(events) > _NAMED_IN_LOG:
+            events[_NAMED_IN_LOG:] = [f"{len(events) - _NAMED_IN_LOG} more"]
+        return f"{head}: {'; '.join(events)}" if events else head
+
+    def _hits(self, subtype: str) -> int:
+        listed = self.catalogue.get(f"patterns/{file_name(subtype)}.md")
+        hits = listed.metadata.get("hit_count") if listed else None
+        return hits if isinstance(hits, int) else 0
+
+    def page_of(self) -> dict[str, str]:
+        """The page to read of each of its causes, for those that have one."""
+        found = {}
+        for item in self.record.occurrences:
+            own, kind = self.views.bug_path(item.fingerprint), f"patterns/{file_name(item.failure_subtype)}.md"
+            if own or self.catalogue.get(kind):
+                found[item.fingerprint] = own or kind
+        return found
+
+
+def _counts(record: RunRecord, known: int) -> Iterator[str]:
+    """What a record tells of, and how much of it."""
+    causes = len(record.occurrences)
+    yield f"{causes} cause{'' if causes == 1 else 's'}"
+    yield f"{causes - known} new"
+    if record.passed_again:
+        yield f"{len({row.nodeid for row in record.passed_again})} passing again"
+    taken_back = sum(TAKES_BACK in row for row in record.fixes)
+    told = len(record.fixes) - taken_back
+    if told:
+        yield f"{told} fix{'' if told == 1 else 'es'}"
+    if taken_back:
+        yield f"{taken_back} fix{'' if taken_back == 1 else 'es'} taken back"
+    bins = len(_bins(record))
+    filled = len({(row["covergroup"], row["bin"]) for row in record.coverage if row.get("filled") is True})
+    if bins:
+        yield f"{bins} coverage bin{'' if bins == 1 else 's'}{f' ({filled} filled)' if filled else ''}"
+
+
+def _bins(record: RunRecord) -> list[tuple[str, str]]:
+    """Covergroup and bin of what a record says of coverage."""
+    rows = ((str(row.get("covergroup", "")), str(row.get("bin", ""))) for row in record.coverage)
+    return sorted(set(rows))

@@ -1,0 +1,232 @@
+"""The pages that follow from the records: of causes, of failure subtypes, of coverage bins."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.records import absence, aggregate, proposals
+from pytest_dvwiki.wiki import supersession
+from pytest_dvwiki.wiki.kinds import bug, coverage, marks, pattern
+from pytest_dvwiki.wiki.listed import page_name
+from pytest_dvwiki.wiki.supersession import MergeError
+from pytest_dvwiki.wiki.text.names import bug_name, file_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pytest_dvwiki.patterns.registry import Registry
+    from pytest_dvwiki.patterns.schema import Subtype as Lesson
+    from pytest_dvwiki.records.archive import Archive
+    from pytest_dvwiki.settings import Layout
+    from pytest_dvwiki.wiki.catalogue import Catalogue
+    from pytest_dvwiki.wiki.listed import Listed
+    from pytest_dvwiki.wiki.writing.files import Files
+
+UNKNOWN = "unknown"
+"""The subtype that has no page."""
+
+
+class Views:
+    """Makes pages, and brings them up to date.
+
+    Args:
+        layout: Where the wiki stands.
+        archive: Its records.
+        catalogue: What its pages say of themselves.
+        files: Writes them.
+    """
+
+    def __init__(self, layout: Layout, archive: Archive, catalogue: Catalogue, files: Files) -> None:
+        self.layout = layout
+        self.archive = archive
+        self.catalogue = catalogue
+        self.files = files
+        self.made: set[str] = set()
+        """Causes that got a page."""
+
+    @cached_property
+    def _lessons(self) -> dict[str, Lesson]:
+        from pytest_dvwiki.patterns.registry import load_subtypes  # noqa: PLC0415 (only a new page needs it)
+
+        return dict(load_subtypes())
+
+    @cached_property
+    def _registry(self) -> Registry:
+        from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415
+        from pytest_dvwiki.patterns.schema import PatternError  # noqa: PLC0415
+
+        try:
+            return load_registry(sorted(self.layout.patterns.glob("*.yaml")))
+        except PatternError:
+            # Whoever runs the classifier hears of it there; a page can do without the fix of one pattern.
+            return load_registry()
+
+    def bug(self, fingerprint: str, *, may_create: bool) -> None:
+        """Brings the bug page of a cause up to date, and makes it where that is due."""
+        listed = self.pages(fingerprint)
+        if listed:
+            self.update_bug(listed)
+            return
+        if not may_create:
+            return
+        cause = aggregate.cause(self.archive, (fingerprint,))
+        if cause is None or not bug.has_page(cause.newest):
+            return
+        origin = cause.newest.origin.type
+        name = bug_name(origin, cause.first_seen, fingerprint, lambda name: self.files.exists(f"bugs/{name}.md"))
+        lesson = self._lessons.get(cause.newest.failure_subtype)
+        self.made.add(fingerprint)
+        self.files.create(
+            f"bugs/{name}.md",
+            bug.new(origin, cause.newest, lesson.description.strip() if lesson else ""),
+            bug.keys(name, cause, self.archive.identities(fingerprint), (), self._gone(cause)),
+            bug.regions(cause, origin, self._bug_name, self._fix_of),
+        )
+
+    def update_bug(self, listed: list[Listed]) -> None:
+        """Brings the pages of a cause up to date, of which the first is kept."""
+        keeper, *rest = listed
+        if keeper.problem:
+            self.files.refused.append((keeper.path, f"its frontmatter cannot be read: {keeper.problem}"))
+            return
+        fingerprints = keeper.fingerprints(*(name for page in rest for name in page.fingerprints()))
+        cause = aggregate.cause(self.archive, fingerprints)
+        if cause is None:
+            return
+        known = keeper.metadata.get("aliases")
+        former = map(str, known if isinstance(known, list) else ())
+        gone = {name for name in former if not self.files.exists(f"bugs/{name}.md")}
+        aliases = sorted(gone | {page.name for page in rest})
+        identities = self.archive.identities(*fingerprints)
+        kind = keeper.text("type", cause.newest.origin.type)
+        self.files.edit(
+            keeper.path,
+            bug.keys(keeper.name, cause, identities, aliases, self._stale_reason(keeper, cause)),
+            bug.regions(cause, kind, self._bug_name, self._fix_of, rest),
+        )
+        self.point(listed)
+
+    def _stale_reason(self, page: Listed, cause: aggregate.Cause) -> str | None:
+        """Why a page is out of date: its cause is gone though nobody fixed it, or the last check of it said so."""
+        gone = self._gone(cause) if page.text("status") == "open" else None
+        return gone or marks.drifted(page)
+
+    def _gone(self, cause: aggregate.Cause) -> str | None:
+        """Since when a cause is gone though nobody is on record for fixing it."""
+        if not absence.is_gone(self.archive, cause):
+            return None
+        return f"not seen since {cause.last_seen[:10]}, and its tests pass since {absence.DAYS} days after that"
+
+    def link_to(self, causes: Iterable[str]) -> None:
+        """Brings the bug pages up to date that name one of some causes, which have another page now than before."""
+        for fingerprint in sorted(proposals.naming(self.archive.db, causes)):
+            self.bug(fingerprint, may_create=False)
+
+    def point(self, listed: list[Listed]) -> None:
+        """Makes all pages of a cause but the first lead to it."""
+        keeper, *rest = listed
+        for page in rest:
+            self.files.edit(page.path, bug.pointer_keys(page, keeper), bug.pointer_regions(page, keeper))
+
+    def let_go(self) -> None:
+        """Takes fingerprints of other pages from those that no longer replace them, as after an undone merge."""
+        for page in self.catalogue.of_many_names():
+            own, *aliases = page.fingerprints()
+            mine = {*self.archive.identities(own), *self.catalogue.merged_into(page)}
+            kept = [name for name in aliases if name in mine or not self.catalogue.owns(name)]
+            if kept != aliases:
+                self.files.edit(page.path, {"fingerprint_aliases": kept}, {})
+
+    def pages(self, fingerprint: str) -> list[Listed]:
+        """The pages of a cause, the one to keep first."""
+        identities = self.archive.identities(fingerprint)
+        listed = self.catalogue.of_cause(*identities)
+        if self.files.looks_again and self.catalogue.look_at(page.path for page in listed):
+            listed = self.catalogue.of_cause(*identities)
+        return listed
+
+    def pattern(self, name: str, *, may_create: bool) -> None:
+        """Brings the page of a subtype up to date, and makes it where that is due."""
+        path = f"patterns/{file_name(name)}.md"
+        exists = self.files.exists(path)
+        subtype = aggregate.subtype(self.archive, name, self._merged)
+        if subtype is None or not (exists or may_create):
+            return
+        linked = [row.fingerprint for row in subtype.rows] + [cause for cause, *_ in subtype.fixes if cause]
+        names = {cause: page_name(page) for cause, page in self._bug_paths(linked).items() if page}
+        keys, regions = pattern.keys(subtype), pattern.regions(subtype, names.get, self._fix_of)
+        if exists:
+            self.files.edit(path, keys, regions)
+        else:
+            self.files.create(path, pattern.new(name, self._lessons.get(name)), keys, regions)
+
+    @cached_property
+    def _merged(self) -> list[tuple[str, ...]]:
+        """The fingerprints of each bug page that has more than one; pattern pages come after all bug pages."""
+        return [page.fingerprints() for page in self.catalogue.of_many_names()]
+
+    def empty_patterns(self) -> None:
+        """Pages of subtypes that no record has any more, since other verdicts call their causes otherwise."""
+        present = {file_name(name) for name in aggregate.subtypes(self.archive)}
+        for listed in list(self.catalogue.all("patterns")) if self.archive.is_reclassified() else ():
+            if listed.name not in present and listed.metadata.get("hit_count"):
+                self.files.edit(listed.path, pattern.EMPTY_KEYS, pattern.EMPTY_REGIONS)
+
+    def hole(self, covergroup: str, bin_name: str, *, may_create: bool) -> None:
+        """Brings the page of a coverage bin up to date, and makes it where that is due."""
+        path, other = coverage.paths(covergroup, bin_name)
+        there = self.catalogue.get(path)
+        if there and not there.problem and not coverage.is_of(there, covergroup, bin_name):
+            path = other
+        exists = self.files.exists(path)
+        hole = aggregate.hole(self.archive, covergroup, bin_name)
+        if hole is None or not (exists or may_create):
+            return
+        if exists:
+            self.files.edit(path, coverage.keys(hole), coverage.regions(hole))
+        else:
+            self.files.create(path, coverage.new(hole), coverage.keys(hole), coverage.regions(hole))
+
+    def _bug_name(self, fingerprint: str) -> str | None:
+        path = self.bug_path(fingerprint)
+        return page_name(path) if path else None
+
+    def bug_path(self, fingerprint: str) -> str | None:
+        """The page of a cause, None where it has none."""
+        return self._bug_paths((fingerprint,))[fingerprint]
+
+    def _bug_paths(self, fingerprints: Iterable[str]) -> dict[str, str | None]:
+        return self.catalogue.paths_of_causes({each: self.archive.identities(each) for each in fingerprints})
+
+    def _fix_of(self, pattern_id: str) -> str | None:
+        known = self._registry.get(pattern_id)
+        return known.advice({}) if known else None
+
+    def mark_drift(self, path: str, problem: str | None) -> None:
+        """Marks a page, or takes its mark off; one that is out of date by the records stays so."""
+        page = self.catalogue.get(path)
+        if page is None or (page.metadata.get("stale") is True and marks.drifted(page) is None):
+            return
+        reason = marks.reason_of(problem) if problem else None
+        if reason != marks.drifted(page):
+            self.files.edit(path, {"stale": reason is not None, "stale_reason": reason}, {})
+
+    def merge(self, kept: str, other: str, reason: str | None) -> None:
+        """Makes a bug page lead to another one, and brings all pages of both up to date.
+
+        Raises:
+            MergeError: There is no such page, or it cannot lead there.
+        """
+        found = [self.catalogue.get(path) for path in (kept, other)]
+        if found[0] is None or found[1] is None:
+            raise MergeError(f"{kept if found[0] is None else other}: there is no such page")
+        supersession.check(self.catalogue, found[0], found[1])
+        for path, data in supersession.edits(found[0], found[1], reason, self.files.read):
+            if data != self.files.read(path):
+                self.files.write(path, data)
+        fingerprints = [name for page in found if page for name in page.fingerprints()]
+        self.update_bug(self.catalogue.of_cause(*self.archive.identities(*fingerprints)))
+        self.link_to(self.archive.present(fingerprints))
+        for name in sorted(aggregate.subtypes_of(self.archive, self.archive.present(fingerprints)) - {UNKNOWN}):
+            self.pattern(name, may_create=False)

@@ -1,0 +1,416 @@
+"""Artefacts of earlier runs are found wherever they lie, and each results file gets the log that is its own."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import tarfile
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from pytest_dvwiki.capture.files.archives import ArchiveError, Budget, unpack
+from pytest_dvwiki.capture.files.artefacts import Found, find_artefacts, sha256_of
+from pytest_dvwiki.capture.leftovers import Leftovers, read_leftovers
+from pytest_dvwiki.patterns.matcher import Matcher
+from pytest_dvwiki.patterns.registry import load_registry
+from pytest_dvwiki.triage.classify import Classifier
+
+PAD = " " * 56
+
+
+def results(seed: int = 7, *, test: str = "bad", attachment: str = "") -> str:
+    attached = f'<property name="attachment" value="{attachment}"/>' if attachment else ""
+    return f"""<testsuites name="cocotb tests"><testsuite name="bench" timestamp="2026-10-01T10:00:00+00:00">
+<testcase classname="bench" name="{test}" time="0.5"><failure message="expected 4 got 3" type="AssertionError">
+Traceback (most recent call last):
+  File "/repo/bench.py", line 12, in {test}
+    assert dut.q.value == 4
+AssertionError: expected 4 got 3
+</failure><properties><property name="random_seed" value="{seed}"/>{attached}</properties></testcase>
+<testcase classname="bench" name="good"><properties><property name="random_seed" value="{seed}"/></properties>
+</testcase></testsuite></testsuites>"""
+
+
+def log(seed: int = 7, *, test: str = "bad") -> str:
+    return f"""     0.00ns INFO     gpi                                GPI: VPI support registered
+     0.00ns INFO     cocotb.initialize                  Seeding Python random module with {seed}
+     0.00ns INFO     cocotb.initialize                  Running on Icarus Verilog version 11.0 (stable)
+     0.00ns INFO     cocotb.regression                  running bench.{test} (1/2)
+    10.00ns WARNING  cocotb.regression                  bench.{test} failed
+{PAD}Traceback (most recent call last):
+{PAD}  File "/repo/bench.py", line 12, in {test}
+{PAD}    assert dut.q.value == 4
+{PAD}AssertionError: expected 4 got 3
+    10.00ns INFO     cocotb.regression                  running bench.good (2/2)
+    20.00ns INFO     cocotb.regression                  bench.good passed
+    20.00ns INFO     cocotb.regression                  ****************************
+"""
+
+
+UVM = "UVM_INFO @ 0: reporter [RNTST] Running test t...\n{}--- UVM Report Summary ---\nUVM_ERROR :    {}\n"
+UVM_BAD = UVM.format("UVM_ERROR sb.sv(210) @ 1250: uvm_test_top.sb [SB] expected 0x12 got 0x13\n", 1)
+UVM_GOOD = UVM.format("", 0)
+
+
+def find(root: Path, *paths: str) -> Found:
+    scratch = root / ".scratch"
+    return find_artefacts([str(root / path) for path in paths], root=root, scratch=scratch)
+
+
+def names(found: Found) -> list[str]:
+    return [artefact.shown for artefact in found.artefacts]
+
+
+def write(root: Path, files: dict[str, str]) -> None:
+    for age, (name, text) in enumerate(files.items()):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+        os.utime(root / name, (1_000_000 + age, 1_000_000 + age))
+
+
+def read(root: Path, *paths: str, given: str = "") -> Leftovers:
+    found = find(root, *paths)
+    assert not found.problems
+    registry = load_registry()
+    classifier = Classifier(registry)
+    return read_leftovers(
+        found.artefacts,
+        logs=find(root, given).artefacts if given else (),
+        root=root,
+        interest=Matcher(registry),
+        tells=lambda text: classifier.classify_text(text) is not None,
+    )
+
+
+def sources(run: Leftovers) -> list[str]:
+    return [source.shown for source in run.sources]
+
+
+def outcomes(run: Leftovers) -> dict[str, str]:
+    return {result.nodeid: result.outcome for result in run.results}
+
+
+# Where they lie
+
+
+def test_a_folder_gives_what_looks_like_an_artefact_and_nothing_else(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "out/a/results.xml": results(),
+            "out/a/sim.log": log(),
+            "out/transcript": UVM_GOOD,
+            "out/coverage.xml": "<coverage/>",
+            "out/notes.txt": "UVM_ERROR",
+            "out/.cache/old.log": UVM_BAD,
+            "out/wave.vcd": "$date",
+        },
+    )
+    assert names(find(tmp_path, "out")) == ["out/a/results.xml", "out/a/sim.log", "out/transcript"]
+
+
+def test_globs_and_repeated_names_give_each_file_once(tmp_path: Path) -> None:
+    write(tmp_path, {"a/results.xml": results(), "b/results.xml": results(), "b/x.log": UVM_BAD})
+    assert names(find(tmp_path, "*/results.xml", "b/results.xml", "**/x.log")) == [
+        "a/results.xml",
+        "b/results.xml",
+        "b/x.log",
+    ]
+
+
+def packed(folder: Path, name: str) -> None:
+    files = {"run/results.xml": results(), "run/sim.log": log(), "run/wave.fst": "x"}
+    if name.endswith(".zip"):
+        with zipfile.ZipFile(folder / name, "w") as archive:
+            for member, text in files.items():
+                archive.writestr(member, text)
+        return
+    with tarfile.open(folder / name, "w:gz" if name.endswith("gz") else "w") as tar:
+        for member, text in files.items():
+            info = tarfile.TarInfo(member)
+            info.size = len(text.encode())
+            tar.addfile(info, io.BytesIO(text.encode()))
+
+
+@pytest.mark.parametrize("name", ["all.zip", "all.tar", "all.tar.gz", "all.tgz"])
+def test_an_archive_is_read_like_a_folder(tmp_path: Path, name: str) -> None:
+    packed(tmp_path, name)
+    assert names(find(tmp_path, name)) == [f"{name}/run/results.xml", f"{name}/run/sim.log"]
+    run = read(tmp_path, name)
+    assert outcomes(run) == {f"{name}/run::bad": "failed", f"{name}/run::good": "passed"}
+    assert run.failures[0].log is None  # nothing may point into an archive
+    assert [excerpt.source for excerpt in run.failures[0].excerpts] == ["results", "log"]
+
+
+def test_archives_in_archives_are_read_too(tmp_path: Path) -> None:
+    packed(tmp_path, "inner.tar.gz")
+    with zipfile.ZipFile(tmp_path / "outer.zip", "w") as outer:
+        outer.write(tmp_path / "inner.tar.gz", "ci/inner.tar.gz")
+        outer.writestr("ci/uvm.log.gz", gzip.compress(UVM_BAD.encode()))
+    inner = "outer.zip/ci/inner.tar.gz/run"
+    assert names(find(tmp_path, "outer.zip")) == [f"{inner}/results.xml", f"{inner}/sim.log", "outer.zip/ci/uvm.log"]
+
+
+def test_an_archive_and_those_inside_it_share_one_limit(tmp_path: Path) -> None:
+    packed(tmp_path, "inner.zip")
+    with zipfile.ZipFile(tmp_path / "outer.zip", "w") as outer:
+        outer.write(tmp_path / "inner.zip", "inner.zip")
+    budget = Budget(files=2)
+    (_, inner), *_ = unpack(tmp_path / "outer.zip", lambda name: True, tmp_path / "a", budget)
+    with pytest.raises(ArchiveError, match="files"):
+        list(unpack(inner, lambda name: True, tmp_path / "b", budget))
+
+
+def test_a_broken_archive_inside_another_is_told_of_the_outer_one(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "outer.zip", "w") as outer:
+        outer.writestr("cut.tar.gz", b"\x1f\x8b\x08")
+    (problem,) = find(tmp_path, "outer.zip").problems
+    assert problem.startswith("outer.zip: cannot be unpacked")
+
+
+def test_a_compressed_log_is_called_by_its_own_name(tmp_path: Path) -> None:
+    (tmp_path / "sim.log.gz").write_bytes(gzip.compress(UVM_BAD.encode()))
+    assert outcomes(read(tmp_path, "sim.log.gz")) == {"sim.log": "failed"}
+
+
+def test_a_member_that_leads_out_of_its_archive_is_passed_over(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "evil.tar", "w") as tar:
+        for name in ("../../out.log", "/abs.log", "ok.log"):
+            info = tarfile.TarInfo(name)
+            info.size = len(UVM_BAD)
+            tar.addfile(info, io.BytesIO(UVM_BAD.encode()))
+        link = tarfile.TarInfo("link.log")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        tar.addfile(link)
+    target = tmp_path / "deep" / "target"
+    assert [name for name, _ in unpack(tmp_path / "evil.tar", lambda name: True, target)] == ["ok.log"]
+    assert [path.name for path in tmp_path.rglob("*.log")] == ["ok.log"]
+    assert names(find(tmp_path, "evil.tar")) == ["evil.tar/ok.log"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("nothing", None, "no such file"),
+        ("*.none", None, "no file matches"),
+        ("sim.vpd", b"\x7fELF\0\0", "it holds binary data; a coverage database is exported as UCIS XML"),
+        ("cut.zip", b"PK\x03\x04", "cannot be unpacked"),
+        ("cut.tar.gz", b"\x1f\x8b\x08", "cannot be unpacked"),
+        ("cut.log.gz", gzip.compress(UVM_BAD.encode())[:-9], "cannot be unpacked"),
+    ],
+)
+def test_what_cannot_be_used_is_named_with_the_reason(
+    tmp_path: Path, name: str, content: bytes | None, reason: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    (problem,) = find(tmp_path, name).problems
+    assert name in problem
+    assert reason in problem
+
+
+def test_a_folder_and_an_archive_with_nothing_in_them_say_so(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    zipfile.ZipFile(tmp_path / "empty.zip", "w").close()
+    found = find(tmp_path, "empty", "empty.zip")
+    assert ["no results file, no log and no coverage report" in problem for problem in found.problems] == [True, True]
+
+
+# Which log belongs to which results file
+
+
+def test_a_named_results_file_takes_the_newest_log_beside_it(tmp_path: Path) -> None:
+    write(tmp_path, {"old.log": log(6), "results.xml": results(), "new.log": log()})
+    run = read(tmp_path, "results.xml")
+    assert sources(run) == ["new.log", "results.xml"]
+    assert run.failures[0].simulator == "icarus"
+    assert outcomes(run) == {"results.xml::bad": "failed", "results.xml::good": "passed"}
+
+
+def test_a_log_of_another_seed_is_another_run_s(tmp_path: Path) -> None:
+    write(tmp_path, {"results.xml": results(7), "sim.log": log(8)})
+    assert sources(read(tmp_path, "results.xml")) == ["results.xml"]
+
+
+def test_the_log_that_a_results_file_names_goes_before_the_newest(tmp_path: Path) -> None:
+    attached = tmp_path / "logs" / "mine.log"
+    write(tmp_path, {"logs/mine.log": log(), "results.xml": results(attachment=str(attached)), "new.log": log()})
+    assert sources(read(tmp_path, "results.xml")) == ["logs/mine.log", "results.xml"]
+
+
+def test_a_results_file_cannot_make_us_read_elsewhere(tmp_path: Path) -> None:
+    write(tmp_path, {"secret.log": log(), "project/results.xml": results(attachment=str(tmp_path / "secret.log"))})
+    assert sources(read(tmp_path / "project", "results.xml")) == ["results.xml"]
+
+
+def test_in_a_folder_of_many_each_takes_the_log_of_its_name(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {"a.result.xml": results(1), "a.log": log(1), "b.result.xml": results(2), "b.log": log(2)},
+    )
+    run = read(tmp_path, ".")
+    assert outcomes(run) == {"a::bad": "failed", "a::good": "passed", "b::bad": "failed", "b::good": "passed"}
+    assert [failure.log.path for failure in run.failures if failure.log] == ["a.log", "b.log"]
+
+
+def test_the_log_that_was_given_serves_all(tmp_path: Path) -> None:
+    write(tmp_path, {"r/results.xml": results(), "elsewhere/sim.log": log()})
+    run = read(tmp_path, "r", given="elsewhere/sim.log")
+    assert sources(run) == ["elsewhere/sim.log", "r/results.xml"]
+    assert [excerpt.source for excerpt in run.failures[0].excerpts] == ["results", "log"]
+
+
+def test_the_random_names_of_cocotb_test_are_told_apart_by_number_only(tmp_path: Path) -> None:
+    write(tmp_path, {"b/k3j2h1g0_results.xml": results(1), "b/zz__aa11_results.xml": results(2)})
+    assert [f.nodeid for f in read(tmp_path, "b").failures] == ["b::bad", "b#2::bad"]
+
+
+def test_a_results_file_that_was_never_written_is_told_by_its_log(tmp_path: Path) -> None:
+    preamble = "".join(log().splitlines(keepends=True)[:3])
+    trace = 'Traceback (most recent call last):\n  File "/repo/bench.py", line 1, in <module>\n    import nope\n'
+    text = f"{preamble}{trace}ModuleNotFoundError: No module named 'nope'\n"
+    write(tmp_path, {"results.xml": "", "sim.log": text})
+    run = read(tmp_path, ".")
+    assert [failure.exception for failure in run.failures] == ["ModuleNotFoundError"]
+    assert outcomes(run) == {"results.xml": "failed"}
+
+
+def test_a_results_file_that_was_never_written_needs_a_log(tmp_path: Path) -> None:
+    write(tmp_path, {"results.xml": ""})
+    assert read(tmp_path, "results.xml").problems == ["results.xml: the file is empty; give its log with --log"]
+    write(tmp_path, {"other_results.xml": results()})
+    run = read(tmp_path, ".")
+    assert (run.problems, len(run.notes), len(run.failures)) == ([], 1, 1)
+
+
+# Logs that stand for themselves
+
+
+def test_a_log_of_any_tool_is_a_test_that_passed_or_failed(tmp_path: Path) -> None:
+    write(tmp_path, {"good.log": UVM_GOOD, "bad.log": UVM_BAD})
+    assert outcomes(read(tmp_path, ".")) == {"bad.log": "failed", "good.log": "passed"}
+
+
+def test_an_import_that_failed_under_cocotb_1_9_is_named_by_its_exception(tmp_path: Path) -> None:
+    text = (
+        "     -.--ns INFO     gpi                                VPI registered\n"
+        "     0.00ns INFO     cocotb                             Running tests with cocotb v1.9.2 from /site/cocotb\n"
+        "     0.00ns CRITICAL cocotb.regression                  Failed to import module t: No module named 'model'\n"
+        "     0.00ns INFO     cocotb.regression                  Traceback (most recent call last):\n"
+        f'{PAD}  File "/repo/t.py", line 3, in <module>\n{PAD}    import model\n'
+        f"{PAD}ModuleNotFoundError: No module named 'model'\n"
+        "     0.00ns ERROR    cocotb                             No module named 'model'\n"
+        "ERROR: results.xml was not written by the simulation!\n"
+    )
+    write(tmp_path, {"sim.log": text})
+    (failure,) = read(tmp_path, "sim.log").failures
+    verdict = Classifier(load_registry()).classify(failure)
+    assert (verdict.failure_subtype, verdict.primary) == (
+        "import_error",
+        "ModuleNotFoundError: No module named 'model'",
+    )
+
+
+def test_an_empty_log_is_no_test_that_passed(tmp_path: Path) -> None:
+    write(tmp_path, {"empty.log": "", "good.log": UVM_GOOD})
+    run = read(tmp_path, ".")
+    assert outcomes(run) == {"good.log": "passed"}
+    assert run.notes == ["empty.log: the log is empty, nothing is known of its run"]
+
+
+def test_what_only_the_log_can_tell_is_asked_for(tmp_path: Path) -> None:
+    ended = results().replace('message="expected 4 got 3" type="AssertionError"', 'message="ended" type="SimFailure"')
+    write(tmp_path, {"results.xml": ended})
+    (note,) = read(tmp_path, "results.xml").notes
+    assert note == "results.xml: it does not tell what ended the simulation; give its log with --log"
+
+
+def test_each_simulation_in_a_log_counts(tmp_path: Path) -> None:
+    write(tmp_path, {"all.log": log(1) + log(2)})
+    assert outcomes(read(tmp_path, "all.log")) == {
+        "all.log::bad": "failed",
+        "all.log::good": "passed",
+        "all.log#2::bad": "failed",
+        "all.log#2::good": "passed",
+    }
+
+
+def test_a_second_copy_of_the_log_beside_a_results_file_counts_nothing(tmp_path: Path) -> None:
+    write(tmp_path, {"console.log": log(), "results.xml": results(), "sim.log": log(), "build.log": "all good\n"})
+    run = read(tmp_path, ".")
+    assert (len(run.failures), len(run.results)) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("bench.", "other."), ("with 7\n", "with 8\n")], ids=["another_module", "another_seed"]
+)
+def test_a_killed_run_counts_beside_results_of_tests_with_its_names(tmp_path: Path, old: str, new: str) -> None:
+    killed = "".join(log().splitlines(keepends=True)[:4])
+    assert old in killed
+    write(tmp_path, {"one/results.xml": results(), "one/sim.log": log(), "two/sim.log": killed.replace(old, new)})
+    run = read(tmp_path, ".")
+    assert outcomes(run)["two/sim.log::bad"] == "failed"
+    assert len(run.failures) == 2
+
+
+def test_a_log_that_ends_in_the_middle_of_a_test_names_it(tmp_path: Path) -> None:
+    write(tmp_path, {"cut.log": "".join(log().splitlines(keepends=True)[:4])})
+    (failure,) = read(tmp_path, "cut.log").failures
+    assert failure.excerpts[0].text.startswith("simulation ended before bad was done")
+
+
+# JUnit XML
+
+
+JUNIT = """<testsuites><testsuite name="any" timestamp="2026-10-01T10:00:00">
+<testcase classname="lib.tb" name="bad" time="1.5"><failure message="Failed" type="fail">tb.vhd:4: ERROR: x</failure>
+</testcase><testcase classname="lib.tb" name="skip"><skipped/></testcase>
+<testcase classname="tests.test_x" name="test_item"><failure message="SystemExit: 1">E SystemExit: 1</failure>
+</testcase></testsuite></testsuites>"""
+
+
+def test_a_log_beside_the_results_of_another_tool_tells_of_its_own_run(tmp_path: Path) -> None:
+    write(tmp_path, {"junit.xml": JUNIT, "sim.log": UVM_BAD})
+    assert outcomes(read(tmp_path, "."))["sim.log"] == "failed"
+
+
+def test_the_results_of_any_tool_are_read(tmp_path: Path) -> None:
+    write(tmp_path, {"junit.xml": JUNIT})
+    run = read(tmp_path, "junit.xml")
+    assert outcomes(run) == {"lib.tb::bad": "failed", "lib.tb::skip": "skipped", "tests.test_x::test_item": "failed"}
+    bad = run.failures[0]
+    assert (bad.exception, bad.message, bad.in_simulator, bad.duration_s) == (None, "Failed", False, 1.5)
+
+
+def test_a_time_without_a_zone_is_the_same_on_every_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, {"junit.xml": JUNIT})
+    for zone in ("UTC", "Asia/Tokyo"):
+        with monkeypatch.context() as patch:
+            patch.setenv("TZ", zone)
+            time.tzset()
+            assert read(tmp_path, "junit.xml").times == [1790848800.0]
+    time.tzset()
+
+
+def test_a_pytest_item_that_stands_for_cocotb_tests_is_none_itself(tmp_path: Path) -> None:
+    write(tmp_path, {"junit.xml": JUNIT, "sim/results.xml": results()})
+    assert "tests.test_x::test_item" not in outcomes(read(tmp_path, "."))
+
+
+def test_a_makefile_beside_the_results_runs_the_test_again(tmp_path: Path) -> None:
+    write(tmp_path, {"tb/results.xml": results(), "tb/sim.log": log()})
+    assert read(tmp_path, "tb").failures[0].reproduce == ""
+    write(tmp_path, {"tb/Makefile": "all:\n"})
+    again = r"(cd tb && COCOTB_RANDOM_SEED=7 COCOTB_TEST_FILTER='\.bad$' make)"
+    assert read(tmp_path, "tb").failures[0].reproduce == again
+
+
+def test_what_is_no_plain_file_has_no_content_to_be_known_by(tmp_path: Path) -> None:
+    (tmp_path / "results.xml").write_bytes(b"")
+    assert sha256_of(tmp_path / "results.xml", since=0) == hashlib.sha256().hexdigest()
+    assert sha256_of(Path(os.devnull), since=0) is None  # as a pipe is, from which it would be read for ever

@@ -1,0 +1,323 @@
+"""With which commits a cause came: bracketed by the runs on record, narrowed down by later ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dvwiki import pipeline
+from pytest_dvwiki.model import Excerpt, Failure, Result, Run, Vcs
+from pytest_dvwiki.pipeline.tools import Tools
+from pytest_dvwiki.settings import resolve
+from pytest_dvwiki.wiki.writing.build import build
+
+from ...samples import TEST, git
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_dvwiki.model import FirstBad
+    from pytest_dvwiki.pipeline import Archived
+
+REPORT = "UVM_ERROR sb.sv(210) @ 1250: uvm_test_top.env.sb [SCBD] Mismatch: expected 12 got 13"
+
+
+@dataclass
+class Project:
+    """A repository of numbered commits, and runs in it."""
+
+    root: Path
+    runs: int = 0
+
+    def commit(self, subject: str, name: str = "rtl/fifo.sv") -> str:
+        file = self.root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a") as stream:
+            stream.write(f"// {subject}\n")
+        git(self.root, "add", name)
+        git(self.root, "commit", "--quiet", "--message", subject)
+        return self.head
+
+    @property
+    def head(self) -> str:
+        return git(self.root, "rev-parse", "HEAD").stdout.strip()
+
+    def checkout(self, name: str) -> None:
+        git(self.root, "checkout", "--quiet", name)
+
+    def run(
+        self,
+        *,
+        fails: bool = False,
+        named: bool = False,
+        seed: str | None = None,
+        test: str = TEST,
+        vcs: Vcs | None = None,
+    ) -> Archived:
+        """Archives a run of one test at the present commit."""
+        self.runs += 1
+        moment = f"2026-11-21T{self.runs:02d}:00:00Z"
+        excerpt = Excerpt(source="log", lines=((1, REPORT),))
+        failure = Failure(nodeid=test, in_simulator=True, simulator="icarus", seed=seed, excerpts=(excerpt,))
+        run = Run(
+            task_id=f"nightly_{self.runs}",
+            started=moment,
+            finished=moment,
+            failures=(failure,) if fails else (),
+            results=(Result(nodeid=test, outcome="failed" if fails else "passed", seed=seed),),
+            keep_suite=True,
+            always_record=named or self.runs == 1,
+            vcs=vcs,
+        )
+        settings = resolve(self.root)
+        with Tools(settings, note=pytest.fail) as tools:
+            archived = pipeline.process(run, tools)
+        assert archived.problem is None
+        assert build(settings.layout, check=True).changed == []
+        return archived
+
+    def first_bad(self, **changes: object) -> FirstBad | None:
+        """What a failing run tells."""
+        (cause,) = self.run(fails=True, **changes).causes  # type: ignore[arg-type]
+        return cause.first_bad
+
+    def page(self) -> str:
+        (page,) = (self.root / ".agent" / "wiki" / "bugs").glob("[!_]*.md")
+        return page.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    git(tmp_path, "init", "--quiet", "--initial-branch=main")
+    project = Project(tmp_path)
+    project.commit("all")
+    return project
+
+
+def test_the_range_is_from_the_last_pass_to_the_first_failure(project: Project) -> None:
+    project.run()
+    good = project.head
+    project.commit("tb: a `tick` | more", "tb/sb.sv")
+    project.commit("owners", "CODEOWNERS")
+    bad = project.commit("fifo: rework")
+    archived = project.run(fails=True)
+    assert archived.record is not None
+    (found,) = archived.record.first_bad
+    assert (found.good, found.bad, found.log_count, found.dirty) == (good, bad, 3, False)
+    assert [line.partition(" ")[2] for line in found.log] == ["fifo: rework", "owners", "tb: a `tick` | more"]
+    assert found.files == ("tb/sb.sv", "CODEOWNERS", "rtl/fifo.sv"), "first those that the evidence names"
+    assert archived.causes[0].first_bad == found
+    told = f"- Came with one of 3 commits after `{good[:7]}` up to `{bad[:7]}`: `{bad[:7]}` fifo: rework; "
+    assert told in project.page()
+    assert "(source: tasks/nightly_2.yaml)" in project.page().partition(told)[2].partition("\n")[0]
+
+
+def test_later_failures_say_nothing_new_but_show_what_is_known(project: Project) -> None:
+    project.run()
+    bad = project.commit("fifo: rework")
+    project.run(fails=True)
+    project.commit("fifo: more")
+    archived = project.run(fails=True)
+    assert archived.record is not None
+    assert archived.record.first_bad == ()
+    shown = archived.causes[0].first_bad
+    assert shown is not None
+    assert shown.bad == bad
+
+
+def test_runs_between_narrow_it_down_whether_they_pass_or_fail(project: Project) -> None:
+    project.run()
+    commits = [project.commit(f"fifo: step {number}") for number in range(5)]
+    project.run(fails=True)
+    project.checkout(commits[3])
+    found = project.first_bad()
+    assert found is not None
+    assert (found.bad, found.log_count) == (commits[3], 4)
+    project.checkout(commits[1])
+    archived = project.run()
+    assert archived.record is not None
+    assert [(each.good, each.bad, each.log_count) for each in archived.record.first_bad] == [
+        (commits[1], commits[3], 2)
+    ]
+    assert f"Came with one of 2 commits after `{commits[1][:7]}` up to `{commits[3][:7]}`" in project.page()
+    project.checkout(commits[2])
+    project.run()
+    assert f"Came with `{commits[3][:7]}` fifo: step 3 (`rtl/fifo.sv`)." in project.page()
+    project.checkout(commits[0])
+    assert project.run().record is None, "a wider range is no news"
+
+
+def test_a_pass_with_another_seed_narrows_nothing(project: Project) -> None:
+    project.run(seed="1")
+    commits = [project.commit(f"fifo: step {number}") for number in range(3)]
+    project.run(fails=True, seed="1")
+    assert "The pass may have had another seed." in project.page()
+    project.checkout(commits[0])
+    archived = project.run(seed="2")
+    assert archived.record is not None
+    assert archived.record.first_bad == ()
+    archived = project.run(seed="1")
+    assert archived.record is not None
+    assert [each.good for each in archived.record.first_bad] == [commits[0]]
+
+
+def test_a_pass_at_an_older_commit_is_the_first_that_is_known(project: Project) -> None:
+    good = project.head
+    bad = project.commit("fifo: rework")
+    assert project.first_bad() is None, "nobody knows when it passed"
+    project.checkout(good)
+    archived = project.run()
+    assert archived.record is not None
+    assert [(each.good, each.bad) for each in archived.record.first_bad] == [(good, bad)]
+
+
+def test_uncommitted_changes_are_told(project: Project) -> None:
+    project.run()
+    good = project.head
+    (project.root / "rtl" / "fifo.sv").write_text("module broken;")
+    found = project.first_bad()
+    assert found is not None
+    assert (found.good, found.bad, found.dirty, found.files) == (good, good, True, ("rtl/fifo.sv",))
+    assert "- Came with uncommitted changes in `rtl/fifo.sv` at" in project.page()
+
+
+def test_a_pass_with_uncommitted_changes_narrows_nothing(project: Project) -> None:
+    project.run()
+    commits = [project.commit(f"fifo: step {number}") for number in range(3)]
+    project.run(fails=True)
+    project.checkout(commits[0])
+    (project.root / "rtl" / "fifo.sv").write_text("module tried;")
+    record = project.run().record
+    assert record is not None
+    assert record.first_bad == ()
+
+
+def test_histories_without_a_common_commit_bracket_nothing(project: Project) -> None:
+    project.run()
+    git(project.root, "checkout", "--quiet", "--orphan", "other")
+    project.commit("anew")
+    assert project.first_bad() is None
+    assert "Came with" not in project.page()
+
+
+def test_a_pass_on_a_branch_beside_brackets_nothing(project: Project) -> None:
+    git(project.root, "checkout", "--quiet", "-b", "topic")
+    project.commit("topic", "tb/topic.sv")
+    project.run()
+    project.checkout("main")
+    project.commit("fifo: rework")
+    assert project.first_bad() is None
+
+
+def test_the_commits_of_a_merged_branch_are_named(project: Project) -> None:
+    project.run()
+    git(project.root, "checkout", "--quiet", "-b", "topic")
+    project.commit("fifo: rework")
+    project.checkout("main")
+    project.commit("tb: more", "tb/sb.sv")
+    git(project.root, "merge", "--quiet", "--no-edit", "topic")
+    found = project.first_bad()
+    assert found is not None
+    assert sorted(line.partition(" ")[2] for line in found.log) == ["fifo: rework", "tb: more"]
+    assert found.bad == project.head
+
+
+def test_the_same_sources_bracket_nothing(project: Project) -> None:
+    project.run()
+    assert project.first_bad() is None
+    project.commit("wiki", ".agent/wiki/WIKI.md")
+    assert project.first_bad() is None
+
+
+def test_a_run_without_a_commit_says_nothing(project: Project) -> None:
+    project.run()
+    project.commit("fifo: rework")
+    assert project.first_bad(vcs=Vcs()) is None
+
+
+def test_a_cause_that_returns_after_its_fix_has_a_range_of_its_own(project: Project) -> None:
+    project.run()
+    project.commit("fifo: rework")
+    project.run(fails=True)
+    good = project.commit("fifo: repair")
+    project.run()
+    bad = project.commit("fifo: rework once more")
+    found = project.first_bad()
+    assert found is not None
+    assert (found.good, found.bad) == (good, bad)
+
+
+def test_what_brought_a_cause_back_came_after_it_was_fixed(project: Project) -> None:
+    project.run()
+    first = project.commit("fifo: rework")
+    project.run(fails=True)
+    (project.root / "rtl" / "fifo.sv").write_text("module tried;")
+    project.run()
+    project.commit("fifo: repair")
+    project.commit("fifo: rework once more")
+    found = project.first_bad()
+    assert found is not None
+    assert (found.good, [line.partition(" ")[2] for line in found.log]) == (
+        first,
+        ["fifo: rework once more", "fifo: repair"],
+    )
+    project.checkout(f"{first}^")
+    project.run()
+    assert f"Came with one of 2 commits after `{first[:7]}` up to" in project.page(), "an older pass widens no range"
+
+
+def test_with_what_a_cause_came_before_its_fix_is_not_told_of_its_return(project: Project) -> None:
+    project.run()
+    project.commit("fifo: rework")
+    project.run(fails=True)
+    project.commit("fifo: repair")
+    project.run()
+    assert "Came with" in project.page()
+    archived = project.run(fails=True, vcs=Vcs())
+    assert archived.causes[0].first_bad is None
+    assert "Came with" not in project.page()
+
+
+def test_a_failure_at_a_commit_without_the_fix_is_no_return(project: Project) -> None:
+    old = project.commit("fifo: rework")
+    project.run(fails=True)
+    git(project.root, "branch", "release")
+    fix = project.commit("fifo: repair")
+    for _ in range(4):
+        project.run(named=True)
+    project.checkout("release")
+    project.commit("release notes", "NOTES.md")
+    archived = project.run(fails=True)
+    assert archived.record is not None
+    assert [cause.news for cause in archived.causes] == ["KNOWN"]
+    assert archived.record.without_fix == (archived.causes[0].occurrence.fingerprint,)
+    assert ", without the fix |" in project.page()
+    assert "returned" not in project.page()
+    project.checkout(old)
+    assert [cause.news for cause in project.run(fails=True).causes] == ["KNOWN"]
+    project.checkout("main")
+    assert project.run().record is None, "the fix is known"
+    project.checkout("release")
+    git(project.root, "cherry-pick", fix)
+    archived = project.run(fails=True)
+    assert [cause.news for cause in archived.causes] == ["REGRESSED"]
+    assert archived.record is not None
+    assert archived.record.without_fix == ()
+
+
+def test_the_owners_of_the_files_are_named(project: Project) -> None:
+    (project.root / "CODEOWNERS").write_text("rtl/ @fifo-team\n")
+    git(project.root, "add", "CODEOWNERS")
+    project.commit("owners", "README.md")
+    project.run()
+    project.commit("fifo: rework")
+    project.run(fails=True)
+    assert "These files are owned by `@fifo-team`." in project.page()
+    project.commit("fifo: repair")
+    archived = project.run()
+    assert archived.record is not None
+    (row,) = archived.record.fixes
+    assert (row["owners"], row["authors"]) == (["@fifo-team"], ["someone"])
+    assert "| `@fifo-team`; lines by someone |" in project.page()

@@ -1,0 +1,436 @@
+"""What git tells of a repository: its state, and what lies between a failure and a pass."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dvwiki.capture.git import repository
+from pytest_dvwiki.capture.git.repository import MOST_COMMITS, MOST_FILES, Difference, Repository
+from pytest_dvwiki.model import Vcs
+from pytest_dvwiki.settings import Layout
+
+from ...samples import git, layout
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Project:
+    """A repository with one commit."""
+
+    root: Path
+
+    def write(self, name: str, text: str) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def commit(self, subject: str, **files: str) -> None:
+        """Commits files; `__` in a name stands for a slash, `_v` at its end for the suffix."""
+        for name, text in files.items():
+            self.write(name.replace("__", "/").replace("_v", ".v"), text)
+        git(self.root, "add", "--all")
+        git(self.root, "commit", "-q", "--allow-empty", "-m", subject)
+
+    @property
+    def state(self) -> Vcs:
+        return Repository(layout(self.root)).state()
+
+    def since(self, before: Vcs, named: str = "") -> Difference:
+        found = Repository(layout(self.root))
+        return found.difference(before, found.state(), named)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    project = Project(tmp_path / "project")
+    project.root.mkdir()
+    git(project.root, "init", "-q", "--initial-branch=main")
+    project.commit("all", rtl__fifo_v="module fifo;", tb__test_v="module tb;")
+    return project
+
+
+def subjects(difference: Difference) -> list[str]:
+    return [line.partition(" ")[2] for line in difference.log]
+
+
+# The state
+
+
+def test_the_state_is_commit_branch_and_changes(project: Project) -> None:
+    clean = project.state
+    assert clean == Vcs(commit=git(project.root, "rev-parse", "HEAD").stdout.strip(), branch="main")
+    project.write("rtl/fifo.v", "module fifo2;")
+    dirty = project.state
+    assert (dirty.commit, dirty.dirty) == (clean.commit, True)
+    assert dirty.changes
+    assert project.state == dirty
+    project.write("rtl/fifo.v", "module fifo3;")
+    assert project.state.changes not in {None, dirty.changes}
+
+
+def test_what_the_plugin_writes_is_no_change(project: Project) -> None:
+    project.commit("wiki", **{".agent__wiki__index.md": "one", "sub__.agent__wiki__index.md": "one"})
+    project.write(".agent/wiki/index.md", "two")
+    project.write("sub/.agent/wiki/index.md", "two")
+    assert not project.state.dirty
+
+
+def test_a_wiki_in_another_place_is_none_either(project: Project) -> None:
+    place = Layout(root=project.root, wiki=project.root / "docs" / "failures")
+    project.commit("wiki", **{"docs__failures__index.md": "one", "docs__guide.md": "one"})
+    project.write("docs/failures/index.md", "two")
+    assert not Repository(place).state().dirty
+    project.write("docs/guide.md", "two")
+    assert Repository(place).state().dirty
+
+
+def test_without_git_or_a_commit_the_state_is_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Repository(layout(tmp_path)).state() == Vcs()
+    git(tmp_path, "init", "-q")
+    assert Repository(layout(tmp_path)).state() == Vcs()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert Repository(layout(tmp_path)).state() == Vcs()
+
+
+# What lies between
+
+
+def test_commits_between_with_their_files(project: Project) -> None:
+    before = project.state
+    project.commit("fifo: reset the pointer", rtl__fifo_v="module fifo(input rst);")
+    project.commit("wiki: nightly", **{".agent__wiki__index.md": "x"})
+    project.commit("tb: wait for reset", tb__test_v="module tb; initial #1;", tb__b_v="")
+    found = project.since(before)
+    assert (found.change, subjects(found), found.log_count) == (
+        "commit",
+        ["tb: wait for reset", "fifo: reset the pointer"],
+        2,
+    )
+    assert (found.files, found.file_count) == (("rtl/fifo.v", "tb/b.v", "tb/test.v"), 3)
+    assert found.text == "tb: wait for reset; fifo: reset the pointer"
+
+
+def test_commits_of_the_wiki_alone_change_nothing(project: Project) -> None:
+    before = project.state
+    project.commit("wiki: nightly", **{".agent__wiki__index.md": "x"})
+    assert project.since(before) == Difference(change="nothing")
+    assert project.since(project.state) == Difference(change="nothing")
+
+
+def test_the_last_change_is_the_newest_commit_that_touched_sources(project: Project) -> None:
+    project.commit("fifo: rework", rtl__fifo_v="module fifo; // reworked")
+    sources = str(project.state.commit)
+    project.write(".agent/wiki/index.md", "of the plugin")
+    project.commit("wiki")
+    found = Repository(layout(project.root))
+    assert project.state.commit != sources
+    assert found.last_change(str(project.state.commit)) == sources
+    assert found.last_change(sources) == sources
+    assert found.last_change("0" * 40) == "0" * 40
+
+
+def test_a_merge_stands_back_behind_its_commits(project: Project) -> None:
+    before = project.state
+    git(project.root, "switch", "-q", "-c", "fix")
+    project.commit("fifo: reset", rtl__fifo_v="module fifo(input rst);")
+    git(project.root, "switch", "-q", "main")
+    project.commit("tb: other work", tb__test_v="module tb2;")
+    git(project.root, "merge", "-q", "--no-ff", "-m", "Merge branch fix", "fix")
+    assert sorted(subjects(project.since(before))) == ["fifo: reset", "tb: other work"]
+
+
+def test_of_very_many_commits_those_that_touch_what_the_cause_names_come_first(project: Project) -> None:
+    before = project.state
+    project.commit("fifo: reset", rtl__fifo_v="module fifo(input rst);")
+    for number in range(MOST_COMMITS + MOST_FILES):
+        project.commit(f"other {number}", **{f"other__{number}_v": "x"})
+    found = project.since(before, named="FATAL: rtl/fifo.v:56: overflow")
+    assert subjects(found)[:2] == ["fifo: reset", f"other {MOST_COMMITS + MOST_FILES - 1}"]
+    assert (len(found.log), found.log_count) == (MOST_COMMITS, MOST_COMMITS + MOST_FILES + 1)
+    assert found.files[0] == "rtl/fifo.v"
+    assert (len(found.files), found.file_count) == (MOST_FILES, MOST_COMMITS + MOST_FILES + 1)
+    assert found.text.endswith(f"; and {found.log_count - 3} more commits")
+
+
+def test_other_changes_at_the_same_commit(project: Project) -> None:
+    clean = project.state
+    project.write("rtl/fifo.v", "module fifo(input rst);")
+    found = project.since(clean)
+    assert (found.change, found.files, found.text) == (
+        "uncommitted",
+        ("rtl/fifo.v",),
+        "uncommitted changes in rtl/fifo.v",
+    )
+    edited = project.state
+    assert project.since(edited).change == "nothing"
+    git(project.root, "checkout", "-q", "--", ".")
+    assert project.since(edited).text == "dropping the uncommitted changes with which it failed"
+
+
+def test_changes_that_nobody_could_read_are_not_taken_for_the_same(project: Project) -> None:
+    project.write("rtl/fifo.v", "module fifo(input rst);")
+    assert project.since(replace(project.state, changes=None)).change == "uncommitted"
+
+
+def test_changes_on_top_of_commits_are_named(project: Project) -> None:
+    before = project.state
+    project.commit("fifo: reset", rtl__fifo_v="module fifo(input rst);")
+    project.write("tb/test.v", "module tb2;")
+    found = project.since(before)
+    assert (found.text, found.note) == ("fifo: reset", "with uncommitted changes in tb/test.v")
+
+
+def test_of_a_failure_with_uncommitted_changes_a_later_commit_alone_is_not_told(project: Project) -> None:
+    project.write("rtl/fifo.v", "module broken;")
+    before = project.state
+    git(project.root, "checkout", "-q", "--", ".")
+    project.commit("tb: more", tb__test_v="module tb2;")
+    found = project.since(before)
+    assert (found.text, found.note) == ("tb: more", "it had failed with uncommitted changes")
+
+
+def test_an_older_commit_fixes_nothing(project: Project) -> None:
+    project.commit("fifo: break it", rtl__fifo_v="broken")
+    before = project.state
+    git(project.root, "switch", "-q", "--detach", "HEAD^")
+    assert project.since(before) == Difference(change="older")
+
+
+def test_a_branch_without_the_failing_commit_fixes_nothing(project: Project) -> None:
+    git(project.root, "switch", "-q", "-c", "feature")
+    project.commit("fifo: break it", rtl__fifo_v="broken")
+    before = project.state
+    git(project.root, "switch", "-q", "main")
+    project.commit("tb: other work", tb__test_v="module tb2;")
+    assert project.since(before) == Difference(change="branch")
+    git(project.root, "merge", "-q", "-m", "merge", "feature")
+    project.commit("fifo: repair", rtl__fifo_v="module fifo(input rst);")
+    assert "fifo: repair" in subjects(project.since(before))
+
+
+def test_a_rebased_branch_names_what_is_new(project: Project) -> None:
+    git(project.root, "switch", "-q", "-c", "feature")
+    project.commit("fifo: first step", rtl__fifo_v="step one")
+    before = project.state
+    git(project.root, "switch", "-q", "main")
+    project.commit("tb: other work", tb__test_v="module tb2;")
+    git(project.root, "switch", "-q", "feature")
+    git(project.root, "rebase", "-q", "main")
+    project.commit("fifo: second step", rtl__fifo_v="step two")
+    found = project.since(before)
+    assert (found.change, subjects(found)) == ("commit", ["fifo: second step", "tb: other work"])
+
+
+def test_an_amended_commit_is_the_change(project: Project) -> None:
+    project.commit("fifo: reset", rtl__fifo_v="broken")
+    before = project.state
+    project.write("rtl/fifo.v", "module fifo(input rst);")
+    git(project.root, "commit", "-qa", "--amend", "--no-edit")
+    found = project.since(before)
+    assert (found.change, subjects(found), found.files) == ("commit", ["fifo: reset"], ("rtl/fifo.v",))
+
+
+def test_a_commit_that_is_gone_is_told(project: Project) -> None:
+    found = project.since(Vcs(commit="a" * 40, branch="main"))
+    assert (found.change, found.log, found.log_count) == ("commit", (), 0)
+    assert found.text == 'at "all"; the commits since aaaaaaaaaaaa, where it failed last, are not in this clone'
+
+
+def test_a_clone_without_the_history_between_is_told(project: Project, tmp_path: Path) -> None:
+    clone = Project(tmp_path / "clone")
+    git(tmp_path, "clone", "-q", "--depth=1", f"file://{project.root}", "clone")
+    before = clone.state
+    for number in range(3):
+        project.commit(f"fifo: step {number}", rtl__fifo_v=f"step {number}")
+    git(clone.root, "fetch", "-q", "--depth=1", "origin", "main")
+    git(clone.root, "reset", "-q", "--hard", "FETCH_HEAD")
+    found = clone.since(before)
+    assert (found.change, found.log_count, found.files) == ("commit", 0, ("rtl/fifo.v",))
+    assert found.text.startswith('at "fifo: step 2"; the commits since')
+
+
+@pytest.mark.parametrize(("before", "told"), [(Vcs(), "failed"), (None, "passes")])
+def test_a_run_without_a_commit_is_told(project: Project, before: Vcs | None, told: str) -> None:
+    found = Repository(layout(project.root)).difference(before or project.state, project.state if before else Vcs())
+    assert (found.change, found.text) == ("unrecorded", f"no commit is on record of the run that {told}")
+
+
+# Owners and authors
+
+
+def _as(project: Project, name: str, subject: str, text: str) -> str:
+    project.write("rtl/fifo.v", text)
+    git(project.root, "add", "--all")
+    git(project.root, "-c", f"user.name={name}", "commit", "-q", "-m", subject)
+    return git(project.root, "rev-parse", "HEAD").stdout.strip()
+
+
+def test_the_authors_are_those_of_the_lines_before_the_change(project: Project) -> None:
+    _as(project, "Anna", "fifo", "one\ntwo\nthree\nfour\n")
+    before = _as(project, "Bert", "fifo: more", "one\n2\nthree\nfour\nfive\n")
+    now = _as(project, "Carl", "fifo: fix", "ONE\nTWO\nTHREE\nfour\nfive\nsix\n")
+    for root in (project.root, project.root / "rtl"):
+        found = Repository(layout(root))
+        assert found.authors(before, now, ("rtl/fifo.v",)) == ("Anna", "Bert")
+        assert found.authors(now, now, ("rtl/fifo.v",)) == (), "nothing is uncommitted"
+    project.write("rtl/fifo.v", "1\nTWO\nTHREE\nfour\nfive\nsix\n")
+    assert Repository(layout(project.root)).authors(now, now, ("rtl/fifo.v",)) == ("Carl",)
+
+
+def test_a_new_file_and_an_unknown_one_have_no_authors(project: Project) -> None:
+    before = str(project.state.commit)
+    project.commit("new", rtl__new_v="new")
+    found = Repository(layout(project.root))
+    assert found.authors(before, str(project.state.commit), ("rtl/new.v", "nowhere.v", "-L1,2", "a\nb")) == ()
+
+
+def test_a_shallow_clone_and_a_missing_git_name_no_authors(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = str(project.state.commit)
+    now = _as(project, "Anna", "fifo", "module x;")
+    assert Repository(layout(project.root)).authors(before, now, ("rtl/fifo.v",)) == ("someone",)
+    _as(project, "Anna", "fifo: more", "module y;")
+    git(tmp_path, "clone", "-q", "--depth=2", f"file://{project.root}", "shallow")
+    assert Repository(layout(tmp_path / "shallow")).authors(before, now, ("rtl/fifo.v",)) == ()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = Repository(layout(project.root))
+    assert (found.authors(before, now, ("rtl/fifo.v",)), found.owners(now, ("rtl/fifo.v",))) == ((), ())
+
+
+def test_the_owners_are_those_of_the_first_place_at_that_commit(project: Project) -> None:
+    files = ("rtl/fifo.v", "tb/test.v")
+    assert Repository(layout(project.root)).owners("HEAD", files) == ()
+    project.commit("owners", **{"docs/CODEOWNERS": "* @docs", ".gitlab/CODEOWNERS": "* @never"})
+    assert Repository(layout(project.root)).owners("HEAD", files) == ("@docs",)
+    project.commit("owners", CODEOWNERS="/rtl/ @rtl\ntb/ @tb @rtl\n")
+    found = Repository(layout(project.root / "rtl"))
+    assert found.owners("HEAD", files) == ("@rtl", "@tb")
+    assert found.owners("HEAD~", files) == ("@docs",)
+    project.commit("owners", **{".github/CODEOWNERS": "* @hub\n"})
+    assert Repository(layout(project.root)).owners("HEAD", files) == ("@hub",)
+
+
+def test_gitlab_reads_the_file_by_its_own_rules(project: Project) -> None:
+    project.commit("owners", CODEOWNERS="x/fifo.v @fifo", rtl__x__fifo_v="")
+    assert Repository(layout(project.root)).owners("HEAD", ("rtl/x/fifo.v",)) == ()
+    project.commit("ci", **{".gitlab-ci.yml": "x"})
+    assert Repository(layout(project.root)).owners("HEAD", ("rtl/x/fifo.v",)) == ("@fifo",)
+
+
+def test_a_huge_owners_file_or_a_folder_of_that_name_says_nothing(project: Project) -> None:
+    project.commit("owners", CODEOWNERS="* @all\n" + "#\n" * 600_000)
+    assert Repository(layout(project.root)).owners("HEAD", ("rtl/fifo.v",)) == ()
+    (project.root / "CODEOWNERS").unlink()
+    project.commit("owners", **{"CODEOWNERS/x": "* @all\n"})
+    assert Repository(layout(project.root)).owners("HEAD", ("rtl/fifo.v",)) == ()
+
+
+# What came with a failure
+
+
+def test_a_failure_came_with_the_commits_since_the_pass(project: Project) -> None:
+    passed = str(project.state.commit)
+    project.commit("fifo: rework", rtl__fifo_v="module fifo2;")
+    project.commit("tb: more", tb__test_v="module tb2;")
+    found = Repository(layout(project.root)).came_with(passed, project.state, "fifo.v:12")
+    assert found is not None
+    assert (subjects(found), found.files) == (["tb: more", "fifo: rework"], ("rtl/fifo.v", "tb/test.v"))
+
+
+def test_commits_of_a_branch_that_was_merged_are_named_without_the_merge(project: Project) -> None:
+    passed = str(project.state.commit)
+    git(project.root, "checkout", "-q", "-b", "topic")
+    project.commit("fifo: rework", rtl__fifo_v="module fifo2;")
+    git(project.root, "checkout", "-q", "main")
+    project.commit("tb: more", tb__test_v="module tb2;")
+    git(project.root, "merge", "-q", "--no-edit", "topic")
+    found = Repository(layout(project.root)).came_with(passed, project.state)
+    assert found is not None
+    assert sorted(subjects(found)) == ["fifo: rework", "tb: more"]
+
+
+def test_uncommitted_changes_came_with_it_too(project: Project) -> None:
+    passed = str(project.state.commit)
+    project.write("rtl/fifo.v", "module fifo3;")
+    found = Repository(layout(project.root)).came_with(passed, project.state)
+    assert found is not None
+    assert (found.change, found.files, found.log_count) == ("uncommitted", ("rtl/fifo.v",), 0)
+    project.commit("tb: more", tb__test_v="module tb2;", rtl__fifo_v="module fifo3;")
+    project.write("rtl/fifo.v", "module fifo4;")
+    found = Repository(layout(project.root)).came_with(passed, project.state)
+    assert found is not None
+    assert (found.note, found.log_count) == ("with uncommitted changes in rtl/fifo.v", 1)
+
+
+def test_nothing_is_known_to_lie_between_what_is_not_of_one_line(project: Project) -> None:
+    first = project.state
+    project.commit("wiki", **{".agent__wiki__index.md": "x"})
+    asked = Repository(layout(project.root))
+    assert asked.came_with(str(first.commit), project.state) is None, "the sources are the same"
+    assert asked.came_with(str(project.state.commit), project.state) is None
+    assert asked.came_with(str(project.state.commit), first) is None, "the failure is older"
+    assert asked.came_with("f" * 40, project.state) is None
+    assert asked.came_with(str(first.commit), Vcs()) is None
+    git(project.root, "checkout", "-q", "--orphan", "other")
+    project.commit("anew", rtl__fifo_v="module anew;")
+    assert Repository(layout(project.root)).came_with(str(first.commit), project.state) is None
+
+
+# Bounds
+
+
+def test_what_git_says_is_redacted(project: Project) -> None:
+    before = project.state
+    secret = "ghp_" + "a" * 30
+    project.commit(f"fifo:\x1b[31m use {secret} " + "long " * 100, rtl__fifo_v="x", **{f"tb__{secret}_v": "y"})
+    found = project.since(before)
+    assert secret not in repr(found)
+    assert "\x1b" not in repr(found)
+    assert len(found.log[0]) < 200
+
+
+def test_a_slow_git_does_not_hold_up_the_run(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = project.state
+    project.commit("fifo: reset", rtl__fifo_v="module fifo(input rst);")
+    now = project.state
+    slow = tmp_path / "bin" / "git"
+    slow.parent.mkdir()
+    asked = tmp_path / "asked"
+    slow.write_text(f"#!/bin/sh\necho >> '{asked}'\nexec sleep 60\n")
+    slow.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{slow.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(repository, "_PAST_TIMEOUT_S", 0.5)
+    found = Repository(layout(project.root))
+    assert [found.difference(before, now).change, found.difference(before, now, "again").change] == ["commit"] * 2
+    # The first question uses up the time of all; a loaded machine may not even have begun with it.
+    assert not asked.exists() or asked.read_text() == "\n"
+
+
+def test_the_users_settings_of_git_change_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = project.state
+    project.write("rtl/fifo.v", "edited")
+    edited = project.state
+    settings = {
+        "diff.external": "/bin/false",
+        "diff.noprefix": "true",
+        "color.ui": "always",
+        "log.showSignature": "true",
+        "core.quotePath": "true",
+        "diff.renames": "copies",
+        "format.pretty": "full",
+    }
+    for number, (key, value) in enumerate(settings.items()):
+        monkeypatch.setenv(f"GIT_CONFIG_KEY_{number}", key)
+        monkeypatch.setenv(f"GIT_CONFIG_VALUE_{number}", value)
+    monkeypatch.setenv("GIT_CONFIG_COUNT", str(len(settings)))
+    assert project.state == edited
+    project.commit("fifo: reset", rtl__fifo_v="module fifo(input rst);", tb__größe_v="")
+    found = project.since(before)
+    assert (subjects(found), found.files) == (["fifo: reset"], ("rtl/fifo.v", "tb/größe.v"))

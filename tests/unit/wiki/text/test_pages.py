@@ -1,0 +1,168 @@
+"""A write changes what the tool owns and no other byte, or is refused with a reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_dvwiki.wiki.text import pages
+from pytest_dvwiki.wiki.text.pages import Refused
+
+PAGE = f"""---
+# a comment of ours
+type:   RTL_BUG     # a person's word
+'quoted': "keep 'me'"
+nested: {{a: [1, 2], b: &anchor x}}
+again: *anchor
+text: |
+  several
+    lines
+status: open
+hit_count: 3   # counted
+task_ids: ["a", "b"]
+seeds:
+  - "1"
+  - "2"
+# a comment behind a list
+last: null
+---
+
+# Title
+
+Words of a person.
+
+{pages.region("evidence")}
+
+More words.
+---
+"""
+KEYS = {"hit_count": 4, "task_ids": ["c"], "seeds": ["1", "2", "3"], "last": "2026-11-21"}
+REGIONS = {"evidence": "- seen twice"}
+
+
+def _edited(data: bytes, keys: dict[str, object] = KEYS, regions: dict[str, str] = REGIONS) -> bytes:
+    edited = pages.edit(data, keys, regions)
+    assert isinstance(edited, bytes), edited
+    return edited
+
+
+def _refusal(text: str, keys: dict[str, object] = KEYS, regions: dict[str, str] = REGIONS) -> str:
+    edited = pages.edit(text.encode(), keys, regions)
+    assert isinstance(edited, Refused), edited
+    return edited.reason
+
+
+def test_only_owned_values_and_regions_change() -> None:
+    wanted = (
+        PAGE.replace("hit_count: 3 ", "hit_count: 4 ")
+        .replace('["a", "b"]', "[c]")
+        .replace('\n  - "1"\n  - "2"\n', ' ["1", "2", "3"]\n')
+        .replace("last: null", 'last: "2026-11-21"')
+        .replace("-->\n\n<!-- dvwiki:end", "-->\n\n- seen twice\n\n<!-- dvwiki:end")
+    )
+    assert _edited(PAGE.encode()).decode() == wanted
+
+
+def test_the_same_again_changes_nothing() -> None:
+    once = _edited(PAGE.encode())
+    assert _edited(once) == once
+
+
+@pytest.mark.parametrize("form", ["3", "'3'", '"3"', "!!int 3"])
+def test_a_value_that_is_right_stays_as_it_is_written(form: str) -> None:
+    page = f"---\nhit_count: {form}\n---\n".encode()
+    wanted = 3 if form in {"3", "!!int 3"} else "3"
+    assert _edited(page, {"hit_count": wanted}) == page
+
+
+def test_line_ends_and_byte_order_mark_stay() -> None:
+    page = b"\xef\xbb\xbf" + PAGE.replace("\n", "\r\n").encode()
+    edited = _edited(page, KEYS | {"new": 1})
+    assert edited.startswith(b"\xef\xbb\xbf---\r\n")
+    assert edited.count(b"\n") == edited.count(b"\r\n")
+    assert edited.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n") == _edited(PAGE.encode(), KEYS | {"new": 1})
+
+
+def test_a_missing_key_comes_behind_the_last_owned_one() -> None:
+    edited = _edited(b"---\ntype: x\nhit_count: 3\n# end\n---\n", {"hit_count": 3, "seeds": []})
+    assert edited == b"---\ntype: x\nhit_count: 3\nseeds: []\n# end\n---\n"
+    assert _edited(b"---\ntype: x\n---\n", {"hit_count": 3}) == b"---\ntype: x\nhit_count: 3\n---\n"
+    assert _edited(b"---\n---\n", {"hit_count": 3}) == b"---\nhit_count: 3\n---\n"
+
+
+def test_an_empty_value_is_filled() -> None:
+    assert _edited(b"---\nlast:\nnext: 1\n---\n", {"last": "x"}) == b"---\nlast: x\nnext: 1\n---\n"
+    assert _edited(b"---\nlast:   # none\nnext: 1\n---\n", {"last": "x"}) == b"---\nlast: x   # none\nnext: 1\n---\n"
+
+
+def test_a_region_that_people_took_out_stays_out() -> None:
+    page = b"---\nhit_count: 1\n---\n\nno region here\n"
+    assert _edited(page, {"hit_count": 1}) == page
+
+
+def test_a_body_with_lines_of_dashes_is_body() -> None:
+    page = b"---\na: 1\n---\nhit_count: 3\n---\n----\n"
+    assert _edited(page, {"hit_count": 4}) == b"---\na: 1\nhit_count: 4\n---\nhit_count: 3\n---\n----\n"
+
+
+@pytest.mark.parametrize(
+    ("block", "reason"),
+    [
+        ("hit_count: 3\nhit_count: 3", "the key hit_count stands twice"),
+        ("type: a\ntype: b", "the key type stands twice"),
+        ("<<<<<<< ours\nhit_count: 3\n=======\nhit_count: 4\n>>>>>>> theirs", "line 2: conflict marker"),
+        ("hit_count: &count 3", "has an anchor"),
+        ("other: &count 3\nhit_count: *count", "has an anchor or an alias"),
+        ("hit_count: !mine 3", "has a tag"),
+        ("hit_count: |\n  3", "is a block of text"),
+        ("hit_count: {a: 1}", "is a mapping"),
+        ("task_ids:\n- a # why\n- b", "comment inside"),
+        ("{hit_count: 3}", "no block of keys"),
+        ("- a", "no block of keys"),
+        ("hit_count: [", "frontmatter:"),
+        ("hit_count:\n\t- 3", "frontmatter:"),
+    ],
+)
+def test_a_block_that_cannot_be_edited_is_refused_with_the_reason(block: str, reason: str) -> None:
+    assert reason in _refusal(f"---\n{block}\n---\n")
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (pages.region("evidence") * 2, "begin mark"),
+        (
+            pages.region("evidence") + "\n" + pages.region("evidence"),
+            "line 13: the region evidence begins a second time",
+        ),
+        (pages.begin_marker("evidence"), "line 4: the region evidence has no end mark"),
+        (pages.begin_marker("evidence") + "\n" + pages.region("fixes"), "line 4: the region evidence has no end mark"),
+        (pages.end_marker("evidence"), "line 4: the end mark of evidence has no begin mark"),
+        ("<!-- dvwiki:begin evidence\n", "is not closed"),
+        (pages.region("evidence").replace("\n-->", "", 1), "line 4: the begin mark of evidence is not closed"),
+        (pages.region("evidence").removesuffix("\n-->"), "line 9: the end mark of evidence is not closed"),
+        ("<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs", "conflict marker"),
+    ],
+)
+def test_a_body_that_cannot_be_edited_is_refused_with_the_reason(body: str, reason: str) -> None:
+    assert reason in _refusal(f"---\nhit_count: 3\n---\n{body}\n", {"hit_count": 3})
+
+
+def test_a_page_without_frontmatter_or_in_another_encoding_is_refused() -> None:
+    assert "no frontmatter" in _refusal("# Title\n")
+    assert "no frontmatter" in _refusal("---\na: 1\n----\n")
+    edited = pages.edit(b"---\na: \xff\n---\n", {}, {})
+    assert isinstance(edited, Refused)
+    assert "UTF-8" in edited.reason
+
+
+def test_a_page_is_read_as_it_is_edited() -> None:
+    page = pages.read(("\ufeff" + PAGE).encode())
+    assert page.metadata["hit_count"] == 3
+    assert page.metadata["again"] == "x"
+    assert page.body.startswith("\n# Title") or page.body.startswith("# Title")
+    assert page.body.rstrip().endswith("---")
+
+
+def test_the_marks_of_a_region_have_four_lines_each() -> None:
+    assert pages.begin_marker("fixes").count("\n") == pages.end_marker("fixes").count("\n") == 3
+    assert len(pages.OWNED_BEGIN) == len(pages.OWNED_END) == 4
