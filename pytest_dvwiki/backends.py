@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 GROUP = "dvwiki.search"
-_HOME = "pytest_dvwiki.wiki"
+_HOME = "pytest_dvwiki.wiki.finding"
 _BUILT_IN = {
     "bm25": f"{_HOME}.indexed:bm25_search",
     "keyword": f"{_HOME}.search:KeywordIndex",

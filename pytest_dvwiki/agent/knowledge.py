@@ -12,7 +12,7 @@ from pytest_dvwiki.agent.budget import Block
 from pytest_dvwiki.records import aggregate
 from pytest_dvwiki.records.fixes import in_short
 from pytest_dvwiki.records.onset import came_with
-from pytest_dvwiki.wiki import age
+from pytest_dvwiki.wiki import age, outside
 from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
 from pytest_dvwiki.wiki.index import percent
 from pytest_dvwiki.wiki.kinds import spec
@@ -274,7 +274,7 @@ class Knowledge:
         """The clarifications of a page of the specification, the newest last; of a page without such its text."""
         lines = [line.strip() for line in self._section(page, spec.SECTION).splitlines() if line.strip()]
         if not lines:
-            body = plain(pages.read((self._layout.wiki / page.path).read_bytes()).body)
+            body = plain(pages.read(outside.read(self._layout.wiki, page.path)).body)
             lines = [" ".join(line for line in body.splitlines() if parts.heading_of(line) is None)]
         return tuple(one_line(line, RESOLUTION_LENGTH) for line in lines if line.strip())
 
@@ -284,7 +284,7 @@ class Knowledge:
 
     def _section(self, page: Listed, heading: str) -> str:
         """What stands under a heading, as words."""
-        return plain(pages.section((self._layout.wiki / page.path).read_bytes(), heading))
+        return plain(pages.section(outside.read(self._layout.wiki, page.path), heading))
 
 
 def _outdated(page: Listed) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.text.parts import heading_of, unfenced
 
 if TYPE_CHECKING:
@@ -41,9 +42,9 @@ class PageText:
 
     @classmethod
     def read(cls, wiki: Path, listed: Listed) -> PageText:
-        """Reads a page of a wiki; one that is gone has no text."""
+        """Reads a page of a wiki; one that is gone, or a link that leads out of it, has no text."""
         try:
-            raw = (wiki / listed.path).read_text("utf-8", "replace")
+            raw = outside.read(wiki, listed.path).decode("utf-8", "replace")
         except OSError:
             raw = ""
         return cls(listed, raw.replace("\r\n", "\n").removeprefix("\ufeff"))

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.upkeep.findings import BUILD, Finding
+from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.index import FILES
 from pytest_dvwiki.wiki.kinds.bug import is_pointer
 from pytest_dvwiki.wiki.kinds.coverage import ACTIONS
@@ -102,11 +103,11 @@ def check_causes(catalogue: Catalogue) -> Iterator[Finding]:
 def check_conflicts(wiki: Path) -> Iterator[Finding]:
     """What a merge left open; of what the tool makes again anyway it is the tool's to settle."""
     for path in sorted((*wiki.glob("*.md"), *(page for name in CATEGORIES for page in (wiki / name).glob("*.md")))):
+        place = path.relative_to(wiki).as_posix()
         try:
-            data = path.read_bytes()
+            data = outside.read(wiki, place)
         except OSError:
             continue
-        place = path.relative_to(wiki).as_posix()
         for line, is_people_s in conflicts.markers(data, OWNED.get(path.parent.name, ())):
             if is_people_s and place not in FILES:
                 yield Finding(place, line, "conflict", "conflict of a merge in what people write")

@@ -16,6 +16,7 @@ import msgspec
 
 from pytest_dvwiki.records.cache import open_cache, transaction
 from pytest_dvwiki.records.disk import is_settled
+from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.index import cells
 from pytest_dvwiki.wiki.kinds.bug import is_pointer
 from pytest_dvwiki.wiki.kinds.marks import drifted
@@ -171,30 +172,31 @@ class Catalogue:
 
     def _take(self, path: str, state: tuple[int, int]) -> None:
         try:
-            data = (self.wiki / path).read_bytes()
+            self.put(path, outside.read(self.wiki, path), state)
+        except outside.OutsideError:
+            self.put(path, b"", state, problem=outside.REASON)
         except OSError:
             self._remove(path)
-            return
-        self.put(path, data, state)
 
     def batch(self) -> AbstractContextManager[None]:
         """Takes in many pages by one transaction."""
         return transaction(self._db)
 
-    def put(self, path: str, data: bytes, state: tuple[int, int] = (-1, -1)) -> None:
+    def put(self, path: str, data: bytes, state: tuple[int, int] = (-1, -1), problem: str = "") -> None:
         """Takes in a page's bytes.
 
         Args:
             path: Relative to the wiki.
             data: Its content.
             state: Its size and time of change in ns, where it stands on the disk.
+            problem: Why it cannot be read, where that is not for its content.
         """
         category = path.split("/", 1)[0]
         if category == "bugs":
             self._paths.clear()
         try:
             page = pages.read(data)
-            listed = Listed(path, category, title_of(page.body), page.metadata, "")
+            listed = Listed(path, category, title_of(page.body), page.metadata, problem)
         except YamlError as error:
             listed = Listed(path, category, "", _salvaged(data), str(error).removeprefix("page:"))
         row = cells(listed)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self, cast
 from pytest_dvwiki.model import KnownCause, KnownSubtype
 from pytest_dvwiki.records import aggregate, fixes
 from pytest_dvwiki.records.archive import Archive
+from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.catalogue import Catalogue
 from pytest_dvwiki.wiki.kinds import bug, pattern
 from pytest_dvwiki.wiki.text import pages
@@ -186,7 +187,7 @@ class WikiHistory:
         if page is None or page.problem:
             return ""
         try:
-            text = pages.section((self._layout.wiki / page.path).read_bytes(), pattern.FIX_SECTION)
+            text = pages.section(outside.read(self._layout.wiki, page.path), pattern.FIX_SECTION)
         except (OSError, YamlError):
             return ""
         return "" if text == pattern.UNWRITTEN else plain(text)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.runs import today
+from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.age import tag
 from pytest_dvwiki.wiki.catalogue import Catalogue
 from pytest_dvwiki.wiki.kinds import bug
@@ -28,13 +29,11 @@ from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from pytest_dvwiki.wiki.config import WikiConfig
     from pytest_dvwiki.wiki.schema import Section
 
 _LARGEST = 1 << 20
-_LEADS_OUT = "it is a link that leads out of the wiki; replace it by a file"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,8 +275,8 @@ class WikiStore:
 
     def _change(self, place: Address, decide: Callable[[Any], str | Written], *, may_create: bool = False) -> Written:
         """Reads a page, decides, and writes it, while nobody else writes."""
-        if not _is_inside(self._layout.wiki / _path(place), self._layout.wiki):
-            return _denied(place, _LEADS_OUT)  # before its content stands in an answer
+        if outside.leads_out(self._layout.wiki, self._layout.wiki / _path(place)):
+            return _denied(place, outside.REASON)  # before its content stands in an answer
         refusal: list[Written] = []
 
         def replace(data: bytes | None) -> bytes | None:
@@ -360,11 +359,10 @@ class WikiStore:
 
     def _text(self, place: Address) -> str | Written:
         """The page or log of a place as it stands on the disk."""
-        file = self._layout.wiki / _path(place)
-        if not _is_inside(file, self._layout.wiki):
-            return _denied(place, _LEADS_OUT)
         try:
-            text = _decoded(file.read_bytes())
+            text = _decoded(outside.read(self._layout.wiki, _path(place)))
+        except outside.OutsideError:
+            return _denied(place, outside.REASON)
         except (FileNotFoundError, IsADirectoryError):
             return _denied(place, "there is no such page; the list names all there are")
         except OSError as error:
@@ -426,10 +424,6 @@ def _decoded(data: bytes) -> str | None:
         return data.decode()
     except UnicodeDecodeError:
         return None
-
-
-def _is_inside(file: Path, wiki: Path) -> bool:
-    return file.resolve().is_relative_to(wiki.resolve())
 
 
 def _problem_of(content: str) -> str | None:

@@ -18,6 +18,7 @@ from pytest_dvwiki import backends
 from pytest_dvwiki.search import keyword
 from pytest_dvwiki.search.snippet import snippet
 from pytest_dvwiki.search.tokenizer import tokens
+from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.catalogue import is_page, title_of
 from pytest_dvwiki.wiki.listed import CATEGORIES, status_of
 from pytest_dvwiki.wiki.text import pages
@@ -259,7 +260,7 @@ class WikiSearchIndex(abc.ABC):
         if path in self._given:
             return self._given[path].data
         try:
-            return (self.wiki_dir / path).read_bytes()
+            return outside.read(self.wiki_dir, path)
         except OSError:
             return b""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.records import disk
 from pytest_dvwiki.records.disk import explained
+from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.catalogue import is_page
 from pytest_dvwiki.wiki.listed import CATEGORIES
 from pytest_dvwiki.wiki.text import pages
@@ -35,7 +36,6 @@ class Files:
         self.looks_again = False
         """Whether a page may be another one than the catalogue has, since somebody changed it in its place."""
         self._wiki = wiki
-        self._home = wiki.resolve()
         self._catalogue = catalogue
         self._check = check
         self._written: dict[str, bytes] = {}
@@ -84,8 +84,8 @@ class Files:
     def write(self, path: str, data: bytes) -> bool:
         """Writes a file, and tells whether it was: a link that leads out of the wiki is left alone."""
         file = self._wiki / path
-        if not file.resolve().is_relative_to(self._home):
-            self.refused.append((path, "it is a link that leads out of the wiki; replace it by a file"))
+        if outside.leads_out(self._wiki, file):
+            self.refused.append((path, outside.REASON))
             return False
         self.changed.append(path)
         state = (-1, -1)

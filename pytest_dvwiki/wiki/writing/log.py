@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records.disk import WikiError, append_line
 from pytest_dvwiki.runs import today
+from pytest_dvwiki.wiki import outside
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,8 +40,8 @@ def log_file(layout: Layout) -> Path:
         WikiError: It is a link that leads out of the wiki; whoever made it could have any file written to.
     """
     log = layout.wiki / "log.md"
-    if not log.resolve().is_relative_to(layout.wiki.resolve()):
-        raise WikiError(f"cannot write {log}: it is a link that leads out of the wiki; replace it by a file")
+    if outside.leads_out(layout.wiki, log):
+        raise WikiError(f"cannot write {log}: {outside.REASON}")
     return log
 
 

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.records import WikiError
 from pytest_dvwiki.upkeep.lint import lint
+from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
 from pytest_dvwiki.wiki.kinds.spec import Clarification
+from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.writing.build import archive, build, note
 
 from ..samples import failed, files, layout, occurrence, record
@@ -94,3 +97,21 @@ def test_a_link_within_the_wiki_stays_one_and_its_page_is_written(tmp_path: Path
     assert page.is_symlink()
     assert "hit_count: 2" in (place.wiki / "kept.md").read_text("utf-8")
     assert lint(place) == []
+
+
+@pytest.mark.parametrize("backend", ["bm25", "keyword"])
+def test_what_stands_behind_a_link_out_of_the_wiki_is_told_to_nobody(tmp_path: Path, backend: str) -> None:
+    place = layout(tmp_path / "project")
+    archive(place, record(1, occurrence()))
+    secret = tmp_path / "secret.md"
+    secret.write_text("---\ntype: pattern\nfailure_subtype: xyzzy\n---\n\n# Xyzzy\n\n## Fix Template\n\nplugh\n")
+    for category in ("bugs", "patterns", "specs"):
+        (place.wiki / category / "link.md").symlink_to(secret)
+    assert WikiSearchIndex.create(backend, place.wiki).search("xyzzy plugh") == []
+    told = gather(place, query="xyzzy plugh link", backend=backend)
+    assert "plugh" not in told.text
+    assert "Xyzzy" not in told.text
+    with WikiHistory(place) as history:
+        assert history.fix_template("link") == ""
+    found = {finding.page for finding in lint(place, "full") if "leads out of the wiki" in finding.text}
+    assert found == {"bugs/link.md", "patterns/link.md", "specs/link.md"}

@@ -1,0 +1,36 @@
+"""Links that lead out of the wiki: what lies behind them is neither read nor written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+REASON = "it is a link that leads out of the wiki; replace it by a file"
+
+
+class OutsideError(OSError):
+    """A path of the wiki leads out of it."""
+
+
+def leads_out(wiki: Path, file: Path) -> bool:
+    """Whether a file that is named as one of the wiki lies elsewhere."""
+    return not file.resolve().is_relative_to(wiki.resolve())
+
+
+def read(wiki: Path, path: str) -> bytes:
+    """The bytes of a page.
+
+    Args:
+        wiki: Its folder.
+        path: The page, relative to it.
+
+    Raises:
+        OutsideError: A link of that name leads out of the wiki.
+        OSError: The page cannot be read.
+    """
+    file = wiki / path
+    if leads_out(wiki, file):
+        raise OutsideError(f"{file}: {REASON}")
+    return file.read_bytes()
