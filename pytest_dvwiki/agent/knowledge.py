@@ -343,11 +343,11 @@ def is_open_hole(page: Listed) -> bool:
     return page.metadata.get("filled") is not True and page.text("action_class") != "design_excluded"
 
 
-def usefulness(page: Listed) -> tuple[int, float, str]:
-    """Sort key: patterns by their hits, then bugs by confidence, then holes by priority, then the rest."""
+def usefulness(page: Listed) -> tuple[int, bool, float, str]:
+    """Sort key: patterns by their hits, bugs by confidence, those that came back first, holes by priority, the rest."""
     key = {"patterns": "hit_count", "bugs": "confidence", "coverage": "priority"}.get(page.category, "")
     value = page.metadata.get(key)
     last = float("inf") if key == "priority" else 0.0
     number = float(value) if isinstance(value, int | float) else last
     order = ("patterns", "bugs", "coverage", "specs").index(page.category)
-    return order, number if key == "priority" else -number, page.name
+    return order, not page.metadata.get("regressed"), number if key == "priority" else -number, page.name

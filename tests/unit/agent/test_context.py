@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from markdown_it import MarkdownIt
 
+from pytest_dvwiki.agent.knowledge import usefulness
 from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.model import Origin
+from pytest_dvwiki.wiki.listed import Listed
 from pytest_dvwiki.wiki.writing.build import archive
 
 from ..samples import CAUSE, PRIMARY, TEST, failed, layout, occurrence, passing, record
@@ -244,3 +246,13 @@ def test_a_broken_page_does_not_hide_the_others(place: Layout) -> None:
 def test_search_that_is_off_finds_nothing_for_a_query(place: Layout) -> None:
     assert context(place, query="timeout", backend="none") == ""
     assert context(place, query="timeout", backend="keyword") == context(place, query="timeout")
+
+
+def test_a_bug_that_came_back_is_told_before_surer_ones() -> None:
+    keys: dict[str, dict[str, object]] = {
+        "unsure": {"confidence": 0.4},
+        "sure": {"confidence": 0.9},
+        "back": {"confidence": 0.5, "regressed": "2026-11-22"},
+    }
+    bugs = [Listed(f"bugs/{name}.md", "bugs", "", metadata, "") for name, metadata in keys.items()]
+    assert [page.name for page in sorted(bugs, key=usefulness)] == ["back", "sure", "unsure"]
