@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.writing.reclassify import Reclassified
 
 _SHOWN = 5
+_FILES_SHOWN = 20
+"""Of the files that a build made again; a check names all."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -104,8 +106,10 @@ def _progress(done: str, count: int) -> None:
 
 
 def _report(result: BuildResult, *, check: bool) -> None:
-    for path in result.changed:
+    for path in result.changed if check else result.changed[:_FILES_SHOWN]:
         print(f"{'differs' if check else 'made again'}: {path}")
+    if not check and len(result.changed) > _FILES_SHOWN:
+        print(f"made again: {len(result.changed) - _FILES_SHOWN:,} more files")
     for path, reason in result.refused:
         print(f"left alone: {path}: {reason}", file=sys.stderr)
     for problem in result.problems:

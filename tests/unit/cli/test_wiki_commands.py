@@ -43,6 +43,18 @@ def test_a_command_finds_the_root_from_below(
     assert "**scoreboard_fail**" in capsys.readouterr().out
 
 
+def test_a_build_names_some_files_and_a_check_all(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    archive(place, record(1, *(occurrence(f"{number:012x}") for number in range(25))))
+    for page in (place.wiki / "bugs").glob("[A-Z]*.md"):
+        page.write_text(page.read_text("utf-8").replace("hit_count: 1", "hit_count: 9"), "utf-8")
+    assert main(["build", "--check"]) == 1
+    assert capsys.readouterr().out.count("differs: bugs/") == 25
+    assert main(["build"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert len(told) == 21
+    assert told[-1] == "made again: 5 more files"
+
+
 def test_build_checks_and_builds(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
     archive(place, record(1, occurrence()))
     assert main(["build", "--check"]) == 0
