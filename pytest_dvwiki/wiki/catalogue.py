@@ -171,10 +171,9 @@ class Catalogue:
             self._db.execute("INSERT OR IGNORE INTO unlisted VALUES (?, ?)", (path, before))
 
     def _take(self, path: str, state: tuple[int, int]) -> None:
+        file = self.wiki / path
         try:
-            self.put(path, outside.read(self.wiki, path), state)
-        except outside.OutsideError:
-            self.put(path, b"", state, problem=outside.REASON)
+            self.put(path, file.read_bytes(), state, outside.REASON if outside.leads_out(self.wiki, file) else "")
         except OSError:
             self._remove(path)
 
@@ -189,16 +188,19 @@ class Catalogue:
             path: Relative to the wiki.
             data: Its content.
             state: Its size and time of change in ns, where it stands on the disk.
-            problem: Why it cannot be read, where that is not for its content.
+            problem: Why nothing but whose page it is counts of it, where that is not for its content.
         """
         category = path.split("/", 1)[0]
         if category == "bugs":
             self._paths.clear()
         try:
             page = pages.read(data)
-            listed = Listed(path, category, title_of(page.body), page.metadata, problem)
         except YamlError as error:
-            listed = Listed(path, category, "", _salvaged(data), str(error).removeprefix("page:"))
+            problem = problem or str(error).removeprefix("page:")
+        if problem:
+            listed = Listed(path, category, "", _salvaged(data), problem)
+        else:
+            listed = Listed(path, category, title_of(page.body), page.metadata, "")
         row = cells(listed)
         is_current = listed.metadata.get("stale") is not True or drifted(listed) is not None
         self._unlist(path, row)

@@ -178,7 +178,9 @@ def test_an_interrupt_keeps_the_tests_of_a_simulation_that_failed_before(
     simulator.chmod(0o755)
     project.pytester.makepyfile(
         """
-        import os, subprocess
+        import os, signal, subprocess
+
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a script in the background has it ignored
 
         def test_run():
             environment = os.environ | {"COCOTB_TEST_MODULES": "dut", "COCOTB_RESULTS_FILE": "results.xml"}

@@ -88,7 +88,7 @@ class Views:
         """Brings the pages of a cause up to date, of which the first is kept."""
         keeper, *rest = listed
         if keeper.problem:
-            self.files.refused.append((keeper.path, f"its frontmatter cannot be read: {keeper.problem}"))
+            self.files.refused.append((keeper.path, f"it cannot be read: {keeper.problem}"))
             return
         fingerprints = keeper.fingerprints(*(name for page in rest for name in page.fingerprints()))
         cause = aggregate.cause(self.archive, fingerprints)
