@@ -152,11 +152,18 @@ def choose_in_text(
         for first, part in unbroken(lines)
         for candidate in _in_text(first, "\n".join(part), "log", matcher, cocotb=marks.cocotb, whole=whole)
         if (among is None or candidate.line in among)
-        and not (marks.in_passed(candidate.line) and (candidate.noise or candidate.exception))
+        and not (marks.in_passed(candidate.line) and (candidate.noise or candidate.exception or _is_warning(candidate)))
     ]
-    if candidates and is_acquitted([c.pattern for c in candidates], max(c.line for c in candidates), lines):
+    if all(map(_is_warning, candidates)):
+        return None
+    if is_acquitted([c.pattern for c in candidates], max(c.line for c in candidates), lines):
         return None
     return _decide(sorted(candidates, key=lambda c: (_tier(c), _nameless(c), c.line)), function=None)
+
+
+def _is_warning(candidate: Candidate) -> bool:
+    """Whether it is Python's warning of a coroutine that was never awaited, which alone fails no test."""
+    return candidate.pattern.id == _NEVER_AWAITED
 
 
 def _candidates(excerpt: Excerpt, matcher: Matcher, *, cocotb: bool) -> Iterator[Candidate]:

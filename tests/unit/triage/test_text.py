@@ -255,7 +255,15 @@ FAILURES = {
     ),
 }
 
+NEVER_AWAITED = "    35.00ns WARNING  py.warnings  bfm.py:18: RuntimeWarning: coroutine 'Bfm.send' was never awaited"
+
 PASSING = {
+    "a coroutine that was never awaited": NEVER_AWAITED,
+    "the same in a cocotb test that passes": (
+        "     0.00ns INFO     cocotb.regression                  running m.t (1/1)\n"
+        f"{NEVER_AWAITED}\n"
+        "    40.00ns INFO     cocotb.regression                  m.t passed"
+    ),
     "notes of a wave dumper": "ANF: dump_status('./simv: undefined symbol: dump_status')",
     "warning that names $fatal": "WARNING: [VRFC 10-8967] first argument of $fatal is invalid; expected 0, 1 [a.sv:5]",
     "source in a report of coverage": '  15   1   ***0***   `uvm_fatal("CFG", "Unable to obtain config at driver")',
