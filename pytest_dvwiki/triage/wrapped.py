@@ -57,20 +57,28 @@ def choose_in_wrapped(lines: Sequence[tuple[int, str]], matcher: Matcher, choice
     lines = [(number, text.removesuffix("\r")) for number, text in lines]
     texts = [text for _, text in lines]
     if (width := _cut_at(texts)) is not None:
-        return _choose(list(_put_together(lines, width)), matcher, f"that were cut at column {width}")
+        joined = list(_put_together(lines, width))
+        again = _choose(joined, matcher, f"that were cut at column {width}")
+        # Rows of a table may look cut, and no failure is lost for that.
+        return choice if again is None and not _is_of_warning(choice, joined) else again
     if (width := _width(texts)) is None:
         return choice
     named = choice is not None and choice.candidate.pattern.failure_subtype not in _NAMELESS
     joined = list(_join(lines, width))
-    in_warning = choice is not None and any(
-        line.first < choice.candidate.line <= line.last and _WARNING.match(line.text.lstrip()) for line in joined
-    )
+    in_warning = _is_of_warning(choice, joined)
     if (named and not in_warning) or len(joined) == len(lines):
         return choice
     again = _choose(joined, matcher, f"that were broken at column {width}")
     if in_warning or choice is None:
         return again
     return again if again is not None and again.candidate.pattern.failure_subtype not in _NAMELESS else choice
+
+
+def _is_of_warning(choice: Choice | None, joined: Sequence[_Joined]) -> bool:
+    """Whether what was chosen is the rest of a warning."""
+    return choice is not None and any(
+        line.first < choice.candidate.line <= line.last and _WARNING.match(line.text.lstrip()) for line in joined
+    )
 
 
 def _cut_at(texts: Sequence[str]) -> int | None:
@@ -97,7 +105,7 @@ def _put_together(lines: Sequence[tuple[int, str]], width: int) -> Iterator[_Joi
     whole: _Joined | None = None
     goes_on = False
     for number, text in lines:
-        if whole is not None and goes_on:
+        if whole is not None and goes_on and not begins_message(strip_line(text)):
             whole = replace(whole, last=number, text=whole.text + text)
         else:
             if whole is not None:

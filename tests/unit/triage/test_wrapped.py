@@ -105,3 +105,15 @@ def test_lines_of_one_length_are_lines(classifier: Classifier, lines: list[str])
     verdict = classifier.classify_text("\n".join(lines))
     assert verdict is not None
     assert "column" not in verdict.rule
+
+
+@pytest.mark.parametrize(
+    "failure", ["UVM_ERROR sb.sv(3) @ 10: env.sb [SB] mismatch exp=1 act=2", "syntax error near foo"]
+)
+def test_a_table_whose_rows_look_cut_hides_no_failure(classifier: Classifier, failure: str) -> None:
+    registers = {"reg_ctrl": "0x00000001", "reg_status": "0x0000ffff", "fifo_level": "12", "irq_mask": "0x1"}
+    table = [f"{name:<40}{value:>24}" for name, value in registers.items()]
+    alone, below = classifier.classify_text(failure), classifier.classify_text("\n".join([*table, failure]))
+    assert alone is not None
+    assert below is not None
+    assert (below.pattern, below.primary, below.line) == (alone.pattern, failure, 5)
