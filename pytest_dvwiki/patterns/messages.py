@@ -225,8 +225,6 @@ def _joined(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]
         return told
     if _TOOL_HEAD.match(text) and (further := _broken_off(lines, at)):
         return at + len(further), " ".join((*text.split(), *further))[:LONGEST]
-    if _QUESTA_HEAD.match(text) and (end := _time_below(lines, at)) is not None:
-        return _while(lines[: end + 1], at, _is_wrapped_detail)
     for head, belongs, most in _SPREAD:
         if head.match(text):
             return _while(lines[: at + most], at, belongs)

@@ -166,19 +166,6 @@ def builtin() -> Compiled:
     return compiled.load(_builtin_texts, compile_builtin)
 
 
-def read_patterns(text: str, *, name: str) -> tuple[Entry, ...]:
-    """The checked patterns of one YAML text.
-
-    Args:
-        text: The file's content.
-        name: Its name, for errors.
-
-    Raises:
-        PatternError: The text is no YAML, or a pattern is wrong.
-    """
-    return tuple(_read_each(text, name, load_subtypes(), _raise))
-
-
 def _read_each(
     text: str, name: str, subtypes: Mapping[str, Subtype], problem: Callable[[PatternError], None]
 ) -> Iterator[Entry]:
