@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
@@ -12,7 +11,6 @@ from pytest_dvwiki.cli.statement import said
 if TYPE_CHECKING:
     import argparse
 
-    from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.listed import Listed
 
 _LONGEST = 200
@@ -67,15 +65,10 @@ def run(args: argparse.Namespace) -> int:
     if other.text("status") != kept.text("status"):
         print(f"the status is that of {kept.name}: {kept.text('status')}; {other.name} said {other.text('status')}")
     print(
-        f"to undo it, take `superseded_by` and `superseded_reason` out of {_shown(layout, other)}, and {other.name} out"
-        f" of `supersedes` in {_shown(layout, kept)}; then run `dvwiki build`"
+        f"to undo it, take `superseded_by` and `superseded_reason` out of {shown(layout.wiki / other.path)},"
+        f" and {other.name} out of `supersedes` in {shown(layout.wiki / kept.path)}; then run `dvwiki build`"
     )
     return 1 if done.refused else 0
-
-
-def _shown(layout: Layout, page: Listed) -> str:
-    """A page's file as it can be opened."""
-    return os.path.relpath(layout.wiki / page.path)
 
 
 def _counted(kept: Listed, other: Listed, page: Listed) -> str:
