@@ -395,7 +395,7 @@ def is_switched_on_by_project(root: Path) -> bool:
     """
     path = root / PROJECT_FILE
     try:
-        text = f"{path.read_text(encoding='utf-8', errors='replace')}\n"
+        text = f"{path.read_text(encoding='utf-8-sig', errors='replace')}\n"
     except OSError:
         return False
     if _BLOCK.search(text) is None:
@@ -416,7 +416,7 @@ def read_project_file(path: Path) -> Mapping[str, object]:
         SettingsError: the file cannot be read, or a key in the block is unknown.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, UnicodeDecodeError) as error:

@@ -131,6 +131,7 @@ def test_the_wiki_is_never_the_project_itself(tmp_path: Path, folder: str) -> No
         ("wiki:\n  coverage: a.xml b.xml\n  enabled: 1\n", True),
         ("wiki:\r\n  enabled: true\r\n", True),
         ("wiki:\n  enabled: true", True),
+        ("\ufeffwiki:\n  enabled: true\n", True),
         ("wiki:", False),
         ("wiki:\n  tsak: x\n  enabled: true\n", True),  # who reads it then says what is wrong
     ],
