@@ -255,9 +255,9 @@ def mark_drift(layout: Layout, problems: Mapping[str, str | None], *, lock_timeo
             for path, problem in sorted(problems.items()):
                 room.views.mark_drift(path, problem)
         room.write_indexes()
-        if room.files.changed:
-            plural = "s" if len(room.files.changed) > 1 else ""
-            add_to_log(layout, "lint", f"{len(room.files.changed)} page{plural} marked anew")
+        if room.files.updated:
+            plural = "s" if len(room.files.updated) > 1 else ""
+            add_to_log(layout, "lint", f"{len(room.files.updated)} page{plural} marked anew")
         return sorted(set(room.files.changed))
 
 
