@@ -8,11 +8,11 @@ import os
 import re
 import secrets
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 _REMEDIES = {
     errno.EACCES: "give yourself write permission there",
@@ -68,7 +68,7 @@ def replace(path: Path, data: bytes) -> None:
         WikiError: The file cannot be written; the old one is as it was.
     """
     with explained(path):
-        target = path.resolve()
+        target = Path(os.path.realpath(path))
         target.parent.mkdir(parents=True, exist_ok=True)
         mode = target.stat().st_mode & 0o7777 if target.exists() else None
         temporary = _temporary(target, data, mode)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cache
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from pytest_dvwiki.upkeep.findings import RESTORE, Finding
 from pytest_dvwiki.upkeep.page import PageText, without_code
+from pytest_dvwiki.wiki.text.markdown import one_line
 from pytest_dvwiki.wiki.text.parts import heading_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from pytest_dvwiki.wiki.catalogue import Catalogue
 
@@ -51,10 +52,11 @@ def check_links(wiki: Path, text: PageText, catalogue: Catalogue) -> Iterator[Fi
 def _problem(wiki: Path, folder: PurePosixPath, own: str, path: str) -> str | None:
     if not path:
         return None
-    place = wiki / _joined(folder, path)
-    if not place.resolve().is_relative_to(wiki.resolve().parent.parent):
+    place = os.fspath(wiki / _joined(folder, path))
+    # Unlike those of `Path`, these functions raise neither for a link to itself nor for a name that is too long.
+    if "\0" not in place and not Path(os.path.realpath(place)).is_relative_to(wiki.resolve().parent.parent):
         return None
-    return None if place.exists() else f"{path} is not there, seen from {own}"
+    return None if os.path.exists(place) else f"{one_line(path)} is not there, seen from {own}"  # noqa: PTH110
 
 
 def _moved(catalogue: Catalogue, path: str) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+import os
+from pathlib import Path
 
 REASON = "it is a link that leads out of the wiki; replace it by a file"
 
@@ -16,7 +14,8 @@ class OutsideError(OSError):
 
 def leads_out(wiki: Path, file: Path) -> bool:
     """Whether a file that is named as one of the wiki lies elsewhere."""
-    return not file.resolve().is_relative_to(wiki.resolve())
+    # Not `Path.resolve`, which some versions of Python let raise where a link leads to itself.
+    return not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(wiki))
 
 
 def read(wiki: Path, path: str) -> bytes:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records import aggregate, disk, merged, store, verdicts
+from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.catalogue import is_page
 from pytest_dvwiki.wiki.kinds.owned import OWNED
 from pytest_dvwiki.wiki.listed import CATEGORIES
@@ -89,7 +90,8 @@ def _settle(room: Room) -> None:
     """Settles conflicts in the tool's lines of all pages."""
     for category in CATEGORIES:
         for path in sorted((room.layout.wiki / category).glob("*.md")):
-            if not is_page(path.name):
+            # What is no file, such as a link to nothing, is for `lint` to name; the other pages are made all the same.
+            if not is_page(path.name) or not path.is_file() or outside.leads_out(room.layout.wiki, path):
                 continue
             data = room.files.read(f"{category}/{path.name}")
             settled = conflicts.settle(data, OWNED.get(category, ()))

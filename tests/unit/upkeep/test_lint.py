@@ -356,6 +356,8 @@ def test_what_is_only_to_be_looked_at_fails_no_check(wiki: Path, capsys: pytest.
         ("[a](../../../rtl/fifo.sv)", None),
         ("`[a](nothing.md)`", None),
         ("[a](nothing.md)", "nothing.md is not there"),
+        ("[a](no%00thing.md)", "nothing.md is not there"),
+        (f"[a]({'x' * 5000}.md)", "is not there"),
         ("[a](../patterns/scoreboard_fail.md#nothing)", "patterns/scoreboard_fail.md has no heading for #nothing"),
         ("[a](#nothing)", "has no heading for #nothing"),
     ],

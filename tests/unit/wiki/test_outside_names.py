@@ -115,3 +115,18 @@ def test_what_stands_behind_a_link_out_of_the_wiki_is_told_to_nobody(tmp_path: P
         assert history.fix_template("link") == ""
     found = {finding.page for finding in lint(place, "full") if "leads out of the wiki" in finding.text}
     assert found == {"bugs/link.md", "patterns/link.md", "specs/link.md"}
+
+
+def test_a_link_to_itself_or_to_nothing_and_a_folder_stop_no_command(tmp_path: Path) -> None:
+    place = layout(tmp_path)
+    archive(place, record(1, occurrence()))
+    (place.wiki / "bugs" / "loop.md").symlink_to("loop.md")
+    (place.wiki / "bugs" / "gone.md").symlink_to("nothing.md")
+    (place.wiki / "bugs" / "folder.md").mkdir()
+    kept = place.wiki / "patterns" / "scoreboard_fail.md"
+    kept.unlink()
+    kept.symlink_to(kept.name)
+    assert build(place, restore=True).refused == []
+    assert "hit_count: 1" in kept.read_text("utf-8")
+    assert lint(place, "full") == []
+    assert WikiSearchIndex.create("keyword", place.wiki).search("gone") == []
