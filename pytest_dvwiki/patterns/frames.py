@@ -16,9 +16,11 @@ _MARKERS = re.compile(r"[\s|]*[~^][\s~^]*$")
 _PYTEST = re.compile(r"(?P<file>[^\s:][^:]{0,1000}\.py):(?P<line>\d{1,9}): ?(?:in (?P<function>\S+)|[\w.]+)?$")
 _DEF = re.compile(r"[\s>]*(?:async )?def (?P<function>\w+)\(")
 _SOURCE = re.compile(r">? {3,}\S")
-# Of cocotb and pyuvm, whose names projects give to folders of their own, the modules that tracebacks go through.
+# `Lib` is Python's on Windows alone. Of cocotb and pyuvm, whose names projects give to folders of their own, the
+# modules that tracebacks go through.
 _LIBRARY = re.compile(
-    r"/(?:site|dist)-packages/|/lib(?:64)?/python\d[^/]*/|^<|/\.?pyenv/versions/[^/]+/lib/|/Lib/(?!site)"
+    r"/(?:site|dist)-packages/|/lib(?:64)?/python\d[^/]*/|^<|/\.?pyenv/versions/[^/]+/lib/"
+    r"|^[A-Za-z]:/(?:[^/]+/)*Lib/(?!site)"
     r"|/(?:cocotb_tools|pygpi|_pytest|pluggy)/[\w/]+\.py$"
     r"|/cocotb/(?:_\w+|decorators|handle|log|outcomes|queue|regression|result|scheduler|task|triggers|types/\w+)\.py$"
     r"|/pyuvm/(?:_\w+|s\d\d_\w+|extension_classes|error_classes|utility_classes)\.py$"

@@ -47,6 +47,7 @@ def test_a_place_knows_nothing_of_the_frame_before_it() -> None:
         ("/usr/lib64/python3.11/asyncio/tasks.py", True),
         ("/home/me/.pyenv/versions/pypy3.10/lib/pypy3.10/ast.py", True),
         ("C:\\py\\Lib\\site-packages\\x.py", True),
+        ("C:\\Python311\\Lib\\asyncio\\tasks.py", True),
         ("<frozen importlib._bootstrap>", True),
         ("/w/cocotb/src/cocotb/handle.py", True),
         ("/w/cocotb/src/cocotb/types/_logic.py", True),
@@ -58,6 +59,7 @@ def test_a_place_knows_nothing_of_the_frame_before_it() -> None:
         ("/w/tests/cocotb_tests/test_a.py", False),
         ("C:\\w\\tb\\env.py", False),
         ("/w/lib/model.py", False),
+        ("/w/Lib/model.py", False),
         ("tb/test_fifo.py", False),
     ],
 )
