@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import itertools
 import json
-import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from pytest_dvwiki.cli import main
+from pytest_dvwiki.cli import main, statement
 from pytest_dvwiki.wiki.writing.build import archive
 
-from ..samples import CAUSE, TEST, git, layout, occurrence, record, written
+from ..samples import CAUSE, TEST, TODAY, git, layout, occurrence, record, written
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_dvwiki.settings import Layout
+
+
+@pytest.fixture(autouse=True)
+def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What people say comes after the runs, one word a second: two in one second have no order."""
+    clock = itertools.count(TODAY.timestamp())
+    monkeypatch.setattr(statement, "time", SimpleNamespace(time=lambda: next(clock)))
 
 
 @pytest.fixture
@@ -132,9 +139,7 @@ def test_a_persons_fix_stands_on_the_page(place: Layout, capsys: pytest.CaptureF
     ]
 
 
-def test_what_was_said_can_be_taken_back(place: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = itertools.count(time.time())
-    monkeypatch.setattr(time, "time", lambda: next(clock))  # two words in one second have no order
+def test_what_was_said_can_be_taken_back(place: Layout) -> None:
     before = bug(place).read_text()
     assert main(["fix", CAUSE, "--text", "reset the pointer", "--result", "held"]) == 0
     assert main(["fix", CAUSE, "--text", "reset the wrong pointer"]) == 0
@@ -185,9 +190,7 @@ def test_a_fix_names_its_commits(place: Layout, capsys: pytest.CaptureFixture[st
     assert len(fixes(place)) == 3
 
 
-def test_a_fix_tells_what_its_commits_touched(place: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = itertools.count(time.time())
-    monkeypatch.setattr(time, "time", lambda: next(clock))  # the later words count, and two in one second have no order
+def test_a_fix_tells_what_its_commits_touched(place: Layout) -> None:
     git(place.root, "init", "-q")
     for number in range(7):
         (place.root / f"fifo_{number}.sv").write_text("module fifo;")
