@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.patterns.force import add_sources, registry_of
+from pytest_dvwiki.cli.patterns.texts import see_that_it_is_bare
 
 if TYPE_CHECKING:
     import argparse
@@ -76,6 +77,7 @@ def _verdict(name: str, classifier: Classifier) -> Verdict | None:
     """The verdict on a log, read as `dvwiki scan` reads it."""
     from pytest_dvwiki.capture.texts.logs import blocks  # noqa: PLC0415
 
+    see_that_it_is_bare(name)
     sieve = classifier.sieve()
     try:
         with contextlib.nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as stream:

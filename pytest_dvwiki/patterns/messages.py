@@ -351,7 +351,7 @@ def _pytest_error(lines: Sequence[str], at: int) -> tuple[int, str]:
     parts: list[str] = []
     while end < len(lines) and (found := _PYTEST.match(lines[end])):
         part = lines[end][found.end() :].strip()
-        if len(parts) < MOST_JOINED and not _EXPLANATION.match(part):
+        if len(parts) < MOST_JOINED and not _explains(part, parts):
             parts.append(part)
         end += 1
     if not parts:  # a text that begins in the middle of an explanation
@@ -362,6 +362,12 @@ def _pytest_error(lines: Sequence[str], at: int) -> tuple[int, str]:
     if parts[0].startswith("assert "):
         parts[0] = f"AssertionError: {parts[0]}"
     return end - 1, " ".join(parts)[:LONGEST]
+
+
+def _explains(line: str, message: Sequence[str]) -> bool:
+    """Whether a line is pytest's own: what the values of a rewritten assert were, behind the words of its author."""
+    told = bool(message) and message[0].startswith("AssertionError: ")
+    return _EXPLANATION.match(line) is not None or (told and line.startswith("assert "))
 
 
 def _exception(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]:
@@ -376,7 +382,7 @@ def _exception(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, s
             break
         if is_logged(line):
             break
-        if not _EXPLANATION.match(line):
+        if not _explains(line.strip(), parts):
             parts.append(line.strip())
         end += 1
     return end - 1, " ".join(parts)[:LONGEST]

@@ -8,6 +8,18 @@ from pathlib import Path
 from pytest_dvwiki.cli import UsageError
 
 
+def see_that_it_is_bare(name: str) -> None:
+    """Sees that a file is a text as it stands.
+
+    Raises:
+        UsageError: It is compressed, or an archive.
+    """
+    from pytest_dvwiki.capture.files.archives import is_archive, single_name  # noqa: PLC0415
+
+    if is_archive(name) or single_name(name) is not None:
+        raise UsageError(f"{name}: it is compressed, or an archive; `dvwiki scan {name}` reads it")
+
+
 def read_text(name: str) -> str:
     """The text of a file, `-` for standard input, its lines as a log's are read.
 
@@ -16,6 +28,7 @@ def read_text(name: str) -> str:
     """
     from pytest_dvwiki.capture.texts.logs import LogStream, LogText  # noqa: PLC0415
 
+    see_that_it_is_bare(name)
     if name == "-":
         log = LogText(source="log", text=sys.stdin.buffer.read().decode("utf-8", "replace"))
     else:

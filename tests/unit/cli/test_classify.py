@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import sys
@@ -89,6 +90,16 @@ def test_a_mistake_in_the_call_is_one_line_and_status_2(
 ) -> None:
     assert main(["classify", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [("classify",), ("patterns", "why")])
+def test_a_compressed_log_is_sent_to_scan(
+    tmp_path: Path, command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "sim.log.gz"
+    file.write_bytes(gzip.compress(b"dut.sv:7: syntax error\n"))
+    assert main([*command, str(file)]) == 2
+    assert f"`dvwiki scan {file}` reads it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("line", ["{", '{"id": 1}', '{"id": 1, "text": 2}', "[]"])
