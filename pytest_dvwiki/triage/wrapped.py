@@ -126,7 +126,8 @@ def _width(texts: Sequence[str]) -> int | None:
 
 def _join(lines: Sequence[tuple[int, str]], width: int) -> Iterator[_Joined]:
     """The lines, each with those in which it goes on."""
-    stripped = [strip_line(text) for _, text in lines]
+    # A carriage return within a line, as of a progress bar, is stripped to a line feed, and would count as a line.
+    stripped = [strip_line(text).replace("\n", " ") for _, text in lines]
     at = 0
     while at < len(lines):
         end = at + 1

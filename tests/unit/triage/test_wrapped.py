@@ -117,3 +117,14 @@ def test_a_table_whose_rows_look_cut_hides_no_failure(classifier: Classifier, fa
     assert alone is not None
     assert below is not None
     assert (below.pattern, below.primary, below.line) == (alone.pattern, failure, 5)
+
+
+def test_a_progress_bar_moves_no_line(classifier: Classifier) -> None:
+    lines = [
+        "\rERROR: the thing over there did not do what it is ought to do today",
+        "which is a nuisance",
+        "ERROR: giving up",
+    ]
+    verdict = classifier.classify_text("\n".join(lines))
+    assert verdict is not None
+    assert {verdict.line, *(other.line for other in verdict.runners_up)} == {1, 3}
