@@ -63,6 +63,8 @@ _TRACEBACK = re.compile(
     r"Traceback \(most|During handling of|The above exception|File \"|\s*$|_{3,}|={3,}|-{3,}|\*{2,}"
 )
 _EXPLANATION = re.compile(r"[ ]*\+ +(?:where|and) ")
+_UNKNOWN_BITS = re.compile(r"assert .*\bLogic(?:Array)?\('[^']*[XZUW-]", re.ASCII)
+"""An explanation of pytest that shows bits without a value, which say more than the words above it."""
 _PYTEST = re.compile(r"E {1,}(?=\S)")
 _UVM_HEAD = re.compile(r"(?:KERNEL: )?UVM_(?:ERROR|FATAL|WARNING|INFO)\b.*(?:@|\[)")
 _UVM_WITHOUT_ID = re.compile(r"UVM_(?:ERROR|FATAL)\b[^\[]*$")
@@ -367,7 +369,9 @@ def _pytest_error(lines: Sequence[str], at: int) -> tuple[int, str]:
 def _explains(line: str, message: Sequence[str]) -> bool:
     """Whether a line is pytest's own: what the values of a rewritten assert were, behind the words of its author."""
     told = bool(message) and message[0].startswith("AssertionError: ")
-    return _EXPLANATION.match(line) is not None or (told and line.startswith("assert "))
+    return _EXPLANATION.match(line) is not None or (
+        told and line.startswith("assert ") and not _UNKNOWN_BITS.match(line)
+    )
 
 
 def _exception(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]:
@@ -378,7 +382,8 @@ def _exception(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, s
     while end < min(len(lines), at + MOST_JOINED):
         line = lines[end]
         depth = len(line) - len(line.lstrip())
-        if _TRACEBACK.match(line.lstrip()) or depth < indent or not (in_block or depth > indent):
+        belongs = in_block or depth > indent or _UNKNOWN_BITS.match(line.lstrip()) is not None
+        if _TRACEBACK.match(line.lstrip()) or depth < indent or not belongs:
             break
         if is_logged(line):
             break

@@ -61,12 +61,11 @@ def init(layout: Layout, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
     Raises:
         WikiError: The wiki cannot be written.
     """
-    with locked(layout.wiki, lock_timeout):
+    with writing(layout, lock_timeout, scaffolded=False) as room:
         made = scaffold(layout)
-        with Room(layout) as room:
-            room.refresh()
-            room.write_indexes()
-            made += [f"{layout.wiki.name}/{path}" for path in room.files.changed]
+        room.refresh()
+        room.write_indexes()
+        made += [f"{layout.wiki.name}/{path}" for path in room.files.changed]
         if made:
             add_to_log(layout, "init", f"{len(made)} files made")
     return made
