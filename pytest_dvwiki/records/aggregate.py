@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from pytest_dvwiki.fingerprint import mask
 from pytest_dvwiki.model import FirstBad, KnownBin, Onset, StillFailing, Vcs, Waived
 from pytest_dvwiki.records import evidence, fixes, proposals, tables
 
@@ -117,8 +118,8 @@ class Subtype:
     """Registry ids that hit, by name, each with its runs and the id of the newest one."""
     rows: tuple[Row, ...]
     """The newest occurrences, newest first."""
-    primaries: dict[str, str]
-    """First causes of these by their fingerprints, as they were reported last."""
+    words: dict[str, str]
+    """First causes of these by their fingerprints, masked, as they were reported last."""
     causes: int
     fixes: tuple[tuple[str | None, Fix, str], ...]
     """The newest fixes, newest first: fingerprint (None for one of the whole subtype), fix, task id."""
@@ -361,7 +362,7 @@ def subtype(archive: Archive, name: str, merged: Iterable[Sequence[str]] = ()) -
         last_seen=last.split(" ", 1)[0],
         patterns=tuple(patterns),
         rows=rows,
-        primaries=_primaries(archive, {row.fingerprint for row in rows}),
+        words=_words(archive, {row.fingerprint for row in rows}),
         causes=causes - sum(len(group) - 1 for group in groups),
         fixes=done,
         held=held,
@@ -369,10 +370,10 @@ def subtype(archive: Archive, name: str, merged: Iterable[Sequence[str]] = ()) -
     )
 
 
-def _primaries(archive: Archive, causes: set[str]) -> dict[str, str]:
-    """The first causes of some causes, as they were reported last."""
+def _words(archive: Archive, causes: set[str]) -> dict[str, str]:
+    """What some causes say, as they were reported last, masked as for their identity."""
     kept = archive.db.execute(
-        "SELECT d.fingerprint, json_extract(d.occurrence, '$.primary') FROM details d"
+        "SELECT d.fingerprint, d.words FROM details d"
         " JOIN causes c ON c.fingerprint = d.fingerprint AND c.newest = d.moment"
         " WHERE d.fingerprint IN (SELECT value FROM json_each(?))",
         (tables.wanted(sorted(causes)),),
@@ -380,7 +381,7 @@ def _primaries(archive: Archive, causes: set[str]) -> dict[str, str]:
     found = dict(kept)
     # Where the newest run of one was taken away, what is the newest now stands in its file.
     rest = ((cause, archive.newest_occurrence((cause,))) for cause in causes - found.keys())
-    return found | {cause: newest.primary for cause, newest in rest if newest is not None}
+    return found | {cause: mask(newest.primary) for cause, newest in rest if newest is not None}
 
 
 def _groups(archive: Archive, name: str, merged: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:

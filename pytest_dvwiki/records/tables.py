@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from pytest_dvwiki.fingerprint import mask
 from pytest_dvwiki.records.fixes import proof, same_seed
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import Occurrence, RunRecord
 
-VERSION = 10
+VERSION = 11
 """Counts up with the tables, and with what is written to them."""
 
 # Rows with long texts are kept apart from their keys: WITHOUT ROWID puts whole rows into the upper levels of the tree.
@@ -50,7 +51,7 @@ CREATE TABLE tallies (
 CREATE TABLE causes (fingerprint TEXT PRIMARY KEY, newest TEXT, pattern TEXT) WITHOUT ROWID;
 CREATE INDEX causes_by_newest ON causes (newest);
 CREATE INDEX causes_by_pattern ON causes (pattern, newest, fingerprint);
-CREATE TABLE details (fingerprint TEXT PRIMARY KEY, moment TEXT, occurrence TEXT);
+CREATE TABLE details (fingerprint TEXT PRIMARY KEY, moment TEXT, occurrence TEXT, words TEXT);
 CREATE TABLE newest_tests (nodeid TEXT, fingerprint TEXT, PRIMARY KEY (nodeid, fingerprint)) WITHOUT ROWID;
 CREATE INDEX newest_tests_by_cause ON newest_tests (fingerprint);
 CREATE TABLE failed (
@@ -259,7 +260,8 @@ def _keep_newest(db: sqlite3.Connection, occurrence: Occurrence, moment: str, na
     """Keeps all evidence and the tests of a cause's newest occurrence; those of the others stay in the records."""
     cause = occurrence.fingerprint
     evidence = msgspec.json.encode(occurrence).decode()
-    db.execute("INSERT OR REPLACE INTO details VALUES (?, ?, ?)", (cause, moment, evidence))
+    row = (cause, moment, evidence, mask(occurrence.primary))
+    db.execute("INSERT OR REPLACE INTO details VALUES (?, ?, ?, ?)", row)
     db.execute("DELETE FROM newest_tests WHERE fingerprint = ?", (cause,))
     db.executemany("INSERT INTO newest_tests VALUES (?, ?)", [(name, cause) for name in names])
 

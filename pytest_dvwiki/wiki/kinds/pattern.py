@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dvwiki.records.aggregate import NEWEST_ROWS
 from pytest_dvwiki.records.fixes import ends, in_short, success_rate
 from pytest_dvwiki.wiki.text import pages
-from pytest_dvwiki.wiki.text.markdown import cite, code, escape, in_words, one_line, prose, table
+from pytest_dvwiki.wiki.text.markdown import cite, code, escape, one_line, prose, table, told_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -155,7 +155,7 @@ def _causes(subtype: Subtype, page_of: Callable[[str], str | None]) -> str:
     rows: dict[str, tuple[str, ...]] = {}
     for row in subtype.rows:
         cause = _cause(row.fingerprint, page_of)
-        words = escape(in_words(subtype.primaries.get(row.fingerprint, ""), _WORDS))
+        words = escape(told_in_words(subtype.words.get(row.fingerprint, ""), _WORDS))
         rows.setdefault(cause, (cause, words, row.finished[:10], code(row.task_id, 120)))
     causes = "one cause" if subtype.causes == 1 else f"{subtype.causes} causes"
     header = ("Cause", "What it says", "Last seen", "Task")

@@ -102,9 +102,13 @@ def _cell(text: str) -> str:
 
 def in_words(primary: str, limit: int = 90) -> str:
     """What a message says, with `…` for all that differs from one occurrence to the next."""
-    words = _DOTS.sub("…", _TOKENS.sub("…", mask(primary).replace("XZ", "X/Z")))
-    words = _PLACES.sub("", words)
-    return one_line(words, limit)
+    return told_in_words(mask(primary), limit)
+
+
+def told_in_words(masked: str, limit: int) -> str:
+    """The same of a message that is masked already."""
+    words = _DOTS.sub("…", _TOKENS.sub("…", masked.replace("XZ", "X/Z")))
+    return one_line(_PLACES.sub("", words), limit)
 
 
 def cite(task_id: str, log: str | None = None, line: int | None = None) -> str:
