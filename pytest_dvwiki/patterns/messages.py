@@ -63,8 +63,6 @@ _TRACEBACK = re.compile(
     r"Traceback \(most|During handling of|The above exception|File \"|\s*$|_{3,}|={3,}|-{3,}|\*{2,}"
 )
 _EXPLANATION = re.compile(r"[ ]*\+ +(?:where|and) ")
-_UNKNOWN_BITS = re.compile(r"assert .*\bLogic(?:Array)?\('[^']*[XZUW-]", re.ASCII)
-"""An explanation of pytest that shows bits without a value, which say more than the words above it."""
 _PYTEST = re.compile(r"E {1,}(?=\S)")
 _UVM_HEAD = re.compile(r"(?:KERNEL: )?UVM_(?:ERROR|FATAL|WARNING|INFO)\b.*(?:@|\[)")
 _UVM_WITHOUT_ID = re.compile(r"UVM_(?:ERROR|FATAL)\b[^\[]*$")
@@ -353,7 +351,7 @@ def _pytest_error(lines: Sequence[str], at: int) -> tuple[int, str]:
     parts: list[str] = []
     while end < len(lines) and (found := _PYTEST.match(lines[end])):
         part = lines[end][found.end() :].strip()
-        if len(parts) < MOST_JOINED and not _explains(part, parts):
+        if len(parts) < MOST_JOINED and not _EXPLANATION.match(part):
             parts.append(part)
         end += 1
     if not parts:  # a text that begins in the middle of an explanation
@@ -366,14 +364,6 @@ def _pytest_error(lines: Sequence[str], at: int) -> tuple[int, str]:
     return end - 1, " ".join(parts)[:LONGEST]
 
 
-def _explains(line: str, message: Sequence[str]) -> bool:
-    """Whether a line is pytest's own: what the values of a rewritten assert were, behind the words of its author."""
-    told = bool(message) and message[0].startswith("AssertionError: ")
-    return _EXPLANATION.match(line) is not None or (
-        told and line.startswith("assert ") and not _UNKNOWN_BITS.match(line)
-    )
-
-
 def _exception(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]:
     """`Type: message` with the further lines of the message, which end at a blank line or a traceback."""
     indent = len(lines[at]) - len(lines[at].lstrip())
@@ -382,12 +372,11 @@ def _exception(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, s
     while end < min(len(lines), at + MOST_JOINED):
         line = lines[end]
         depth = len(line) - len(line.lstrip())
-        belongs = in_block or depth > indent or _UNKNOWN_BITS.match(line.lstrip()) is not None
-        if _TRACEBACK.match(line.lstrip()) or depth < indent or not belongs:
+        if _TRACEBACK.match(line.lstrip()) or depth < indent or not (in_block or depth > indent):
             break
         if is_logged(line):
             break
-        if not _explains(line.strip(), parts):
+        if not _EXPLANATION.match(line):
             parts.append(line.strip())
         end += 1
     return end - 1, " ".join(parts)[:LONGEST]

@@ -208,17 +208,3 @@ def test_what_a_testbench_prints_below_a_message_is_none_of_it() -> None:
 def test_a_count_of_uvm_is_no_text_of_vcs() -> None:
     lines = ["Error-[VCS_COM_UNE] Cannot find VCS compiler", "UVM_ERROR : 0"]
     assert [message.text for message in assemble(lines)] == lines
-
-
-@pytest.mark.parametrize("front", [" " * 56, "E   "], ids=["cocotb", "pytest"])
-def test_what_pytest_adds_to_an_assertion_is_none_of_its_words(front: str) -> None:
-    told = ("AssertionError: grant 3 is not one-hot", "assert 2 <= 1", "+  where 2 = f(3)")
-    lines = ["   1.00ns WARNING  cocotb.regression  t failed", *(f"{front}{line}" for line in told)]
-    assert [message.text for message in assemble(lines)][1:] == ["AssertionError: grant 3 is not one-hot"]
-
-
-@pytest.mark.parametrize("front", [" " * 56, "E   ", ""], ids=["cocotb", "pytest", "bare"])
-def test_bits_without_a_value_stay_with_the_words(front: str) -> None:
-    lines = [f"{front}AssertionError: q is wrong", f"{front}assert LogicArray('Z', Range(0)) == LogicArray('1')"]
-    told = [message.text for message in assemble(["   1.00ns WARNING  cocotb.regression  t failed", *lines])][1:]
-    assert told == ["AssertionError: q is wrong assert LogicArray('Z', Range(0)) == LogicArray('1')"]
