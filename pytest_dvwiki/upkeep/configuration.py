@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.triage.waivers import load_waivers
 from pytest_dvwiki.upkeep.findings import Finding
-from pytest_dvwiki.wiki.schema import SchemaError, load_schema
+from pytest_dvwiki.wiki.schema import NAME, SchemaError, load_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,7 @@ def check_configuration(layout: Layout) -> Iterator[Finding]:
     try:
         load_schema(layout.wiki)
     except SchemaError as error:
-        yield _finding(layout, layout.wiki / "schema.yaml", str(error))
+        yield _finding(layout, layout.wiki / NAME, str(error))
     for problem in load_waivers(layout.waivers).problems:
         yield _finding(layout, layout.waivers, problem)
     own = sorted(layout.patterns.glob("*.yaml"))

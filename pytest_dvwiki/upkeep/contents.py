@@ -7,6 +7,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.upkeep.findings import Finding
+from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.listed import CATEGORIES
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _PEOPLE_S = {"bugs": {0, 1, 4}, "patterns": set[int](), "coverage": {0, 1, 2}, "
 def check_index(wiki: Path, catalogue: Catalogue) -> Iterator[Finding]:
     """Pages that `index.md` does not name, and those that it names although they are not there."""
     try:
-        text = (wiki / "index.md").read_text("utf-8", "replace")
+        text = outside.read(wiki, "index.md").decode("utf-8", "replace")
     except OSError:
         yield Finding("index.md", 0, "missing", "there is no index")
         return
@@ -45,7 +46,7 @@ def rows_behind(wiki: Path, path: str, expected: bytes) -> list[Finding]:
         expected: What the file is to be by what the pages say of themselves.
     """
     try:
-        present = (wiki / path).read_text("utf-8", "replace")
+        present = outside.read(wiki, path).decode("utf-8", "replace")
     except OSError:
         return []
     pairs = [pair for pair in zip_longest(present.split("\n"), expected.decode().split("\n")) if pair[0] != pair[1]]

@@ -1,4 +1,4 @@
-"""Links that lead out of the wiki: what lies behind them is neither read nor written."""
+"""Links that lead out of the wiki: what lies behind them is told to nobody, and not written."""
 
 from __future__ import annotations
 
