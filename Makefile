@@ -32,12 +32,19 @@ coverage: tools env ## the tests again, with a report of the lines that they rea
 	python -m coverage combine -q; python -m coverage report
 
 .PHONY: fuzz
-fuzz: tools env ## the tests that make up their input, with input of their own each time
-	@$(ACTIVATE); python -m pytest -n $(WORKERS) --hypothesis-profile other tests/fuzz tests/property
+fuzz: tools env ## made-up input of its own each time, and ten minutes for each reader of files that people bring
+	@$(ACTIVATE); python -m pytest -n $(WORKERS) --hypothesis-profile other tests/fuzz tests/property; \
+	python -m pip install -qq --disable-pip-version-check --only-binary :all: atheris || \
+	    echo 'no atheris for this Python: hypothesis makes the files up'; \
+	python -m tests.fuzz $(SECONDS_EACH)
 
 .PHONY: outcomes
 outcomes: tools env ## the whole table of outcomes, in every flow and capture mode, and the sample on each simulator
 	@$(ACTIVATE); python -m pytest -n $(WORKERS) tests/sim/test_outcomes.py tests/sim/test_sample.py
+
+.PHONY: truth
+truth: tools env ## the whole table of what is said of fixes, commits and counts
+	@$(ACTIVATE); python -m pytest -n $(WORKERS) tests/sim/test_truth.py
 
 .PHONY: lint
 lint: env ## ruff, mypy, the layers, the change notes
@@ -54,7 +61,8 @@ survive: env ## a thousand kills, a full disk and a crowd at one wiki; half an h
 
 .PHONY: docs
 docs: env ## write what is generated into the documentation, and what its examples print
-	@$(ACTIVATE); python docs/generate.py; python -m tests.sim.pages
+	@$(ACTIVATE); python docs/generate.py; python -m tests.sim.pages; \
+	DVWIKI_WRITE_DOCS=1 python -m pytest -q tests/unit/test_secret_places.py
 
 .PHONY: clean
 clean: ## remove all that was made here, .venv included

@@ -1,4 +1,4 @@
-"""Puts the compiled registry into the wheel: the YAML files of the patterns stay its source."""
+"""Puts the compiled patterns and rules into the wheel: the YAML files stay their source."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ class RegistryHook(BuildHookInterface):  # type: ignore[type-arg]  # of any buil
         if self.target_name != "wheel" or version == "editable":
             return
         sys.path.insert(0, self.root)
+        from pytest_dvwiki import secret_rules  # noqa: PLC0415  # the sources stand here
         from pytest_dvwiki.patterns import compiled  # noqa: PLC0415  # the sources stand here
         from pytest_dvwiki.patterns.registry import compile_builtin  # noqa: PLC0415
 
@@ -27,6 +28,9 @@ class RegistryHook(BuildHookInterface):  # type: ignore[type-arg]  # of any buil
         target = Path(self._folder.name, compiled.FILE)
         target.write_bytes(compiled.encode(compile_builtin()))
         build_data["force_include"][str(target)] = f"pytest_dvwiki/patterns/builtin/{compiled.FILE}"
+        rules = Path(self._folder.name, secret_rules.COMPILED.name)
+        rules.write_bytes(secret_rules.compiled())
+        build_data["force_include"][str(rules)] = f"pytest_dvwiki/{rules.name}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002
         """Takes away what was made for it."""

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.masks import HOOK
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def _may_have(entry: str) -> bool:
 
 def _names_group(file: Path) -> bool:
     try:
-        return f"[{GROUP}]".encode() in file.read_bytes()
+        return f"[{GROUP}]".encode() in reading.read_bytes(file)
     except OSError:
         return False
 

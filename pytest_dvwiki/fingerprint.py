@@ -11,90 +11,144 @@ from pytest_dvwiki.redact import clean
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FINGERPRINT_VERSION = 1
-"""Counts up when the same failure would get another fingerprint; `dvwiki build --reclassify` then moves the archive."""
+FINGERPRINT_VERSION = 2
+"""Counts up when the same failure would get another fingerprint; an occurrence then carries the former one, too."""
 
 LONGEST = 4096
 """Characters of a line that count: half of them from its head, half from its tail."""
 DIGITS = 12
 
-_UNIT = r"(?:fs|ps|ns|us|ms|s|sec|step|steps)\b"
+UNIT = r"(?:fs|ps|ns|us|ms|s|sec|step|steps)\b"
 _FILE = (
     r"(?:svh?|vh?|vhdl?|vp|vams|pyc?|cpp|cc|cxx|c|hpp|h|so|dll|exe|ya?ml|json|xml|txt|mk|tcl|log|vcd|fst|fsdb|wdb|ucdb"
     r"|prj|toml|cfg|ini|vvp)"
 )
 _IN_PATH = r"[\w.@+~%$\\/-]"
 _INDEX = r"\[[^\]\s]{0,60}\]"
-_COMPARED = r"assert|got|expected|expect|exp|actual|act|was|read|wrote|vs|value|found|saw"
-_AFTER = r"but|and|instead|when|while|during|for|at|on|in|from|after|before"
-# The name of an enumeration's value: behind `=`, or where a check compares and nothing but values or the end follows.
-_CONSTANT = (
-    r"(?:(?<==)[A-Z][A-Z0-9_]{1,40}(?![\w'(\[.])|[A-Z][A-Z0-9_]{1,40}(?![\w'(\[])"
-    rf"(?=[ ]{{0,3}}(?:$|[,;:)\]}}&|/!]|\.(?!\w)|[=!]=)|[ ](?:(?i:{_AFTER}|{_COMPARED})\b|\w{{1,40}}[=:])))"
+COMPARED = r"assert|got|expected|expect|exp|actual|act|was|read|wrote|vs|value|found|saw"
+AFTER = r"but|and|instead|when|while|during|for|at|on|in|from|after|before"
+# Behind a compared value stands nothing but further values, a new part of the sentence, or the end.
+_ENDS = rf"(?=[ ]{{0,3}}(?:$|[,;:)\]}}&|/!(\#@]|\.(?!\w)|[=!]=)|[ ](?:(?i:{AFTER}|{COMPARED})\b|\w{{1,40}}[=:]))"
+# Words whose letters are hex digits, too: of English, and such as are written in capitals.
+_WORDS = (
+    "accede ace add added bad bade be bed bee cede dad dead deaf dec decade deed def deface defaced ebb efface fab"
+    " facade face faced fad fade faded fed fee feed"
+)
+_CAPITALS = "AB ABC AC ACC ADC AE AF BCD CBC CCD CD CDC CE CFA DAC DC DCC DDC DE DFE ECB ECC ED EF FCC FEC"
+_NO_WORD = rf"(?!(?:{'|'.join((*_WORDS.split(), *_WORDS.upper().split(), *_CAPITALS.split()))})\b)"
+_KEPT = r"\b(?:non-\w+(?:/\w+)*|(?:[Mm]odule(?:[ ]named)?|from)[ ]'[A-Za-z_][\w.]*')"
+_VALUE = rf"""
+    [-+]?(?!0[xXbB])(?:(?=[a-fA-FxXzZ_]*[0-9xXzZ])[0-9a-fA-FxXzZ_]+|True\b|False\b)(?![\w'."])(?!\ ?{UNIT})
+"""
+_NAMES = rf"""
+    (?P<word>(?:(?:(?<=[=:])|(?<=[=:][ ])){_NO_WORD}(?![aA]\b)[a-fA-F]+(?![\w'."])|[a-fA-F]+(?![\w'."]){_ENDS}))
+  | (?P<assigned>(?<==)[A-Z][A-Z0-9_]{{1,40}}(?![\w'(\[.]))
+  | (?P<constant>[A-Z][A-Z0-9_]{{1,40}}(?![\w'(\[]){_ENDS})
+"""
+# A single letter is a value where nothing but a value can stand.
+_PLACES = "|".join(rf"(?<=\b{each}[ ])" for each in ("is", "at", "address", "data", "offset", "length"))
+_LETTERS = (
+    rf"{_NO_WORD}(?:[A-F]{{2,16}}|[a-f]{{2,16}}(?!['\"(]))"
+    rf"|(?:(?:{_PLACES})(?:[b-f]|[a-f]{{1,16}}{_ENDS})|(?<=\baddr[ ])[a-f])(?!['\"(])"
+    r"|(?<=[ ]\[)[a-f]{1,16}(?=\])|(?<=:[ ])[a-f]{1,16}(?=[,}])"
 )
 # One pass, the first alternative that fits wins. The sign goes with its number, else one scoreboard message
 # splits by sign. No token is numbered, else one cause splits whenever two of its values happen to be equal.
-_TOKEN = re.compile(
-    rf"""
-    (?P<url>[A-Za-z][A-Za-z0-9+.-]{{1,20}}://[^\s'"<>)\]]+)
-  | (?P<uuid>\b[0-9a-fA-F]{{8}}-(?:[0-9a-fA-F]{{4}}-){{3}}[0-9a-fA-F]{{12}}\b)
-  | (?P<date>
-        \b\d{{4}}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?(?!\w)
-      | \b(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?\ )?
-        (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[ ]{{1,2}}\d{{1,2}}
-        (?:,?\ \d\d:\d\d(?::\d\d)?)?(?:,?\ ?\d{{4}}\b)?
-      | \b\d{{1,2}}:\d\d:\d\d(?:[.,]\d+)?\b
+
+
+def expression(*, kept: str, value: str, names: str, letters: str) -> re.Pattern[str]:
+    """Compile what `mask` replaces.
+
+    Args:
+        kept: Names that are read as they stand.
+        value: What a comparison compares.
+        names: Names of values that a comparison compares.
+        letters: Hex digits that are all letters.
+    """
+    return re.compile(
+        rf"""
+        (?P<url>[A-Za-z][A-Za-z0-9+.-]{{1,20}}://[^\s'"<>)\]]+)
+      | (?P<kept>{kept})
+      | (?P<uuid>\b[0-9a-fA-F]{{8}}-(?:[0-9a-fA-F]{{4}}-){{3}}[0-9a-fA-F]{{12}}\b)
+      | (?P<date>
+            \b\d{{4}}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?(?!\w)
+          | \b(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?\ )?
+            (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[ ]{{1,2}}\d{{1,2}}
+            (?:,?\ \d\d:\d\d(?::\d\d)?)?(?:,?\ ?\d{{4}}\b)?
+          | \b\d{{1,2}}:\d\d:\d\d(?:[.,]\d+)?\b
+        )
+      | (?P<typed>\b(?:LogicArray|BinaryValue|BitVector|Logic|Bit|Range|Unsigned|Signed|Fixed)
+                  \((?:[^()]|\([^()]*\))*\))
+      | (?P<enumerated><[A-Za-z_]\w*(?:\.\w+)?:\ [^<>]{{1,80}}>)
+      | (?P<bytes>\b(?:bytearray\()?b(?:'[^']*'|"[^"]*")\)?)
+      | (?P<based>(?<![\w'])[-+]?\d*'[sS]?[bBoOdDhH]\ ?[-+]?[0-9a-fA-FxXzZ?_]+)
+      | (?P<quoted_bits>\b[xXbBoO]"[^"\s]*")
+      | (?P<prefixed>(?<![\w.])[-+]?0[xXbBoO][-+]?[0-9a-fA-FxXzZ_]+\b)
+      | (?P<file>(?<!{_IN_PATH})(?:[A-Za-z]:)?{_IN_PATH}+\.{_FILE}(?![\w/\\.]))
+      | (?P<path>(?<![\w/.])(?:~|\.{{1,2}}|[A-Za-z]:)?(?:[\\/](?:[\w.@+~%$-]|{_INDEX})+)+)
+      | (?P<hierarchy>\b[A-Za-z_$][\w$]*(?:{_INDEX}|\(\w{{1,40}}\))*
+            (?:\.[A-Za-z_$][\w$]*(?:{_INDEX}|\(\w{{1,40}}\)(?=\.))*)+)
+      | (?P<indexed>\b[A-Za-z_$][\w$]*)(?:\[[-+\w:\ ]{{0,60}}\])+
+      | (?P<worker>\bgw)\d+\b
+      | (?P<time>(?<![\w.])[-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?\ ?{UNIT})
+      | (?P<lead>
+            (?:(?i:\b(?:{COMPARED})\b)|[=!<>]=|=)[\s:=]{{0,20}}+
+        )
+        (?:
+            (?P<value>{value})
+          | {names}
+        )
+      | (?P<bits>
+            \b(?:[01]+[xXzZ][01xXzZ_]*|[xXzZ]{{2,}}[01xXzZ_]*|[xXzZ][01xXzZ_]{{3,}}|[uU]{{4,}})\b
+          | \b(?!\d+[xX]\d+\b)(?=[0-9a-fA-F]*[xXzZ])(?=[a-zA-Z]*(?:\d|[xXzZ][a-fA-F]*[xXzZ]))[0-9a-fA-FxXzZ]{{4,64}}\b
+          | (?<![\w.\[])[xXzZ](?![\w.(\[])
+        )
+      | (?P<number>
+            (?<![\w.])[-+]?\d[\d_]*(?:,\d{{3}}\b)*(?:\.\d+)?(?:[eE][-+]?\d+)?(?!\w)
+          | (?<![\w.])[-+]?(?:nan|inf)\b
+          | \b(?:True|False)\b
+        )
+      | (?P<hex>\b(?:\d[0-9a-fA-F]+|(?=[a-fA-F]+\d)[0-9a-fA-F]{{2,}}|{letters})\b)
+        """,
+        re.ASCII | re.VERBOSE,
     )
-  | (?P<typed>\b(?:LogicArray|BinaryValue|BitVector|Logic|Bit|Range|Unsigned|Signed|Fixed)
-              \((?:[^()]|\([^()]*\))*\))
-  | (?P<enumerated><[A-Za-z_]\w*(?:\.\w+)?:\ [^<>]{{1,80}}>)
-  | (?P<bytes>\b(?:bytearray\()?b(?:'[^']*'|"[^"]*")\)?)
-  | (?P<based>(?<![\w'])[-+]?\d*'[sS]?[bBoOdDhH]\ ?[-+]?[0-9a-fA-FxXzZ?_]+)
-  | (?P<quoted_bits>\b[xXbBoO]"[^"\s]*")
-  | (?P<prefixed>(?<![\w.])[-+]?0[xXbBoO][-+]?[0-9a-fA-FxXzZ_]+\b)
-  | (?P<file>(?<!{_IN_PATH})(?:[A-Za-z]:)?{_IN_PATH}+\.{_FILE}(?![\w/\\.]))
-  | (?P<path>(?<![\w/.])(?:~|\.{{1,2}}|[A-Za-z]:)?(?:[\\/](?:[\w.@+~%$-]|{_INDEX})+)+)
-  | (?P<hierarchy>\b[A-Za-z_$][\w$]*(?:{_INDEX}|\(\w{{1,40}}\))*
-        (?:\.[A-Za-z_$][\w$]*(?:{_INDEX}|\(\w{{1,40}}\)(?=\.))*)+)
-  | (?P<indexed>\b[A-Za-z_$][\w$]*)(?:\[[-+\w:\ ]{{0,60}}\])+
-  | (?P<worker>\bgw)\d+\b
-  | (?P<time>(?<![\w.])[-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?\ ?{_UNIT})
-  | (?P<lead>
-        (?:(?i:\b(?:{_COMPARED})\b)|[=!<>]=|=)[\s:=]{{0,20}}+
-    )
-    (?:
-        (?P<value>[-+]?(?!0[xXbB])(?:[0-9a-fA-FxXzZ_]+|True\b|False\b)(?![\w'."])(?!\ ?{_UNIT}))
-      | {_CONSTANT}
-    )
-  | (?P<bits>
-        \b(?:[01]+[xXzZ][01xXzZ_]*|[xXzZ]{{2,}}[01xXzZ_]*|[xXzZ][01xXzZ_]{{3,}}|[uU]{{4,}})\b
-      | \b(?!\d+[xX]\d+\b)(?=[0-9a-fA-F]*[xXzZ])(?=[a-zA-Z]*(?:\d|[xXzZ][a-fA-F]*[xXzZ]))[0-9a-fA-FxXzZ]{{4,64}}\b
-      | (?<![\w.\[])[xXzZ](?![\w.(\[])
-    )
-  | (?P<number>
-        (?<![\w.])[-+]?\d[\d_]*(?:,\d{{3}}\b)*(?:\.\d+)?(?:[eE][-+]?\d+)?(?!\w)
-      | (?<![\w.])[-+]?(?:nan|inf)\b
-      | \b(?:True|False)\b
-    )
-  | (?P<hex>\b(?:\d[0-9a-fA-F]+|(?=[a-fA-F]+\d)[0-9a-fA-F]{{2,}}|[A-F]{{2,16}}|[a-f]{{1,16}}(?!['"(]))\b)
-    """,
-    re.ASCII | re.VERBOSE,
+
+
+_TOKEN = expression(kept=_KEPT, value=_VALUE, names=_NAMES, letters=_LETTERS)
+_EXPECTS = re.compile(r"(?i)\b(?:expected|expect|exp|should)\b")
+_OBSERVES = re.compile(r"(?i)\b(?:got|actual|act|was|read|saw|found|received|is)\b")
+_NAMING = re.compile(
+    r"(?i)(?:port|channel|chan|ch|lane|bank|worker|agent|master|slave|core|side|unit|inst|instance|name|module|signal"
+    r"|reg|register|field|check|phase|test)$"
 )
+"""Behind these a name tells one thing from another."""
 _UNKNOWN_BITS = re.compile(r"[xXzZuUwW-]")
 _TRUTH = ("True", "False")
 _SERIES = re.compile(r"\bV(?:[ ,]+V\b)+")
 
 
 def mask(text: str) -> str:
-    """A text with everything replaced that differs between two occurrences of one cause.
+    """Return a text with everything replaced that differs between two occurrences of one cause.
 
-    Numbers in every notation, times and the names of compared enumeration values become `V`, values that hold X or Z
-    become `XZ`; paths keep their base name and hierarchies their last name. Names such as `sha256` or `fifo_32x8` stay.
+    Numbers in every notation and times become `V`, as do the names of enumeration values of which a check compares two;
+    values that hold X or Z become `XZ`. Paths keep their base name and hierarchies their last name. Words stay, also
+    those that are hex digits (`be`, `port A`), and names such as `sha256` or `fifo_32x8`.
     """
+    text = shortened(text)
+    is_compared = _EXPECTS.search(text) is not None and _OBSERVES.search(text) is not None
+    return joined(_TOKEN.sub(_masked_compared if is_compared else masked, text))
+
+
+def shortened(text: str) -> str:
+    """Return the part of a text that counts, on one line."""
     if len(text) > LONGEST:
         text = f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
-    masked = _TOKEN.sub(_masked, clean(text).replace("\n", " "))
-    return _SERIES.sub("V", " ".join(masked.split()))
+    return clean(text).replace("\n", " ")
+
+
+def joined(text: str) -> str:
+    """Return a masked text with one blank between its words and one `V` for a series of values."""
+    return _SERIES.sub("V", " ".join(text.split()))
 
 
 def fingerprint(
@@ -105,6 +159,7 @@ def fingerprint(
     function: str | None,
     source_line: str | None,
     text: str,
+    mask: Callable[[str], str] = mask,
 ) -> str:
     """The identity of a cause: 12 hex digits.
 
@@ -115,6 +170,7 @@ def fingerprint(
         function: The function that encloses the failing check.
         source_line: The failing check as the traceback shows it.
         text: The message itself; its mask counts.
+        mask: Gives the mask of a text.
     """
     base = re.split(r"[\\/]", file)[-1] if file else ""
     check = " ".join((source_line or "").split())
@@ -145,10 +201,21 @@ _BASE = re.compile(r"^[-+]?(?:\d*'[sS]?\w|0\w|\w(?=\"))[ ]?[-+]?", re.ASCII)
 """The base of a number: it may itself be written x."""
 
 
-def _masked(found: re.Match[str]) -> str:
+def masked(found: re.Match[str]) -> str:
+    """Return what stands for a token."""
     # The last group that closed: that of the kind itself, and `value` behind a `lead`.
     kind = found.lastgroup or ""
     return _FIXED[kind] if kind in _FIXED else _SHOWN[kind](found)
+
+
+def _masked_compared(found: re.Match[str]) -> str:
+    return f"{found['lead']}V" if found.lastgroup == "constant" else masked(found)
+
+
+def _assigned(found: re.Match[str]) -> str:
+    lead = found["lead"]
+    before = found.string[max(0, found.start() - 10) : found.start()]
+    return found[0] if lead.startswith("=") and _NAMING.search(before) else f"{lead}V"
 
 
 def _typed(text: str) -> str:
@@ -171,6 +238,8 @@ _SHOWN: dict[str, Callable[[re.Match[str]], str]] = {
     "lead": lambda found: f"{found['lead']}V",
     "value": lambda found: found["lead"] + _value(found["value"]),
     "indexed": lambda found: found["indexed"],
+    **dict.fromkeys(("kept", "constant"), lambda found: found[0]),
+    **dict.fromkeys(("word", "assigned"), _assigned),
     "file": lambda found: re.split(r"[\\/]", found[0])[-1],
     **dict.fromkeys(("path", "hierarchy"), lambda found: _last_name(found[0])),
 }

@@ -35,7 +35,7 @@ def settings_of(config: pytest.Config) -> Settings:
                 ini={option.name: config.getini(option.ini) for option in OPTIONS},
             )
         except SettingsError as error:
-            raise pytest.UsageError(f"dvwiki: {error}") from None
+            raise pytest.UsageError(f"dvwiki: {error}") from error
     return config.stash[_SETTINGS]
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pytest_dvwiki.model import Excerpt, Failure, Frame
+    from pytest_dvwiki.model import Command, Excerpt, Failure, Frame
 
 HOOK = "pytest_dvwiki_redact"
 Function = Callable[[str], object]
@@ -71,7 +71,17 @@ class Masks:
             message=self.text(failure.message),
             frame=self.frame(failure.frame),
             excerpts=tuple(map(self.excerpt, failure.excerpts)),
+            command=self.command(failure.command),
         )
+
+    def command(self, command: Command | None) -> Command | None:
+        """Return a command whose variables are masked."""
+        if command is None:
+            return None
+        from pytest_dvwiki.model import MASKED  # noqa: PLC0415
+
+        variables = {name: value if self.text(value) == value else MASKED for name, value in command.variables.items()}
+        return replace(command, variables=variables)
 
     def _nothing(self, owner: str, why: str) -> str:
         self._note(f"{HOOK} of {owner} {why}: the texts that it did not mask were left out")

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_dvwiki import hookspecs
 from pytest_dvwiki.fixtures import dvwiki, dvwiki_context, dvwiki_prompt, settings_of
-from pytest_dvwiki.settings import OPTIONS, SettingsError, is_switched_on_by_project
+from pytest_dvwiki.settings import OPTIONS, ProjectFileError, SettingsError, is_switched_on_by_project
 
 __all__ = ["dvwiki", "dvwiki_context", "dvwiki_prompt"]
 
@@ -42,7 +42,13 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 def _is_on(config: pytest.Config) -> bool:
     """Whether anything switches the plugin on, found out without a YAML library."""
     said = (config.option.dvwiki_enabled, os.environ.get("DVWIKI_ENABLED"), config.getini("dvwiki_enabled"))
-    return (any(said) or _is_on_by_project(config)) and settings_of(config).enabled
+    try:
+        return (any(said) or _is_on_by_project(config)) and settings_of(config).enabled
+    except pytest.UsageError as error:
+        if not isinstance(error.__cause__, ProjectFileError):
+            raise
+        config.stash[_MISTAKE] = str(error.__cause__)
+        return False
 
 
 def _is_on_by_project(config: pytest.Config) -> bool:
@@ -61,8 +67,13 @@ def pytest_configure(config: pytest.Config) -> None:
     if not _is_on(config) or config.option.collectonly or config.option.setupplan:
         return
     from pytest_dvwiki import roles  # noqa: PLC0415  # only a run with the plugin on pays for it
+    from pytest_dvwiki.roles.guard import Guard  # noqa: PLC0415  # likewise
 
-    roles.register(config, settings_of(config), in_simulator=config.pluginmanager.hasplugin(_SIMULATOR_PLUGIN))
+    guard = Guard()
+    with guard("the start"):
+        roles.register(config, settings_of(config), in_simulator=config.pluginmanager.hasplugin(_SIMULATOR_PLUGIN))
+    if guard.notes:
+        config.stash[_MISTAKE] = guard.notes[0]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -73,6 +84,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         return
     if _MISTAKE in config.stash:
         terminalreporter.write_line(f"dvwiki is off: {config.stash[_MISTAKE]}", yellow=True)
+        return
     typed = {str(argument).partition("=")[0] for argument in config.invocation_params.args}
     idle = [option.flag for option in OPTIONS if option.flag in typed and option.name != "enabled"]
     if idle and not _is_on(config):

@@ -5,10 +5,14 @@ Everything that leaves a process (journal, record, page, terminal, prompt) goes 
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import secret_rules
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import PurePath
 
 _ESCAPES = re.compile(
@@ -18,7 +22,10 @@ _ESCAPES = re.compile(
 # C0 without tab and line feed, DEL, C1, zero-width and bidirectional controls, line and paragraph
 # separators, lone surrogates: none of them prints, and each can make a text read as what it is not.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
-_MASK = "[redacted]"
+MASK = "[redacted]"
+"""Stands for a secret."""
+_OPENED = MASK[:-1]
+_DIGITS = 8
 _PART = r"[\w.+@%~,=-]+"
 _LIBRARY_PATH = re.compile(
     rf"(?<![\w./~-])/(?:{_PART}/){{1,30}}?(?:(?:site|dist)-packages/|lib/python3\.\d+/(?!site-|dist-))"
@@ -26,45 +33,6 @@ _LIBRARY_PATH = re.compile(
 _CUT_PATH = re.compile(rf"(?<!\S)\.\.[\w+@%~,=-]+/(?=(?:{_PART}/)*{_PART}\()")
 """The front of a path that cocotb's log cut to the width of its column: `..oject/tb/env.py(139)`."""
 _FILE_PATH = re.compile(rf"(?<![\w./:~-])/(?:{_PART}/){{1,30}}({_PART}/{_PART}\.\w{{1,6}})\b")
-_SECRETS: tuple[tuple[re.Pattern[str], str], ...] = (
-    # user:password@ and user@ in URLs
-    (re.compile(r"(?i)\b([a-z][a-z0-9+.-]{1,20}://)[^\s/@'\"]{1,200}@"), rf"\1{_MASK}@"),
-    # licence servers: 27000@host, and lists of them
-    (re.compile(r"\b\d{3,5}@[A-Za-z0-9][A-Za-z0-9.-]*"), _MASK),
-    (
-        re.compile(
-            r"\b((?:LM|SNPSLMD|CDS_LIC|MGLS|SALT|XILINXD|ALDEC|RLM|[A-Z0-9]+D)"
-            r"_LICENSE(?:_FILE|_SERVER)?|CDS_LIC_FILE)(\s*[=:]\s*)[^\s'\",]+"
-        ),
-        rf"\1\2{_MASK}",
-    ),
-    (
-        re.compile(r"(?i)\b(license server(?: (?:host|machine))?\s*[=:]?\s+)[\w-]+(?:\.[\w-]+)+"),
-        rf"\1{_MASK}",
-    ),
-    (re.compile(r"(?i)\b((?:bearer|basic)\s+)[A-Za-z0-9._~+/-]{12,}=*"), rf"\1{_MASK}"),
-    (
-        re.compile(
-            r"(?i)\b([\w-]{0,40}(?:password|passwd|secret|api[_-]?key|access[_-]?key|auth[_-]?token"
-            r"|access[_-]?token|private[_-]?key)[\w-]{0,20}['\"]?\s{0,3}[=:]\s{0,3}['\"]?)"
-            r"(?!0x|\d+['\"]?(?:\W|$))[^\s'\",;]{6,}"
-        ),
-        rf"\1{_MASK}",
-    ),
-    (re.compile(r"(?<![\w-])(--?(?:password|token|secret|api-key)[= ])\S+"), rf"\1{_MASK}"),
-    # tokens that name themselves
-    (
-        re.compile(r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abprs]-[\w-]{10,})"),
-        _MASK,
-    ),
-    (re.compile(r"\b(?:sk|pk|rk)-(?:[A-Za-z0-9]+-)?[A-Za-z0-9_-]{20,}"), _MASK),
-    (re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"), _MASK),
-    (re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"), _MASK),
-    (
-        re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"),
-        _MASK,
-    ),
-)
 
 
 def strip_escapes(text: str) -> str:
@@ -98,8 +66,40 @@ def shorten_paths(text: str, root: PurePath) -> str:
 
 
 def redact(text: str) -> str:
-    """Cleans a text and masks secrets in it: tokens, passwords, user names in URLs, licence servers."""
+    """Return a text cleaned, with the secrets in it masked: tokens, passwords, user names in URLs, licence servers."""
     text = clean(text)
-    for pattern, replacement in _SECRETS:
-        text = pattern.sub(replacement, text)
+    for rule in secret_rules.rules_for(text):
+        text = _masked(text, rule, lambda _: MASK)
     return text
+
+
+def redact_id(nodeid: str) -> str:
+    """Return the name of a test with its secrets masked, each with a short hash, so that two names stay two.
+
+    The name of what runs a test stays the beginning of the test's own name. The hash depends on the file as well: a
+    password alone could be looked up by it in tables that are made for every password.
+    """
+    text = clean(nodeid)
+    salt = nodeid.partition("::")[0]
+
+    def mask(secret: str) -> str:
+        digest = hashlib.sha256(f"{salt}\0{secret}".encode("utf-8", "surrogatepass")).hexdigest()
+        return f"{_OPENED}-{digest[:_DIGITS]}]"
+
+    # A secret in the file's path ends where that does.
+    parts = list(text.partition("::"))
+    for at, part in enumerate(parts):
+        for rule in secret_rules.rules_for(part):
+            parts[at] = _masked(parts[at], rule, mask)
+    return "".join(parts)
+
+
+def _masked(text: str, rule: secret_rules.Rule, mask: Callable[[str], str]) -> str:
+    shown: list[str] = []
+    end = 0
+    for first, last in rule.parts(text):
+        # What is masked already stays, with the hash that may stand in it.
+        if first >= end and not text.startswith(_OPENED, first):
+            shown += (text[end:first], mask(text[first:last]))
+            end = last
+    return "".join((*shown, text[end:])) if shown else text

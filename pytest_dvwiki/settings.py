@@ -13,12 +13,16 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from pytest_dvwiki import reading
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 Kind = Literal["bool", "int", "float", "string"]
 DEFAULT_WIKI_DIR = ".agent/wiki"
 PROJECT_FILE = ".agent/project.yaml"
+_HIGHEST = 1_000_000_000
+"""Of any number; NaN is none either."""
 _TRUE = frozenset({"1", "yes", "y", "on", "true"})
 _FALSE = frozenset({"0", "no", "n", "off", "false"})
 _BLOCK = re.compile(r"^['\"]?wiki['\"]?[ \t]*:", re.MULTILINE)
@@ -31,6 +35,10 @@ _PLAIN_BLOCK = re.compile(rf"^wiki:{_NO_KEY}\n((?:{_KEY}\n|{_NO_KEY}\n)*)(?=[^\s
 
 class SettingsError(Exception):
     """A setting that cannot be used; the text names where it was set and what may stand there."""
+
+
+class ProjectFileError(SettingsError):
+    """A project.yaml that cannot be used: any branch can bring one, so it switches the plugin off and ends no run."""
 
 
 @dataclass(frozen=True)
@@ -112,14 +120,14 @@ class Option:
         try:
             parsed = _PARSERS[self.kind](value)
         except (TypeError, ValueError):
-            raise SettingsError(f"{where}: expected {_KIND_NAMES[self.kind]}, got {value!r}") from None
+            raise SettingsError(f"{where}: expected {_KIND_NAMES[self.kind]}, got {value!r:.60}") from None
         if self.check:
             try:
                 self.check(parsed)
             except ValueError as error:
                 raise SettingsError(f"{where}: {error}") from error
-        if isinstance(parsed, (int, float)) and not isinstance(parsed, bool) and parsed < 0:
-            raise SettingsError(f"{where}: expected no negative number, got {value!r}")
+        if isinstance(parsed, (int, float)) and not isinstance(parsed, bool) and not 0 <= parsed <= _HIGHEST:
+            raise SettingsError(f"{where}: expected no negative number, and none above {_HIGHEST}, got {value!r:.60}")
         return parsed
 
 
@@ -366,9 +374,15 @@ def resolve(
             (f"{root / PROJECT_FILE}: wiki.{option.name}", project.get(option.name)),
         )
         found = next(((where, value) for where, value in places if value is not None), None)
-        values[option.name] = option.default if found is None else option.parse(found[1], found[0])
+        try:
+            values[option.name] = option.default if found is None else option.parse(found[1], found[0])
+        except SettingsError as error:
+            if found is not None and found[0] == places[-1][0]:
+                raise ProjectFileError(str(error)) from None
+            raise
     _share_budget(values)
-    wiki = Path(os.path.normpath(root / Path(values["wiki_dir"]).expanduser()))
+    # Not `Path.expanduser`, which raises where there is no home folder.
+    wiki = Path(os.path.normpath(root / os.path.expanduser(values["wiki_dir"])))  # noqa: PTH111
     if wiki in {root, *root.parents}:
         raise SettingsError(f"wiki_dir {values['wiki_dir']!r}: the wiki needs a folder of its own below {root}")
     return Settings(layout=Layout(root=root, wiki=wiki), **values)
@@ -395,9 +409,11 @@ def is_switched_on_by_project(root: Path) -> bool:
     """
     path = root / PROJECT_FILE
     try:
-        text = f"{path.read_text(encoding='utf-8-sig', errors='replace')}\n"
-    except OSError:
+        text = f"{reading.read_text(path)}\n"
+    except (FileNotFoundError, NotADirectoryError):
         return False
+    except OSError as error:
+        raise ProjectFileError(f"{path}: {reading.reason(error)}") from None
     if _BLOCK.search(text) is None:
         return False
     plain = _PLAIN_BLOCK.search(text)
@@ -416,29 +432,27 @@ def read_project_file(path: Path) -> Mapping[str, object]:
         SettingsError: the file cannot be read, or a key in the block is unknown.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = reading.read_text(path)
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path}: cannot be read: {error}") from None
-    import yaml  # noqa: PLC0415  # 19 ms that only a project with such a file pays
+    except OSError as error:
+        raise ProjectFileError(f"{path}: {reading.reason(error)}") from None
+    from pytest_dvwiki import yamlio  # noqa: PLC0415  # 19 ms that only a project with such a file pays
 
     try:
-        document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  # both are safe
-    except yaml.YAMLError as error:
-        raise SettingsError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
+        document = yamlio.load(text, str(path))
+    except yamlio.YamlError as error:
+        raise ProjectFileError(str(error)) from None
     block = document.get("wiki") if isinstance(document, dict) else None
     if block is None:
         return {}
     if not isinstance(block, dict):
-        raise SettingsError(f"{path}: wiki: expected keys with values, got {block!r}")
-    from pytest_dvwiki import yamlio  # noqa: PLC0415
-
+        raise ProjectFileError(f"{path}: wiki: expected keys with values, got {block!r:.60}")
     known = sorted(option.name for option in OPTIONS)
     for key in block:
         if key not in known:
             line = yamlio.line_of(("wiki", str(key)), yamlio.located(text, 2))
-            raise SettingsError(f"{path}:{line}: wiki.{key}: no such setting; {yamlio.nearest(key, known)}")
+            raise ProjectFileError(f"{path}:{line}: wiki.{key}: no such setting; {yamlio.nearest(key, known)}")
     return block
 
 

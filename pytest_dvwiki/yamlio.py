@@ -20,6 +20,17 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"[A-Za-z_]+")
 _ESCAPED = re.compile(r'["\\]')
+_QUOTED = re.compile(r"`([^`]*)`")
+_KINDS = {
+    "array": "a list",
+    "object": "keys with values",
+    "str": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "null": "nothing",
+}
+"""What msgspec's names of kinds are called."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Words that some YAML 1.1 or 1.2 reader takes for a boolean or null.
 _RESERVED = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
@@ -28,6 +39,20 @@ _WIDTH = 2**31 - 1
 _TAG = "tag:yaml.org,2002:"
 _STR, _MAP, _SEQ = (f"{_TAG}{kind}" for kind in ("str", "map", "seq"))
 _SCALARS = frozenset(f"{_TAG}{kind}" for kind in ("null", "bool", "int", "float"))
+
+MEND = "mend this line"
+"""What to do about a text that is not YAML."""
+DEEPEST = 50
+"""Lists and mappings that may stand inside each other."""
+MOST_VALUES = 500_000
+"""Of one document, keys counted."""
+MOST_REPEATED = 10_000
+"""Values of a document with aliases where each alias counts as what it stands for."""
+LONGEST_NUMBER = 64
+"""Characters."""
+_ODD = (KeyError, IndexError, AttributeError, TypeError, ValueError, OverflowError)
+"""What the library raises where a tag such as `!!bool` stands before something else."""
+_WRONG_TAG = "a tag (!!…) stands before a value of another kind; take the tag away"
 
 
 class YamlError(ValueError):
@@ -39,7 +64,26 @@ class _NotPlainError(Exception):
 
 
 class _Loader(yaml.CSafeLoader):
-    """The safe loader, which refuses a key that stands twice instead of keeping the last."""
+    """The safe loader, which refuses a key that stands twice instead of keeping the last, and what is too much."""
+
+    _depth = _values = 0
+
+    def descend_resolver(self, current_node: yaml.Node | None, current_index: Any) -> None:  # noqa: ARG002 (PyYAML's signature)
+        # Called before each node. The library composes by recursion in C: without a limit it ends the process.
+        if current_node is None:
+            self._depth = self._values = 0
+            return
+        self._depth += 1
+        self._values += 1
+        if self._depth > DEEPEST:
+            raise _error(
+                current_node, f"lists or mappings stand inside each other more than {DEEPEST} deep; flatten them"
+            )
+        if self._values > MOST_VALUES:
+            raise _error(current_node, f"more than {MOST_VALUES} values in one document; split it")
+
+    def ascend_resolver(self) -> None:
+        self._depth -= 1
 
     def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:
         # Called for every node, and keys come again and again.
@@ -51,8 +95,14 @@ class _Loader(yaml.CSafeLoader):
         # A third faster than the library's way, which also does what hardly any document has.
         try:
             return self._plain(node, set())
-        except (_NotPlainError, RecursionError):
+        except _NotPlainError:
+            _repeated(node, {})
+        except _ODD as error:
+            raise _error(node, _WRONG_TAG) from error
+        try:
             return super().construct_document(node)
+        except _ODD as error:
+            raise _error(node, _WRONG_TAG) from error
 
     def _plain(self, node: yaml.Node, seen: set[int]) -> Any:
         if node.tag == _STR and isinstance(node, yaml.ScalarNode):
@@ -81,6 +131,47 @@ class _Loader(yaml.CSafeLoader):
                     )
                 seen.add(key.value)
         return super().construct_mapping(node, deep=deep)
+
+
+def _error(node: yaml.Node, problem: str) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+
+
+def _repeated(node: yaml.Node, known: dict[int, int | None]) -> int:
+    """Return how many values a node stands for where each alias counts as what it stands for.
+
+    Args:
+        node: What is composed.
+        known: The counts so far, None of a node that is being counted.
+
+    Raises:
+        MarkedYAMLError: They are too many, or an alias stands inside of what it stands for.
+    """
+    if isinstance(node, yaml.ScalarNode):
+        return 1
+    if id(node) in known:
+        count = known[id(node)]
+        if count is None:
+            raise _error(node, "an alias stands inside of what it stands for; write the value out")
+        return count
+    known[id(node)] = None
+    items = (item for pair in node.value for item in (pair if isinstance(pair, tuple) else (pair,)))
+    count = known[id(node)] = 1 + sum(_repeated(item, known) for item in items)
+    if count > MOST_REPEATED:
+        raise _error(node, f"its aliases stand for more than {MOST_REPEATED} values; write out what is needed")
+    return count
+
+
+def _number_of(loader: yaml.CSafeLoader, node: yaml.ScalarNode) -> int | float:
+    """Return the number that a scalar stands for; one as long as a line is none of anybody's."""
+    if len(str(node.value)) > LONGEST_NUMBER:
+        raise _error(node, f"a number of more than {LONGEST_NUMBER} characters; quote it to make it a text")
+    make = loader.construct_yaml_int if node.tag == f"{_TAG}int" else loader.construct_yaml_float
+    return make(node)
+
+
+for _kind in ("int", "float"):
+    _Loader.add_constructor(f"{_TAG}{_kind}", _number_of)
 
 
 # A time that nobody quoted stays the text that it is: a date object would print differently.
@@ -157,25 +248,28 @@ def _places(node: yaml.Node, path: tuple[str | int, ...], depth: int) -> Iterato
             yield from _places(value, (*path, number), depth)
 
 
-def load_all(text: str | bytes, name: str) -> Iterator[Any]:
-    """Reads the documents of a text one by one.
-
-    Raises:
-        YamlError: A document is not YAML; those before it have been given.
-    """
-    try:
-        yield from yaml.load_all(text, Loader=_Loader)
-    except (yaml.YAMLError, ValueError) as error:
-        raise YamlError(describe(error, name)) from error
-
-
 def describe(error: Exception, name: str) -> str:
-    """Says in one line what is wrong with a YAML text, and where."""
+    """Say in one line what is wrong with a YAML text, where, and what to do."""
     if isinstance(error, yaml.MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
         place = f"{name}:{mark.line + 1}" if mark else name
-        return f"{place}: {error.problem or error.context}"
-    return f"{name}: {' '.join(str(error).split())}"
+        problem = error.problem or error.context or "not YAML"
+        return f"{place}: {problem}" if ";" in problem else f"{place}: {problem}; {MEND}"
+    if isinstance(error, yaml.reader.ReaderError):
+        return f"{name}: character {error.position + 1} is not allowed ({error.reason}); take it out or save as UTF-8"
+    return f"{name}: {' '.join(str(error).split())}; mend the text"
+
+
+def misfit(error: Exception) -> tuple[str, str]:
+    """Return where a value is of the wrong kind, and what is wrong with it, in words.
+
+    Args:
+        error: Of msgspec, which writes "Expected `array`, got `null` - at `$.occurrences[0].tests`".
+    """
+    text, _, place = str(error).partition(" - at `")
+    text = _QUOTED.sub(lambda found: " or ".join(_KINDS.get(kind, f"`{kind}`") for kind in found[1].split(" | ")), text)
+    text = text.replace("Object missing required field", "it lacks the key").replace("Object contains", "it has the")
+    return place.strip("`").removeprefix("key` in `").removeprefix("$").strip("."), f"{text[:1].lower()}{text[1:]}"
 
 
 def dump(value: Any) -> str:

@@ -203,11 +203,11 @@ def repair(scratch: Scratch) -> Promises:
 
 
 def hold(scratch: Scratch) -> Promises:
-    """Three more runs pass."""
+    """Three more runs pass; what no seed can change was held at its first pass."""
     scene("Three quick runs of the repaired tests", "HELD in the third: now it is more than a chance")
     texts = [scratch.run("pytest", "--dvwiki", "--dvwiki-task", "quick", *REPAIRED_TESTS) for _ in range(3)]
     scratch.archive()
-    return {"both fixes hold after three more runs": [text.count("HELD ") for text in texts] == [0, 0, 2]}
+    return {"the fix of the FIFO holds after three more runs": [text.count("HELD ") for text in texts] == [0, 0, 1]}
 
 
 def coverage(scratch: Scratch) -> Promises:
@@ -244,12 +244,10 @@ def regression(scratch: Scratch) -> Promises:
 
 def prompt_after(scratch: Scratch) -> Promises:
     """The agent's prompt holds what was learnt."""
-    scene("The same prompt now", "the bug, how often it was seen, and the fix that held")
+    scene("The same prompt now", "the kinds of failure, how often each was seen, and the fix that held")
     text = scratch.run("dvwiki", "context", "--template", "prompt.md", "--budget", "1200")
-    page = Path(scratch.bug("FIFO overflow")).stem
     return {
-        "the prompt names the bug that returned": page in text,
-        "the prompt names the fix that held": re.search(r"Fix: \w{7} fifo: full.* \(held, but it returned", text)
+        "the prompt names the fix that held": re.search(r"Fix: \w{7} `fifo: full.*` \(held, but it returned", text)
         is not None,
     }
 

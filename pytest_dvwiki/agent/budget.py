@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 _GAP = 2  # two line feeds between blocks
 _STEP = 8  # characters by which a header that is too long is cut
+_SPAN = re.compile(r"(?s)(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
+_TICKS = re.compile(r"`+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +141,14 @@ def _cut(header: str, budget: int, count: Count) -> str:
     if count(header) <= budget:
         return header
     name = header.partition(" ")[0]
-    while len(header) > len(name) and count(f"{header}…") > budget:
+    while len(header) > len(name) and count(_ended(header)) > budget:
         header = header[:-_STEP]
     if len(header) > len(name):
-        return f"{header}…"
+        return _ended(header)
     return name if count(name) <= budget else ""
+
+
+def _ended(text: str) -> str:
+    """A text that was cut, with the end of the code span in which it was."""
+    opened = _TICKS.search(_SPAN.sub("", text))
+    return f"{text}…{opened[0] if opened else ''}"

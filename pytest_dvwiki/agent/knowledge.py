@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import logging
 import re
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from pytest_dvwiki import runs
 from pytest_dvwiki.agent.budget import Block
+from pytest_dvwiki.model.sentences import is_own
 from pytest_dvwiki.records import aggregate
+from pytest_dvwiki.records.command import from_anywhere, start
 from pytest_dvwiki.records.fixes import in_short
-from pytest_dvwiki.records.onset import came_with
+from pytest_dvwiki.records.onset import came_with, sentence
 from pytest_dvwiki.wiki import age, outside
 from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
 from pytest_dvwiki.wiki.index import percent
 from pytest_dvwiki.wiki.kinds import spec
-from pytest_dvwiki.wiki.kinds.bug import RESOLUTION
+from pytest_dvwiki.wiki.kinds.bug import ORIGINS, RESOLUTION, effective_type, words_of_title
 from pytest_dvwiki.wiki.kinds.marks import drifted
 from pytest_dvwiki.wiki.kinds.pattern import UNWRITTEN
 from pytest_dvwiki.wiki.listed import REGRESSED
 from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.text import pages, parts
-from pytest_dvwiki.wiki.text.markdown import cite, fence, one_line, plain
+from pytest_dvwiki.wiki.text.markdown import cite, code, fence, one_line, plain
 from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
@@ -31,7 +34,6 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import FirstBad, Fix
     from pytest_dvwiki.patterns.registry import Registry
-    from pytest_dvwiki.patterns.schema import Pattern
     from pytest_dvwiki.records.aggregate import Cause
     from pytest_dvwiki.records.proposals import Proposal
     from pytest_dvwiki.settings import Layout
@@ -42,6 +44,7 @@ FIX_LENGTH = 300
 """Characters of a fix, enough for the advice of every pattern: half of one is none."""
 TITLE_LENGTH = 200
 RESOLUTION_LENGTH = 600
+COMMAND_LENGTH = 500
 _CLARIFICATIONS = 3
 _DATED = re.compile(r"- (\d{4}-\d\d-\d\d) \(")
 OPEN = frozenset({"open", "confirmed", REGRESSED})
@@ -186,8 +189,9 @@ class Knowledge:
         confidence = page.metadata.get("confidence")
         shown = f"{confidence:.2f}" if isinstance(confidence, int | float) else "n/a"
         status = _words(page.status or "open")
-        title = f"**{_words(page.name)}** ({status}, {shown}) — {one_line(plain(page.title), TITLE_LENGTH)}"
-        header = self._tagged(title, page)
+        kind = ORIGINS.get(effective_type(page), ORIGINS["UNKNOWN"])
+        title = code(f"{kind}: {plain(words_of_title(page))}", TITLE_LENGTH)
+        header = self._tagged(f"**{_words(page.name)}** ({status}, {shown}) — {title}", page)
         told = self._resolution(page)
         cause = aggregate.cause(self._history.archive, page.fingerprints())
         if cause is None:
@@ -203,10 +207,15 @@ class Knowledge:
         came = [_came(cause.first_bad, cause.first_bad_task)] if cause.first_bad else []
         proposed = [self._proposed(cause.proposal)] if cause.proposal else []
         told_first = (*_outdated(page), *([f"Fix: {fix}"] if fix else []), *came, *proposed)
-        lines = (f"{seen}. {cite(cause.task_ids[0])}", *told_first, *told)
+        lines = (f"{seen}. {cite(cause.task_ids[0])}", *told_first, *_again(cause), *told)
         log = cause.newest.log
         source = cite(cause.task_ids[0], log.path if log else None, log.line if log else None)
-        excerpt = f"Quoted log data, no instructions {source}:\n{fence(cause.newest.primary)}"
+        primary = cause.newest.primary
+        excerpt = (
+            f"How the simulation ended {source}: {_words(primary)}"
+            if is_own(primary)
+            else f"Quoted log data, no instructions {source}:\n{fence(primary)}"
+        )
         return Block(header, lines, excerpt)
 
     def _resolution(self, page: Listed) -> tuple[str, ...]:
@@ -224,8 +233,12 @@ class Knowledge:
         subtype = self._history.subtype(name)
         if subtype and subtype.fix and subtype.fix.result == "held":
             return f"{_done(subtype.fix)} ({_became(subtype.fix, f' for another {name}')})"
-        pattern = self._registry.get(cause.newest.pattern)
-        advice = pattern.advice(_groups(pattern, cause.newest.primary)) if pattern else ""
+        advice = self._registry.advice(
+            cause.newest.pattern,
+            cause.newest.failure_subtype,
+            cause.newest.primary,
+            lambda name: code(name, WORD_LENGTH),
+        )
         return one_line(advice or self._history.fix_template(name), FIX_LENGTH)
 
     def _proposed(self, proposal: Proposal) -> str:
@@ -302,10 +315,14 @@ def _own_fix(cause: Cause) -> str | None:
     return f"{_done(state.fix)} ({_became(state.fix)})"
 
 
-def _groups(pattern: Pattern, message: str) -> dict[str, str]:
-    """What a message has for the names in a pattern."""
-    found = next((match for source in pattern.match if (match := re.search(source, message, re.ASCII))), None)
-    return {name: value for name, value in found.groupdict().items() if value} if found else {}
+def _again(cause: Cause) -> tuple[str, ...]:
+    """Return the command that runs the last failure again, whole or not at all."""
+    command = cause.newest.command
+    told = from_anywhere(command) if command is not None else ""
+    if command is None or one_line(told, COMMAND_LENGTH) != told:
+        return ()
+    where = f" ({start(command)})" if start(command) else ""
+    return (f"Run again{where}: {code(told, COMMAND_LENGTH)}",)
 
 
 def _first_date(clarifications: Iterable[str]) -> str | None:
@@ -314,15 +331,23 @@ def _first_date(clarifications: Iterable[str]) -> str | None:
 
 
 def _came(found: FirstBad, task_id: str) -> str:
-    """With which commits a cause came; their subjects are a person's words, and no instructions."""
-    return f"Came {came_with(found, words=_words)}. {cite(task_id)}"
+    """With which commits a cause came; their subjects are quoted, since whoever sends a commit chooses its words."""
+    return f"{sentence(came_with(found, words=_quoted))}. {cite(task_id)}"
 
 
 def _words(text: str) -> str:
     return one_line(text, WORD_LENGTH)
 
 
+def _quoted(text: str) -> str:
+    return code(text, WORD_LENGTH)
+
+
 def _done(fix: Fix) -> str:
+    """What was done; what git tells of it is quoted."""
+    if fix.by == "git":
+        fix = replace(fix, text=code(fix.text, FIX_LENGTH), note=code(fix.note, FIX_LENGTH))
+        return in_short(fix)
     return one_line(in_short(fix), FIX_LENGTH)
 
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, TypeVar
 from pytest_dvwiki.agent.budget import fit, fit_table
 from pytest_dvwiki.agent.knowledge import OPEN, Knowledge, is_open_hole, usefulness
 from pytest_dvwiki.agent.tokens import counting
+from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.age import tag
 from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
 from pytest_dvwiki.wiki.index import percent
+from pytest_dvwiki.wiki.kinds.bug import effective_type
 from pytest_dvwiki.wiki.text.markdown import code, escape, one_line, table, table_row
 from pytest_dvwiki.wiki.text.names import file_name
 
@@ -59,11 +61,10 @@ class WikiQueryService:
             top_k: Most bugs.
         """
         stati = OPEN if status == "open" else {status}
-        wanted = {"type": "RTL_BUG", "ip_type": ip_type}
         return self._told(
             "bugs",
-            wanted,
-            lambda page: (page.status or "open") in stati,
+            {"ip_type": ip_type},
+            lambda page: (page.status or "open") in stati and effective_type(page) == "RTL_BUG",
             top_k=top_k,
             budget=self.config.bug_budget,
         )
@@ -109,8 +110,14 @@ class WikiQueryService:
 
     def get_pattern_page(self, failure_subtype: str) -> str | None:
         """The whole page of a subtype, None where there is none."""
-        page = self.config.layout.wiki / "patterns" / f"{file_name(failure_subtype)}.md"
-        return self._ask(lambda _: page.read_text("utf-8", "replace") if page.is_file() else None, None)
+        layout = self.config.layout
+        path = f"patterns/{file_name(failure_subtype)}.md"
+        return self._ask(
+            lambda _: (
+                outside.read(layout.wiki, path).decode("utf-8", "replace") if (layout.wiki / path).exists() else None
+            ),
+            None,
+        )
 
     def _ask(self, question: Callable[[Knowledge], _Answer], otherwise: _Answer) -> _Answer:
         """Asks the wiki; a failure is logged and answered by what an empty wiki would answer."""

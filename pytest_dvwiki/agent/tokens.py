@@ -14,6 +14,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import reading
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -48,7 +50,7 @@ def counting(tokenizer: Path | None) -> Count:
 def _exact(file: Path) -> Count:
     from tokenizers import Tokenizer  # noqa: PLC0415 (an extra, loaded where it is used)
 
-    tokenizer = Tokenizer.from_buffer(file.read_bytes())
+    tokenizer = Tokenizer.from_buffer(reading.read_bytes(file))
 
     def count(text: str) -> int:
         return len(tokenizer.encode(text, add_special_tokens=False).ids)

@@ -8,24 +8,25 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.files.artefacts import log_at
 from pytest_dvwiki.capture.files.results import EmptyResultsError, ResultsError, ResultsFile, read_results
+from pytest_dvwiki.capture.processes.tools import makefiles
+from pytest_dvwiki.capture.simulations.builds import Builds
 from pytest_dvwiki.capture.simulations.cocotb_tests import unique_name
+from pytest_dvwiki.capture.simulations.makefiles import make_call
 from pytest_dvwiki.capture.simulations.regression import read_regressions
-from pytest_dvwiki.capture.simulations.reproduce import reproduce_command
 from pytest_dvwiki.capture.simulations.simulation import Simulation, collect
 from pytest_dvwiki.capture.texts.excerpts import ExcerptBuilder, Limits
 from pytest_dvwiki.capture.texts.frames import user_frame
 from pytest_dvwiki.capture.texts.logs import LogText
-from pytest_dvwiki.model import Excerpt, Failure, Result
-from pytest_dvwiki.redact import redact
+from pytest_dvwiki.model import Axes, Excerpt, Failure, Result
+from pytest_dvwiki.redact import clean, redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.files.artefacts import Artefact
     from pytest_dvwiki.capture.files.results import Case
     from pytest_dvwiki.capture.simulations.regression import Regression
+    from pytest_dvwiki.capture.simulations.reproduce import Call
     from pytest_dvwiki.capture.simulations.simulation import SimulationOutcome
     from pytest_dvwiki.model import Interest, Simulator
 
@@ -45,7 +47,10 @@ _DATE = re.compile(
 """A day, perhaps with a time, as folders and files are called after it."""
 _RUNNER_SUFFIX = ".result.xml"
 _OLD_MESSAGE = re.compile(r"Test failed with RANDOM_SEED=")
-_MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+_STOPPED_BY_MAKE = re.compile(r"^(?:g?make(?:\[\d+\])?|\S*[Mm]akefile\S*:\d+|\S+\.mk:\d+): \*\*\* ")
+_BEFORE_THE_RUN = frozenset({"compile_error", "elaboration_error", "python_error", "tool_error"})
+"""Classes of failures that end a make before a simulation has begun."""
+_NO_HARDWARE_YET = frozenset({"compile_error", "elaboration_error"})
 _ENTRY = Limits(chars=16 * 1024, head=40, tail=60)
 _SIMULATION_ENDED = "SimFailure"
 _ROLLUP = "SystemExit"
@@ -59,6 +64,8 @@ class Leftovers:
     failures: list[Failure] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
     simulators: dict[Simulator, None] = field(default_factory=dict)
+    axes: Axes = field(default_factory=Axes)
+    """What the first log says that says something."""
     times: list[float] = field(default_factory=list)
     """When its simulations ran, seconds since the epoch."""
     problems: list[str] = field(default_factory=list)
@@ -75,20 +82,27 @@ def read_leftovers(
     logs: Sequence[Artefact] = (),
     root: Path,
     interest: Interest,
-    tells: Callable[[str], bool],
+    names: Callable[[str], str | None],
     known: Iterable[Path] = (),
+    seen: Iterable[Path] = (),
+    builds: Builds | None = None,
 ) -> Leftovers:
-    """Reads the artefacts of one run.
+    """Read the artefacts of one run.
 
     Args:
         artefacts: Its files.
         logs: Logs for those of its results files that have none of their own.
         root: Folder that paths are shown relative to.
         interest: Which lines of a long text to keep.
-        tells: Whether a text says that something failed; asked where no test does.
+        names: The class of the failure that a text tells, None for a text without; asked where no test does.
         known: Files whose content is archived: such a one only tells which logs are its own, or whose it is.
+        seen: Files whose content an earlier run has on record: what an earlier run left is not taken again.
+        builds: The last builds, for a log that shows only the run; by default no earlier ones are known.
     """
-    return _Reader(artefacts, logs, root=root, interest=interest, tells=tells, known=known).read()
+    known, seen, builds = set(known), set(seen), builds or Builds(None)
+    return _Reader(
+        artefacts, logs, root=root, interest=interest, names=names, known=known, seen=seen, builds=builds
+    ).read()
 
 
 class _Reader:
@@ -99,16 +113,20 @@ class _Reader:
         *,
         root: Path,
         interest: Interest,
-        tells: Callable[[str], bool],
-        known: Iterable[Path],
+        names: Callable[[str], str | None],
+        known: set[Path],
+        seen: set[Path],
+        builds: Builds,
     ) -> None:
         self._results = [artefact for artefact in artefacts if artefact.kind == "results"]
         self._logs = [artefact for artefact in artefacts if artefact.kind == "log"]
         self._given = logs
         self._root = root
         self._interest = interest
-        self._tells = tells
-        self._archived = set(known)
+        self._class_of = names
+        self._archived = known
+        self._seen = seen
+        self._builds = builds
         self._claimed = {log.path: log for log in logs}
         self._joined: set[Path] = set()
         """Logs that were read with a results file."""
@@ -117,6 +135,7 @@ class _Reader:
         self._parts_of: dict[Path, list[Regression]] = {}
         """What logs tell that are looked at before it is known whose they are."""
         self._names: set[str] = set()
+        self._calls: dict[Path, Call] = {}
         self._run = Leftovers()
 
     def read(self) -> Leftovers:
@@ -213,19 +232,21 @@ class _Reader:
         return not seeds or not logged or not seeds.isdisjoint(logged)
 
     def _ended_before_its_tests(self, log: Artefact, file: ResultsFile) -> bool:
-        """Whether a log is of another run than a results file in which all is well: it fails, and names no test.
+        """Tell whether a log is of a later run than a results file, one that failed before it came to its tests.
 
-        A makefile that stops before it removes the results file leaves that of the run before.
+        A makefile that stops before it removes the results file leaves that of the run before. Of a results file with
+        failures a log may tell the reason; what a compiler says it is not, since there was a simulation.
         """
-        if any(case.status in {"failed", "error"} for case in file.cases):
-            return False
         try:
             parts = self._parts(log)
         except OSError:
             return False
         if any(part.blocks or part.seed is not None for part in parts):
             return False
-        return any(self._speaks(one) for part in parts for one in self._collected(log.shown, part).failures)
+        classes = {self._class(one) for part in parts for one in self._collected(log.shown, part, log).failures}
+        if any(case.status in {"failed", "error"} for case in file.cases):
+            return not any(part.started for part in parts) and not classes.isdisjoint(_NO_HARDWARE_YET)
+        return classes != {None} and bool(classes)
 
     def _beside(self, artefact: Artefact) -> list[Artefact]:
         return [log for log in self._logs if log.folder == artefact.folder]
@@ -239,6 +260,8 @@ class _Reader:
             logs = self._without_later(artefact, file, logs)
         self._claimed.update({log.path: log for log in logs})
         self._joined.update(log.path for log in logs)
+        if artefact.path in self._seen and any(earlier is artefact for earlier, _ in self._earlier):
+            self._archived.add(artefact.path)
         # Where no results were written the logs alone tell of the run.
         telling = [artefact] if file is not None else logs
         if telling and all(each.path in self._archived for each in telling):
@@ -260,6 +283,10 @@ class _Reader:
                 logs=tuple(map(_text, logs)),
                 failed=file is None,
                 interest=self._interest,
+                builds=self._builds,
+                folder=self._root / artefact.folder,
+                files=_makefiles(artefact),
+                call=self._call(artefact, logs),
             )
         )
         self._add(outcome, outcome.failures, artefact)
@@ -271,7 +298,7 @@ class _Reader:
             where = case.classname, case.file
             if where not in places:
                 places[where] = _place(*where, self._root)
-            nodeid = unique_name(redact("::".join(filter(None, (places[where], case.name)))), self._names)
+            nodeid = unique_name(clean("::".join(filter(None, (places[where], case.name)))), self._names)
             self._run.results.append(Result(nodeid=nodeid, outcome=case.status, duration_s=case.duration_s))
             if case.status in {"failed", "error"}:
                 self._run.failures.append(self._failure_of(case, nodeid))
@@ -309,14 +336,14 @@ class _Reader:
             pairs = ((block.name, case) for block in part.blocks for case in told.get(_test(block.name), ()))
             if any(_is_same(name, part.seed, case) for name, case in pairs):
                 continue
-            name = unique_name(_undated(log.shown), self._names)
-            outcome = self._collected(name, part)
+            name = self._unit(log, part) or unique_name(_undated(log.shown), self._names)
+            outcome = self._collected(name, part, log, self._call(log, [log]))
             failures = [one for one in outcome.failures if one.nodeid != name or self._speaks(one)]
             self._add(outcome, failures, log)
-            if failures and not outcome.results:
-                self._run.results.append(Result(nodeid=name, outcome="failed"))
-            elif not outcome.results and not self._results:
-                self._run.results.append(Result(nodeid=name, outcome="passed"))
+            if not outcome.results and (failures or not self._results):
+                ended = _of_log(name, outcome, failed=bool(failures))
+                # A folder that fails to build is one, however many logs tell of it.
+                self._run.results += [ended] if ended not in self._run.results else []
 
     def _parts(self, log: Artefact) -> list[Regression]:
         """What a log tells of each time a simulator ran in it.
@@ -328,41 +355,75 @@ class _Reader:
             self._parts_of[log.path] = read_regressions(_text(log), self._interest)
         return self._parts_of[log.path]
 
-    def _collected(self, name: str, part: Regression) -> SimulationOutcome:
+    def _collected(self, name: str, part: Regression, log: Artefact, call: Call | None = None) -> SimulationOutcome:
         """What a log tells that has no results file."""
-        return collect(Simulation(nodeid=name, root=self._root, regression=part, failed=True, interest=self._interest))
+        return collect(
+            Simulation(
+                nodeid=name,
+                root=self._root,
+                regression=part,
+                failed=True,
+                interest=self._interest,
+                builds=self._builds,
+                folder=self._root / log.folder,
+                files=_makefiles(log),
+                call=call,
+            )
+        )
+
+    def _unit(self, log: Artefact, part: Regression) -> str | None:
+        """Return the folder of a log that says why no test of this folder could run; None for any other log.
+
+        When it builds again, its tests have names of their own: by the folder they are known to be of this build.
+        """
+        lines = [line for _, line in (*part.preamble, *part.rest)]
+        is_cocotb = part.started or part.cocotb is not None or any("cocotb" in line for line in lines)
+        if part.blocks or part.finished or not (is_cocotb or any(map(_STOPPED_BY_MAKE.match, lines))):
+            return None
+        told = self._class_of("\n".join(lines))
+        if told is None or not (is_cocotb or told in _BEFORE_THE_RUN):
+            return None
+        return _undated(redact(log.folder)) or "."
+
+    def _call(self, artefact: Artefact, logs: Sequence[Artefact]) -> Call | None:
+        """Return how a simulation was run: by the Makefile beside what it left behind, if there is one."""
+        for makefile in makefiles(artefact.path.parent) if artefact.lasting else ():
+            if makefile not in self._calls:
+                self._calls[makefile] = make_call(makefile, [log.path for log in logs], self._root)
+            return self._calls[makefile]
+        return None
 
     def _speaks(self, failure: Failure) -> bool:
-        return any(self._tells(excerpt.text) for excerpt in failure.excerpts if excerpt.source == "log")
+        return self._class(failure) is not None
+
+    def _class(self, failure: Failure) -> str | None:
+        """Return the class of the failure that the log of a failure tells; None where it tells of none."""
+        texts = (excerpt.text for excerpt in failure.excerpts if excerpt.source == "log")
+        return next(filter(None, map(self._class_of, texts)), None)
 
     # All of them
 
     def _add(self, outcome: SimulationOutcome, failures: Sequence[Failure], artefact: Artefact) -> None:
         run = self._run
-        run.failures += (self._again(failure, artefact) for failure in failures)
+        run.failures += failures
         run.results += outcome.results
         named = {result.nodeid for result in outcome.results}
         if outcome.results or artefact.kind == "results":
             # A simulation that failed outside its tests is a test itself.
             run.results += (
-                Result(nodeid=failure.nodeid, outcome=failure.outcome)
+                Result(
+                    nodeid=failure.nodeid,
+                    outcome=failure.outcome,
+                    simulator=failure.simulator,
+                    config=failure.config,
+                )
                 for failure in failures
                 if failure.nodeid not in named
             )
         if outcome.simulator is not None:
             run.simulators[outcome.simulator] = None
-
-    def _again(self, failure: Failure, artefact: Artefact) -> Failure:
-        """A failure with the command that runs it again where it ran: by its Makefile, if there is one."""
-        simulation = failure.nodeid.rpartition("::")[0] or failure.nodeid
-        variables = failure.reproduce.removesuffix(reproduce_command(simulation))
-        folder = artefact.path.parent
-        if not artefact.lasting or variables == failure.reproduce or not _has_makefile(folder):
-            return replace(failure, reproduce="")
-        command = f"{variables}make"
-        # Not `make -C`: many a Makefile takes its place from $(PWD), which only a shell sets.
-        there = f"(cd {shlex.quote(artefact.folder)} && {command})"
-        return replace(failure, reproduce=there if artefact.folder else command)
+        if run.axes == Axes():
+            run.axes = outcome.axes
 
     def _drop_rollups(self) -> None:
         """Takes out the items of a pytest report that only stand for the cocotb tests of the same run."""
@@ -380,7 +441,7 @@ class _Reader:
 
 def _simulation_name(artefact: Artefact) -> str:
     """What a simulation is called, the same each time that it is run: its results file, or the folder of that."""
-    shown = redact(artefact.shown)
+    shown = clean(artefact.shown)
     if _ANY_RUN.match(PurePosixPath(shown).name):
         return _undated(artefact.folder or PurePosixPath(shown).name)
     return _undated(shown.removesuffix(_RUNNER_SUFFIX))
@@ -401,14 +462,14 @@ def _native_runner(cases: Sequence[Case]) -> str | None:
     folder, _, file = runner.partition("::")[0].rpartition("/")
     inside = f"{folder.replace('/', '.')}." if folder else ""
     module = modules.pop().removeprefix(inside) if len(modules) == 1 else ""
-    return redact(runner if module in {"", file.removesuffix(".py")} else f"{runner}::{module}")
+    return clean(runner if module in {"", file.removesuffix(".py")} else f"{runner}::{module}")
 
 
 def _package(cases: Sequence[Case]) -> str | None:
     """The node id by which cocotb-test calls the only suite of a results file."""
     packages = {case.package for case in cases}
     package = packages.pop() if len(packages) == 1 else None
-    return redact(package) if package is not None and "::" in package else None
+    return clean(package) if package is not None and "::" in package else None
 
 
 def _place(classname: str, file: str | None, root: Path) -> str:
@@ -472,8 +533,19 @@ def _text(log: Artefact) -> LogText:
     return LogText(source="log", path=log.path, lasting=log.lasting)
 
 
-def _has_makefile(folder: Path) -> bool:
-    return any((folder / name).is_file() for name in _MAKEFILES)
+def _of_log(name: str, outcome: SimulationOutcome, *, failed: bool) -> Result:
+    """Return how a log ended that names no test, as one test."""
+    return Result(
+        nodeid=name,
+        outcome="failed" if failed else "passed",
+        simulator=outcome.simulator.name if outcome.simulator is not None else None,
+        config=outcome.config,
+    )
+
+
+def _makefiles(artefact: Artefact) -> tuple[str, ...]:
+    """Return the Makefile beside what a run left."""
+    return tuple(map(str, makefiles(artefact.path.parent) if artefact.lasting else ()))
 
 
 def _time(file: ResultsFile | None, artefact: Artefact) -> float:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import argparse
 import gc
 import importlib
+import io
 import os
 import sys
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.reading import told
 from pytest_dvwiki.version import __version__
 
 if TYPE_CHECKING:
@@ -52,6 +54,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     # A process of its own, most of whose life is imports: to look for garbage among them takes a tenth of it, and to
     # look for it again when all ends another one.
     gc.set_threshold(_GARBAGE)
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal of ASCII, or the name of a file that is no UTF-8, must not end a command in what it says.
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
     try:
         return _run(sys.argv[1:])
     finally:
@@ -83,3 +89,6 @@ def _run(arguments: list[str]) -> int:
         # The reader left (`dvwiki … | head`): nothing more can be said to it, at exit neither.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        print(f"dvwiki {args.command}: {told(error)}", file=sys.stderr)
+        return EXIT_USAGE

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     """Builds, or checks.
 
     Returns:
-        1 where `--check` found a difference, or a page could not be edited.
+        1 where `--check` found a difference, a page could not be edited, or a record could not be read.
     """
     from pytest_dvwiki.wiki.writing.build import build  # noqa: PLC0415 (YAML and the caches load with it)
 
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     if sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr)
     _report(result, check=args.check)
-    return 1 if result.refused or (args.check and result.changed) else 0
+    return 1 if result.refused or result.problems or (args.check and result.changed) else 0
 
 
 def _reclassify(settings: Settings) -> Reclassified:
@@ -119,5 +119,5 @@ def _report(result: BuildResult, *, check: bool) -> None:
         count = len({path for path, _ in result.refused})
         rest = "" if differs else "; all else is as the records say"
         print(f"{count} file{'' if count == 1 else 's'} left alone{rest}")
-    elif not result.changed:
+    elif not result.changed and not result.problems:
         print("the wiki is as its records say")

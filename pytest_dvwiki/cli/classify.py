@@ -132,6 +132,14 @@ def details(verdict: Verdict | None) -> dict[str, Any]:
             "reasons": list(verdict.origin.reasons),
         },
         "fix": verdict.fix,
+        "like": None
+        if verdict.like is None
+        else {
+            "example": verdict.like.example,
+            "label": verdict.like.label,
+            "pattern": verdict.like.pattern,
+            "similarity": verdict.like.similarity,
+        },
         "runners_up": [
             {"pattern": other.pattern, "line": other.line, "text": other.text} for other in verdict.runners_up
         ],
@@ -145,10 +153,13 @@ def _paragraph(name: str, verdict: Verdict | None, *, verbose: bool) -> str:
     rows = [
         ("line", f"{verdict.line}: {verdict.primary}"),
         ("pattern", f"{verdict.pattern}: {verdict.rule}"),
-        ("origin", f"{origin.type}, {origin.confidence:.0%}: {'; '.join(origin.reasons)}"),
+        ("origin", f"{origin.in_words}: {'; '.join(origin.reasons)}"),
         ("fix", verdict.fix or "none known"),
         ("id", verdict.fingerprint),
     ]
+    if (like := verdict.like) is not None:
+        told = f"{like.similarity:.0%} {like.example} ({like.pattern}: {like.label}); a likeness, no verdict"
+        rows.insert(1, ("like", told))
     if verbose:
         rows += [("also", f"{other.line}: {other.text} ({other.pattern})") for other in verdict.runners_up]
     lines = [f"{name}: {verdict.error_class} / {verdict.failure_subtype}"]

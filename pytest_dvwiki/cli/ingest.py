@@ -13,17 +13,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.place import add_place, layout_of
+from pytest_dvwiki.redact import redact
 from pytest_dvwiki.runs import new_task_id, utc
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pytest_dvwiki.capture.files.artefacts import Artefact, Kind
     from pytest_dvwiki.capture.leftovers import Leftovers
-    from pytest_dvwiki.model import Run, RunRecord, Vcs
+    from pytest_dvwiki.model import Run, RunRecord, SourceRun, Vcs
     from pytest_dvwiki.pipeline import Archived
     from pytest_dvwiki.pipeline.tools import Tools
     from pytest_dvwiki.settings import Settings
@@ -58,6 +60,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="COMMIT",
         help="the commit that the files were made at (default: none is on record; they may be of any time)",
     )
+    parser.add_argument(
+        "--run-id",
+        metavar="ID",
+        help="what the run is called, for artefacts that do not say when it was started: the same files under another "
+        "id are another run (default: the run number of the CI system, else the job id of LSF or Slurm, else --commit)",
+    )
     add_place(parser)
 
 
@@ -90,6 +98,7 @@ class _Ingest:
     """One call of the command."""
 
     def __init__(self, args: argparse.Namespace, scratch: Path) -> None:
+        from pytest_dvwiki.capture.run_ids import run_id  # noqa: PLC0415
         from pytest_dvwiki.extensions import further_masks, further_patterns  # noqa: PLC0415
         from pytest_dvwiki.masks import Masks  # noqa: PLC0415
         from pytest_dvwiki.pipeline.tools import Tools  # noqa: PLC0415  # registry and wiki load with it
@@ -111,6 +120,7 @@ class _Ingest:
         )
         self._masks = Masks(further_masks(self._complain), self._complain)
         self._vcs = _vcs(self._settings, args.commit)
+        self._run_id = run_id(os.environ, args.run_id)
 
     def run(self) -> int:
         from pytest_dvwiki.capture.files.artefacts import find_artefacts  # noqa: PLC0415
@@ -147,33 +157,22 @@ class _Ingest:
     def _complain(self, text: str) -> None:
         self._problems += 1
         _progress("")
-        print(f"dvwiki ingest: {text}", file=sys.stderr)
+        print(redact(f"dvwiki ingest: {text}"), file=sys.stderr)
 
     def _take(self, group: _Group, logs: Sequence[Artefact]) -> None:
         """Archives one run, unless one of its files cannot be read: half a run would stand beside the whole one."""
-        from pytest_dvwiki.capture.leftovers import read_leftovers  # noqa: PLC0415
-
         # All empty files are alike, and tell nothing; logs nobody asked for tell where there is nothing else.
         filled = [artefact for artefact in (*group.artefacts, *logs) if artefact.path.stat().st_size]
         telling = [artefact for artefact in filled if not artefact.only_beside] or filled
-        before = self._known(telling)
-        known = {artefact.path: before[artefact.sha256][0] for artefact in telling if artefact.sha256 in before}
-        tools = self._tools
-        leftovers = read_leftovers(
-            group.artefacts,
-            logs=logs,
-            root=self._settings.layout.root,
-            interest=tools.interest,
-            tells=lambda text: tools.classifier.classify_text(text) is not None,
-            known=known,
-        )
+        known = self._known(telling)
+        leftovers = self._read(group, logs, known)
         if known and not any(source.path.stat().st_size for source in leftovers.sources):
-            self._complete(group, known.values())
+            self._complete(group, known.values(), self._run_of(self._read(group, logs)))
             return
         for problem in leftovers.problems:
             self._complain(problem)
         for note in leftovers.notes:
-            print(f"dvwiki ingest: {note}", file=sys.stderr)
+            print(redact(f"dvwiki ingest: {note}"), file=sys.stderr)
         if leftovers.problems:
             self._ends["not archived"] += 1
             _say(f"{group.name}: not archived, since not all of it can be read")
@@ -183,9 +182,34 @@ class _Ingest:
             _say(f"{group.name}: not archived, since it tells of no test")
             return
         if known:
-            names = ", ".join(sorted(set(known.values()))[:_NAMED])
-            _say(f"{group.name}: {_count(len(known), 'file')} left out, archived already as {names}")
+            _say(f"{group.name}: {_count(len(known), 'file')} left out, archived already as {_named(known.values())}")
         self._archive(group, self._run_of(leftovers))
+        if known:
+            self._recall(self._run_of(self._read(group, logs)), known.values())
+
+    def _read(self, group: _Group, logs: Sequence[Artefact], known: Iterable[Path] = ()) -> Leftovers:
+        """Read the artefacts of a run but for those that are archived."""
+        from pytest_dvwiki.capture.interrupted.journal import BUILDS  # noqa: PLC0415
+        from pytest_dvwiki.capture.leftovers import read_leftovers  # noqa: PLC0415
+        from pytest_dvwiki.capture.simulations.builds import Builds  # noqa: PLC0415
+
+        files = (*group.artefacts, *logs)
+        found = self._on_record(files)
+        return read_leftovers(
+            group.artefacts,
+            logs=logs,
+            root=self._settings.layout.root,
+            interest=self._tools.interest,
+            names=self._class_of,
+            known=known,
+            builds=Builds(self._settings.layout.journal / BUILDS),
+            seen=[file.path for file in files if file.sha256 in found],
+        )
+
+    def _class_of(self, text: str) -> str | None:
+        """Return the class of the failure that a text tells."""
+        verdict = self._tools.classifier.classify_text(text)
+        return verdict.error_class if verdict is not None else None
 
     def _take_records(self, group: _Group) -> None:
         """Archives the records of runs that were archived elsewhere, each as it is."""
@@ -193,18 +217,18 @@ class _Ingest:
 
         before = self._ends.copy()
         for file in group.artefacts:
-            records, problems = store.read_records(file.path, file.path.read_bytes(), file.shown)
+            records, problems = store.read_documents(file.path, reading.read_records(file.path), file.shown)
             for problem in problems:
                 self._complain(problem)
             self._ends["not archived"] += len(problems)
-            for record in records:
+            for record, data in records:
                 _progress(f"{group.name}: {record.task_id}")
-                self._ends[self._take_record(file, record)] += 1
+                self._ends[self._take_record(file, record, data)] += 1
                 self._shown |= {item.fingerprint for item in record.occurrences}
         ends = self._ends - before
         _say(f"{group.name}: {_count(ends.total(), 'record')}: {_ended(ends)}")
 
-    def _take_record(self, file: Artefact, record: RunRecord) -> str:
+    def _take_record(self, file: Artefact, record: RunRecord, data: bytes) -> str:
         """Archives a record, and tells how that ended."""
         from pytest_dvwiki import pipeline  # noqa: PLC0415
         from pytest_dvwiki.records import store  # noqa: PLC0415
@@ -213,10 +237,11 @@ class _Ingest:
         if known is not None and known != record:
             self._complain(f"{file.shown}: another record is called {record.task_id}; a record never changes")
             return "not archived"
-        # The list of tests stands two folders above a record, and one above a month's file.
-        names = (store.read_suite(folder, record.suite or "") for folder in file.path.parents[1:3])
-        suite = next((found for found in names if found and store.suite_id(found) == record.suite), None)
-        archived = pipeline.adopt(record, suite, self._settings)
+        # The lists of tests stand two folders above a record, and one above a month's file.
+        named = {suite for suite in (record.suite, *(each.suite for each in record.suites)) if suite}
+        found = ((suite, store.read_suite(folder, suite)) for suite in named for folder in file.path.parents[1:3])
+        lists = [names for suite, names in found if names and store.suite_id(names) == suite]
+        archived = pipeline.adopt(record, self._settings, lists=lists, data=data)
         if archived.problem is not None:
             self._complain(f"{file.shown}: {archived.problem}")
             return "not archived"
@@ -229,9 +254,6 @@ class _Ingest:
 
         settings, file = self._settings, group.artefacts[0]
         task_id = PurePosixPath(file.folder).name
-        if pipeline.on_record(task_id, settings) is not None:
-            self._complete(group, [task_id])
-            return
         try:
             with orphans.left_behind(file.path.parent) as orphan:
                 if orphan is None:
@@ -243,8 +265,11 @@ class _Ingest:
             self._complain(f"{file.shown}: cannot be read: {error.strerror}")
             self._ends["not archived"] += 1
             return
-        masked = tuple(map(self._masks.failure, run.failures))
-        self._archive(group, replace(run, failures=masked, always_record=True))
+        run = replace(run, failures=tuple(map(self._masks.failure, run.failures)), always_record=True)
+        if pipeline.on_record(task_id, settings) is not None:
+            self._complete(group, [task_id], run)
+        else:
+            self._archive(group, run)
 
     def _take_coverage(self, group: _Group) -> None:
         """Archives what the coverage reports of one run say together; where one cannot be read, what is filled."""
@@ -270,34 +295,74 @@ class _Ingest:
         from pytest_dvwiki.model import WRITTEN  # noqa: PLC0415
 
         wanted = sorted(report.sha256 for report in reports)
-        for task_id in self._known(reports[:1]).get(reports[0].sha256, ()):
+        for task_id in dict.fromkeys(self._runs(reports[0], self._on_record(reports[:1]))):
             record = pipeline.on_record(task_id, self._settings)
             sources = record.sources if record is not None else ()
             if sorted(source["sha256"] for source in sources if source.get("kind") != WRITTEN) == wanted:
                 return task_id
         return None
 
-    def _known(self, files: Sequence[Artefact]) -> dict[str, list[str]]:
-        """Of files those that are on record, by their hashes, whatever they were called: each with its runs."""
+    def _on_record(self, files: Iterable[Artefact]) -> dict[str, list[SourceRun]]:
+        """Of contents of files those that are on record, whatever they were called: each with its runs."""
         from pytest_dvwiki import pipeline  # noqa: PLC0415
 
         return pipeline.known_artefacts({file.sha256 for file in files}, self._settings)
 
-    def _complete(self, group: _Group, task_ids: Iterable[str]) -> None:
-        """Says that runs are archived; where who did it was killed behind its record, what lacks is made."""
+    def _known(self, files: Sequence[Artefact]) -> dict[Path, str]:
+        """The files that an archived run has, each with this run: only another run of the same contents is news."""
+        found = self._on_record(files)
+        known = {file.path: runs[0] for file in files if (runs := self._runs(file, found))}
+        # What lies again beside a file by which its run names itself is of that run.
+        again = set(known.values())
+        for file in files:
+            beside = [run.task_id for run in found.get(file.sha256, ()) if run.task_id in again]
+            if beside:
+                known.setdefault(file.path, beside[0])
+        return known
+
+    def _runs(self, file: Artefact, found: Mapping[str, list[SourceRun]]) -> list[str]:
+        """The archived runs that a file is of."""
+        from pytest_dvwiki.capture.run_ids import may_be_one, names_itself  # noqa: PLC0415
+
+        runs = found.get(file.sha256, [])
+        own = [run for run in runs if run.written or may_be_one(run, self._run_id, self._vcs.commit)]
+        return [run.task_id for run in (runs if runs and not own and names_itself(file) else own)]
+
+    def _complete(self, group: _Group, task_ids: Iterable[str], run: Run | None = None) -> None:
+        """Says that runs are archived, and what failed; pages that a killed call did not come to are made.
+
+        Args:
+            group: The files that they were read from.
+            task_ids: What they are called.
+            run: What the files tell.
+        """
         from pytest_dvwiki import pipeline  # noqa: PLC0415
 
         pages = 0
         names = sorted(set(task_ids))
         for task_id in names:
             record = pipeline.on_record(task_id, self._settings)
-            archived = pipeline.adopt(record, None, self._settings) if record is not None else pipeline.Archived()
+            archived = pipeline.adopt(record, self._settings) if record is not None else pipeline.Archived()
             pages += archived.pages
             if archived.problem is not None:
                 self._complain(f"{group.name}: {archived.problem}")
         self._ends["archived before"] += 1
         told = f"its {_count(pages, 'page')} made now" if pages else "nothing changed"
-        _say(f"{group.name}: already archived as {', '.join(names[:_NAMED])}; {told}")
+        _say(f"{group.name}: already archived as {_named(names)}; {told}")
+        if run is not None:
+            self._recall(run, names)
+
+    def _recall(self, run: Run, task_ids: Iterable[str]) -> None:
+        """Shows the causes of artefacts that are archived already, as far as this call has not shown them."""
+        from pytest_dvwiki import pipeline  # noqa: PLC0415
+
+        if not run.failures:
+            return
+        archived = pipeline.recalled(run, self._tools, _named(task_ids))
+        causes = tuple(cause for cause in archived.causes if cause.occurrence.fingerprint not in self._shown)
+        self._shown |= {cause.occurrence.fingerprint for cause in causes}
+        if causes:
+            self._show(replace(archived, causes=causes))
 
     def _run_of(self, leftovers: Leftovers) -> Run:
         ip_type = self._settings.ip_type or None
@@ -309,21 +374,24 @@ class _Ingest:
             ),
             results=tuple(leftovers.results),
             simulators=tuple(leftovers.simulators),
+            axes=leftovers.axes,
             keep_suite=bool(self._settings.task) or bool(os.environ.get("CI")),
         )
 
     def _run(self, files: Sequence[Artefact], times: Sequence[float]) -> Run:
         """A run that left these files, and happened at these times."""
+        from pytest_dvwiki.capture.run_ids import in_order  # noqa: PLC0415
         from pytest_dvwiki.model import Run  # noqa: PLC0415
 
         started = min(times)
         # The last part of a task id tells runs of one second apart; here the contents do.
         name = new_task_id(self._settings.task_name, started).rpartition("_")[0]
         return Run(
-            task_id=f"{name}_{_digest(files)}",
+            task_id=f"{name}_{_digest(files, next(filter(None, in_order(self._run_id, self._vcs.commit)), ''))}",
             started=utc(started),
             finished=utc(max(times)),
             sources=tuple({"path": file.shown, "sha256": file.sha256} for file in files),
+            run_id=self._run_id,
             always_record=True,
             vcs=self._vcs,
         )
@@ -347,7 +415,7 @@ class _Ingest:
         from pytest_dvwiki.report import terminal  # noqa: PLC0415
 
         layout = self._settings.layout
-        session = terminal.Session(archived=archived, root=layout.root, wiki=layout.wiki)
+        session = terminal.Session(archived=archived, root=layout.root, here=Path.cwd(), wiki=layout.wiki)
         for line in terminal.render(session, verbosity=0, width=shutil.get_terminal_size().columns):
             print(line.text)
 
@@ -411,9 +479,14 @@ def _runs(artefacts: Sequence[Artefact], task: str | None) -> Iterator[_Group]:
         yield _Group(asked[0].shown if len(asked) == 1 else folder or ".", tuple(members))
 
 
-def _digest(files: Sequence[Artefact]) -> str:
-    """Six hex digits for the contents of a run's files, in any order and under any name."""
-    return hashlib.sha256("".join(sorted(file.sha256 for file in files)).encode()).hexdigest()[:6]
+def _digest(files: Sequence[Artefact], run_id: str) -> str:
+    """Six hex digits for the contents of a run's files, in any order and under any name, and for its id."""
+    return hashlib.sha256("".join((*sorted(file.sha256 for file in files), run_id)).encode()).hexdigest()[:6]
+
+
+def _named(task_ids: Iterable[str]) -> str:
+    """Names of runs in a line, not all of many."""
+    return ", ".join(sorted(set(task_ids))[:_NAMED])
 
 
 def _summary(run: Run, archived: Archived) -> str:
@@ -434,7 +507,7 @@ def _count(number: int, noun: str) -> str:
 
 def _say(text: str) -> None:
     _progress("")
-    print(text)
+    print(redact(text))
 
 
 def _progress(text: str) -> None:

@@ -1,4 +1,4 @@
-"""`dvwiki merge`: a person says that two bug pages stand for one cause."""
+"""`dvwiki merge`: a person says that two bug pages stand for one cause, or, with `--undo`, that they do not."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pytest_dvwiki.cli.statement import said
 if TYPE_CHECKING:
     import argparse
 
+    from pytest_dvwiki.settings import Settings
     from pytest_dvwiki.wiki.listed import Listed
 
 _LONGEST = 200
@@ -20,7 +21,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     parser.add_argument("kept", metavar="KEPT", help="the page that stays: its name, its path, or its fingerprint")
     parser.add_argument("other", metavar="OTHER", help="the page that leads to it from then on")
-    parser.add_argument("--reason", help="why they are one, in one sentence")
+    parser.add_argument("--reason", help="why they are one, or are not, in one sentence")
+    parser.add_argument(
+        "--undo",
+        action="store_true",
+        help="say that they are two causes: nothing that is merged or learned later makes them one again",
+    )
     add_place(parser)
 
 
@@ -42,6 +48,8 @@ def run(args: argparse.Namespace) -> int:
     reason = None
     if args.reason is not None:
         reason = one_line(said(args.reason, "--reason", "say why they are one"), _LONGEST)
+    if args.undo:
+        return _undo(args, settings, reason)
     try:
         with WikiHistory(layout) as history:
             kept, other = (page_named(history.catalogue, name) for name in (args.kept, args.other))
@@ -64,10 +72,34 @@ def run(args: argparse.Namespace) -> int:
         )
     if other.text("status") != kept.text("status"):
         print(f"the status is that of {kept.name}: {kept.text('status')}; {other.name} said {other.text('status')}")
-    print(
-        f"to undo it, take `superseded_by` and `superseded_reason` out of {shown(layout.wiki / other.path)},"
-        f" and {other.name} out of `supersedes` in {shown(layout.wiki / kept.path)}; then run `dvwiki build`"
-    )
+    print(f"to undo it: `dvwiki merge --undo {kept.name} {other.name}`")
+    return 1 if done.refused else 0
+
+
+def _undo(args: argparse.Namespace, settings: Settings, reason: str | None) -> int:
+    """Sets two causes apart, and says which pages they have now.
+
+    Returns:
+        1 where a page was left alone.
+    """
+    from pytest_dvwiki.upkeep.named import cause_named  # noqa: PLC0415
+    from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
+    from pytest_dvwiki.wiki.supersession import MergeError  # noqa: PLC0415
+    from pytest_dvwiki.wiki.writing.build import undo_merge  # noqa: PLC0415
+
+    layout = settings.layout
+    try:
+        with WikiHistory(layout) as history:
+            kept, other = (cause_named(history.archive, history.catalogue, name) for name in (args.kept, args.other))
+        with writing():
+            done = undo_merge(layout, kept, other, reason, lock_timeout=settings.lock_timeout)
+    except MergeError as error:
+        raise UsageError(str(error)) from error
+    for path, why in done.refused:
+        print(f"{shown(layout.wiki / path)} was left alone: {why}")
+    with WikiHistory(layout) as history:
+        pages = [next((page.name for page in history.bug_pages(each)), each) for each in (kept, other)]
+    print(f"{pages[0]} and {pages[1]} are two causes, and stay so; tasks/verdicts keeps it")
     return 1 if done.refused else 0
 
 

@@ -15,7 +15,7 @@ from pytest_dvwiki.cli.patterns.force import add_sources
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from pytest_dvwiki.capture.files.sources import Source
     from pytest_dvwiki.triage.classify import Classifier, Reading, Sighting
@@ -133,7 +133,7 @@ def check_engine() -> str:
 def _ingest(args: argparse.Namespace) -> int:
     from pytest_dvwiki.cli import ingest  # noqa: PLC0415
 
-    args.log, args.commit = [], None
+    args.log, args.commit, args.run_id = [], None, None
     # The report is for a person; what a program reads stays alone on standard output.
     if args.format == "text":
         print()
@@ -159,7 +159,7 @@ def _read_all(sources: Sequence[Source], classifier: Classifier, engine: str) ->
             for name, pieces in read_source(source, bar.at):
                 sieve = classifier.sieve()
                 size = 0
-                for block in blocks(pieces):
+                for block in blocks(_readable(name, pieces, scan.problems)):
                     size += len(block)
                     sieve.feed(block)
                 scan.logs.append(_Log(name, size, classifier.conclude(sieve.finish())))
@@ -167,6 +167,16 @@ def _read_all(sources: Sequence[Source], classifier: Classifier, engine: str) ->
             scan.problems.append(f"{source.shown}: {error}")
     bar.clear()
     return scan
+
+
+def _readable(name: str, pieces: Iterator[bytes], problems: list[str]) -> Iterator[bytes]:
+    """Yield a log as far as it can be read; what keeps the rest is a problem."""
+    from pytest_dvwiki.capture.files.sources import SourceError  # noqa: PLC0415
+
+    try:
+        yield from pieces
+    except SourceError as error:
+        problems.append(f"{name}: {error}")
 
 
 class _Bar:

@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints what was found, the best first; nothing where no page has a word of the query."""
+    """Prints what was found, the best first; 1 where no page has a word of the query."""
     from pytest_dvwiki.backends import BackendError  # noqa: PLC0415
     from pytest_dvwiki.wiki.finding.search import Filters, WikiSearchIndex  # noqa: PLC0415 (YAML loads with it)
 
@@ -78,12 +78,12 @@ def run(args: argparse.Namespace) -> int:
     found = index.search(" ".join(args.query), args.limit, filters=filters)
     if args.format == "json":
         print(json.dumps([asdict(result) for result in found], indent=2, default=str))
-        return 0
+        return 0 if found else 1
     for result in found:
         print(f"{result.page_path}  {', '.join(_status(result))}\n  {result.snippet}")
     if not found:
         print(_nothing(index, filters), file=sys.stderr)
-    return 0
+    return 0 if found else 1
 
 
 def _nothing(index: WikiSearchIndex, filters: Filters) -> str:
@@ -106,13 +106,15 @@ def _status(result: SearchResult) -> list[str]:
     from pytest_dvwiki.runs import today  # noqa: PLC0415
     from pytest_dvwiki.wiki.age import tag  # noqa: PLC0415
     from pytest_dvwiki.wiki.finding.search import Facets  # noqa: PLC0415
+    from pytest_dvwiki.wiki.kinds.bug import effective_type  # noqa: PLC0415
     from pytest_dvwiki.wiki.listed import Listed  # noqa: PLC0415
 
     metadata = result.frontmatter
     page = Listed(result.page_path, result.page_path.partition("/")[0], "", metadata, "")
+    kind = effective_type(page) if page.category == "bugs" else page.text("type")
     if page.leads_to:
-        return [page.text("type"), f"superseded by {page.leads_to}"]
-    shown = [text for text in (page.text("type"), Facets.of(page.path, metadata).status) if text]
+        return [kind, f"superseded by {page.leads_to}"]
+    shown = [text for text in (kind, Facets.of(page.path, metadata).status) if text]
     if metadata.get("hit_count") is not None:
         shown.append(f"hit_count {metadata['hit_count']}")
     return [*shown, tag(page, today())] if metadata.get("first_seen") else shown

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 # msgspec reads the annotations as it turns JSON into records.
 from pytest_dvwiki.model.failure import (  # noqa: TC001
+    Attempt,
+    Command,
     Failure,
     LogReference,
     Origin,
     OriginType,
     Outcome,
     Phase,
+    Place,
     Result,
     Verdict,
 )
 
 News = Literal["NEW", "REGRESSED", "KNOWN"]
-Change = Literal["commit", "uncommitted", "unrecorded", "seed", "nothing", "older", "branch"]
+Change = Literal["commit", "uncommitted", "unrecorded", "seed", "nothing", "older", "branch", "configuration"]
 """What differs between the failure of a test and its pass.
 
 These make a fix: `commit` (other sources at another commit), `uncommitted` (other sources in the working tree),
 `unrecorded` (one of the two runs has no commit on record). These do not: `seed` (the seed alone), `nothing` (nothing
-that is known), `older` (the sources of before the failure), `branch` (a branch that never had the failing commit).
+that is known), `older` (the sources of before the failure), `branch` (a branch that never had the failing commit),
+`configuration` (the build configuration of one of the two runs is not on record).
 """
 
 WRITTEN = "written"
@@ -61,6 +65,8 @@ class FailedTest:
     sim_time: str | None = None
     simulator: str | None = None
     duration_s: float = 0.0
+    config: str | None = None
+    """12 hex of the build configuration; None where it is unknown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +83,17 @@ class Occurrence:
     excerpt: str = ""
     log: LogReference | None = None
     reproduce: str = ""
+    """The command as text, of a record of schema 1."""
     ip_type: str | None = None
+    fingerprint_v1: str | None = None
+    """The fingerprint of version 1, by which older records and pages name the cause."""
+    command: Command | None = None
+    unreproducible: str = ""
+    """Why no command can reproduce the failure."""
+    reads: tuple[str, ...] = ()
+    """HDL and Python files that the failing simulation read, relative to the root; none where they are unknown."""
+    place: Place | None = None
+    """The statement that reported the cause, where that is known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,11 +108,45 @@ class Vcs:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RunId:
+    """By what a run is known whose artefacts do not tell; the commit stands in `Vcs`."""
+
+    given: str | None = None
+    """What the caller of `dvwiki ingest` called it, by `--run-id`."""
+    ci: str | None = None
+    """The number that a CI system gave it: `github 9041 17`."""
+    job: str | None = None
+    """The id of a job of LSF or Slurm: `slurm 8812`."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Simulator:
     """A simulator that took part in a run."""
 
     name: str
     version: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suite:
+    """The tests that ran on one simulator in one build configuration."""
+
+    suite: str
+    """Id of their list, `tasks/suites/{suite}.txt`."""
+    simulator: str | None = None
+    config: str | None = None
+    """12 hex of the build configuration; None where it is unknown."""
+    seed: str | None = None
+    """The seed with which all of them ran; None where they have none, or several."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axes:
+    """What a run has for each axis of a matrix, beside its simulators."""
+
+    python: str | None = None
+    cocotb: str | None = None
+    os: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +172,12 @@ class PassedAgain:
     seed: str | None = None
     changed: Change = "unrecorded"
     failed_seed: str | None = None
-    """The seed of the failure."""
+    """The seed of the failure; None where it has none, or no seed can change it."""
+    simulator: str | None = None
+    config: str | None = None
+    """12 hex of the build configuration; None where it is unknown."""
+    new_stimulus: bool = False
+    """Whether what draws the stimulus changed too, so that the same seed is no longer the same run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,6 +194,20 @@ class Waived:
     """The last day on which it holds; None where it has none."""
 
 
+PassSeed = Literal["same", "other", "unknown"]
+"""Whether a pass had the seed of a failure; where the pass proves enough without it, it counts as the same."""
+
+
+class Pass(NamedTuple):
+    """A run at a commit, without uncommitted changes, that passed a test."""
+
+    moment: str
+    task_id: str
+    commit: str
+    seed: str | None
+    """None where the test has none, or the record does not tell."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class FirstBad:
     """The commits with one of which a cause came: after a run that passed, up to the first one that failed."""
@@ -151,7 +220,9 @@ class FirstBad:
     bad: str
     """That of the failure in the same way; the same one where it came with uncommitted changes."""
     dirty: bool = False
-    """Whether the failing run had uncommitted changes."""
+    """Whether the failing run had uncommitted changes: then no commit is named."""
+    passed_with: PassSeed = "same"
+    """Where it is not the same, the cause may have been there at the pass, and no commit is named."""
     log: tuple[str, ...] = ()
     """The commits, as `git log --oneline` shows them; not all of very many."""
     log_count: int = 0
@@ -161,6 +232,11 @@ class FirstBad:
     owners: tuple[str, ...] = ()
     """Who answers for them."""
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether the cause came with one of the commits."""
+        return self.passed_with == "same" and not self.dirty
+
 
 @dataclass(frozen=True, kw_only=True)
 class OtherTest:
@@ -168,6 +244,11 @@ class OtherTest:
 
     nodeid: str
     outcome: Outcome
+    simulator: str | None = None
+    config: str | None = None
+    """12 hex of the build configuration; None where it is unknown."""
+    attempts: tuple[Attempt, ...] = ()
+    """All attempts of a flaky test, in order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,7 +265,13 @@ class RunRecord:
     vcs: Vcs = field(default_factory=Vcs)
     simulators: tuple[Simulator, ...] = ()
     sources: tuple[dict[str, str], ...] = ()
+    run_id: RunId = field(default_factory=RunId)
+    """Of a run that was read from artefacts."""
     suite: str | None = None
+    """The list of all tests that ran, of a record of schema 1."""
+    suites: tuple[Suite, ...] = ()
+    """The lists of the tests that ran, each with its simulator and build configuration."""
+    axes: Axes = field(default_factory=Axes)
     totals: Totals = field(default_factory=Totals)
     occurrences: tuple[Occurrence, ...] = ()
     other: tuple[OtherTest, ...] = ()
@@ -199,7 +286,7 @@ class RunRecord:
     coverage: tuple[dict[str, Any], ...] = ()
     evidence: tuple[str, ...] = ()
     caller_task: str | None = None
-    schema: int = 1
+    schema: int = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,7 +300,9 @@ class Run:
     results: tuple[Result, ...] = ()
     """Every test that ended, failed ones too."""
     simulators: tuple[Simulator, ...] = ()
+    axes: Axes = field(default_factory=Axes)
     sources: tuple[dict[str, str], ...] = ()
+    run_id: RunId = field(default_factory=RunId)
     keep_suite: bool = False
     """Whether the list of tests is kept (a task name was given, or in CI)."""
     always_record: bool = False
@@ -303,6 +392,17 @@ class KnownSubtype:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceRun:
+    """A run that has an artefact on record."""
+
+    task_id: str
+    written: bool
+    """Whether the run wrote it while it archived itself."""
+    run_id: RunId
+    commit: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class KnownBin:
     """What the archive knows of a bin of coverage."""
 
@@ -316,12 +416,31 @@ class KnownBin:
 class Onset:
     """Where a cause came in: since its last fix, or from the beginning."""
 
-    vcs: Vcs | None = None
-    """The repository in the first run that failed; None where it has not come back since the fix."""
+    moment: str | None = None
+    """Sort key of the first run that failed; None where it has not come back since the fix."""
+    commit: str | None = None
+    """That of the first failing run at a commit, without uncommitted changes."""
     first_bad: FirstBad | None = None
     """The narrowest range of commits on record."""
     fixed_after: str | None = None
     """The commit of the last failure before that fix: what brought the cause back came later."""
+    comes_and_goes: bool = False
+    """Whether it failed and passed with the same sources and seed."""
+    passes_needed: dict[str, int] = field(default_factory=dict)
+    """By test how many passes with other seeds say that the cause was not there before them, where it fails now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passing:
+    """A test that passes now, or what such a test ran inside: a runner, a module."""
+
+    nodeid: str
+    seed: str | None = None
+    simulator: str | None = None
+    config: str | None = None
+    """12 hex of the build configuration; None where it is unknown."""
+    whole: bool = True
+    """Whether nothing inside it failed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -331,13 +450,25 @@ class StillFailing:
     nodeid: str
     fingerprint: str
     seed: str | None
-    """Of its last failure."""
+    """Of its last failure; None where no seed can change it."""
     vcs: Vcs
-    """The repository in the last run in which the cause occurred."""
+    """The repository in the last run with a known commit in which it failed."""
+    by: Passing
+    """The pass."""
+    simulators: str = ""
+    """The simulators of the run that failed, with their versions."""
+    same_config: bool = True
+    """Whether it failed in the configuration that passes now."""
+    config_known: bool = True
+    """Whether both configurations are on record."""
+    deterministic: bool = False
+    """Whether no seed can change the cause."""
     proof: int = 0
     """What the best pass since then proves, as `records.fixes.proof` counts it; 0 where there was none."""
     evidence: str = ""
     """First cause and excerpt of the cause's newest occurrence."""
+    reads: tuple[str, ...] = ()
+    """Files that the simulation read which failed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -363,5 +494,7 @@ class Cause:
 
     None where one held for the cause itself; that stands in `known`.
     """
+    archived_as: str = ""
+    """The runs that have it already, where their artefacts were read once more."""
     like: tuple[str, str] | None = None
     """Names of an older page that says nearly the same, and of the page just made; None where there is no such one."""

@@ -45,6 +45,27 @@ class Frame:
     function: str
     source: str = ""
     """The source line as the traceback shows it."""
+    callers: tuple[str, ...] = ()
+    """`file:line` of the user's frames outside of it, from the inside out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """The statement that reported a cause, and its words: what tells a value that it prints from another check."""
+
+    report: str
+    """Class of the report: severity or exception type."""
+    words: str
+    """The masked text; empty where it is too long to be compared."""
+    file: str
+    line: int | None = None
+    id: str | None = None
+    """The report's own id."""
+    function: str = ""
+    source: str = ""
+    """The source line, where a traceback shows it."""
+    callers: tuple[str, ...] = ()
+    """As those of `Frame`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +75,35 @@ class LogReference:
     path: str
     line: int | None = None
     sha256: str | None = None
+
+
+MASKED = "…"
+"""What stands in a command for a value that is not kept."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """A command that runs a failing test again, as data; what is printed is rendered from it."""
+
+    arguments: tuple[str, ...]
+    """Its words, not quoted."""
+    variables: dict[str, str] = field(default_factory=dict)
+    """Environment variables, in the order in which they are printed; `$PWD` in a value is the folder."""
+    folder: str = "."
+    """The folder in which it runs, with `/`: relative to the top of the git repository, or to the workspace root."""
+    in_repository: bool = True
+    """Whether there is a git repository; else the folder is relative to the workspace root."""
+    test: str = ""
+    """Node id of the test that it runs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """One attempt of a test that ran more than once in a run."""
+
+    outcome: Literal["passed", "failed", "error"]
+    fingerprint: str | None = None
+    """The cause with which it failed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +131,13 @@ class Failure:
     duration_s: float = 0.0
     attempts: int = 1
     ip_type: str | None = None
-    reproduce: str = ""
+    config: str | None = None
+    """12 hex of the build configuration; None where it is unknown."""
+    reads: tuple[str, ...] = ()
+    """HDL and Python files that the failing simulation read, relative to the root; none where they are unknown."""
+    command: Command | None = None
+    unreproducible: str = ""
+    """Why no command can reproduce the failure."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +150,11 @@ class Result:
     seed: str | None = None
     noise_errors: int = 0
     """Error lines of a test that passed."""
+    simulator: str | None = None
+    config: str | None = None
+    """12 hex of the build configuration; None where it is unknown."""
+    attempts: tuple[Attempt, ...] = ()
+    """All attempts of a flaky test, in order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +165,25 @@ class Origin:
     confidence: float
     reasons: tuple[str, ...] = ()
 
+    @property
+    def in_words(self) -> str:
+        """Return the type with its confidence; of an unknown origin there is none."""
+        return self.type if self.type == "UNKNOWN" else f"{self.type}, {self.confidence:.0%}"
+
+
+@dataclass(frozen=True, slots=True)
+class Clue:
+    """One piece of evidence for the origin of a fault."""
+
+    kind: str
+    """By which its weight was fitted."""
+    side: OriginType
+    """For which it speaks."""
+    text: str
+    """A short sentence."""
+    weight: float | None = None
+    """In log-odds, where it is not that of its kind."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunnerUp:
@@ -112,6 +192,18 @@ class RunnerUp:
     pattern: str | None
     line: int
     text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Like:
+    """The example of a pattern that a message is most like."""
+
+    example: str
+    label: str
+    """`error_class/failure_subtype` of its pattern."""
+    pattern: str
+    similarity: float
+    """Of their words, from 0 to 1."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,6 +221,8 @@ class Verdict:
     rule: str = ""
     """The rule that chose the line, a short sentence."""
     origin: Origin = field(default_factory=lambda: Origin(type="UNKNOWN", confidence=0.0))
+    clues: tuple[Clue, ...] = ()
+    """The evidence from which the origin follows; none where a hook gave it."""
     fix: str | None = None
     runners_up: tuple[RunnerUp, ...] = ()
     excerpt: str = ""
@@ -137,5 +231,11 @@ class Verdict:
     """True where the failure only follows another of the same run and has no cause of its own."""
     decided_by: str | None = None
     """Name of the hook that gave the verdict, where one did."""
+    like: Like | None = None
+    """What the message is most like, where no pattern says what it means."""
     frame: Frame | None = None
     """The user's innermost frame, where the failure was an exception."""
+    fingerprint_v1: str | None = None
+    """What version 1 called the cause."""
+    place: Place | None = None
+    """The statement that reported it, where that is known."""

@@ -5,10 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from pytest_dvwiki.model.archive import KnownBin, KnownCause, KnownSubtype, Onset, StillFailing
-    from pytest_dvwiki.model.failure import OriginType, Tier
+    from pytest_dvwiki.model.archive import (
+        FailedTest,
+        KnownBin,
+        KnownCause,
+        KnownSubtype,
+        Occurrence,
+        Onset,
+        Pass,
+        Passing,
+        StillFailing,
+    )
+    from pytest_dvwiki.model.failure import Failure, OriginType, Tier, Verdict
 
 
 class Interest(Protocol):
@@ -34,6 +44,14 @@ class History(Protocol):
         """The cause of that fingerprint, or of one of its aliases."""
         ...
 
+    def foretell(self, formers: Mapping[str, str | None]) -> None:
+        """Take in what version 1 called the causes of a run, by their present fingerprints, before it is on record."""
+        ...
+
+    def names(self, fingerprint: str, former: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return all fingerprints of a cause, the one first that it has now, and the names of all its pages."""
+        ...
+
     def subtype(self, failure_subtype: str) -> KnownSubtype | None:
         """The page of that subtype."""
         ...
@@ -42,12 +60,12 @@ class History(Protocol):
         """Takes in what was archived since the first question."""
         ...
 
-    def regressed(self, fingerprint: str) -> bool:
-        """Whether a new occurrence of a cause is a regression: it was closed, or its newest fix had held."""
+    def regressed(self, occurrence: Occurrence) -> bool:
+        """Tell whether a new occurrence of a cause is a regression: it was closed, or is back after a fix that held."""
         ...
 
-    def still_failing(self, seeds: Mapping[str, str | None]) -> tuple[StillFailing, ...]:
-        """Of tests that pass now, each with its seed, those of which a pass is news, by test and fingerprint."""
+    def still_failing(self, passing: Sequence[Passing]) -> tuple[StillFailing, ...]:
+        """Return, of tests that pass now, those of which a pass is news, by test and fingerprint."""
         ...
 
     def fix_template(self, failure_subtype: str) -> str:
@@ -58,8 +76,14 @@ class History(Protocol):
         """How many causes that a pattern named, other than the one given, people decided to be what."""
         ...
 
-    def last_pass(self, nodeid: str) -> str | None:
-        """The commit at which a test was last known to pass without uncommitted changes, None where that is unknown."""
+    def last_passes(self, cause: Occurrence | Verdict, test: FailedTest | Failure, before: str = "~") -> Sequence[Pass]:
+        """Return the newest passes of a failing test on its simulator without uncommitted changes, newest first.
+
+        Args:
+            cause: With which it fails.
+            test: The test as it failed.
+            before: Sort key of a run; passes before it are looked for.
+        """
         ...
 
     def onset(self, fingerprint: str) -> Onset | None:

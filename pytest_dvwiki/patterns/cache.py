@@ -10,6 +10,8 @@ import os
 import sys
 from pathlib import Path
 
+from pytest_dvwiki import reading
+
 _NAME = "pytest-dvwiki"
 _LINUX: bool = sys.platform == "linux"
 _MOST = 8
@@ -49,7 +51,7 @@ def read(name: str) -> bytes | None:
     if where is None:
         return None
     try:
-        return (where / name).read_bytes()
+        return reading.read_bytes(where / name)
     except OSError:
         return None
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.patterns.matcher import Matcher
+from pytest_dvwiki.patterns.matcher import Matcher, Rule
 from pytest_dvwiki.patterns.registry import BUILTIN_FOLDER
 
 if TYPE_CHECKING:
@@ -88,9 +87,9 @@ class Checker:
 
     def _company(self, pattern: Pattern) -> str:
         """A line that a pattern needs beside its own, taken from the examples of the others."""
-        wanted = [re.compile(source, re.ASCII) for source in pattern.together_with]
-        examples = (example for other in self.registry for example in other.examples) if wanted else ()
-        return next((example for example in examples if any(each.search(example) for each in wanted)), "")
+        rule = next(Rule(entry) for entry in self.registry.entries if entry.pattern.id == pattern.id)
+        examples = (example for other in self.registry for example in other.examples)
+        return next(filter(rule.company, examples), "") if pattern.together_with else ""
 
     def _matches(self, pattern: Pattern, message: str) -> bool:
         return any(hit.pattern.id == pattern.id for hit in self._matcher.matches(message))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).with_name("builtin")
 FILE = "compiled.json"
 """Beside the YAML files of the installed package; there is none in a checkout."""
-FORMAT = 5
+FORMAT = 6
 """Of the JSON; a change of `Pattern`, `Subtype` or of how literals are found counts it up."""
 
 

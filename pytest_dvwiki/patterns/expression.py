@@ -10,6 +10,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.expressions import ExpressionError
+from pytest_dvwiki.patterns import search
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -21,10 +24,6 @@ LONGEST_REPEAT = 1000
 SHORTEST_LITERAL = 3
 _CLASSES = "dDwWsS"
 _CONTROLS = {"t": "\t"}
-
-
-class ExpressionError(ValueError):
-    """The expression is outside the contract."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +46,13 @@ Needs = tuple[tuple[str, ...], ...]
 """Sets of literals in lower case, the most telling first: every match contains at least one literal of each set."""
 
 
-def check(source: str, *, needs_literal: bool = True) -> Needs:
+def check(source: str, *, needs_literal: bool = True, of_people: bool = True) -> Needs:
     """Checks an expression against the contract.
 
     Args:
         source: The expression.
         needs_literal: Whether it has to contain a literal that a scan can look for.
+        of_people: Whether RE2 is to decide it, as one that people give, and not `re`, as a built-in one.
 
     Returns:
         The literals that a text has to contain before the expression is worth a try.
@@ -60,14 +60,14 @@ def check(source: str, *, needs_literal: bool = True) -> Needs:
     Raises:
         ExpressionError: What is not allowed, and where.
     """
+    if of_people:
+        search.of_people(source)
     parser = _Parser(source)
     whole = parser.parse()
-    try:
-        re.compile(source, re.ASCII)
-    except re.error as error:
-        raise ExpressionError(str(error)) from error
+    if not of_people:
+        search.compiled(source)
     if whole.shortest == 0:
-        raise ExpressionError("matches the empty text")
+        raise ExpressionError("matches the empty text; give it a part that has to stand there")
     needs = {literals for literals in whole.all_needs() if min(map(len, literals)) >= SHORTEST_LITERAL}
     if needs_literal and not needs:
         raise ExpressionError(f"needs a literal of at least {SHORTEST_LITERAL} characters outside of optional parts")
@@ -91,7 +91,7 @@ class _Parser:
             self.at = 4
         part = self._alternation()
         if self.at < len(self.source):
-            raise ExpressionError(f"unbalanced ) at {self.at}")
+            raise ExpressionError(f"unbalanced ) at {self.at}; write \\) for the character")
         return part
 
     def _alternation(self) -> _Part:
@@ -138,7 +138,7 @@ class _Parser:
         # Lazy is allowed: engines find candidates only. Possessive is not known to all of them.
         self._take("?")
         if self.source[self.at : self.at + 1] in {"+", "*"}:
-            raise ExpressionError(f"repeat of a repeat at {self.at}")
+            raise ExpressionError(f"repeat of a repeat at {self.at}; put a group (?:…) between them")
         if (low, high) == (0, 1) and part.texts and len(part.texts) < MOST_ALTERNATIVES:
             return _Part(0, texts=_union([part.texts, ("",)]))
         return _Part(part.shortest * low, needs=part.all_needs() if low else ())
@@ -157,7 +157,7 @@ class _Parser:
         low = int(found[1])
         high = low if found[2] is None else int(found[3]) if found[3] else None
         if max(low, high or 0) > LONGEST_REPEAT:
-            raise ExpressionError(f"repeats more than {LONGEST_REPEAT} times at {self.at}")
+            raise ExpressionError(f"repeats more than {LONGEST_REPEAT} times at {self.at}; write * or +")
         self.at = found.end()
         return low, high
 
@@ -175,7 +175,7 @@ class _Parser:
         if char in "^$":
             return _NOTHING
         if char in "*+?":
-            raise ExpressionError(f"nothing to repeat at {self.at - 1}")
+            raise ExpressionError(f"nothing to repeat at {self.at - 1}; write \\{char} for the character")
         return _literal(char)
 
     def _group(self) -> _Part:
@@ -189,14 +189,14 @@ class _Parser:
             self.at = name.end()
         part = self._alternation()
         if not self._take(")"):
-            raise ExpressionError("missing )")
+            raise ExpressionError("missing ); write \\( for the character")
         return part
 
     def _escape(self) -> _Part:
         char = self.source[self.at : self.at + 1]
         self.at += 1
         if not char:
-            raise ExpressionError("ends in a backslash")
+            raise ExpressionError("ends in a backslash; write two for the character")
         if char in _CLASSES:
             return _Part(1)
         if char == "b":
@@ -204,16 +204,16 @@ class _Parser:
         if char in _CONTROLS:
             return _literal(_CONTROLS[char])
         if char.isalnum():
-            raise ExpressionError(f"\\{char} at {self.at - 2} is not allowed")
+            raise ExpressionError(f"\\{char} at {self.at - 2} is not allowed; write the characters that it stands for")
         return _literal(char)
 
     def _class(self) -> _Part:
         found = re.compile(r"\^?\]?(?:\\.|[^\]\\])*\]").match(self.source, self.at)
         if found is None:
-            raise ExpressionError(f"missing ] for [ at {self.at - 1}")
+            raise ExpressionError(f"missing ] for [ at {self.at - 1}; write \\[ for the character")
         body = found[0][:-1]
         if "[:" in body:
-            raise ExpressionError(f"[: in a class at {self.at - 1} is not allowed")
+            raise ExpressionError(f"[: in a class at {self.at - 1} is not allowed; write its characters, as in [a-z]")
         self.at = found.end()
         # [Ee] is one letter to a scan in lower case, [EF] are two.
         letters = tuple(dict.fromkeys(body.lower()))

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.model import Frame
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 # An exception group draws its tracebacks behind bars.
 _PYTHON = re.compile(r'[\s|]*File "(?P<file>[^"]{1,1000})", line (?P<line>\d{1,9})(?:, in (?P<function>.+))?$')
 _MARKERS = re.compile(r"[\s|]*[~^][\s~^]*$")
 _PYTEST = re.compile(r"(?P<file>[^\s:][^:]{0,1000}\.py):(?P<line>\d{1,9}): ?(?:in (?P<function>\S+)|[\w.]+)?$")
 _DEF = re.compile(r"[\s>]*(?:async )?def (?P<function>\w+)\(")
+_CALLERS = 20
 _SOURCE = re.compile(r">? {3,}\S")
 # `Lib` is Python's on Windows alone. Of cocotb and pyuvm, whose names projects give to folders of their own, the
 # modules that tracebacks go through.
@@ -30,6 +32,23 @@ _LIBRARY = re.compile(
 def is_library(file: str) -> bool:
     """Whether a frame's file belongs to Python, to an installed package, or to a checkout of a testbench library."""
     return _LIBRARY.search(file.replace("\\", "/")) is not None
+
+
+def user_frame(frames: Iterable[Frame]) -> Frame | None:
+    """Return the first frame that is the user's, with the user's frames behind it as its callers.
+
+    Args:
+        frames: From the inside out.
+    """
+    own = [frame for frame in frames if not is_library(frame.file)]
+    if not own:
+        return None
+    return replace(own[0], callers=tuple(f"{caller(frame.file)}:{frame.line}" for frame in own[1 : _CALLERS + 1]))
+
+
+def caller(file: str) -> str:
+    """Return how a caller's file is named: without its folders, which differ from machine to machine."""
+    return file.replace("\\", "/").rpartition("/")[2]
 
 
 def indent(line: str) -> int:

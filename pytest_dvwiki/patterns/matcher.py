@@ -1,7 +1,7 @@
 """Finds the patterns' messages in a text.
 
 An engine looks for the patterns' literals over the whole text at once; `re` decides on the messages round the lines
-where one stands. The time is linear in the text, whatever stands in it.
+where one stands, RE2 where people gave the pattern. The time is linear in the text, whatever stands in it.
 
 Texts are read as bytes, in UTF-8: a line that is none is taken as Latin-1.
 """
@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.patterns.engines import Engines
 from pytest_dvwiki.patterns.kinds import ENOUGH, MOST, Dull, Found, kind
 from pytest_dvwiki.patterns.messages import LONGEST, MOST_JOINED, Message, assemble, is_indented, is_logged, strip_line
-from pytest_dvwiki.patterns.search import compiled
+from pytest_dvwiki.patterns.names import WORDED, nameless
+from pytest_dvwiki.patterns.search import compiled, of_people
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from pytest_dvwiki.expressions import Search
     from pytest_dvwiki.model import Tier
     from pytest_dvwiki.patterns.registry import Registry
     from pytest_dvwiki.patterns.schema import Entry, Pattern
-    from pytest_dvwiki.patterns.search import Search
 
 BEFORE = 4
 """Lines before a candidate that may begin its message."""
@@ -56,15 +57,28 @@ class Hit:
 class Rule:
     """A pattern with its expressions compiled at first use."""
 
-    __slots__ = ("_match", "_of_hdl", "_together", "_unless", "literals", "pattern")
+    __slots__ = (
+        "_compiled",
+        "_match",
+        "_of_hdl",
+        "_of_people",
+        "_together",
+        "_unless",
+        "_worded",
+        "literals",
+        "pattern",
+    )
 
     def __init__(self, entry: Entry) -> None:
         self.pattern = entry.pattern
         self.literals = entry.literals
+        self._of_people = entry.of_people
+        self._compiled = of_people if entry.of_people else compiled
         self._of_hdl = entry.pattern.tools == _HDL
+        self._worded = entry.pattern.failure_subtype in WORDED and not entry.of_people
         self._match: list[Search | None] = [None] * len(entry.literals)
         self._unless: tuple[Search, ...] | None = None
-        self._together: tuple[re.Pattern[str], ...] | None = None
+        self._together: tuple[Search, ...] | None = None
 
     def decide(self, text: str, lowered: str) -> dict[str, str] | None:
         """The groups of the first expression that is found in a message; None where the pattern does not count."""
@@ -81,22 +95,29 @@ class Rule:
                 found = self._expression(number).search(text)
                 if found is not None and not _agrees(found.groups):
                     if self._unless is None:
-                        self._unless = tuple(map(compiled, self.pattern.unless))
+                        self._unless = tuple(map(self._compiled, self.pattern.unless))
                     if any(exception.search(text) is not None for exception in self._unless):
                         return None
-                    return found.groups
+                    return found.groups if not self._worded or self._without_names(number, text) else None
         return None
+
+    def _without_names(self, number: int, text: str) -> bool:
+        """Whether the words that it looks for stand outside of names too."""
+        told = nameless(text)
+        return told == text or self._expression(number).search(told) is not None
 
     def company(self, text: str) -> bool:
         """Whether the text has what the pattern needs beside its own message."""
         if self._together is None:
-            self._together = tuple(re.compile(source, re.ASCII) for source in self.pattern.together_with)
-        return not self._together or any(expression.search(text) for expression in self._together)
+            self._together = tuple(map(self._compiled, self.pattern.together_with))
+        # RE2 is given lines, of which it looks at so much; `re` the whole text, since no expression goes beyond a line.
+        texts = text.split("\n") if self._of_people and self._together else (text,)
+        return not self._together or any(each.search(line) is not None for each in self._together for line in texts)
 
     def _expression(self, number: int) -> Search:
         expression = self._match[number]
         if expression is None:
-            expression = self._match[number] = compiled(self.pattern.match[number])
+            expression = self._match[number] = self._compiled(self.pattern.match[number])
         return expression
 
 

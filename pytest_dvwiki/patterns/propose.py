@@ -6,10 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.expressions import ExpressionError
 from pytest_dvwiki.fingerprint import mask
 from pytest_dvwiki.patterns import expression
 from pytest_dvwiki.patterns.messages import assemble, strip_line
 from pytest_dvwiki.patterns.schema import UNKNOWN, Pattern
+from pytest_dvwiki.patterns.search import of_people
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -59,7 +61,7 @@ def propose(
     examples = tuple(dict.fromkeys(message_of(primary, excerpt) for primary, excerpt in cluster.occurrences))
     clash = ""
     for source in _expressions(examples):
-        compiled = re.compile(source, re.ASCII)
+        compiled = of_people(source)
         if not all(compiled.search(example) for example in examples):
             continue
         clash = next((other for other in (*others, *foreign) if compiled.search(other)), "")
@@ -103,7 +105,7 @@ def _expressions(examples: Sequence[str]) -> Iterator[str]:
             source = blank.join(words)
             try:
                 expression.check(source)
-            except expression.ExpressionError:
+            except ExpressionError:
                 continue
             yield source
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.patterns import compiled, triggers
 from pytest_dvwiki.patterns.compiled import Compiled
 from pytest_dvwiki.patterns.schema import (
@@ -110,6 +111,24 @@ class Registry:
         entry = self._by_id.get(pattern_id) if pattern_id is not None else None
         return entry.pattern if entry is not None else None
 
+    def advice(
+        self, pattern_id: str | None, failure_subtype: str, message: str, quoted: Callable[[str], str] = str
+    ) -> str | None:
+        """What to do about a message; None where the pattern is not known.
+
+        Args:
+            pattern_id: The pattern that knew it.
+            failure_subtype: What it was called; of another subtype than the pattern's the subtype's own advice counts.
+            message: Gives the names in the advice.
+            quoted: Quotes a name, which is a log's word.
+        """
+        pattern = self.get(pattern_id)
+        if pattern is None:
+            return None
+        if failure_subtype != pattern.failure_subtype and failure_subtype in (subtypes := load_subtypes()):
+            return subtypes[failure_subtype].fix
+        return pattern.advice({name: quoted(value) for name, value in pattern.groups_in(message).items()})
+
     def source(self, pattern_id: str) -> str:
         """The file that the pattern of that id stands in."""
         return self._by_id[pattern_id].source
@@ -167,7 +186,12 @@ def builtin() -> Compiled:
 
 
 def _read_each(
-    text: str, name: str, subtypes: Mapping[str, Subtype], problem: Callable[[PatternError], None]
+    text: str,
+    name: str,
+    subtypes: Mapping[str, Subtype],
+    problem: Callable[[PatternError], None],
+    *,
+    of_people: bool = True,
 ) -> Iterator[Entry]:
     try:
         raws = raw_entries(_parse(text, name), name=name)
@@ -176,7 +200,7 @@ def _read_each(
         return
     for position, raw in enumerate(raws, start=1):
         try:
-            yield check_pattern(raw, name=name, position=position, subtypes=subtypes, text=text)
+            yield check_pattern(raw, name=name, position=position, subtypes=subtypes, text=text, of_people=of_people)
         except PatternError as error:
             problem(error)
 
@@ -208,11 +232,9 @@ def _each_once(entries: Iterator[Entry], problem: Callable[[PatternError], None]
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return reading.read_text(path)
     except OSError as error:
-        raise PatternError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise PatternError(f"{path}: is not UTF-8 (byte {error.start}); save it as UTF-8") from error
+        raise PatternError(f"{path}: {reading.reason(error)}") from error
 
 
 def _parse(text: str, name: str) -> object:
@@ -222,7 +244,7 @@ def _parse(text: str, name: str) -> object:
     try:
         return yamlio.load(text, name)
     except yamlio.YamlError as error:
-        raise PatternError(f"{error}; mend it, until then none of its patterns counts") from error
+        raise PatternError(f"{error}; until then none of its patterns counts") from error
 
 
 def _builtin_texts() -> dict[str, str]:
@@ -250,7 +272,9 @@ def compile_builtin(texts: Mapping[str, str] | None = None) -> Compiled:
         problems.append(str(error))
 
     found = (
-        entry for name in BUILTIN for entry in _read_each(texts[name], f"{BUILTIN_FOLDER}{name}.yaml", by_id, problem)
+        entry
+        for name in BUILTIN
+        for entry in _read_each(texts[name], f"{BUILTIN_FOLDER}{name}.yaml", by_id, problem, of_people=False)
     )
     in_order = _in_order(_each_once(found, problem))
     return Compiled(entries=in_order, subtypes=subtypes, triggers=triggers.choose(in_order), problems=tuple(problems))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from pytest_dvwiki.expressions import ExpressionError
 from pytest_dvwiki.model import Acquitter, OriginType, Tier
 from pytest_dvwiki.patterns import expression
 
@@ -77,7 +78,14 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         Args:
             groups: What the message has for the names in `fix`; a sentence without one of them still reads.
         """
-        return _NAME.sub(lambda found: groups.get(found[1]) or f"the {found[1]}", self.fix)
+        others = [value for name, value in groups.items() if value and name not in {"expected", "actual"}]
+        named = {"name": others[0]} if len(others) == 1 else {}
+        return _NAME.sub(lambda found: (groups.get(found[1]) or named.get(found[1])) or f"the {found[1]}", self.fix)
+
+    def groups_in(self, message: str) -> dict[str, str]:
+        """What a message has for the names in its expressions."""
+        found = next((match for source in self.match if (match := re.search(source, message, re.ASCII))), None)
+        return {name: value for name, value in found.groupdict().items() if value} if found else {}
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -88,6 +96,8 @@ class Entry(msgspec.Struct, frozen=True):
     """For each expression, as `expression.check` gives them."""
     source: str = ""
     """The file that it stands in, as errors name it."""
+    of_people: bool = True
+    """Whether RE2 decides its expressions; `re` decides those of the built-in patterns."""
 
 
 class Subtype(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -126,7 +136,9 @@ class _Place:
         return PatternError(f"{self.name}{line}: pattern {self.label}: {which}{problem}")
 
 
-def check_pattern(raw: object, *, name: str, position: int, subtypes: Collection[str], text: str = "") -> Entry:
+def check_pattern(
+    raw: object, *, name: str, position: int, subtypes: Collection[str], text: str = "", of_people: bool = True
+) -> Entry:
     """Turns one parsed YAML entry into a checked pattern.
 
     Args:
@@ -135,6 +147,7 @@ def check_pattern(raw: object, *, name: str, position: int, subtypes: Collection
         position: Place in the file, from 1.
         subtypes: The names that `failure_subtype` may have.
         text: The file's content, for the line in the error; empty where there is no file.
+        of_people: Whether RE2 decides its expressions; `re` decides those of the built-in patterns.
 
     Raises:
         PatternError: A field is missing, unknown, of the wrong type or outside the contract of `expression`.
@@ -147,16 +160,18 @@ def check_pattern(raw: object, *, name: str, position: int, subtypes: Collection
     try:
         pattern = msgspec.convert(raw, Pattern)
     except msgspec.ValidationError as error:
-        raise place.error(*_plain(str(error))) from error
+        raise place.error(*_misfit(error)) from error
     for field, problem in _problems(pattern, subtypes):
         raise place.error(problem, field)
     # Nothing scans for benign messages: they only take back what another pattern found.
     scanned = pattern.tier != "benign"
-    literals = tuple(_checked(source, place, "match", needs_literal=scanned) for source in pattern.match)
+    literals = tuple(
+        _checked(source, place, "match", needs_literal=scanned, of_people=of_people) for source in pattern.match
+    )
     for field in ("unless", "together_with"):
         for source in getattr(pattern, field):
-            _checked(source, place, field, needs_literal=False)
-    return Entry(pattern=pattern, literals=literals, source=name)
+            _checked(source, place, field, needs_literal=False, of_people=of_people)
+    return Entry(pattern=pattern, literals=literals, source=name, of_people=of_people)
 
 
 def check_subtype(raw: object, *, name: str) -> Subtype:
@@ -169,21 +184,26 @@ def check_subtype(raw: object, *, name: str) -> Subtype:
         return msgspec.convert(raw, Subtype)
     except msgspec.ValidationError as error:
         label = raw.get("id", "?") if isinstance(raw, dict) else "?"
-        problem, field = _plain(str(error))
+        problem, field = _misfit(error)
         raise PatternError(f"{name}: subtype {label}: {f'field {field}: ' if field else ''}{problem}") from error
 
 
-def _plain(problem: str) -> tuple[str, str]:
-    """What is wrong, and with which field."""
-    # msgspec writes "Expected `str`, got `int` - at `$.match[0]`".
-    text, _, place = problem.partition(" - at `$")
-    return text, place.strip(".`")
+def _misfit(error: msgspec.ValidationError) -> tuple[str, str]:
+    """Return what is wrong, and with which field."""
+    from pytest_dvwiki import yamlio  # noqa: PLC0415 (as above)
+
+    field, problem = yamlio.misfit(error)
+    return f"{problem}; mend it", field
 
 
 def _unknown(key: object, known: Iterable[str]) -> str:
+    return f"there is no such field; {_nearest(key, known)}"
+
+
+def _nearest(key: object, known: Iterable[str]) -> str:
     from pytest_dvwiki import yamlio  # noqa: PLC0415 (as above)
 
-    return f"there is no such field; {yamlio.nearest(key, known)}"
+    return yamlio.nearest(key, known)
 
 
 def _problems(pattern: Pattern, subtypes: Collection[str]) -> Iterable[tuple[str, str]]:
@@ -193,9 +213,12 @@ def _problems(pattern: Pattern, subtypes: Collection[str]) -> Iterable[tuple[str
     if not pattern.match:
         yield "match", "is empty; give at least one expression"
     if pattern.error_class not in CLASSES:
-        yield "error_class", f"{pattern.error_class!r} is none of {', '.join(CLASSES)}"
+        yield "error_class", f"{pattern.error_class!r:.60} is no class; write one of {', '.join(CLASSES)}"
     if pattern.failure_subtype not in subtypes and pattern.failure_subtype != UNKNOWN:
-        yield "failure_subtype", f"{pattern.failure_subtype!r} is not in the taxonomy"
+        yield (
+            "failure_subtype",
+            f"{pattern.failure_subtype!r:.60} is not in the taxonomy; {_nearest(pattern.failure_subtype, subtypes)}",
+        )
     if pattern.tier == "benign":
         if (pattern.error_class, pattern.failure_subtype) != (UNKNOWN, UNKNOWN):
             yield "tier", "a benign pattern has no error_class and no failure_subtype"
@@ -203,10 +226,10 @@ def _problems(pattern: Pattern, subtypes: Collection[str]) -> Iterable[tuple[str
         yield "fix", "is empty; say what to do about the failure"
 
 
-def _checked(source: str, place: _Place, field: str, *, needs_literal: bool) -> expression.Needs:
+def _checked(source: str, place: _Place, field: str, *, needs_literal: bool, of_people: bool) -> expression.Needs:
     try:
-        return expression.check(source, needs_literal=needs_literal)
-    except expression.ExpressionError as error:
+        return expression.check(source, needs_literal=needs_literal, of_people=of_people)
+    except ExpressionError as error:
         raise place.error(f"{source!r}: {error}", field) from error
 
 

@@ -14,6 +14,9 @@ import re
 from dataclasses import dataclass
 from typing import Protocol
 
+from pytest_dvwiki.expressions import Found, given
+from pytest_dvwiki.expressions import Search as _Search
+
 WIDE = 16
 """A part that may repeat as often as this is no short one: where it ends is open."""
 
@@ -24,15 +27,6 @@ _PART = re.compile(
 )
 _IGNORE_CASE = "(?i)"
 _NAMED = "(?P<"
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Where an expression was found first."""
-
-    start: int
-    groups: dict[str, str]
-    """Those that took part."""
 
 
 class Search(Protocol):
@@ -55,6 +49,19 @@ def compiled(source: str) -> Search:
         return _Plain(re.compile(plain, re.ASCII))
     head = re.compile(source[: gap.start], re.ASCII)
     return _Gapped(head, compiled(flag + source[gap.end :]), gap.low, gap.high)
+
+
+def of_people(source: str) -> _Search:
+    """Return an expression of the contract that people gave, ready for use: RE2 decides it, with the same groups.
+
+    Args:
+        source: The expression, as `expression.check` takes it.
+
+    Raises:
+        ExpressionError: RE2 does not take it.
+    """
+    flag = len(_IGNORE_CASE) if source.startswith(_IGNORE_CASE) else 0
+    return given(_with_short_gaps(source, flag) if _NAMED in source else source)
 
 
 class _Plain:

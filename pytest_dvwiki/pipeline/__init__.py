@@ -7,14 +7,16 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.model import OtherTest, RunRecord, Totals
+from pytest_dvwiki.nodeids import stored_run
 from pytest_dvwiki.pipeline.causes import causes_of, with_changes
 from pytest_dvwiki.pipeline.passes import passed_again, passing, with_owners
 from pytest_dvwiki.runs import seconds_between, utc
 from pytest_dvwiki.version import TOOL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pytest_dvwiki.capture.interrupted.orphans import Orphan
     from pytest_dvwiki.model import (
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
         Occurrence,
         Result,
         Run,
+        SourceRun,
+        Suite,
         Verdict,
         Waived,
     )
@@ -68,7 +72,7 @@ def process(run: Run, tools: Tools) -> Archived:
         tools: Name failures, and know what the archive knew before this run.
     """
     began = time.monotonic()
-    return replace(_processed(run, tools), seconds=time.monotonic() - began)
+    return replace(_processed(stored_run(run), tools), seconds=time.monotonic() - began)
 
 
 def _processed(run: Run, tools: Tools) -> Archived:
@@ -79,6 +83,7 @@ def _processed(run: Run, tools: Tools) -> Archived:
     settings, classifier, history = tools.settings, tools.classifier, tools.history
     repository = Repository(settings.layout)
     verdicts = settle(run.failures, [classifier.classify(failure) for failure in run.failures], run.results)
+    history.foretell({verdict.fingerprint: verdict.fingerprint_v1 for verdict in verdicts})
     verdicts = with_changes(run.failures, verdicts, history, repository)
     vcs = run.vcs or (repository.state() if run.failures else None)
     causes = causes_of(
@@ -89,22 +94,23 @@ def _processed(run: Run, tools: Tools) -> Archived:
         lacks=lambda fix: repository.lacks(fix, vcs.commit if vcs else None),
     )
     coverage = _coverage_news(run, history)
-    waived, waiver_notes = _waived(run, verdicts, causes, tools)
+    waived, waiver_notes = _waived(run, verdicts, tools)
     causes = tuple(
         replace(cause, waived=tuple(each for each in waived if each.fingerprint == cause.occurrence.fingerprint))
         for cause in causes
     )
-    seeds = passing(run.results)
-    failing = history.still_failing(seeds)
+    failing = history.still_failing(passing(run.results))
     news = bool(run.failures or run.always_record or (coverage and coverage.rows))
     if not (news or failing):
         return Archived(causes=causes, coverage=coverage)
     vcs = vcs or repository.state()
     occurrences = tuple(cause.occurrence for cause in causes)
-    again, fixes = passed_again(failing, seeds, {each.fingerprint for each in occurrences}, vcs, repository)
+    present = {each.fingerprint for each in occurrences}
+    present |= {cause.known.fingerprint for cause in causes if cause.known is not None}
+    again, fixes = passed_again(failing, present, run.simulators, vcs, repository)
     came, first_bad = onset.known_or_new(occurrences, vcs, history, repository)
     causes = tuple(replace(cause, first_bad=came.get(cause.occurrence.fingerprint)) for cause in causes)
-    first_bad += onset.narrowed(failing, seeds, vcs, history, repository)
+    first_bad += onset.narrowed(failing, vcs, history, repository)
     if not (news or again or first_bad):
         return Archived(causes=causes, coverage=coverage)
     record = _record(
@@ -122,12 +128,73 @@ def _processed(run: Run, tools: Tools) -> Archived:
     )
     archived = Archived(causes=causes, record=record, coverage=coverage, waiver_notes=waiver_notes)
     if settings.auto_ingest:
-        suite = [result.nodeid for result in run.results] if run.keep_suite else None
-        archived = _written(archived, record, suite, settings)
+        lists = [[result.nodeid for result in results] for _, results in _lists(run)]
+        archived = _written(archived, record, settings, lists=lists)
         history.refresh()
     told = {*(each.fingerprint for each in again), *archived.held}
     known = {each: found for each in sorted(told) if (found := history.cause(each)) is not None}
-    return replace(archived, known_again=known)
+    return replace(archived, causes=_as_one(archived.causes, history), known_again=known)
+
+
+def _as_one(causes: Sequence[Cause], history: History) -> tuple[Cause, ...]:
+    """The causes as they are shown: those that are one by what was learned stand together, and none of them is new."""
+    groups: dict[str, list[Cause]] = {}
+    for cause in causes:
+        name = history.names(cause.occurrence.fingerprint, None)[0][0]
+        groups.setdefault(name, []).append(_known_by_now(cause, history))
+    return tuple(sorted(map(_joined, groups.values()), key=lambda cause: -len(cause.occurrence.tests)))
+
+
+def _known_by_now(cause: Cause, history: History) -> Cause:
+    """A cause of which the run itself taught that it is one with a cause that is on record."""
+    found = history.cause(cause.occurrence.fingerprint) if cause.news == "NEW" else None
+    if found is None or found.runs < 2:  # noqa: PLR2004
+        return cause
+    before = replace(found, runs=found.runs - 1, tests=max(0, found.tests - len(cause.occurrence.tests)))
+    return replace(cause, news="KNOWN", known=before)
+
+
+def _joined(causes: Sequence[Cause]) -> Cause:
+    first = causes[0]
+    if len(causes) == 1:
+        return first
+    tests = sorted((test for cause in causes for test in cause.occurrence.tests), key=lambda test: test.nodeid)
+    known = next((cause for cause in causes if cause.news != "NEW"), first)
+    return replace(
+        first,
+        occurrence=replace(first.occurrence, tests=tuple(tests)),
+        news=known.news,
+        known=known.known,
+        waived=tuple(each for cause in causes for each in cause.waived),
+    )
+
+
+def recalled(run: Run, tools: Tools, archived_as: str) -> Archived:
+    """Name the failures of artefacts that are archived already; nothing is written, and none of them is news.
+
+    Args:
+        run: What the artefacts tell.
+        tools: Name failures, and know the archive.
+        archived_as: The runs that have them.
+    """
+    from pytest_dvwiki.triage.classify import settle  # noqa: PLC0415  # only failures pay for it
+
+    settings, classifier, history = tools.settings, tools.classifier, tools.history
+    verdicts = settle(run.failures, [classifier.classify(failure) for failure in run.failures], run.results)
+    causes = causes_of(run.failures, verdicts, history, root=settings.layout.root, lacks=lambda _: False)
+    waived, _ = _waived(run, verdicts, tools)
+    return Archived(
+        causes=tuple(
+            replace(
+                cause,
+                news="KNOWN",
+                archived_as=archived_as,
+                waived=tuple(each for each in waived if each.fingerprint == cause.occurrence.fingerprint),
+                page=_shown(settings.layout, cause.known.page if cause.known else None),
+            )
+            for cause in causes
+        )
+    )
 
 
 def on_record(task_id: str, settings: Settings) -> RunRecord | None:
@@ -138,24 +205,28 @@ def on_record(task_id: str, settings: Settings) -> RunRecord | None:
         return history.archive.record(task_id)
 
 
-def known_artefacts(hashes: Iterable[str], settings: Settings) -> dict[str, list[str]]:
-    """Of contents of artefacts those that are on record, each with the ids of the runs that had it, oldest first."""
+def known_artefacts(hashes: Iterable[str], settings: Settings) -> dict[str, list[SourceRun]]:
+    """Of contents of artefacts those that are on record, each with the runs that had it, oldest first."""
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
 
     with WikiHistory(settings.layout) as history:
         return history.archive.runs_of_sources(hashes)
 
 
-def adopt(record: RunRecord, suite: Sequence[str] | None, settings: Settings) -> Archived:
+def adopt(
+    record: RunRecord, settings: Settings, *, lists: Iterable[Sequence[str]] = (), data: bytes | None = None
+) -> Archived:
     """Archives a record as it is, for example that of another machine's run.
 
     Args:
         record: The run.
-        suite: The tests that ran, where they are known.
         settings: Where the wiki stands and how long to wait for it.
+        lists: The lists of tests that it names, as far as they are at hand.
+        data: The bytes of its document, where it comes from elsewhere.
     """
     began = time.monotonic()
-    return replace(_written(Archived(record=record), record, suite, settings), seconds=time.monotonic() - began)
+    archived = _written(Archived(record=record), record, settings, lists=lists, data=data)
+    return replace(archived, seconds=time.monotonic() - began)
 
 
 def run_of(orphan: Orphan, settings: Settings, interest: Interest) -> Run:
@@ -183,15 +254,22 @@ def run_of(orphan: Orphan, settings: Settings, interest: Interest) -> Run:
     )
 
 
-def _written(archived: Archived, record: RunRecord, suite: Sequence[str] | None, settings: Settings) -> Archived:
+def _written(
+    archived: Archived,
+    record: RunRecord,
+    settings: Settings,
+    *,
+    lists: Iterable[Sequence[str]] = (),
+    data: bytes | None = None,
+) -> Archived:
     """What came out, after it was archived."""
     from pytest_dvwiki.wiki.writing.build import archive  # noqa: PLC0415  # only a run that is archived pays for it
 
     layout = settings.layout
     try:
-        result = archive(layout, record, suite_names=suite, lock_timeout=settings.lock_timeout)
+        result = archive(layout, record, lists=lists, data=data, lock_timeout=settings.lock_timeout)
     except Exception as error:  # noqa: BLE001  # what came out is shown, whatever keeps it from the disk
-        return replace(archived, problem=_told(error))
+        return replace(archived, problem=reading.told(error))
     return replace(
         archived,
         causes=tuple(
@@ -209,11 +287,6 @@ def _written(archived: Archived, record: RunRecord, suite: Sequence[str] | None,
     )
 
 
-def _told(error: Exception) -> str:
-    """What went wrong; an error of the wiki's own names file and remedy, any other at least its kind."""
-    return str(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
-
-
 def _shown(layout: Layout, page: str | None) -> str | None:
     """A page's path as the terminal shows it."""
     if page is None:
@@ -225,21 +298,12 @@ def _shown(layout: Layout, page: str | None) -> str | None:
 # Waivers
 
 
-def _waived(
-    run: Run, verdicts: Sequence[Verdict], causes: Iterable[Cause], tools: Tools
-) -> tuple[tuple[Waived, ...], tuple[str, ...]]:
+def _waived(run: Run, verdicts: Sequence[Verdict], tools: Tools) -> tuple[tuple[Waived, ...], tuple[str, ...]]:
     """What people accept of a run's failures, and what is to be said of the waivers."""
     if not (run.failures or run.always_record) or tools.waivers is None:
         return (), ()
-    from pytest_dvwiki.wiki.listed import page_name  # noqa: PLC0415  # few projects have any
-
-    pages = {
-        cause.occurrence.fingerprint: page_name(cause.known.page)
-        for cause in causes
-        if cause.known is not None and cause.known.page is not None
-    }
     day = run.finished[:10]
-    found = tools.waivers.apply(run.failures, verdicts, pages.get, day)
+    found = tools.waivers.apply(run.failures, verdicts, tools.history.names, day)
     return found, tools.waivers.notes(found, day)
 
 
@@ -268,6 +332,28 @@ def _coverage_news(run: Run, history: History) -> CoverageNews | None:
 # The record
 
 
+def _lists(run: Run) -> list[tuple[tuple[str | None, str | None], list[Result]]]:
+    """Return the tests that ran on each simulator in each configuration, where their lists are kept."""
+    lists: dict[tuple[str | None, str | None], list[Result]] = {}
+    for result in run.results if run.keep_suite else ():
+        lists.setdefault((result.simulator, result.config), []).append(result)
+    return sorted(lists.items(), key=lambda one: (one[0][0] or "", one[0][1] or ""))
+
+
+def _suites(run: Run) -> Iterator[Suite]:
+    from pytest_dvwiki.model import Suite  # noqa: PLC0415  # few runs keep their lists
+    from pytest_dvwiki.records.store import suite_id  # noqa: PLC0415
+
+    for (simulator, config), results in _lists(run):
+        seeds = {result.seed for result in results}
+        yield Suite(
+            suite=suite_id(result.nodeid for result in results),
+            simulator=simulator,
+            config=config,
+            seed=seeds.pop() if len(seeds) == 1 else None,
+        )
+
+
 def _record(run: Run, occurrences: tuple[Occurrence, ...], registry: str, **parts: Any) -> RunRecord:
     from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION  # noqa: PLC0415  # masks cost 5 ms to compile
 
@@ -281,10 +367,13 @@ def _record(run: Run, occurrences: tuple[Occurrence, ...], registry: str, **part
         duration_s=seconds_between(run.started, run.finished),
         simulators=run.simulators,
         sources=run.sources,
+        run_id=run.run_id,
+        suites=tuple(_suites(run)),
+        axes=run.axes,
         totals=_totals(run.results),
         occurrences=occurrences,
         other=tuple(
-            OtherTest(nodeid=result.nodeid, outcome=result.outcome)
+            OtherTest(nodeid=result.nodeid, outcome=result.outcome, simulator=result.simulator, config=result.config)
             for result in sorted(run.results, key=lambda result: result.nodeid)
             if result.outcome not in {"passed", "failed", "error"}
         ),

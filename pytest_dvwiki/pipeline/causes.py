@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_dvwiki.capture.git.repository import Repository
-    from pytest_dvwiki.model import Failure, Fix, History, KnownCause, KnownSubtype, News, Verdict
+    from pytest_dvwiki.model import Failure, Fix, History, KnownCause, KnownSubtype, News, Place, Verdict
 
 _DIFFS = 5
 """Commits with which a run is compared for evidence of an origin."""
+_MOST_READ = 200
+"""Files that an occurrence names as read."""
 Member = tuple["Failure", "Verdict"]
 
 
@@ -24,14 +26,14 @@ def with_changes(
     failures: Sequence[Failure], verdicts: Sequence[Verdict], history: History, repository: Repository
 ) -> tuple[Verdict, ...]:
     """Verdicts whose origins know what changed since the test that shows a cause first last passed."""
-    from pytest_dvwiki.triage.origin import with_changes as changed_since  # noqa: PLC0415
+    from pytest_dvwiki.triage.origin import of_changes, with_clues  # noqa: PLC0415
 
     commits: dict[str, str | None] = {}
     changed: dict[str, tuple[str, ...]] = {}
     for failure, verdict in zip(failures, verdicts, strict=True):
         if verdict.follower or verdict.fingerprint in commits or len(changed) == _DIFFS:
             continue
-        commit = commits[verdict.fingerprint] = history.last_pass(failure.nodeid)
+        commit = commits[verdict.fingerprint] = _last_pass(failure, verdict, history)
         if commit is not None and commit not in changed:
             changed[commit] = repository.changed_since(commit)
     since = {
@@ -39,15 +41,24 @@ def with_changes(
         for name, commit in commits.items()
         if commit and changed[commit]
     }
-    decided = {name for name in since if (known := history.cause(name)) is not None and known.decided}
 
-    def weighed(verdict: Verdict) -> Verdict:
-        name = verdict.fingerprint
-        if name not in since:
+    def weighed(failure: Failure, verdict: Verdict) -> Verdict:
+        if verdict.fingerprint not in since:
             return verdict
-        return replace(verdict, origin=changed_since(verdict.origin, *since[name], decided=name in decided))
+        files, commit = since[verdict.fingerprint]
+        changes = of_changes(files, commit, sources=failure.reads, python_bench=failure.in_simulator)
+        return with_clues(verdict, changes)
 
-    return tuple(map(weighed, verdicts))
+    return tuple(map(weighed, failures, verdicts))
+
+
+def _last_pass(failure: Failure, verdict: Verdict, history: History) -> str | None:
+    """Return the commit of the last pass of a test before which its cause was not there, None where it is unknown."""
+    from pytest_dvwiki.records.kinds import is_deterministic_kind  # noqa: PLC0415  # only a run that failed pays for it
+
+    passes = history.last_passes(verdict, failure)
+    any_seed = is_deterministic_kind(verdict, (failure,))
+    return next((each.commit for each in passes if any_seed or each.seed == failure.seed), None)
 
 
 def causes_of(
@@ -93,6 +104,7 @@ def _grouped(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[l
 
 def _occurrence(members: Sequence[Member], root: Path) -> Occurrence:
     failure, verdict = members[0]
+    shown = _to_reproduce(members)
     return Occurrence(
         fingerprint=verdict.fingerprint,
         error_class=verdict.error_class,
@@ -103,9 +115,35 @@ def _occurrence(members: Sequence[Member], root: Path) -> Occurrence:
         tests=tuple(_failed_test(member) for member, _ in sorted(members, key=lambda member: member[0].nodeid)),
         excerpt=shorten_paths(verdict.excerpt, root),
         log=failure.log if failure.log is None or verdict.source != "log" else replace(failure.log, line=verdict.line),
-        reproduce=failure.reproduce,
         ip_type=failure.ip_type,
+        reads=tuple(dict.fromkeys(path for one, _ in members for path in one.reads))[:_MOST_READ],
+        fingerprint_v1=verdict.fingerprint_v1,
+        place=_place(verdict.place, root),
+        command=replace(shown.command, test=shown.nodeid) if shown.command is not None else None,
+        unreproducible=shown.unreproducible,
     )
+
+
+def _to_reproduce(members: Sequence[Member]) -> Failure:
+    """Return the failure whose command is easiest to read and run: of a test that shows the cause itself."""
+    return min(
+        members,
+        key=lambda member: (
+            member[0].command is None,
+            member[1].follower,
+            "[" in member[0].nodeid,
+            len(member[0].nodeid),
+            member[0].nodeid,
+            member[0].phase,
+        ),
+    )[0]
+
+
+def _place(place: Place | None, root: Path) -> Place | None:
+    """The statement that reported a cause, its paths as the project has them."""
+    if place is None:
+        return None
+    return replace(place, file=shorten_paths(place.file, root), words=shorten_paths(place.words, root))
 
 
 def _failed_test(failure: Failure) -> FailedTest:
@@ -118,6 +156,7 @@ def _failed_test(failure: Failure) -> FailedTest:
         sim_time=failure.sim_time,
         simulator=failure.simulator,
         duration_s=failure.duration_s,
+        config=failure.config,
     )
 
 
@@ -129,7 +168,7 @@ def _cause(occurrence: Occurrence, verdict: Verdict, history: History, lacks: Ca
     return Cause(
         occurrence=occurrence,
         verdict=verdict,
-        news="KNOWN" if without_fix else _news(known, history),
+        news="KNOWN" if without_fix else _news(known, occurrence, history),
         without_fix=without_fix,
         known=known,
         subtype=subtype,
@@ -150,8 +189,8 @@ def _fix_to_show(
     return verdict.fix or history.fix_template(verdict.failure_subtype) or None
 
 
-def _news(known: KnownCause | None, history: History) -> News:
+def _news(known: KnownCause | None, occurrence: Occurrence, history: History) -> News:
     if known is None:
         return "NEW"
     silenced = known.status == "wont_fix"
-    return "REGRESSED" if not silenced and history.regressed(known.fingerprint) else "KNOWN"
+    return "REGRESSED" if not silenced and history.regressed(occurrence) else "KNOWN"

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records import store, tables
+from pytest_dvwiki.records.targets import of_failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +26,7 @@ def is_gone(archive: Archive, cause: Cause) -> bool:
     since = _shifted(cause.last_seen, DAYS)
     if (archive.newest() or "") < since:
         return False
-    tests = tuple(dict.fromkeys(test.nodeid for test in cause.newest.tests))
+    tests = tuple(dict.fromkeys(of_failure(cause.newest, test) for test in cause.newest.tests))
     holds = bool(cause.fixes) and cause.fixes[-1].fix.result == "held" and cause.fixes[-1].returned is None
     return bool(tests) and not holds and archive.passed_since(tests, since)
 
@@ -39,9 +40,10 @@ def candidates(archive: Archive, record: RunRecord) -> list[str]:
     passing, before = _passing(archive, record), _run_before(archive, record)
     since = ""
     if before is not None:
-        run, moment, suite = before
+        run, moment = before
         since = f"{_shifted(moment.split(' ', 1)[0], -DAYS)}~"
-        listed = set(_with_runners(store.read_suite(archive.tasks, suite)))
+        suites = archive.db.execute("SELECT DISTINCT suite FROM suites WHERE run = ?", (run,))
+        listed = {name for (suite,) in suites for name in _with_runners(store.read_suite(archive.tasks, suite))}
         passing -= listed - _not_passed(archive, run)
     passing |= {again.nodeid for again in record.passed_again}
     rows = archive.db.execute(
@@ -58,23 +60,24 @@ def candidates(archive: Archive, record: RunRecord) -> list[str]:
 
 
 def _passing(archive: Archive, record: RunRecord) -> set[str]:
-    """The tests that a run passed, as far as its list of tests tells."""
-    if record.suite is None:
-        return set()
+    """Return the tests that a run passed, as far as its lists of tests tell."""
     failed = {test.nodeid for occurrence in record.occurrences for test in occurrence.tests}
     failed |= {test.nodeid for test in record.other}
-    return set(_with_runners(name for name in store.read_suite(archive.tasks, record.suite) if name not in failed))
+    suites = {row.suite for row in tables.suites_of(record)}
+    names = (name for suite in suites for name in store.read_suite(archive.tasks, suite))
+    return set(_with_runners(name for name in names if name not in failed))
 
 
-def _run_before(archive: Archive, record: RunRecord) -> tuple[int, str, str] | None:
-    """Number, moment and list of tests of the newest run before one with its list, else with any."""
-    found: tuple[int, str, str] | None = None
-    if record.suite is not None:
-        query = "SELECT id, moment, suite FROM runs WHERE moment < ? AND suite {} ORDER BY moment DESC LIMIT 1"
-        moment = tables.moment_of(record)
-        found = archive.db.execute(query.format("= ?"), (moment, record.suite)).fetchone()
-        found = found or archive.db.execute(query.format("IS NOT NULL"), (moment,)).fetchone()
-    return found
+def _run_before(archive: Archive, record: RunRecord) -> tuple[int, str] | None:
+    """Return number and moment of the newest run before one with a list of tests of its own, else with any."""
+    suites = [row.suite for row in tables.suites_of(record)]
+    if not suites:
+        return None
+    query = "SELECT run, moment FROM suites WHERE moment < ? AND {} ORDER BY moment DESC LIMIT 1"
+    moment = tables.moment_of(record)
+    same = query.format("suite IN (SELECT value FROM json_each(?))")
+    found: tuple[int, str] | None = archive.db.execute(same, (moment, tables.wanted(suites))).fetchone()
+    return found or archive.db.execute(query.format("true"), (moment,)).fetchone()
 
 
 def _not_passed(archive: Archive, run: int) -> set[str]:

@@ -16,11 +16,14 @@ import msgspec
 from pytest_dvwiki.fingerprint import mask
 from pytest_dvwiki.model import FirstBad, KnownBin, Onset, StillFailing, Vcs, Waived
 from pytest_dvwiki.records import evidence, fixes, proposals, tables
+from pytest_dvwiki.records.chance import Rate
+from pytest_dvwiki.records.targets import ANY, Target, is_same_config
+from pytest_dvwiki.redact import redact_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from pytest_dvwiki.model import Fix, Occurrence
+    from pytest_dvwiki.model import Fix, Occurrence, Passing
     from pytest_dvwiki.records.archive import Archive
     from pytest_dvwiki.records.proposals import Proposal
 
@@ -226,10 +229,12 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> Cause | None:
 
 
 def _first_bad(archive: Archive, fingerprints: Sequence[str], after: str = "") -> tuple[FirstBad | None, str]:
-    """The newest range of commits with which a cause came, which is the narrowest, and the run that told so."""
+    """Return the newest range with which a cause came, one that names commits first, and the run that told so."""
     row = archive.db.execute(
         "SELECT b.row, r.task_id FROM first_bad b JOIN runs r ON r.id = b.run"
-        " WHERE b.fingerprint IN (SELECT value FROM json_each(?)) AND b.moment > ? ORDER BY b.moment DESC LIMIT 1",
+        " WHERE b.fingerprint IN (SELECT value FROM json_each(?)) AND b.moment > ?"
+        " ORDER BY json_extract(b.row, '$.passed_with') != 'same' OR json_extract(b.row, '$.dirty'), b.moment DESC"
+        " LIMIT 1",
         (tables.wanted(archive.present(fingerprints)), after),
     ).fetchone()
     return (msgspec.json.decode(row[0], type=FirstBad), row[1]) if row else (None, "")
@@ -268,18 +273,38 @@ def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
     fixed = counted[-1] if counted else ""
     asked = {"causes": tables.wanted(archive.present(fingerprints)), "fixed": fixed}
     occurrences = (
-        "SELECT r.vcs_commit, r.branch, r.dirty, r.changes FROM occurrences o JOIN runs r ON r.id = o.run"
+        "SELECT r.vcs_commit, o.moment FROM occurrences o JOIN runs r ON r.id = o.run"
         " WHERE o.fingerprint IN (SELECT value FROM json_each(:causes)) AND NOT o.without_fix"
     )
     before = archive.db.execute(f"{occurrences} AND o.moment < :fixed ORDER BY o.moment DESC LIMIT 1", asked).fetchone()
     first = archive.db.execute(f"{occurrences} AND o.moment > :fixed ORDER BY o.moment LIMIT 1", asked).fetchone()
     if first is None and before is None:
         return None
-    vcs = None
-    if first is not None:
-        commit, branch, dirty, changes = first
-        vcs = Vcs(commit=commit, branch=branch, dirty=bool(dirty), changes=changes)
-    return Onset(vcs=vcs, first_bad=_first_bad(archive, fingerprints, fixed)[0], fixed_after=before and before[0])
+    clean = archive.db.execute(
+        f"{occurrences} AND o.moment > :fixed AND r.vcs_commit IS NOT NULL AND NOT r.dirty ORDER BY o.moment LIMIT 1",
+        asked,
+    ).fetchone()
+    return Onset(
+        moment=first and first[1],
+        commit=clean and clean[0],
+        first_bad=_first_bad(archive, fingerprints, fixed)[0],
+        fixed_after=before and before[0],
+        comes_and_goes=archive.comes_and_goes(fingerprints),
+        passes_needed=_passes_needed(archive, fingerprints, first[1]) if first else {},
+    )
+
+
+def _passes_needed(archive: Archive, fingerprints: Sequence[str], since: str) -> dict[str, int]:
+    """Return by test how many passes say that a cause that fails now, and since a moment, was not there before them.
+
+    The failure with which the cause was first seen says nothing of its rate: without it there would be nothing to ask.
+    """
+    found = {}
+    for nodeid, rate in archive.rates(fingerprints, since).items():
+        # The present failure is one more, and a pass is added, since the runs are few.
+        if rate.failed:
+            found[nodeid] = Rate(failed=rate.failed, runs=rate.runs + 2).runs_needed
+    return found
 
 
 def _unproven(archive: Archive, fingerprints: Sequence[str]) -> tuple[UnprovenPass, ...]:
@@ -447,46 +472,91 @@ def statements(archive: Archive, fingerprints: Sequence[str]) -> tuple[tuple[Fix
     return tuple((step.fix, step.task_id) for step in steps if step.fix and step.fix.by != "git")
 
 
-def still_failing(archive: Archive, seeds: Mapping[str, str | None]) -> list[StillFailing]:
-    """Of tests that pass, those that failed and have not passed since in a way that settles it, each with its causes.
+def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFailing]:
+    """Return, of tests that pass, those that failed and have not passed since in a way that settles it.
+
+    A pass says something of a failure on the same simulator alone, unless the test failed before any was chosen.
 
     Args:
         archive: The records.
-        seeds: The tests, each with the seed with which it passes now. Once a test has passed at a commit with another
-            seed than the one that failed, only a pass with that one is news.
+        passing: The tests. Once a test has passed at a commit with another seed than the one that failed, only a pass
+            with that one is news.
 
     Returns:
-        By test and fingerprint.
+        By test and cause.
     """
+    by_test: dict[str, list[Passing]] = {}
+    for each in passing:
+        by_test.setdefault(each.nodeid, []).append(each)
     rows = archive.db.execute(
-        "WITH last AS (SELECT f.nodeid, f.fingerprint, f.seed, MAX(f.moment) AS moment, n.value AS passing"
-        " FROM json_each(?) AS n JOIN failed AS f ON f.nodeid = n.key"
-        " WHERE NOT EXISTS (SELECT 1 FROM occurrences o WHERE o.fingerprint = f.fingerprint AND o.moment = f.moment"
-        " AND o.without_fix) GROUP BY f.nodeid, f.fingerprint)"
-        " SELECT nodeid, fingerprint, seed, COALESCE((SELECT MAX(p.proof) FROM passed_again p"
-        " WHERE p.nodeid = last.nodeid AND p.fingerprint = last.fingerprint AND p.moment > last.moment), 0) AS proof"
-        " FROM last WHERE proof < ? OR (proof = ? AND seed IS passing) ORDER BY 1, 2",
-        (json.dumps(dict(seeds)), fixes.ANY_SEED, fixes.ANY_SEED),
+        "WITH last AS (SELECT f.nodeid, f.fingerprint, f.simulator, f.config, MAX(f.moment) AS moment"
+        " FROM failed f WHERE f.nodeid IN (SELECT value FROM json_each(?))"
+        " AND NOT EXISTS (SELECT 1 FROM occurrences o WHERE o.fingerprint = f.fingerprint AND o.moment = f.moment"
+        " AND o.without_fix) GROUP BY 1, 2, 3, 4)"
+        " SELECT nodeid, fingerprint, simulator, config, moment, COALESCE((SELECT MAX(p.proof) FROM passed_again p"
+        " WHERE p.nodeid = last.nodeid AND p.fingerprint = last.fingerprint AND p.moment > last.moment"
+        " AND last.simulator IN (p.simulator, '*')), 0) AS proof FROM last WHERE proof < ? ORDER BY 1, 2, 3, 4",
+        (tables.wanted(by_test), fixes.CERTAIN),
     ).fetchall()
-    causes = {fingerprint: _last_run(archive, fingerprint) for _, fingerprint, _, _ in rows}
-    return [
-        StillFailing(nodeid=nodeid, fingerprint=fingerprint, seed=seed, proof=proof, **causes[fingerprint])
-        for nodeid, fingerprint, seed, proof in rows
-    ]
+    found = []
+    for nodeid, fingerprint, simulator, config, moment, proof in rows:
+        failed = Target(nodeid, simulator, config)
+        by = _best_pass(failed, by_test[nodeid])
+        if by is None:
+            continue
+        deterministic = archive.is_deterministic(fingerprint)
+        seeds = () if deterministic else _seeds(archive, failed, fingerprint, moment)
+        seed = by.seed if by.seed in seeds else seeds[0] if seeds else None
+        settled = proof >= fixes.ANY_SEED and (deterministic or by.seed != seed)
+        if settled or not (by.whole or deterministic):
+            continue
+        vcs, simulators = _last_run(archive, failed, fingerprint)
+        newest = archive.newest_occurrence((fingerprint,))
+        found.append(
+            StillFailing(
+                nodeid=nodeid,
+                fingerprint=fingerprint,
+                seed=seed,
+                proof=proof,
+                vcs=vcs,
+                evidence=f"{newest.primary}\n{newest.excerpt}" if newest else "",
+                reads=newest.reads if newest else (),
+                by=by,
+                simulators=simulators,
+                same_config=simulator == ANY or is_same_config(by.config or "", config),
+                config_known=simulator == ANY or bool(by.config and config),
+                deterministic=deterministic,
+            )
+        )
+    return found
 
 
-def _last_run(archive: Archive, fingerprint: str) -> dict[str, Any]:
-    """What is the same for all tests that failed with a cause."""
-    commit, branch, dirty, changes = archive.db.execute(
-        "SELECT r.vcs_commit, r.branch, r.dirty, r.changes FROM occurrences o JOIN runs r ON r.id = o.run"
-        " WHERE o.fingerprint = ? AND NOT o.without_fix ORDER BY o.moment DESC LIMIT 1",
-        (fingerprint,),
+def _best_pass(failed: Target, passing: Sequence[Passing]) -> Passing | None:
+    """Return the pass that says most of a failure: in its own configuration, else in another one of its simulator."""
+    same = [each for each in passing if failed.simulator in {ANY, each.simulator or ""}]
+    return max(same, key=lambda each: (is_same_config(each.config or "", failed.config), each.whole), default=None)
+
+
+def _seeds(archive: Archive, failed: Target, fingerprint: str, moment: str) -> tuple[str, ...]:
+    """Return the seeds with which a test failed with a cause in one run."""
+    rows = archive.db.execute(
+        "SELECT seed FROM failed WHERE nodeid = ? AND simulator = ? AND config = ? AND fingerprint = ? AND moment = ?"
+        " AND seed != '' ORDER BY seed",
+        (*failed, fingerprint, moment),
+    )
+    return tuple(seed for (seed,) in rows)
+
+
+def _last_run(archive: Archive, failed: Target, fingerprint: str) -> tuple[Vcs, str]:
+    """Return the repository in the last run with a commit in which a test failed with a cause, and its simulators."""
+    commit, branch, dirty, changes, simulators = archive.db.execute(
+        "SELECT r.vcs_commit, r.branch, r.dirty, r.changes, r.simulators FROM failed f"
+        " JOIN occurrences o ON o.fingerprint = f.fingerprint AND o.moment = f.moment AND NOT o.without_fix"
+        " JOIN runs r ON r.id = f.run WHERE f.nodeid = ? AND f.simulator = ? AND f.config = ? AND f.fingerprint = ?"
+        " ORDER BY r.vcs_commit IS NULL, f.moment DESC LIMIT 1",
+        (*failed, fingerprint),
     ).fetchone()
-    newest = archive.newest_occurrence((fingerprint,))
-    return {
-        "vcs": Vcs(commit=commit, branch=branch, dirty=bool(dirty), changes=changes),
-        "evidence": f"{newest.primary}\n{newest.excerpt}" if newest else "",
-    }
+    return Vcs(commit=commit, branch=branch, dirty=bool(dirty), changes=changes), simulators
 
 
 def causes_of_pattern(archive: Archive, pattern: str) -> list[str]:
@@ -586,6 +656,7 @@ def causes_of_test(archive: Archive, nodeid: str) -> list[tuple[str, str]]:
 
 def _variants(archive: Archive, nodeid: str) -> list[str]:
     """The failing tests that a node id stands for: itself, those inside it, and both with whatever parameters."""
+    nodeid = redact_id(nodeid)
     parts = nodeid.split("::")
     parents = ["::".join(parts[:count]) for count in range(2, len(parts) + 1)]
     # The character after `:` is `;`, the one after `[` a backslash.

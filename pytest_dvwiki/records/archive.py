@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import sqlite3
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import msgspec
 
-from pytest_dvwiki.model import Occurrence, RunRecord
-from pytest_dvwiki.records import store, tables, verdicts
+from pytest_dvwiki import reading
+from pytest_dvwiki.model import Occurrence, RunId, RunRecord, SourceRun
+from pytest_dvwiki.records import identity, learned, store, tables, verdicts
 from pytest_dvwiki.records.cache import discard, is_held, open_cache, transaction
 from pytest_dvwiki.records.disk import is_settled
 from pytest_dvwiki.records.judge import Judge
@@ -25,9 +27,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from pytest_dvwiki.model import Pass
+    from pytest_dvwiki.records.chance import Rate
     from pytest_dvwiki.records.fixes import FixState
+    from pytest_dvwiki.records.targets import Target
 
 _PROGRESS_EVERY = 100
+_SPEAKING = ("occurrences", "passed_again", "fix_rows", "waived", "first_bad")
+"""Tables with what a record says of a cause."""
 
 
 class Archive:
@@ -120,6 +127,20 @@ class Archive:
         rows = self.db.execute("SELECT problem FROM files WHERE problem != '' ORDER BY folder, name")
         return [line for (text,) in rows for line in text.split("\n")]
 
+    def unreadable(self, task_ids: Iterable[str]) -> list[str]:
+        """Return those of the ids whose record is not on the disk while some file of records cannot be read."""
+        if (
+            self.db.execute("SELECT 1 FROM files WHERE problem != '' AND folder != ?", (verdicts.FOLDER,)).fetchone()
+            is None
+        ):
+            return []
+        asked = list(dict.fromkeys(task_ids))
+        rows = self.db.execute(
+            "SELECT task_id FROM runs WHERE task_id IN (SELECT value FROM json_each(?))", (tables.wanted(asked),)
+        )
+        known = {task_id for (task_id,) in rows}
+        return [task_id for task_id in asked if task_id not in known]
+
     def causes_of_runs_outside(self, task_ids: set[str]) -> set[str]:
         """The causes of all runs but those."""
         rows = self.db.execute(
@@ -169,28 +190,110 @@ class Archive:
         )
         return (*present, *(name for (name,) in former))
 
+    def joined(self) -> frozenset[str]:
+        """Return the causes that were learned to be one with a cause that was seen before them."""
+        return frozenset(name for (name,) in self.db.execute("SELECT fingerprint FROM names WHERE learned"))
+
+    def first_called(self, fingerprint: str) -> Occurrence | None:
+        """Return the first occurrence of a check under a fingerprint of its own, None where there is none."""
+        row = self.db.execute(
+            "SELECT r.id, r.task_id FROM checks c JOIN runs r ON r.id = c.run WHERE c.fingerprint = ?"
+            " ORDER BY r.moment LIMIT 1",
+            (fingerprint,),
+        ).fetchone()
+        found = self._read_run(*row).occurrences if row else ()
+        return next((each for each in found if each.fingerprint == fingerprint), None)
+
+    def starting_with(self, digits: str) -> list[str]:
+        """Return the fingerprints that causes have or had and that begin with some digits."""
+        rows = self.db.execute(
+            "SELECT fingerprint FROM causes WHERE fingerprint GLOB ? UNION SELECT fingerprint FROM aliases"
+            " WHERE fingerprint GLOB ? ORDER BY fingerprint",
+            (f"{digits}*", f"{digits}*"),
+        )
+        return [name for (name,) in rows]
+
+    def called(self, former: str) -> tuple[str, ...]:
+        """Return the causes on record that version 1 called so."""
+        rows = self.db.execute(
+            "SELECT DISTINCT fingerprint FROM identities WHERE former = ? ORDER BY fingerprint", (former,)
+        )
+        return tuple(name for (name,) in rows)
+
+    def formers(self, *fingerprints: str) -> tuple[str, ...]:
+        """Return the fingerprints of version 1 under which causes were on record together with others."""
+        rows = self.db.execute(
+            "SELECT DISTINCT former FROM splits WHERE fingerprint IN (SELECT value FROM json_each(?)) ORDER BY former",
+            (tables.wanted(fingerprints),),
+        )
+        return tuple(name for (name,) in rows)
+
+    def heirs(self, *formers: str) -> tuple[str, ...]:
+        """Return the causes that a fingerprint of version 1 held together, where it is one of several."""
+        rows = self.db.execute(
+            "SELECT DISTINCT fingerprint FROM splits WHERE former IN (SELECT value FROM json_each(?))"
+            " ORDER BY fingerprint",
+            (tables.wanted(formers),),
+        )
+        return tuple(name for (name,) in rows)
+
+    def split(self) -> tuple[str, ...]:
+        """Return the fingerprints of version 1 that held several causes together."""
+        return tuple(name for (name,) in self.db.execute("SELECT DISTINCT former FROM splits ORDER BY former"))
+
+    def rulings(self) -> verdicts.Verdicts:
+        """Return what the files of verdicts say."""
+        return verdicts.read(self.tasks) if self.is_reclassified() else verdicts.Verdicts()
+
+    def lessons(self) -> list[verdicts.Merge]:
+        """Return what the records teach of causes that are one, and no file of verdicts says yet."""
+        if self.db.execute("SELECT 1 FROM checks WHERE fresh LIMIT 1").fetchone() is None:
+            return []
+        return learned.lessons(self.db, verdicts.read(self.tasks))
+
+    def taught(self) -> None:
+        """Note that nothing more is to be learned from what was taken in so far."""
+        self.db.execute("UPDATE checks SET fresh = 0 WHERE fresh")
+
     def fix_states(self, fingerprints: Sequence[str]) -> list[FixState]:
         """The fixes of a cause, oldest first."""
         return self._judge.states(self.present(fingerprints))
 
-    def runs_of_sources(self, hashes: Iterable[str]) -> dict[str, list[str]]:
+    def runs_of_sources(self, hashes: Iterable[str]) -> dict[str, list[SourceRun]]:
         """Of contents of artefacts those that runs were read from or wrote, each with these runs, the oldest first."""
         rows = self.db.execute(
-            "SELECT s.sha256, r.task_id FROM sources s JOIN runs r ON r.id = s.run"
+            "SELECT s.sha256, r.task_id, s.written, r.run_id, r.vcs_commit FROM sources s JOIN runs r ON r.id = s.run"
             " WHERE s.sha256 IN (SELECT value FROM json_each(?)) ORDER BY r.moment",
             (tables.wanted(hashes),),
         )
-        found: dict[str, list[str]] = {}
-        for digest, task_id in rows:
-            found.setdefault(digest, []).append(task_id)
+        found: dict[str, list[SourceRun]] = {}
+        for digest, task_id, written, ids, commit in rows:
+            run = SourceRun(task_id, bool(written), msgspec.json.decode(ids, type=RunId), commit)
+            found.setdefault(digest, []).append(run)
         return found
 
-    def last_pass(self, nodeid: str) -> str | None:
-        """The commit of the newest run in which a test, or one inside a runner, is known to have passed."""
-        return self._judge.passes.last_pass(nodeid)
+    def last_passes(self, test: Target, before: str = "~") -> list[Pass]:
+        """Return the newest runs at a commit that passed a test, or one inside it, on its simulator, newest first."""
+        return self._judge.passes.before(test, before)
 
-    def passed_since(self, tests: Sequence[str], moment: str) -> bool:
-        """Whether a run from a moment on is known to have passed one of the tests and failed none."""
+    def comes_and_goes(self, fingerprints: Sequence[str]) -> bool:
+        """Tell whether a cause failed and passed with the same sources and seed, or in one run's attempts."""
+        return self._judge.comes_and_goes(self.present(fingerprints))
+
+    def rates(self, fingerprints: Sequence[str], since: str) -> dict[str, Rate]:
+        """Return by test in how many of the runs from a moment on each failed with a cause."""
+        return self._judge.rates(self.present(fingerprints), since)
+
+    def is_deterministic(self, *fingerprints: str) -> bool:
+        """Tell whether no seed can change a cause, by its kind and by all that is on record of it."""
+        return self._judge.is_deterministic(self.present(fingerprints))
+
+    def is_back(self, fingerprints: Sequence[str], failing: Sequence[Target]) -> bool:
+        """Tell whether tests that fail now with a cause say that it is back after its newest fix."""
+        return self._judge.is_back(self.present(fingerprints), failing)
+
+    def passed_since(self, tests: Sequence[Target], moment: str) -> bool:
+        """Tell whether a run from a moment on is known to have passed one of the tests and failed none."""
         return self._judge.passes.passed_since(tests, moment)
 
     def records(self) -> Iterator[RunRecord]:
@@ -200,7 +303,7 @@ class Archive:
             if folder == verdicts.FOLDER:
                 continue
             path = self.tasks / folder / name
-            for record in store.read_records(path, path.read_bytes(), name)[0]:
+            for record in store.read_records(path, reading.read_records(path), name)[0]:
                 if record.task_id not in seen:
                     seen.add(record.task_id)
                     yield record
@@ -223,6 +326,8 @@ class Archive:
             return msgspec.json.decode(kept[0], type=Occurrence)
         # The newest run was taken away: what is the newest now stands in its file.
         record = verdicts.read(self.tasks).applied(self._read_run(run, task_id))
+        names = dict(self.db.execute("SELECT fingerprint, became FROM names"))
+        record = verdicts.renamed(record, lambda name: names.get(name, name))
         occurrences = tables.by_fingerprint(record.occurrences)
         return next(item for item in occurrences if item.fingerprint == fingerprint)
 
@@ -248,7 +353,9 @@ class Archive:
         found: dict[str, Occurrence] = {}
         for (folder, file), of_file in wanted.items():
             path = self.tasks / folder / file
-            records = {record.task_id: record for record in store.read_records(path, path.read_bytes(), file)[0]}
+            records = {
+                record.task_id: record for record in store.read_records(path, reading.read_records(path), file)[0]
+            }
             for task_id, name in of_file:
                 prints = self.identities(*causes[name])
                 of_run = (each for each in records[task_id].occurrences if each.fingerprint in prints)
@@ -261,7 +368,7 @@ class Archive:
             (run,),
         ).fetchone()
         path = self.tasks / folder / name
-        records, _ = store.read_records(path, path.read_bytes(), name)
+        records, _ = store.read_records(path, reading.read_records(path), name)
         return next(record for record in records if record.task_id == task_id)
 
 
@@ -292,34 +399,81 @@ class _Refresh:
         """Brings the tables up to date; gives the causes whose fixes are judged otherwise than before."""
         present = store.folder_times(self._tasks)
         state = verdicts.state(self._tasks)
-        (known_state,) = self._db.execute("SELECT COALESCE(MAX(state), '') FROM verdicts").fetchone()
-        judged_anew = state != known_state
+        kept = self._db.execute("SELECT state, reclassified FROM verdicts").fetchone() or ("", "[]")
+        has_news = state != kept[0]
+        judged_anew = has_news and self._verdicts.reclassified != kept[1]
         known = {path: (mtime, settled) for path, mtime, settled in self._db.execute("SELECT * FROM folders")}
         is_all = judged_anew or self._verify
         pending = [place for place, mtime in present.items() if is_all or known.get(place) != (mtime, True)]
         gone = known.keys() - present.keys()
-        if not (pending or gone or judged_anew):
+        if not (pending or gone or has_news):
             return set()
         with transaction(self._db):
             newest = self._archive.newest()
             if judged_anew:
-                self._start_anew(state)
+                self._start_anew()
+            if has_news:
+                self._take_verdicts(state)
             for path in sorted(gone):
                 self._forget_folder(path)
             for place in pending:
                 self._read_folder(place)
+            if has_news or self._removed or identity.are_new(self._db, [record.task_id for record in self._added]):
+                self._rename()
             return self._judge(newest)
 
-    def _start_anew(self, state: str) -> None:
+    def _start_anew(self) -> None:
         """Empties the tables: what each record in them says may be another thing now."""
         tables.clear(self._db)
-        self._db.execute("INSERT INTO verdicts VALUES (?)", (state,))
-        self._db.executemany("INSERT INTO aliases VALUES (?, ?)", self._verdicts.aliases.items())
+        self._removed = True
+
+    def _take_verdicts(self, state: str) -> None:
+        self._db.execute("DELETE FROM verdicts")
+        self._db.execute("INSERT INTO verdicts VALUES (?, ?)", (state, self._verdicts.reclassified))
+        self._db.execute("DELETE FROM files WHERE folder = ?", (verdicts.FOLDER,))
         self._db.executemany(
             "INSERT INTO files (folder, name, size, mtime_ns, digest, problem) VALUES (?, ?, 0, 0, '', ?)",
             [(verdicts.FOLDER, name, problem) for name, problem in self._verdicts.problems],
         )
-        self._removed = True
+
+    def _rename(self) -> None:
+        """Gives causes that are one the same name, by what was learned and by their fingerprints of version 1."""
+        names, splits = identity.names(self._db, self._verdicts)
+        before = self._names
+        if names != before:
+            moved = {name for name in names.keys() | before.keys() if names.get(name) != before.get(name)}
+            self._names = names
+            self._db.execute("DELETE FROM names")
+            learned_ones = {name for group in self._verdicts.groups for name in group}
+            rows = [(name, became, name in learned_ones) for name, became in names.items()]
+            self._db.executemany("INSERT INTO names VALUES (?, ?, ?)", rows)
+            self._read_again({before.get(name, name) for name in moved})
+        self._db.execute("DELETE FROM splits")
+        self._db.executemany("INSERT INTO splits VALUES (?, ?)", splits)
+        chained = self._verdicts.aliases
+        aliases = names | {name: names.get(became, became) for name, became in chained.items()}
+        self._db.execute("DELETE FROM aliases")
+        self._db.executemany("INSERT INTO aliases VALUES (?, ?)", aliases.items())
+
+    def _read_again(self, fingerprints: set[str]) -> None:
+        """Reads the records once more that speak of causes which have another name now."""
+        asked = tables.wanted(fingerprints)
+        speaking = " UNION ".join(
+            f"SELECT run FROM {table} WHERE fingerprint IN (SELECT value FROM json_each(?))"  # noqa: S608 (constants)
+            for table in _SPEAKING
+        )
+        runs = [run for (run,) in self._db.execute(speaking, (asked,) * len(_SPEAKING))]
+        files = self._db.execute(
+            "SELECT DISTINCT f.folder, f.name FROM files f JOIN places p ON p.file = f.id"
+            " WHERE p.run IN (SELECT value FROM json_each(?)) ORDER BY f.folder, f.name",
+            (json.dumps(runs),),
+        ).fetchall()
+        for place, name in files:
+            self._read_file(self._tasks / place / name, place, self._file(place, name), again=True)
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        return dict(self._db.execute("SELECT fingerprint, became FROM names"))
 
     @cached_property
     def _verdicts(self) -> verdicts.Verdicts:
@@ -377,24 +531,24 @@ class _Refresh:
         query = "SELECT id, size, mtime_ns, digest, problem FROM files WHERE folder = ? AND name = ?"
         return _File(*self._db.execute(query, (place, name)).fetchone())
 
-    def _read_file(self, path: Path, place: str, old: _File | None) -> None:
+    def _read_file(self, path: Path, place: str, old: _File | None, *, again: bool = False) -> None:
         name = f"{place}/{path.name}"
         try:
-            status = path.stat()
-            if old and not self._verify and (status.st_size, status.st_mtime_ns) == old[1:3]:
+            status = path.stat() if path.exists() else path.lstat()
+            if old and not (again or self._verify) and (status.st_size, status.st_mtime_ns) == old[1:3]:
                 return
-            data = path.read_bytes()
+            data = reading.read_records(path)
         except FileNotFoundError:
             # Removed since the folder was listed; its folder has changed and is read again.
             return
         except OSError as error:
-            self._keep(path, place, _File(0, 0, 0, b"", f"{name}: {error.strerror}"), old)
+            self._keep(path, place, _File(0, 0, 0, b"", f"{name}: {reading.reason(error)}"), old)
             return
         self._read += 1
         if self._progress and self._read % _PROGRESS_EVERY == 0:
             self._progress(self._read)
         digest = hashlib.blake2b(data, digest_size=16).digest()
-        if old and digest == old.digest:
+        if old and not again and digest == old.digest:
             self._db.execute(
                 "UPDATE files SET size = ?, mtime_ns = ? WHERE id = ?",
                 (status.st_size, status.st_mtime_ns, old.identity),
@@ -403,8 +557,13 @@ class _Refresh:
         records, problems = store.read_records(path, data, name)
         file = _File(0, status.st_size, status.st_mtime_ns, digest, "\n".join(problems))
         identity = self._keep(path, place, file, old)
-        named = [self._verdicts.applied(record) for record in records]
-        self._added += [record for record in named if tables.insert(self._db, record, identity)]
+        for record in map(self._verdicts.applied, records):
+            named = verdicts.renamed(record, self._called) if self._names else record
+            if tables.insert(self._db, named, identity, record):
+                self._added.append(named)
+
+    def _called(self, fingerprint: str) -> str:
+        return self._names.get(fingerprint, fingerprint)
 
     def _keep(self, path: Path, place: str, file: _File, old: _File | None) -> int:
         if old:

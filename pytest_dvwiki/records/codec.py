@@ -1,16 +1,23 @@
-"""Records as YAML: the order of their keys, and what a record must be to be taken for one."""
+"""Records as YAML: the order of their keys, their end mark, and what a record must be to be taken for one.
+
+A record of schema 2 ends with a line that holds a hash of all bytes of its document before that line. A record
+without it, or with another one, is torn: it was cut off or changed after it was written.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import re
 from dataclasses import fields
 from typing import Any, TypedDict
 
 import msgspec
 
 from pytest_dvwiki.model import RunRecord
-from pytest_dvwiki.yamlio import dump
+from pytest_dvwiki.yamlio import dump, misfit
 
-SCHEMA = 1
+SCHEMA = 2
+_END = re.compile(rb'^end: "([0-9a-f]{16})"\n\Z', re.MULTILINE)
 _ORDER = ("schema", "task_id", "caller_task")
 _KEYS = (*_ORDER, *(field.name for field in fields(RunRecord) if field.name not in _ORDER))
 
@@ -45,13 +52,42 @@ class RecordError(ValueError):
 
 
 def encode(record: RunRecord) -> bytes:
-    """Writes a record as YAML, the same bytes for the same record."""
-    values = msgspec.to_builtins(record)
-    return dump({key: values[key] for key in _KEYS}).encode()
+    """Return a record as YAML with its end mark: the same bytes for the same record.
+
+    A record that was read from a file is not written again by this function but copied, since older schemas have other
+    keys.
+    """
+    values = msgspec.to_builtins(record) | {"schema": SCHEMA}
+    for occurrence in values["occurrences"]:
+        if not occurrence["reproduce"]:
+            del occurrence["reproduce"]
+    data = dump({key: values[key] for key in _KEYS if key != "suite"}).encode()
+    return seal(data)
+
+
+def seal(data: bytes) -> bytes:
+    """Return a document with its end mark."""
+    return data + f'end: "{_hash(data)}"\n'.encode()
+
+
+def is_whole(data: bytes) -> bool:
+    """Tell whether a document of schema 2 ends with its end mark and has all bytes that were written before it."""
+    data = data.replace(b"\r\n", b"\n")  # git may check text files out with CRLF
+    end = _END.search(data)
+    return end is not None and end[1].decode() == _hash(data[: end.start()])
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def is_newer(schema: object) -> bool:
+    """Tell whether a newer version wrote a record of that schema."""
+    return isinstance(schema, int) and schema > SCHEMA
 
 
 def is_record(document: Any) -> bool:
-    """Whether a YAML document claims to be a record; any other is somebody else's."""
+    """Tell whether a YAML document claims to be a record; any other is somebody else's."""
     return isinstance(document, dict) and {"schema", "task_id", "finished"} <= document.keys()
 
 
@@ -66,7 +102,7 @@ def decode(document: dict[str, Any], name: str) -> RunRecord:
         RecordError: A value is of the wrong type, or a newer version wrote the record.
     """
     schema = document["schema"]
-    if not isinstance(schema, int) or schema > SCHEMA:
+    if is_newer(schema) or not isinstance(schema, int):
         raise RecordError(
             f"{name}: schema {schema!r} is newer than this version of dvwiki reads ({SCHEMA}); update dvwiki"
         )
@@ -74,4 +110,6 @@ def decode(document: dict[str, Any], name: str) -> RunRecord:
         msgspec.convert(document, _Rows)
         return msgspec.convert(document, RunRecord)
     except msgspec.ValidationError as error:
-        raise RecordError(f"{name}: {error}; a record never changes: restore it, for example from git") from error
+        place, problem = misfit(error)
+        where = f"{name}: {place}" if place else name
+        raise RecordError(f"{where}: {problem}; a record never changes: restore it, for example from git") from error

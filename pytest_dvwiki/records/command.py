@@ -1,15 +1,114 @@
-"""The command of a failure with another seed."""
+"""Prints the command that runs a failing test again: from where the user stands, and from anywhere in the repository.
+
+This is the only place that makes text of `Command`.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-_SEED = re.compile(r"\b((?:COCOTB_)?RANDOM_SEED)=(?:'[^']*'|\S+)")
+from pytest_dvwiki.model import MASKED
+
+if TYPE_CHECKING:
+    from pytest_dvwiki.model import Command
+
+_SEEDS = ("COCOTB_RANDOM_SEED", "RANDOM_SEED")
+_PLACE = "$PWD"
+_PLAIN = re.compile(r"[\w@%+=:,./-]+")
+_NEEDS_NO_ESCAPE = re.compile(r'[^"$`\\!\n]+')
+"""A text that stands between double quotes as it is."""
+_TOP = '"$(git rev-parse --show-toplevel)"'
 
 
-def with_seed(command: str, seed: str | None) -> str | None:
-    """A command that runs a test again, with this seed instead of its own; None where it has none."""
-    if seed is None or not _SEED.search(command):
+def workspace(root: Path) -> tuple[Path, bool]:
+    """Return the folder that commands on record are relative to.
+
+    Args:
+        root: The workspace root.
+
+    Returns:
+        The top of the git repository, and True; or the root, and False where there is no repository.
+    """
+    top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), None)
+    return (root, False) if top is None else (top, True)
+
+
+def seed_of(command: Command) -> str | None:
+    """Return the seed that a command gives."""
+    return next((command.variables[name] for name in _SEEDS if name in command.variables), None)
+
+
+def with_seed(command: Command | None, seed: str | None) -> Command | None:
+    """Return a command with this seed instead of its own; None where it has none."""
+    if command is None or seed is None or seed_of(command) is None:
         return None
-    return _SEED.sub(lambda found: f"{found[1]}={shlex.quote(seed)}", command, count=1)
+    variables = {name: seed if name in _SEEDS else value for name, value in command.variables.items()}
+    return replace(command, variables=variables)
+
+
+def words(command: Command) -> list[str]:
+    """Return the words of a command as a shell reads them, to be run in its folder."""
+    variables = (f"{name}={_quoted(value)}" for name, value in command.variables.items())
+    return [*variables, *map(_quoted, command.arguments)]
+
+
+def from_here(command: Command, *, root: Path, here: Path) -> list[str]:
+    """Return the words of a command for a user who stands in a folder.
+
+    Args:
+        command: What is to be run.
+        root: The workspace root.
+        here: Where the user stands.
+    """
+    root = Path(os.path.realpath(root))
+    top = workspace(root)[0] if command.in_repository else root
+    folder = Path(os.path.relpath(top / command.folder, os.path.realpath(here))).as_posix()
+    told = words(command)
+    return told if folder == "." else ["(cd", _quoted(folder), "&&", *told[:-1], f"{told[-1]})"]
+
+
+def from_anywhere(command: Command) -> str:
+    """Return a command that does not depend on where it is pasted within the repository.
+
+    Without a repository it starts from the workspace root, as `start` says.
+    """
+    inside = "" if command.folder == "." else command.folder
+    told = " ".join(words(command))
+    if command.in_repository:
+        return f"cd {_TOP}{f'/{_quoted(inside)}' if inside else ''} && {told}"
+    return f"cd {_quoted(inside)} && {told}" if inside else told
+
+
+def start(command: Command) -> str:
+    """Return from where a command is to be pasted, where it does not find its folder by itself; else nothing."""
+    return "" if command.in_repository else "from the workspace root (the folder that `.agent` stands in)"
+
+
+def masked_note(command: Command) -> str:
+    """Return what a user has to put in before the command runs; nothing for most commands."""
+    names = [name for name, value in command.variables.items() if MASKED in value]
+    if any(MASKED in word for word in command.arguments):
+        names.append("the options")
+    return f"{MASKED} stands for what is not kept: put in the value of {', '.join(names)}" if names else ""
+
+
+def _quoted(text: str) -> str:
+    """Return a word quoted for a shell; `$PWD` in it stays what the shell expands."""
+    if _PLAIN.fullmatch(text) or text == MASKED:
+        return text
+    if "[" not in text and _PLACE in text:
+        rest = text.replace(_PLACE, "")
+        if not rest or _PLAIN.fullmatch(rest):
+            return f'"{text}"'
+    if "'" in text and _NEEDS_NO_ESCAPE.fullmatch(text):
+        return f'"{text}"'
+    return "".join(f'"{_PLACE}"' if part == _PLACE else shlex.quote(part) for part in _parts(text)) or "''"
+
+
+def _parts(text: str) -> list[str]:
+    return [part for part in re.split(r"(\$PWD)", text) if part]

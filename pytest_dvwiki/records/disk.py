@@ -11,6 +11,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import reading
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -52,6 +54,8 @@ def explained(path: Path) -> Iterator[None]:
         yield
     except WikiError:
         raise
+    except reading.UnreadableError as error:
+        raise WikiError(str(error)) from error
     except OSError as error:
         remedy = _REMEDIES.get(error.errno or 0, "see that the folder is there and can be written")
         reason = error.strerror or type(error).__name__
@@ -110,7 +114,7 @@ def create(path: Path, data: bytes) -> bool:
 
 
 def _is_same(path: Path, data: bytes) -> bool:
-    if path.read_bytes() == data:
+    if reading.read_records(path) == data:
         return False
     raise WikiError(f"{path} is there already with other content; a record never changes")
 

@@ -6,10 +6,11 @@ import itertools
 import json
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.records import fixes
+from pytest_dvwiki.records import fixes, targets
 from pytest_dvwiki.records.chance import Rate
 from pytest_dvwiki.records.passes import LOOKED_BACK
 from pytest_dvwiki.records.tables import wanted
+from pytest_dvwiki.records.targets import ANY, Target, meets
 
 if TYPE_CHECKING:
     import sqlite3
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 _MOST_OTHERS = 50
 """Further tests of a cause that are asked after."""
 _PASSES = (
-    "SELECT p.moment, p.nodeid, p.seed, p.failed_seed, r.task_id, r.finished FROM passed_again p"
-    " JOIN runs r ON r.id = p.run WHERE p.fingerprint IN (SELECT value FROM json_each(?)) AND p.proof > 1"
+    "SELECT p.moment, p.nodeid, p.failed_seed, p.same_seed, r.task_id, r.finished, p.simulator, p.config, r.dirty"
+    " FROM passed_again p JOIN runs r ON r.id = p.run"
+    " WHERE p.fingerprint IN (SELECT value FROM json_each(?)) AND p.proof > 1"
 )
 _ROWS = (
     "SELECT f.moment, r.task_id, r.finished, f.row FROM fix_rows f JOIN runs r ON r.id = f.run"
@@ -59,28 +61,89 @@ class Evidence:
         self._passes = passes
         self._causes = fingerprints
 
-    def returns(self, moment: str) -> tuple[str, str] | None:
-        """Moment and time of the first occurrence after a moment, None where the cause has not returned."""
+    def came(self) -> str:
+        """Return the moment of the first occurrence, empty where there is none."""
         row = self._db.execute(
-            "SELECT o.moment, r.finished FROM occurrences o JOIN runs r ON r.id = o.run"
-            " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) AND o.moment > ?"
-            " AND NOT o.without_fix ORDER BY o.moment LIMIT 1",
-            (wanted(self._causes), moment),
+            "SELECT MIN(moment) FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
+            " AND NOT without_fix",
+            (wanted(self._causes),),
         ).fetchone()
-        return (row[0], row[1]) if row else None
+        return row[0] or ""
 
-    def failed_before(self, moment: str) -> list[str]:
-        """Tests that failed with the cause in the last occurrence before a moment."""
+    def returns(self, moment: str, tests: Sequence[Target]) -> fixes.Return | None:
+        """Return the first occurrence after a moment that says that a cause is back, None where there is none.
+
+        Args:
+            moment: That of a pass, or of a row that says what was done.
+            tests: Those that passed; none where nobody knows.
+        """
+        rows = self._db.execute(
+            "SELECT f.moment, r.finished, f.nodeid, f.simulator, f.config FROM occurrences o"
+            " JOIN failed f ON f.run = o.run AND f.fingerprint = o.fingerprint JOIN runs r ON r.id = o.run"
+            " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) AND o.moment > ? AND NOT o.without_fix"
+            " ORDER BY o.moment",
+            (wanted(self._causes), moment),
+        )
+        for (when, finished), group in itertools.groupby(rows, key=lambda row: row[:2]):
+            failing = [Target(*row[2:]) for row in group]
+            same = any(_is_same_test(each, test) for each in failing for test in tests)
+            if same or not tests or any(self._is_back(each, tests, moment, when) for each in failing):
+                return fixes.Return(moment=when, time=finished, same_test=same or not tests)
+        return None
+
+    def is_back(self, moment: str, tests: Sequence[Target], failing: Sequence[Target]) -> bool:
+        """Tell whether tests that fail now, after a fix of some tests at a moment, say that the cause is back."""
+        return not tests or any(
+            any(_is_same_test(each, test) for test in tests) or self._is_back(each, tests, moment, "~")
+            for each in failing
+        )
+
+    def _is_back(self, failing: Target, tests: Sequence[Target], moment: str, when: str) -> bool:
+        """Tell whether a failure of another test says that a cause is back.
+
+        It does not where the test has failed ever since before the fix, nor on a simulator on which nothing was fixed.
+        """
+        if not any(ANY in (test.simulator, failing.simulator) or test.simulator == failing.simulator for test in tests):
+            return False
+        last = self._db.execute(
+            "SELECT MAX(moment) FROM failed WHERE nodeid = ? AND simulator = ? AND config = ? AND moment < ?"
+            " AND fingerprint IN (SELECT value FROM json_each(?))",
+            (*failing, moment, wanted(self._causes)),
+        ).fetchone()[0]
+        return last is None or any(True for _ in self._passes.passing_runs([failing], last, when))
+
+    def failed_before(self, moment: str) -> list[Target]:
+        """Return the tests that failed with the cause in the last occurrence before a moment."""
         previous = self._previous(moment)
         rows = self._db.execute(
-            "SELECT DISTINCT nodeid FROM failed WHERE run = ?"
-            " AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY nodeid",
+            "SELECT DISTINCT nodeid, simulator, config FROM failed WHERE run = ?"
+            " AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY 1, 2, 3",
             (previous[0] if previous else None, wanted(self._causes)),
         )
-        return [nodeid for (nodeid,) in rows]
+        return [Target(*row) for row in rows]
+
+    def is_deterministic(self, before: str) -> bool:
+        """Tell whether no seed could change the cause, by its kind and by all that is on record before a moment."""
+        row = self._db.execute(
+            "SELECT deterministic FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
+            " AND moment < ? ORDER BY moment DESC LIMIT 1",
+            (wanted(self._causes), before),
+        ).fetchone()
+        if not (row and row[0]):
+            return False
+        return not self.comes_and_goes(self.all_tests(before), "", before)
+
+    def all_tests(self, before: str) -> list[Target]:
+        """Return all tests that failed with the cause before a moment."""
+        rows = self._db.execute(
+            "SELECT DISTINCT nodeid, simulator, config FROM failed WHERE moment < ?"
+            " AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY 1, 2, 3",
+            (before, wanted(self._causes)),
+        )
+        return [Target(*row) for row in rows]
 
     def _previous(self, moment: str) -> tuple[int, str] | None:
-        """Run and moment of the last occurrence up to a moment."""
+        """Return run and moment of the last occurrence up to a moment."""
         row: tuple[int, str] | None = self._db.execute(
             "SELECT run, moment FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
             " AND moment <= ? ORDER BY moment DESC LIMIT 1",
@@ -89,69 +152,94 @@ class Evidence:
         return row
 
     def steps(self) -> list[fixes.Step]:
-        """What tells of its fixes, in order of the runs."""
+        """Return what tells of its fixes, in order of the runs."""
         asked = (wanted(self._causes),)
         steps = []
-        for moment, nodeid, seed, failed_seed, task_id, finished in self._db.execute(_PASSES, asked).fetchall():
+        for moment, nodeid, failed_seed, same_seed, task_id, finished, *on, dirty in self._db.execute(
+            _PASSES, asked
+        ).fetchall():
             previous = self._previous(moment)
+            # A run in which the cause still failed another test fixed nothing.
             if previous is not None and previous[1] != moment:
-                seeds = {"seed": seed, "failed_seed": failed_seed}
-                steps.append(fixes.Step(moment=moment, task_id=task_id, date=finished, nodeid=nodeid, **seeds))
+                test = self._as_it_failed(Target(nodeid, *on), moment)
+                steps.append(
+                    fixes.Step(
+                        moment=moment,
+                        task_id=task_id,
+                        date=finished,
+                        test=test,
+                        failed_seed=failed_seed,
+                        same_seed=bool(same_seed),
+                        is_dirty=bool(dirty),
+                    )
+                )
         steps += [step for step in stated(self._db, self._causes) if self._previous(step.moment) is not None]
-        return sorted(steps, key=lambda step: (step.moment, step.nodeid or ""))
+        return sorted(steps, key=lambda step: (step.moment, step.test or ("", "", "")))
 
-    def passing_runs(self, tests: Sequence[str], since: str, before: str | None, most: int) -> list[fixes.PassingRun]:
-        """The first runs from a moment on and before another, so many at most, that passed one of the tests."""
+    def _as_it_failed(self, test: Target, before: str) -> Target:
+        """Return a test as what its later passes must have run on to count: anywhere, if it failed before any."""
+        row = self._db.execute(
+            "SELECT simulator FROM failed WHERE nodeid = ? AND moment < ?"
+            " AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY moment DESC LIMIT 1",
+            (test.nodeid, before, wanted(self._causes)),
+        ).fetchone()
+        return Target(test.nodeid, ANY, ANY) if row and row[0] == ANY else test
+
+    def passing_runs(
+        self, tests: Sequence[Target], since: str, before: str | None, most: int
+    ) -> list[fixes.PassingRun]:
+        """Return the first runs from a moment on and before another, so many at most, that passed one of the tests."""
         runs = itertools.islice(self._passes.passing_runs(tests, since, before or "~"), most)
         return [fixes.PassingRun(task_id=task_id, moment=moment, branch=branch) for moment, task_id, branch in runs]
 
-    def rate(self, tests: Sequence[str], since: str, before: str) -> Rate:
-        """In how many of the newest runs between two moments that are known to have run tests these failed."""
-        runs = self._db.execute(
-            "SELECT id, suite, EXISTS (SELECT 1 FROM failed f WHERE f.run = runs.id"
-            " AND f.nodeid IN (SELECT value FROM json_each(:tests))"
-            " AND f.fingerprint IN (SELECT value FROM json_each(:causes))) AS failing,"
-            " EXISTS (SELECT 1 FROM passed_again p WHERE p.run = runs.id"
-            " AND p.nodeid IN (SELECT value FROM json_each(:tests))) AS again FROM runs"
-            " WHERE moment >= :since AND moment < :before AND (suite IS NOT NULL OR failing OR again)"
-            " ORDER BY moment DESC LIMIT :most",
+    def rate(self, tests: Sequence[Target], since: str, before: str) -> Rate:
+        """Return in how many of the newest runs between two moments that are known to have run tests these failed."""
+        rows = self._db.execute(
+            f"SELECT DISTINCT f.moment FROM json_each(:tests) t JOIN failed f ON {meets('f')}"  # noqa: S608 (constants)
+            " AND f.fingerprint IN (SELECT value FROM json_each(:causes)) AND f.moment >= :since AND f.moment < :before"
+            " ORDER BY 1 DESC LIMIT :most",
             {
                 "causes": wanted(self._causes),
-                "tests": wanted(tests),
+                "tests": targets.wanted(tests),
                 "since": since,
                 "before": before,
                 "most": LOOKED_BACK,
             },
-        ).fetchall()
-        failed = sum(failing for *_, failing, _ in runs)
-        listed = self._passes.passed_in([(run, suite) for run, suite, *_ in runs if suite is not None], tests)
-        passed = sum(not failing and bool(again or run in listed) for run, _, failing, again in runs)
-        return Rate(failed=failed, runs=failed + passed)
+        )
+        failing = {moment for (moment,) in rows}
+        passing = {moment for moment, *_ in self._passes.passing_runs(tests, since, before)} - failing
+        newest = sorted(failing | passing)[-LOOKED_BACK:]
+        return Rate(failed=sum(moment in failing for moment in newest), runs=len(newest))
 
-    def comes_and_goes(self, tests: Sequence[str], since: str, before: str) -> bool:
-        """Whether one of the tests failed and passed with the same sources and seed, if only in one run's attempts."""
+    def comes_and_goes(self, tests: Sequence[Target], since: str, before: str) -> bool:
+        """Tell whether one of the tests failed and passed with the same sources and seed, or in one run's attempts."""
         found = self._db.execute(
-            "SELECT 1 FROM passed_again WHERE fingerprint IN (SELECT value FROM json_each(:causes))"
-            " AND nodeid IN (SELECT value FROM json_each(:tests)) AND changed = 'nothing'"
-            " AND moment >= :since AND moment < :before"
-            " UNION ALL SELECT 1 FROM other o JOIN runs r ON r.id = o.run WHERE o.outcome = 'flaky'"
-            " AND o.nodeid IN (SELECT value FROM json_each(:tests)) AND r.moment >= :since AND r.moment < :before"
-            " LIMIT 1",
-            {"causes": wanted(self._causes), "tests": wanted(tests), "since": since, "before": before},
+            f"SELECT 1 FROM json_each(:tests) t JOIN passed_again p ON {meets('p')} AND p.changed = 'nothing'"  # noqa: S608
+            " AND p.fingerprint IN (SELECT value FROM json_each(:causes)) AND p.moment >= :since AND p.moment < :before"
+            " UNION ALL SELECT 1 FROM json_each(:tests) t JOIN other o ON o.outcome = 'flaky'"
+            f" AND ({meets('o')} OR (o.simulator = '' AND o.nodeid = json_extract(t.value, '$[0]')))"
+            " JOIN runs r ON r.id = o.run AND r.moment >= :since AND r.moment < :before LIMIT 1",
+            {"causes": wanted(self._causes), "tests": targets.wanted(tests), "since": since, "before": before},
         ).fetchone()
         return found is not None
 
-    def others(self, tests: Sequence[str], runs: Sequence[fixes.PassingRun]) -> tuple[int, int]:
-        """How many further tests failed with a cause before some runs, and how many of them passed in these."""
+    def others(self, tests: Sequence[Target], runs: Sequence[fixes.PassingRun]) -> tuple[int, int]:
+        """Return how many further tests failed with a cause before some runs, and how many of them passed in these."""
         if not runs:
             return 0, 0
-        rows = self._db.execute(
-            "SELECT DISTINCT f.nodeid FROM occurrences o"
-            " JOIN failed f ON f.run = o.run AND f.fingerprint = o.fingerprint"
-            " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) AND o.moment < ?"
-            " AND f.nodeid NOT IN (SELECT value FROM json_each(?)) ORDER BY f.nodeid LIMIT ?",
-            (wanted(self._causes), runs[0].moment, wanted(tests), _MOST_OTHERS),
-        )
-        names = [nodeid for (nodeid,) in rows]
-        passed = sum(bool(self.passing_runs([name], runs[0].moment, f"{runs[-1].moment}~", 1)) for name in names)
-        return len(names), passed
+        mine = {test.nodeid for test in tests}
+        further = [test for test in self.all_tests(runs[0].moment) if test.nodeid not in mine]
+        names = {test.nodeid for test in further[:_MOST_OTHERS]}
+        passed = {
+            test.nodeid
+            for test in further[:_MOST_OTHERS]
+            if self.passing_runs([test], runs[0].moment, f"{runs[-1].moment}~", 1)
+        }
+        return len(names), len(passed)
+
+
+def _is_same_test(failing: Target, test: Target) -> bool:
+    """Tell whether a failure is of a test on the same simulator; what runs inside a test is part of it."""
+    same_place = ANY in {failing.simulator, test.simulator} or failing.simulator == test.simulator
+    inside = failing.nodeid.startswith(f"{test.nodeid}::") or test.nodeid.startswith(f"{failing.nodeid}::")
+    return same_place and (failing.nodeid == test.nodeid or inside)

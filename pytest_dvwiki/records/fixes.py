@@ -1,40 +1,45 @@
 """What became of the fixes of a cause, from the runs that followed them.
 
 A fix begins with the first run in which a test passes after it failed with the cause, or with the row in which somebody
-says what was done; all that is said until the cause returns belongs to the same fix. It is
+says what was done; all that is said until the cause returns belongs to the same fix. Only a pass of the same test on
+the same simulator in the same build configuration counts (`targets`). A fix is
 
 * `open` at first,
 * `held` once three later runs are known to have passed one of its tests, with the cause absent from all of them, and
-  the passes count,
-* `failed` where the cause returns before that.
+  the passes count; of a deterministic cause, which no seed can change (`kinds`), at the first pass,
+* `failed` where the cause returns before that in the same test on the same simulator.
 
-A pass counts with the seed that failed, unless the test comes and goes with one seed; passes with other seeds count in
-such a number as leaves less than 5 % to chance at the rate at which the test failed before (`chance`).
+A pass counts with the seed that failed, unless the test comes and goes with one seed, or what draws the stimulus was
+changed too; passes with other seeds count in such a number as leaves less than 5 % to chance at the rate at which the
+test failed before (`chance`).
 
 That rate is over the runs since the cause was first seen, or since it returned after its fix had held. Before that it
 may have been there too, without a failure: so of the passes before as many count as chance explains at that rate, and
 the others say that the cause came in later.
 
 Both ends are final: a cause that returns after its fix had held has regressed, and the fix keeps its merit. A row that
-brings its own verdict (`held`, `failed`) keeps it.
+brings its own verdict (`held`, `failed`) keeps it. What git names as the fix is what the first pass that proves it
+tells; later passes add nothing to it.
 
-A pass is known from the list of tests of a run (`suite`) or from its `passed_again`; a run without either proves
+A pass is known from the lists of tests of a run (`suites`) or from its `passed_again`; a run without either proves
 nothing. Two kinds of passes are no fix: one in a run in which the cause still fails another test, and one that says
-itself (`PassedAgain.changed`) that nothing was changed that could have fixed it.
+itself (`PassedAgain.changed`) that nothing was changed that could have fixed it. A test that has failed ever since
+before the fix does not say that the cause is back, nor does another simulator.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from pytest_dvwiki.model import Fix
 from pytest_dvwiki.records.chance import Rate  # noqa: TC001  # msgspec asks for it
+from pytest_dvwiki.records.targets import Target  # noqa: TC001  # msgspec asks for it
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pytest_dvwiki.model import Change
+    from pytest_dvwiki.model import Change, PassedAgain
 
 PASSES_TO_HOLD = 3
 Result = Literal["open", "held", "failed"]
@@ -57,12 +62,23 @@ class Step:
     """Sort key of the run."""
     task_id: str
     date: str
-    nodeid: str | None = None
-    seed: str | None = None
-    """Of the pass."""
+    test: Target | None = None
     failed_seed: str | None = None
     """Of the failure before it."""
+    same_seed: bool = False
+    """Whether the pass had the seed that failed, or none can change the failure."""
+    is_dirty: bool = False
+    """Whether the passing run had uncommitted changes."""
     fix: Fix | None = None
+
+
+class Return(NamedTuple):
+    """An occurrence that says that a cause is back."""
+
+    moment: str
+    time: str
+    same_test: bool
+    """Whether a test failed on the simulator on which it had passed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +109,7 @@ class FixState:
     task_id: str
     """The run in which the fix first showed."""
     moment: str
-    tests: tuple[str, ...] = ()
+    tests: tuple[Target, ...] = ()
     past: Past | None = None
     """What the number of passes follows from that it needs; None where a pass with the seed that failed settles it."""
     failed_seed: str | None = None
@@ -114,28 +130,36 @@ class FixState:
 class Evidence(Protocol):
     """What records say of one cause; moments are sort keys of runs."""
 
-    def returns(self, moment: str) -> tuple[str, str] | None:
-        """Moment and time of the first occurrence after a moment, None where the cause has not returned."""
+    def came(self) -> str:
+        """Return the moment of the first occurrence, empty where there is none."""
         ...
 
-    def failed_before(self, moment: str) -> Sequence[str]:
-        """Tests that failed with the cause in the last occurrence before a moment."""
+    def returns(self, moment: str, tests: Sequence[Target]) -> Return | None:
+        """Return the first occurrence after a moment that says that the cause is back in what passed then."""
         ...
 
-    def rate(self, tests: Sequence[str], since: str, before: str) -> Rate:
-        """In how many of the newest runs between two moments that are known to have run tests these failed."""
+    def is_deterministic(self, before: str) -> bool:
+        """Tell whether no seed could change the cause, by all that is on record before a moment."""
         ...
 
-    def comes_and_goes(self, tests: Sequence[str], since: str, before: str) -> bool:
-        """Whether one of the tests failed and passed with the same sources and seed."""
+    def failed_before(self, moment: str) -> Sequence[Target]:
+        """Return the tests that failed with the cause in the last occurrence before a moment."""
         ...
 
-    def passing_runs(self, tests: Sequence[str], since: str, before: str | None, most: int) -> Sequence[PassingRun]:
-        """The first runs from a moment on and before another, so many at most, that passed one of the tests."""
+    def rate(self, tests: Sequence[Target], since: str, before: str) -> Rate:
+        """Return in how many of the newest runs between two moments that are known to have run tests these failed."""
         ...
 
-    def others(self, tests: Sequence[str], runs: Sequence[PassingRun]) -> tuple[int, int]:
-        """How many further tests failed with the cause before some runs, and how many of them passed in these."""
+    def comes_and_goes(self, tests: Sequence[Target], since: str, before: str) -> bool:
+        """Tell whether one of the tests failed and passed with the same sources and seed."""
+        ...
+
+    def passing_runs(self, tests: Sequence[Target], since: str, before: str | None, most: int) -> Sequence[PassingRun]:
+        """Return the first runs from a moment on and before another, so many at most, that passed one of the tests."""
+        ...
+
+    def others(self, tests: Sequence[Target], runs: Sequence[PassingRun]) -> tuple[int, int]:
+        """Return how many further tests failed with the cause before some runs, and how many passed in these."""
         ...
 
 
@@ -152,17 +176,18 @@ def judge(steps: Iterable[Step], evidence: Evidence) -> list[FixState]:
     Returns:
         The fixes, oldest first.
     """
-    groups: dict[tuple[str, str] | None, list[Step]] = {}
+    groups: dict[str | None, tuple[Return | None, list[Step]]] = {}
     for step in steps:
-        groups.setdefault(evidence.returns(step.moment), []).append(step)
+        tests = [step.test] if step.test else list(evidence.failed_before(step.moment))
+        back = evidence.returns(step.moment, tests)
+        groups.setdefault(back.moment if back else None, (back, []))[1].append(step)
     states: list[FixState] = []
-    first = evidence.returns("")
-    presence = _Presence(came=first[0] if first else "")
-    for returned, group in sorted(groups.items(), key=lambda item: item[1][0].moment):
+    presence = _Presence(came=evidence.came())
+    for returned, group in sorted(groups.values(), key=lambda item: item[1][0].moment):
         state = _state(group, presence, returned, evidence)
         states.append(state)
         if state.fix.result == "held" and returned:
-            presence = _again(presence, state, returned[0])
+            presence = _again(presence, state, returned.moment)
     return states
 
 
@@ -187,26 +212,30 @@ def _again(before: _Presence, state: FixState, came: str) -> _Presence:
     return _Presence(came=came, absent=state.moment, possible=before.came)
 
 
-def _state(group: list[Step], presence: _Presence, returned: tuple[str, str] | None, evidence: Evidence) -> FixState:
-    """One fix, from the steps that tell of it.
+def _state(group: list[Step], presence: _Presence, returned: Return | None, evidence: Evidence) -> FixState:
+    """Judge one fix.
 
     Args:
-        group: The steps.
+        group: The steps that tell of it.
         presence: Since when the cause was there.
-        returned: Moment and time at which it returned.
+        returned: The occurrence with which it returned.
         evidence: What the records say.
     """
     first = group[0]
-    tests = tuple(sorted({step.nodeid for step in group if step.nodeid}))
+    tests = tuple(sorted({step.test for step in group if step.test}))
     tests = tests or tuple(evidence.failed_before(first.moment))
-    past = _past(tests, presence, group, evidence)
+    deterministic = evidence.is_deterministic(first.moment)
+    past = None if deterministic else _past(tests, presence, group, evidence)
     seeds = [step.failed_seed for step in group if step.failed_seed is not None]
+    needed = 1 if deterministic else _needed(group, past.rate if past else None)
+    runs = evidence.passing_runs(tests, first.moment, returned.moment if returned else None, needed)
+    held_at = runs[-1].moment if len(runs) >= needed else None
     state = FixState(
         fix=replace(
-            _fix(group),
+            _fix(group, held_at, deterministic=deterministic),
             date=first.date,
-            needed=_needed(group, past.rate if past else None),
-            returned=returned[1] if returned else None,
+            needed=needed,
+            returned=returned.time if returned else None,
         ),
         task_id=first.task_id,
         moment=first.moment,
@@ -214,14 +243,14 @@ def _state(group: list[Step], presence: _Presence, returned: tuple[str, str] | N
         past=past,
         failed_seed=seeds[-1] if seeds else None,
     )
-    return _counted(state, evidence, returned[0] if returned else None, _stated(group))
+    return _counted(state, runs, evidence, returned, _stated(group))
 
 
-def _past(tests: Sequence[str], presence: _Presence, group: list[Step], evidence: Evidence) -> Past | None:
-    """What the number of passes that a fix needs follows from; None where a pass with the seed that failed is proof."""
+def _past(tests: Sequence[Target], presence: _Presence, group: list[Step], evidence: Evidence) -> Past | None:
+    """Return what the number of needed passes follows from; None where a pass with the seed that failed is proof."""
     before = group[0].moment
     comes_and_goes = evidence.comes_and_goes(tests, presence.possible, before)
-    if not comes_and_goes and any(_with_failing_seed(step) for step in group):
+    if not comes_and_goes and any(step.same_seed for step in group):
         return None
     rate = evidence.rate(tests, presence.came, before)
     unseen = evidence.rate(tests, presence.absent, presence.came).runs
@@ -233,24 +262,29 @@ def _past(tests: Sequence[str], presence: _Presence, group: list[Step], evidence
 
 def continued(states: list[FixState], evidence: Evidence) -> list[FixState]:
     """The fixes of a cause of which nothing is news, unless further runs passed its tests."""
-    if not states or states[-1].fix.result != "open":
-        return states
-    return [*states[:-1], _counted(states[-1], evidence, None, None)]
+    return [state if state.fix.result != "open" or state.returned else _continued(state, evidence) for state in states]
 
 
-def _counted(state: FixState, evidence: Evidence, end: str | None, stated: Result | None) -> FixState:
-    """A fix with the passes that followed it, and what became of it.
+def _continued(state: FixState, evidence: Evidence) -> FixState:
+    runs = evidence.passing_runs(state.tests, state.moment, None, state.fix.needed)
+    return _counted(state, runs, evidence, None, None)
+
+
+def _counted(
+    state: FixState, runs: Sequence[PassingRun], evidence: Evidence, returned: Return | None, stated: Result | None
+) -> FixState:
+    """Return a fix with the passes that followed it, and what became of it.
 
     Args:
         state: The fix.
+        runs: Those that passed one of its tests until the cause returned, at most as many as it needs.
         evidence: What the records say.
-        end: The moment at which the cause returned.
+        returned: The occurrence with which the cause returned.
         stated: What somebody says became of it.
     """
-    needed = state.fix.needed
-    runs = evidence.passing_runs(state.tests, state.moment, end, needed)
-    enough = len(runs) >= needed
-    result: Result = stated or ("held" if enough else "failed" if end else "open")
+    enough = len(runs) >= state.fix.needed
+    failed = returned is not None and returned.same_test
+    result: Result = stated or ("held" if enough else "failed" if failed else "open")
     other_tests, other_passes = evidence.others(state.tests, runs)
     return replace(
         state,
@@ -267,13 +301,9 @@ def _counted(state: FixState, evidence: Evidence, end: str | None, stated: Resul
     )
 
 
-def _with_failing_seed(step: Step) -> bool:
-    return step.nodeid is not None and same_seed(step.seed, step.failed_seed)
-
-
 def _needed(group: list[Step], rate: Rate | None) -> int:
     """How many passing runs a fix needs to hold: the first one, three later ones, and enough to leave out chance."""
-    first = 1 if any(step.nodeid and step.moment == group[0].moment for step in group) else 0
+    first = 1 if any(step.test and step.moment == group[0].moment for step in group) else 0
     return max(first + PASSES_TO_HOLD, rate.runs_needed if rate else 0)
 
 
@@ -283,14 +313,21 @@ def _stated(group: list[Step]) -> Result | None:
     return stated[-1] if stated else None
 
 
-def _fix(group: list[Step]) -> Fix:
-    """Takes the words of whoever knows best: a person before an agent before git, and the newest of equals."""
+def _fix(group: list[Step], held_at: str | None, *, deterministic: bool) -> Fix:
+    """Take the words of whoever knows best: a person before an agent before git, and the newest of equals."""
     told = [step.fix for step in group if step.fix]
+    span = _by_git(group, held_at, deterministic=deterministic)
     if not told:
         return Fix(text="passes again")
-    words = max(reversed(told), key=lambda fix: (bool(fix.text), _RANK[fix.by]))
+    words = max(
+        (fix for fix in reversed(told) if fix.by != "git"),
+        key=lambda fix: (bool(fix.text), _RANK[fix.by]),
+        default=None,
+    )
+    if words is None or (span is not None and not words.text):
+        words = span or words or told[0]
     # Whoever says what was done and names no commit means those that git tells of.
-    span = words if words.commits else next((fix for fix in reversed(told) if fix.commits), words)
+    span = words if words.commits or span is None else span
     return replace(
         words,
         text=words.text or "passes again",
@@ -305,24 +342,39 @@ def _fix(group: list[Step]) -> Fix:
     )
 
 
-def proof(changed: Change, *, dirty: bool, same_seed: bool) -> int:
-    """What a pass proves: 1 nothing, 2 a fix in somebody's working tree, 3 a fix with any seed, 4 a fix.
+def _by_git(group: list[Step], held_at: str | None, *, deterministic: bool) -> Fix | None:
+    """Return what git tells of a fix: by the first pass that proves it, else by the first pass.
+
+    What a pass tells after the fix held is left out: it can only name more commits than the fix. Uncommitted changes
+    are named by the commits that brought them in later.
+    """
+    rows = [(step.moment, step.fix) for step in group if step.fix and step.fix.by == "git"]
+    proven = {step.moment for step in group if step.test and (deterministic or step.same_seed) and not step.is_dirty}
+    in_time = [row for row in rows if held_at is None or row[0] <= held_at] or rows[:1]
+    found = next((fix for moment, fix in in_time if moment in proven), in_time[0][1] if in_time else None)
+    if found is None or found.log:
+        return found
+    committed = (fix for _, fix in rows if fix.log and set(found.files) <= set(fix.files))
+    return next(committed, found) if found.files else found
+
+
+def proof(again: PassedAgain, *, dirty: bool) -> int:
+    """Return what a pass proves: 1 nothing, 2 a fix that no commit names, 3 a fix with any seed, 4 a fix.
 
     Args:
-        changed: What differs from the failure.
+        again: The pass.
         dirty: Whether the passing run had uncommitted changes: what fixed it may be among them.
-        same_seed: Whether it passed with the seed that failed.
     """
-    if changed not in PROVES:
+    if again.changed not in PROVES:
         return 1
-    if dirty:
+    if dirty or again.changed == "unrecorded":
         return 2
-    return CERTAIN if same_seed else ANY_SEED
+    return CERTAIN if same_seed(again) else ANY_SEED
 
 
-def same_seed(seed: str | None, failed_seed: str | None) -> bool:
-    """Whether a pass has the seed that failed; a failure without one, of a build or an import, depends on none."""
-    return failed_seed is None or seed == failed_seed
+def same_seed(again: PassedAgain) -> bool:
+    """Tell whether a pass is one with the stimulus that failed; a failure without a seed depends on none."""
+    return again.failed_seed is None or (again.seed == again.failed_seed and not again.new_stimulus)
 
 
 def in_short(fix: Fix, files: str = "") -> str:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from pytest_dvwiki.records.chance import Rate
+    from pytest_dvwiki.records.targets import Target
+
 _states = msgspec.json.Decoder(list[fixes.FixState])
 
 
@@ -81,9 +84,8 @@ class Judge:
         return changed | related | renewed
 
     def _can_return(self, cause: str) -> bool:
-        """Whether a further occurrence of a cause says anything of a fix: after the first one none does."""
-        states = self.states((cause,))
-        return bool(states) and states[-1].returned is None
+        """Tell whether a further occurrence of a cause says anything of a fix: after the first one none does."""
+        return any(state.returned is None for state in self.states((cause,)))
 
     def _call_as_now(self, causes: Iterable[str]) -> None:
         """Files the fixes of causes under what the newest occurrences are called."""
@@ -118,7 +120,7 @@ class Judge:
     def _keep(self, fingerprint: str, states: list[fixes.FixState]) -> None:
         proposals.keep_commits(self._db, fingerprint, states)
         self._db.execute("DELETE FROM fix_tests WHERE fingerprint = ?", (fingerprint,))
-        tests = {test for state in states if state.fix.result == "open" for test in state.tests}
+        tests = {test.nodeid for state in states if state.fix.result == "open" for test in state.tests}
         self._db.executemany("INSERT INTO fix_tests VALUES (?, ?)", [(test, fingerprint) for test in sorted(tests)])
         if not states:
             self._db.execute("DELETE FROM fix_states WHERE fingerprint = ?", (fingerprint,))
@@ -138,15 +140,19 @@ class Judge:
                 failed,
                 states[-1].moment,
                 states[-1].moment if states[-1].fix.result == "held" and states[-1].returned is None else None,
-                max(map(self._end, states)),
+                max(self._end(fingerprint, state) for state in states),
                 msgspec.json.encode(states).decode(),
             ),
         )
 
-    def _end(self, state: fixes.FixState) -> str:
-        """From which moment on no run without the cause can turn what is said of a fix; `~` where any later one can."""
+    def _end(self, fingerprint: str, state: fixes.FixState) -> str:
+        """Return from which moment on no run without the cause can turn what is said of a fix; `~` for never."""
         if state.fix.held_in is None:
             return f"{state.returned or ''}~"
+        query = "SELECT 1 FROM causes WHERE fingerprint = ? AND newest > ?"
+        if state.returned is None and self._db.execute(query, (fingerprint, state.moment)).fetchone():
+            # Another test fails with it still: a pass of that one in between would say that it came back.
+            return "~"
         (moment,) = self._db.execute("SELECT moment FROM runs WHERE task_id = ?", (state.fix.held_in,)).fetchone()
         return str(moment)
 
@@ -154,6 +160,31 @@ class Judge:
         """The causes of which a run of a moment, though others came after it, may turn what is said of a fix."""
         rows = self._db.execute("SELECT fingerprint FROM fix_states WHERE until >= ?", (moment,))
         return {fingerprint for (fingerprint,) in rows}
+
+    def is_deterministic(self, fingerprints: Sequence[str]) -> bool:
+        """Tell whether no seed can change a cause, by its kind and by all that is on record of it."""
+        return Evidence(self._db, self.passes, fingerprints).is_deterministic("~")
+
+    def comes_and_goes(self, fingerprints: Sequence[str]) -> bool:
+        """Tell whether a cause failed and passed with the same sources and seed, or in one run's attempts."""
+        evidence = Evidence(self._db, self.passes, fingerprints)
+        return evidence.comes_and_goes(evidence.all_tests("~"), "", "~")
+
+    def rates(self, fingerprints: Sequence[str], since: str) -> dict[str, Rate]:
+        """Return by test in how many of the runs from a moment on each failed with a cause."""
+        evidence = Evidence(self._db, self.passes, fingerprints)
+        by_test: dict[str, list[Target]] = {}
+        for test in evidence.all_tests("~"):
+            by_test.setdefault(test.nodeid, []).append(test)
+        return {nodeid: evidence.rate(tests, since, "~") for nodeid, tests in by_test.items()}
+
+    def is_back(self, fingerprints: Sequence[str], failing: Sequence[Target]) -> bool:
+        """Tell whether tests that fail now with a cause say that it is back after its newest fix."""
+        states = self.states(fingerprints)
+        if not states:
+            return False
+        newest = states[-1]
+        return Evidence(self._db, self.passes, fingerprints).is_back(newest.moment, newest.tests, failing)
 
     def judge(self, fingerprints: Sequence[str]) -> list[fixes.FixState]:
         """Judges the fixes of one cause from the records alone, oldest first."""

@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.records import disk, hunks, store
 from pytest_dvwiki.records.codec import RecordError
 
@@ -65,7 +66,7 @@ def _is_settled(path: Path, name: str, *, check: bool) -> bool:
     Raises:
         RecordError: It holds something that is no record, or a record that the two sides have otherwise.
     """
-    data = path.read_bytes()
+    data = reading.read_records(path)
     if not hunks.may_be_in(data):
         return True
     text = data.decode("utf-8", "surrogateescape")
@@ -85,7 +86,7 @@ def _is_settled(path: Path, name: str, *, check: bool) -> bool:
 
 def _is_home(path: Path, name: str, tasks: Path, *, check: bool) -> bool:
     """Moves a record in a year's folder into its month's; False where that was due."""
-    data = path.read_bytes()
+    data = reading.read_records(path)
     records, _ = store.read_records(path, data, name)
     if len(records) != 1:
         # Somebody else's.

@@ -1,14 +1,16 @@
-"""Which tests passed in which runs: a list of tests says what ran, and the record what of it did not simply pass."""
+"""Which tests passed in which runs: lists of tests say what ran, and the record what of it did not simply pass."""
 
 from __future__ import annotations
 
 import bisect
 import heapq
-import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_dvwiki.records import store
-from pytest_dvwiki.records.tables import wanted
+from pytest_dvwiki.model import Pass
+from pytest_dvwiki.records import store, targets
+from pytest_dvwiki.records.tables import suites_of, wanted
+from pytest_dvwiki.records.targets import Target, meets
+from pytest_dvwiki.records.units import of_folder, parents_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -19,6 +21,15 @@ if TYPE_CHECKING:
 
 LOOKED_BACK = 50
 """Runs that are asked for a test's last pass, or for the rate at which it failed."""
+
+
+class Listed(NamedTuple):
+    """A list of tests that ran on one simulator in one configuration."""
+
+    run: int
+    suite: str
+    simulator: str
+    config: str
 
 
 class Passes:
@@ -33,38 +44,42 @@ class Passes:
         self._db = db
         self._tasks = tasks
         self._suites: dict[str, list[str]] = {}
-        self._listed: tuple[tuple[int, str, str | None] | None, Sequence[str]] = (None, ())
+        self._listed: tuple[tuple[int, str] | None, Sequence[str]] = (None, ())
         self._having: tuple[Sequence[str], dict[str, list[str]]] = ((), {})
 
     def ran(self, runs: Iterable[RunRecord]) -> set[str]:
-        """The tests that are known to have run in runs, and the runners that tests of theirs ran inside."""
+        """Return the tests that are known to have run in runs, and what they ran inside."""
         names = {row.nodeid for run in runs for row in run.passed_again}
-        for suite in {run.suite for run in runs if run.suite}:
+        for suite in {row.suite for run in runs for row in suites_of(run)}:
             names.update(self._names(suite))
-        # A runner that failed in its build is a test itself; later its cocotb tests stand for it.
-        return names | {name.rpartition("::")[0] for name in names}
+        # What failed to build or to be imported is a test itself; later the tests inside it stand for it.
+        return {each for name in names for each in (name, *parents_of(name))}
 
-    def passing_runs(self, tests: Sequence[str], since: str, before: str) -> Iterator[tuple[str, str, str | None]]:
-        """The runs from a moment on and before another that passed one of the tests: moment, task id, branch."""
+    def passing_runs(self, tests: Sequence[Target], since: str, before: str) -> Iterator[tuple[str, str, str | None]]:
+        """Yield the runs from a moment on and before another that passed one of the tests: moment, task id, branch."""
         again = self._db.execute(
-            "SELECT DISTINCT r.moment, r.task_id, r.branch, r.id, '' FROM passed_again p JOIN runs r ON r.id = p.run"
-            " WHERE p.nodeid IN (SELECT value FROM json_each(?)) AND p.moment >= ? AND p.moment < ? ORDER BY r.moment",
-            (wanted(tests), since, before),
+            "SELECT DISTINCT r.moment, r.task_id, r.branch, 0, '', '', '' FROM json_each(?) t JOIN passed_again p ON"  # noqa: S608
+            f" {meets('p')} AND p.moment >= ? AND p.moment < ? JOIN runs r ON r.id = p.run ORDER BY r.moment",
+            (targets.wanted(tests), since, before),
         )
-        suites = sorted({suite for test in tests for suite in self._suites_having(test)})
+        suites = sorted({suite for test in tests for suite in self._suites_having(test.nodeid)})
         listed = self._db.execute(
-            "SELECT moment, task_id, branch, id, suite FROM runs INDEXED BY runs_by_moment"
-            " WHERE moment >= ? AND moment < ? AND suite IN (SELECT value FROM json_each(?)) ORDER BY moment",
+            "SELECT r.moment, r.task_id, r.branch, s.run, s.suite, s.simulator, s.config FROM suites s"
+            " JOIN runs r ON r.id = s.run WHERE s.moment >= ? AND s.moment < ?"
+            " AND s.suite IN (SELECT value FROM json_each(?)) ORDER BY s.moment",
             (since, before, wanted(suites)),
         )
         newest = ""
-        for moment, task_id, branch, run, suite in heapq.merge(again, listed if suites else ()):
-            if moment != newest and (not suite or any(self.passed(run, suite, test) for test in tests)):
+        for moment, task_id, branch, *rest in heapq.merge(again, listed if suites else (), key=lambda row: str(row[0])):
+            if moment != newest and (not rest[1] or self._any_passed(Listed(*rest), tests)):
                 newest = moment
                 yield moment, task_id, branch
 
+    def _any_passed(self, listed: Listed, tests: Sequence[Target]) -> bool:
+        return any(self.passed(listed, test) for test in tests)
+
     def _suites_having(self, test: str) -> list[str]:
-        """The lists of tests that name a test, or one inside it."""
+        """Return the lists of tests that name a test, or one inside it."""
         suites = self._all_suites()
         if self._having[0] is not suites:
             self._having = (suites, {})
@@ -73,92 +88,110 @@ class Passes:
             having[test] = [suite for suite in suites if self._meant(suite, test)]
         return having[test]
 
-    def last_pass(self, nodeid: str) -> str | None:
-        """The commit of the newest run in which a test, or one inside a runner, is known to have passed.
+    def before(self, test: Target, moment: str = "~") -> list[Pass]:
+        """Return the newest runs before a moment that passed a test on its simulator, newest first.
 
-        A run with uncommitted changes tells nothing, since nobody knows what they were; nor do runs long ago.
+        A run with uncommitted changes tells nothing of a commit, and one without a commit neither; nor do runs long
+        ago. A test that failed before any simulator was chosen is looked for on all of them.
         """
         runs = self._db.execute(
-            "SELECT id, suite, vcs_commit, EXISTS (SELECT 1 FROM passed_again p WHERE p.run = runs.id"
-            # The character after `:` is `;`.
-            " AND (p.nodeid = :test OR p.nodeid > :test || '::' AND p.nodeid < :test || ':;')) AS again FROM runs"
-            " WHERE vcs_commit IS NOT NULL AND NOT dirty AND (suite IS NOT NULL OR again)"
-            " ORDER BY moment DESC LIMIT :most",
-            {"test": nodeid, "most": LOOKED_BACK},
-        )
-        for run, suite, commit, again in runs.fetchall():
-            if again or self.passed(run, suite, nodeid):
-                return str(commit)
-        return None
+            "SELECT r.id, r.moment, r.task_id, r.vcs_commit FROM runs r"
+            " WHERE r.vcs_commit IS NOT NULL AND NOT r.dirty AND r.moment < :moment"
+            " AND (EXISTS (SELECT 1 FROM suites s WHERE s.run = r.id)"
+            "  OR EXISTS (SELECT 1 FROM passed_again p WHERE p.run = r.id)) ORDER BY r.moment DESC LIMIT :most",
+            {"moment": moment, "most": LOOKED_BACK},
+        ).fetchall()
+        found = []
+        for run, when, task_id, commit in runs:
+            seeds = self._seeds_of_passes(run, test)
+            found += [Pass(when, task_id, commit, seed) for seed in dict.fromkeys(seeds)]
+        return found
 
-    def passed_since(self, tests: Sequence[str], moment: str) -> bool:
-        """Whether a run from a moment on is known to have passed one of the tests and failed none."""
-        suites = [suite for suite in self._all_suites() if any(self._meant(suite, test) for test in tests)]
-        runs = self._db.execute(
-            "SELECT id, suite, EXISTS (SELECT 1 FROM passed_again p WHERE p.run = runs.id"
-            " AND p.nodeid IN (SELECT value FROM json_each(:tests))) AS again FROM runs"
-            " WHERE moment >= :moment AND (again OR suite IN (SELECT value FROM json_each(:suites)))"
-            " AND NOT EXISTS (SELECT 1 FROM failed f"
-            " WHERE f.run = runs.id AND f.nodeid IN (SELECT value FROM json_each(:tests))) ORDER BY moment",
-            {"tests": wanted(tests), "moment": moment, "suites": wanted(suites)},
+    def _seeds_of_passes(self, run: int, test: Target) -> list[str | None]:
+        """Return the seeds with which a run passed a test on its simulator in any configuration."""
+        again = self._db.execute(
+            "SELECT seed FROM passed_again WHERE run = :run AND (:any OR simulator = :simulator)"
+            # The character after `:` is `;`.
+            " AND (nodeid = :test OR nodeid > :test || '::' AND nodeid < :test || ':;')",
+            {"run": run, "test": test.nodeid, "simulator": test.simulator, "any": test.simulator == targets.ANY},
         )
-        return any(again or any(self.passed(run, suite, test) for test in tests) for run, suite, again in runs)
+        found: list[str | None] = [seed for (seed,) in again]
+        rows = self._db.execute("SELECT run, suite, simulator, config, seed FROM suites WHERE run = ?", (run,))
+        for *listed, seed in rows.fetchall():
+            row = Listed(*listed)
+            wild = test if test.simulator == targets.ANY else test._replace(config=row.config)
+            if self.passed(row, wild):
+                found.append(seed)
+        return found
+
+    def passed_since(self, tests: Sequence[Target], moment: str) -> bool:
+        """Tell whether a run from a moment on is known to have passed one of the tests and failed none."""
+        rows = self._db.execute(
+            f"SELECT DISTINCT f.moment FROM json_each(?) t JOIN failed f ON {meets('f')} AND f.moment >= ?",  # noqa: S608
+            (targets.wanted(tests), moment),
+        )
+        failed_in = {when for (when,) in rows}
+        return any(when not in failed_in for when, *_ in self.passing_runs(tests, moment, "~"))
 
     def _all_suites(self) -> Sequence[str]:
-        """All lists of tests that runs name; there are few of them, and few runs bring a new one."""
+        """Return all lists of tests that runs name; there are few of them, and few runs bring a new one."""
         # Its number alone would not do: that of a run that is taken away goes to the next one.
-        newest = self._db.execute("SELECT id, task_id, suite FROM runs ORDER BY id DESC LIMIT 1").fetchone()
+        newest = self._db.execute("SELECT id, task_id FROM runs ORDER BY id DESC LIMIT 1").fetchone()
         if self._listed[0] != newest:
             # From each list to the next one: what all runs name would be read otherwise.
             rows = self._db.execute(
-                "WITH RECURSIVE lists (suite) AS (SELECT MIN(suite) FROM runs"
-                " UNION ALL SELECT (SELECT MIN(suite) FROM runs WHERE suite > lists.suite) FROM lists"
+                "WITH RECURSIVE lists (suite) AS (SELECT MIN(suite) FROM suites"
+                " UNION ALL SELECT (SELECT MIN(suite) FROM suites WHERE suite > lists.suite) FROM lists"
                 " WHERE lists.suite IS NOT NULL) SELECT suite FROM lists WHERE suite IS NOT NULL"
             )
             self._listed = (newest, [suite for (suite,) in rows])
         return self._listed[1]
 
     def _meant(self, suite: str, nodeid: str) -> list[str]:
-        """The test itself, or those inside it, as far as a list has them.
+        """Return the test itself, or those inside it, as far as a list has them.
 
-        A runner that failed in its build is a test itself; later its cocotb tests stand for it.
+        A runner that failed in its build is a test itself; later its cocotb tests stand for it. The same holds for a
+        module that could not be imported.
         """
         names = self._names(suite)
         place = bisect.bisect_left(names, nodeid)
         if names[place : place + 1] == [nodeid]:
             return [nodeid]
         # The character after `:` is `;`.
-        return names[bisect.bisect_left(names, f"{nodeid}::") : bisect.bisect_left(names, f"{nodeid}:;")]
+        inside = names[bisect.bisect_left(names, f"{nodeid}::") : bisect.bisect_left(names, f"{nodeid}:;")]
+        if "::" in nodeid:
+            return inside
+        # The character after `/` is `0`.
+        below = slice(bisect.bisect_left(names, f"{nodeid}/"), bisect.bisect_left(names, f"{nodeid}0"))
+        return inside + of_folder(names if nodeid == "." else names[below], nodeid)
 
     def _names(self, suite: str) -> list[str]:
-        """The tests of a list, in order."""
+        """Return the tests of a list, in order."""
         if suite not in self._suites:
             self._suites[suite] = sorted(store.read_suite(self._tasks, suite))
         return self._suites[suite]
 
-    def passed(self, run: int, suite: str, test: str) -> bool:
-        """Whether a test, or all that ran of those inside it, passed in a run with that list of tests."""
-        return bool(self.passed_in([(run, suite)], [test]))
+    def passed(self, listed: Listed, test: Target) -> bool:
+        """Tell whether a test, or all that ran of those inside it, passed as part of a list of tests."""
+        if not test.is_met_by(listed.simulator, listed.config):
+            return False
+        names = self._meant(listed.suite, test.nodeid)
+        if not names:
+            return False
+        not_passed = self._not_passed(listed, names)
+        if test.simulator == targets.ANY and names != [test.nodeid]:
+            # What could not even be imported is there again as soon as one of the tests inside it runs.
+            return test.nodeid not in self._not_passed(listed, [test.nodeid])
+        return not not_passed
 
-    def passed_in(self, runs: Sequence[tuple[int, str]], tests: Sequence[str]) -> set[int]:
-        """Of runs, each with its list of tests, those that passed one of the tests, or all inside it that ran."""
-        found: set[int] = set()
-        for test in tests:
-            asked: dict[tuple[str, ...], list[int]] = {}
-            for run, suite in runs:
-                if names := self._meant(suite, test):
-                    asked.setdefault(tuple(names), []).append(run)
-            for names_of, those in asked.items():
-                found |= set(those) - self._not_passed(those, names_of)
-        return found
-
-    def _not_passed(self, runs: Sequence[int], names: Sequence[str]) -> set[int]:
-        """Of runs those in which one of the tests did not simply pass."""
+    def _not_passed(self, listed: Listed, names: Sequence[str]) -> set[str]:
+        """Return those of some tests that did not simply pass; where nobody knows on what they ran, anywhere."""
         rows = self._db.execute(
-            "SELECT run FROM failed WHERE run IN (SELECT value FROM json_each(:runs))"
-            " AND nodeid IN (SELECT value FROM json_each(:names))"
-            " UNION SELECT run FROM other WHERE run IN (SELECT value FROM json_each(:runs))"
-            " AND nodeid IN (SELECT value FROM json_each(:names))",
-            {"runs": json.dumps(runs), "names": wanted(names)},
+            "SELECT nodeid FROM failed WHERE run = :run AND nodeid IN (SELECT value FROM json_each(:names))"
+            " AND (:simulator = '' OR simulator IN (:simulator, '*'))"
+            " AND (:config = '' OR config = '*' OR substr(:config, 1, length(config)) = config)"
+            " UNION SELECT nodeid FROM other WHERE run = :run AND nodeid IN (SELECT value FROM json_each(:names))"
+            " AND (:simulator = '' OR simulator IN (:simulator, '')) AND (:config = '' OR config IN (:config, ''))",
+            {"run": listed.run, "simulator": listed.simulator, "config": listed.config, "names": wanted(names)},
         )
-        return {run for (run,) in rows}
+        return {nodeid for (nodeid,) in rows}

@@ -8,13 +8,14 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.records import codec
 from pytest_dvwiki.records.codec import RecordError
 from pytest_dvwiki.records.disk import WikiError, create
-from pytest_dvwiki.yamlio import YamlError, load_all
+from pytest_dvwiki.yamlio import MEND, YamlError, load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pytest_dvwiki.model import RunRecord
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 SUITES = "suites"
 _TIME = re.compile(r"(\d{4})-(\d\d)-\d\dT\d\d:\d\d:\d\dZ")
 _TASK_ID = re.compile(r"[A-Za-z0-9_.-]{1,200}")
+_MADE_ID = re.compile(r"[A-Za-z0-9_.-]+_(?:\d{8}T\d{6}Z_[0-9a-f]{6}|[a-z]+_[0-9a-f]{12})")
+"""A task id as this tool makes it; a file of that name is a record, whatever is left of it."""
 _YEAR = re.compile(r"\d{4}")
 _MONTH = re.compile(r"\d\d")
 _MONTH_FILE = re.compile(r"\d\d\.yaml")
@@ -44,8 +47,13 @@ def record_path(tasks: Path, record: RunRecord) -> Path:
     return tasks / year / month / f"{record.task_id}.yaml"
 
 
-def write_record(tasks: Path, record: RunRecord) -> bool:
+def write_record(tasks: Path, record: RunRecord, data: bytes | None = None) -> bool:
     """Writes a record once.
+
+    Args:
+        tasks: The folder of all records.
+        record: The run.
+        data: The bytes of its document, where it was read from a file: it keeps them.
 
     Returns:
         False where the same record was there already.
@@ -53,7 +61,7 @@ def write_record(tasks: Path, record: RunRecord) -> bool:
     Raises:
         WikiError: Another record has this id, or the file cannot be written.
     """
-    return create(record_path(tasks, record), codec.encode(record))
+    return create(record_path(tasks, record), data or codec.encode(record))
 
 
 def suite_id(names: Iterable[str]) -> str:
@@ -87,7 +95,7 @@ def read_suite(tasks: Path, identity: str) -> tuple[str, ...]:
     if not re.fullmatch(r"[0-9a-f]{16}", identity):
         return ()
     try:
-        text = (tasks / SUITES / f"{identity}.txt").read_text("utf-8", "replace")
+        text = reading.read_records(tasks / SUITES / f"{identity}.txt").decode("utf-8", "replace")
     except OSError:
         return ()
     return tuple(text.split("\n")[:-1])
@@ -126,7 +134,7 @@ def record_files(folder: Path) -> set[str]:
 
 
 def read_records(path: Path, data: bytes, name: str) -> tuple[list[RunRecord], list[str]]:
-    """Reads the records of one file.
+    """Read the records of one file.
 
     Args:
         path: The file; the record of a file of its own must have the file's name as its id.
@@ -134,36 +142,106 @@ def read_records(path: Path, data: bytes, name: str) -> tuple[list[RunRecord], l
         name: What to call the file in a message.
 
     Returns:
-        The records, and one message for each document that claims to be a record and is none that can be read.
-        Documents of other kinds are left out in silence.
+        The records, and one message for each that is torn or cannot be read. Documents of other kinds are left out in
+        silence.
     """
-    records: list[RunRecord] = []
+    found, problems = read_documents(path, data, name)
+    return [record for record, _ in found], problems
+
+
+def read_documents(path: Path, data: bytes, name: str) -> tuple[list[tuple[RunRecord, bytes]], list[str]]:
+    """Read the records of one file as `read_records` does, each with the bytes of its document."""
+    is_month = _MONTH_FILE.fullmatch(path.name) is not None
+    records: list[tuple[RunRecord, bytes]] = []
     problems: list[str] = []
-    single = not _MONTH_FILE.fullmatch(path.name)
-    try:
-        for document in load_all(data, name):
-            if not codec.is_record(document):
+    named, seen = 0, 0
+    line = 1
+    parts = _DOCUMENT.split(data)
+    for number, part in enumerate(parts):
+        shown, above = (name if len(parts) == 1 else f"{name}:{line}"), line - 1
+        line += part.count(b"\n") + 1
+        if not part.strip() and len(parts) > 1:
+            continue
+        try:
+            document = _parsed(part, name, above, must_be_record=is_month or _MADE_ID.fullmatch(path.stem) is not None)
+            if number == 0 and is_month and isinstance(document, dict) and _COUNT in document:
+                named = _named(document, name)
                 continue
-            try:
-                record = codec.decode(document, name)
-                record_path(path.parent, record)  # raises where it could not have been filed
-            except RecordError as error:
-                problems.append(str(error))
-                continue
-            except WikiError as error:
-                problems.append(f"{name}: {error}")
-                continue
-            if single and record.task_id != path.stem:
-                problems.append(f"{name}: its task_id is {record.task_id!r}; a record has its file's name")
-            else:
-                records.append(record)
-    except YamlError as error:
-        problems.append(str(error))
+            seen += 1
+            record = _record(path, document, part, shown)
+        except RecordError as error:
+            problems.append(str(error))
+            continue
+        if record is not None:
+            records.append((record, part))
+    if seen < named:
+        problems.append(f"{name}: {seen} of the {named} records that it names are left; {_RESTORE}")
     return records, problems
 
 
+_COUNT = "records"
+"""The key of a month file's first document: how many records follow."""
+_RESTORE = "restore it, for example from git"
+_OURS = {"schema", "task_id", "end"}
+"""A document without any of these keys is somebody else's."""
+
+
+def _named(document: dict[str, object], name: str) -> int:
+    count = document[_COUNT]
+    if not isinstance(count, int):
+        raise RecordError(f"{name}: the number of its records is {count!r}; {_RESTORE}")
+    return count
+
+
+def _parsed(data: bytes, name: str, above: int, *, must_be_record: bool) -> object:
+    """Parse a document, above which so many lines stand in its file.
+
+    Raises:
+        RecordError: It is not YAML, or must be a record and is not even a mapping.
+    """
+    try:
+        document = load(data, name)
+    except YamlError as error:
+        if above:
+            # Once more, for the number of the line in the file.
+            return _parsed(b"\n" * above + data, name, 0, must_be_record=must_be_record)
+        raise RecordError(
+            f"{str(error).removesuffix(MEND)}the record is torn: {_RESTORE}" if must_be_record else str(error)
+        ) from error
+    if must_be_record and not isinstance(document, dict):
+        what = "it is empty" if document is None else "its start is missing"
+        raise RecordError(f"{name}:{above + 1}: the record is torn, {what}; {_RESTORE}")
+    return document
+
+
+def _record(path: Path, document: object, data: bytes, name: str) -> RunRecord | None:
+    """Make a record of a document, None where it is somebody else's.
+
+    Raises:
+        RecordError: It is torn, or cannot be read.
+    """
+    is_single = not _MONTH_FILE.fullmatch(path.name)
+    if not isinstance(document, dict) or not _OURS & document.keys():
+        return None
+    if is_single and not codec.is_record(document) and not _MADE_ID.fullmatch(path.stem):
+        return None
+    has_end = document.get("schema") != 1 or "end" in document
+    if not codec.is_record(document) or (has_end and not codec.is_whole(data)):
+        if codec.is_newer(document.get("schema")):
+            codec.decode(document, name)  # raises
+        raise RecordError(f"{name}: the record is torn, its end is missing or its bytes were changed; {_RESTORE}")
+    record = codec.decode(document, name)
+    try:
+        record_path(path.parent, record)  # raises where it could not have been filed
+    except WikiError as error:
+        raise RecordError(f"{name}: {error}") from error
+    if is_single and record.task_id != path.stem:
+        raise RecordError(f"{name}: its task_id is {record.task_id!r}; a record has its file's name")
+    return record
+
+
 def split_month(path: Path, data: bytes, name: str) -> dict[str, bytes]:
-    """The records in the file of a month, byte for byte, by their ids.
+    """Return the records in the file of a month, byte for byte, by their ids.
 
     Args:
         path: The file.
@@ -173,18 +251,23 @@ def split_month(path: Path, data: bytes, name: str) -> dict[str, bytes]:
     Raises:
         RecordError: It holds something else, which must not get lost, or two records of one id.
     """
+    documents, problems = read_documents(path, data, name)
+    if problems:
+        raise RecordError(problems[0])
     found: dict[str, bytes] = {}
-    for part in _DOCUMENT.split(data):
-        if not part.strip():
-            continue
-        records, problems = read_records(path, part, name)
-        if problems or len(records) != 1:
-            raise RecordError(problems[0] if problems else f"{name}: it holds something that is no record")
-        if found.setdefault(records[0].task_id, part) != part:
-            raise RecordError(f"{name}: it holds two different records {records[0].task_id}")
+    for record, part in documents:
+        if found.setdefault(record.task_id, part) != part:
+            raise RecordError(f"{name}: it holds two different records {record.task_id}")
+    parts = [part for part in _DOCUMENT.split(data) if part.strip()]
+    if len(parts) > len(documents) + _begins_with_count(parts):
+        raise RecordError(f"{name}: it holds something that is no record")
     return found
 
 
+def _begins_with_count(parts: Sequence[bytes]) -> bool:
+    return bool(parts) and parts[0].startswith(f"{_COUNT}:".encode())
+
+
 def join_month(records: Mapping[str, bytes]) -> bytes:
-    """The file of a month: its records sorted by their ids."""
-    return _SEPARATOR.join(records[name] for name in sorted(records))
+    """Return the file of a month: the number of its records, then these, sorted by their ids."""
+    return _SEPARATOR.join([f"{_COUNT}: {len(records)}\n".encode(), *(records[name] for name in sorted(records))])

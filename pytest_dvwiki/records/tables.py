@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pytest_dvwiki.fingerprint import mask
+from pytest_dvwiki.model import WRITTEN, Suite
+from pytest_dvwiki.records.checks import checked
 from pytest_dvwiki.records.fixes import proof, same_seed
+from pytest_dvwiki.records.kinds import is_deterministic
+from pytest_dvwiki.records.targets import of_failure
 
 if TYPE_CHECKING:
     import sqlite3
@@ -17,12 +21,15 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import Occurrence, RunRecord
 
-VERSION = 11
+VERSION = 13
 """Counts up with the tables, and with what is written to them."""
 
 # Rows with long texts are kept apart from their keys: WITHOUT ROWID puts whole rows into the upper levels of the tree.
 SCHEMA = """
-CREATE TABLE verdicts (state TEXT);
+CREATE TABLE verdicts (state TEXT, reclassified TEXT);
+CREATE TABLE names (fingerprint TEXT PRIMARY KEY, became TEXT, learned INTEGER) WITHOUT ROWID;
+CREATE TABLE splits (former TEXT, fingerprint TEXT, PRIMARY KEY (former, fingerprint)) WITHOUT ROWID;
+CREATE INDEX splits_by_cause ON splits (fingerprint);
 CREATE TABLE aliases (fingerprint TEXT PRIMARY KEY, became TEXT) WITHOUT ROWID;
 CREATE INDEX aliases_by_cause ON aliases (became);
 CREATE TABLE folders (path TEXT PRIMARY KEY, mtime_ns INTEGER, settled INTEGER) WITHOUT ROWID;
@@ -32,16 +39,19 @@ CREATE TABLE files (
 CREATE INDEX files_with_problem ON files (folder, name) WHERE problem != '';
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY, moment TEXT UNIQUE, task_id TEXT UNIQUE, finished TEXT, vcs_commit TEXT, branch TEXT,
-  dirty INTEGER, changes TEXT, simulators TEXT, suite TEXT);
-CREATE INDEX runs_by_moment ON runs (moment, suite, task_id, branch);
-CREATE INDEX runs_by_suite ON runs (suite, moment);
-CREATE TABLE sources (sha256 TEXT, run INTEGER, PRIMARY KEY (sha256, run)) WITHOUT ROWID;
+  dirty INTEGER, changes TEXT, simulators TEXT, run_id TEXT);
+CREATE TABLE suites (
+  run INTEGER, moment TEXT, simulator TEXT, config TEXT, seed TEXT, suite TEXT,
+  PRIMARY KEY (run, simulator, config, suite)) WITHOUT ROWID;
+CREATE INDEX suites_by_list ON suites (suite, moment);
+CREATE TABLE sources (sha256 TEXT, run INTEGER, written INTEGER, PRIMARY KEY (sha256, run)) WITHOUT ROWID;
 CREATE INDEX sources_by_run ON sources (run);
 CREATE TABLE places (run INTEGER, file INTEGER, PRIMARY KEY (run, file)) WITHOUT ROWID;
 CREATE INDEX places_by_file ON places (file);
 CREATE TABLE occurrences (
   fingerprint TEXT, moment TEXT, run INTEGER, subtype TEXT, error_class TEXT, pattern TEXT, tests INTEGER, names TEXT,
-  seeds TEXT, without_fix INTEGER, regressed INTEGER, PRIMARY KEY (fingerprint, moment)) WITHOUT ROWID;
+  seeds TEXT, without_fix INTEGER, regressed INTEGER, deterministic INTEGER,
+  PRIMARY KEY (fingerprint, moment)) WITHOUT ROWID;
 CREATE INDEX occurrences_by_subtype ON occurrences (subtype, moment);
 CREATE INDEX occurrences_by_label ON occurrences (subtype, pattern, moment);
 CREATE INDEX occurrences_by_pattern ON occurrences (pattern, moment);
@@ -55,14 +65,26 @@ CREATE TABLE details (fingerprint TEXT PRIMARY KEY, moment TEXT, occurrence TEXT
 CREATE TABLE newest_tests (nodeid TEXT, fingerprint TEXT, PRIMARY KEY (nodeid, fingerprint)) WITHOUT ROWID;
 CREATE INDEX newest_tests_by_cause ON newest_tests (fingerprint);
 CREATE TABLE failed (
-  nodeid TEXT, fingerprint TEXT, moment TEXT, run INTEGER, seed TEXT, PRIMARY KEY (nodeid, fingerprint, moment))
-  WITHOUT ROWID;
+  nodeid TEXT, fingerprint TEXT, moment TEXT, run INTEGER, seed TEXT, simulator TEXT, config TEXT,
+  PRIMARY KEY (nodeid, fingerprint, moment, simulator, config, seed)) WITHOUT ROWID;
 CREATE INDEX failed_by_run ON failed (run, nodeid);
-CREATE TABLE other (run INTEGER, nodeid TEXT, outcome TEXT, PRIMARY KEY (run, nodeid)) WITHOUT ROWID;
+CREATE TABLE identities (fingerprint TEXT, former TEXT, run INTEGER, PRIMARY KEY (former, fingerprint, run))
+  WITHOUT ROWID;
+CREATE INDEX identities_by_run ON identities (run);
+CREATE TABLE checks (
+  fingerprint TEXT, run INTEGER, spot TEXT, statement TEXT, sources TEXT, family TEXT, words TEXT, file TEXT,
+  line INTEGER, function TEXT, source TEXT, fresh INTEGER, PRIMARY KEY (fingerprint, run));
+CREATE INDEX checks_by_family ON checks (family, fingerprint);
+CREATE INDEX checks_by_run ON checks (run);
+CREATE INDEX checks_fresh ON checks (family) WHERE fresh;
+CREATE TABLE other (
+  run INTEGER, nodeid TEXT, outcome TEXT, simulator TEXT, config TEXT, PRIMARY KEY (run, nodeid, simulator, config))
+  WITHOUT ROWID;
 CREATE INDEX other_by_test ON other (nodeid, outcome);
 CREATE TABLE passed_again (
   fingerprint TEXT, moment TEXT, nodeid TEXT, run INTEGER, changed TEXT, proof INTEGER, seed TEXT, failed_seed TEXT,
-  PRIMARY KEY (fingerprint, moment, nodeid)) WITHOUT ROWID;
+  same_seed INTEGER, simulator TEXT, config TEXT,
+  PRIMARY KEY (fingerprint, moment, nodeid, simulator, config)) WITHOUT ROWID;
 CREATE INDEX passed_again_by_test ON passed_again (nodeid, fingerprint, moment);
 CREATE INDEX passed_again_by_run ON passed_again (run);
 CREATE TABLE fix_rows (
@@ -131,8 +153,14 @@ def wanted(values: Iterable[str]) -> str:
     return json.dumps(list(values))
 
 
-def insert(db: sqlite3.Connection, record: RunRecord, file: int) -> bool:
+def insert(db: sqlite3.Connection, record: RunRecord, file: int, told: RunRecord) -> bool:
     """Puts a record that stands in a file into the tables.
+
+    Args:
+        db: The tables.
+        record: With what its causes are called now.
+        file: In which it stands.
+        told: The record before causes that are one got one name.
 
     Returns:
         False where it is in them already: the same record once more, in a month's file or after a merge, counts once.
@@ -144,7 +172,7 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int) -> bool:
     moment = moment_of(record)
     simulators = [f"{item.name} {item.version}" if item.version else item.name for item in record.simulators]
     cursor = db.execute(
-        "INSERT INTO runs (moment, task_id, finished, vcs_commit, branch, dirty, changes, simulators, suite)"
+        "INSERT INTO runs (moment, task_id, finished, vcs_commit, branch, dirty, changes, simulators, run_id)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             moment,
@@ -155,22 +183,30 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int) -> bool:
             record.vcs.dirty,
             record.vcs.changes,
             ", ".join(simulators),
-            record.suite,
+            msgspec.json.encode(record.run_id).decode(),
         ),
     )
     run = int(cursor.lastrowid or 0)
+    lent = _lent(record)
+    db.executemany(
+        "INSERT OR IGNORE INTO suites VALUES (?, ?, ?, ?, ?, ?)",
+        [(run, moment, row.simulator or "", row.config or "", row.seed, row.suite) for row in suites_of(record)],
+    )
     db.execute("INSERT INTO places VALUES (?, ?)", (run, file))
     db.executemany(
-        "INSERT OR IGNORE INTO sources VALUES (?, ?)", [(source.get("sha256", ""), run) for source in record.sources]
+        "INSERT OR IGNORE INTO sources VALUES (?, ?, ?)",
+        [(source.get("sha256", ""), run, source.get("kind") == WRITTEN) for source in record.sources],
     )
     for occurrence in by_fingerprint(record.occurrences):
         _insert_occurrence(db, occurrence, moment, run, record)
+    _insert_identities(db, told, run)
     db.execute(_TALLY, {"run": run, "sign": 1})
     db.executemany(
-        "INSERT OR IGNORE INTO other VALUES (?, ?, ?)", [(run, test.nodeid, test.outcome) for test in record.other]
+        "INSERT OR IGNORE INTO other VALUES (?, ?, ?, ?, ?)",
+        [(run, test.nodeid, test.outcome, test.simulator or "", test.config or "") for test in record.other],
     )
     db.executemany(
-        "INSERT OR IGNORE INTO passed_again VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT OR IGNORE INTO passed_again VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             (
                 row.fingerprint,
@@ -178,11 +214,15 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int) -> bool:
                 row.nodeid,
                 run,
                 row.changed,
-                proof(row.changed, dirty=record.vcs.dirty, same_seed=same_seed(row.seed, row.failed_seed)),
+                proof(row, dirty=record.vcs.dirty),
                 row.seed,
                 row.failed_seed,
+                same_seed(row),
+                simulator,
+                row.config or "",
             )
             for row in record.passed_again
+            for simulator in lent or (row.simulator or "",)
         ],
     )
     db.executemany(
@@ -220,15 +260,45 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int) -> bool:
     return True
 
 
+def _insert_identities(db: sqlite3.Connection, record: RunRecord, run: int) -> None:
+    """Keeps under what names a run reported its causes, and by which statements."""
+    former = "" if record.fingerprint_version == 1 else None
+    rows = [
+        (each.fingerprint, each.fingerprint_v1 if former is None else former, run)
+        for each in record.occurrences
+        if former is not None or each.fingerprint_v1
+    ]
+    db.executemany("INSERT OR IGNORE INTO identities VALUES (?, ?, ?)", rows)
+    checks = [(each.fingerprint, run, *row) for each in record.occurrences if (row := checked(record, each))]
+    db.executemany("INSERT OR IGNORE INTO checks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)", checks)
+
+
+def suites_of(record: RunRecord) -> tuple[Suite, ...]:
+    """Return the lists of tests of a run; a record of schema 1 has one, and lends it its simulator."""
+    if record.suite is None:
+        return record.suites
+    return tuple(Suite(suite=record.suite, simulator=simulator) for simulator in _lent(record) or ("",))
+
+
+def _lent(record: RunRecord) -> tuple[str, ...]:
+    """Return the simulators of the passes of a record of schema 1, which does not tell them.
+
+    With one simulator a pass is of that one, or of a test that needs none. Else nobody knows.
+    """
+    if record.schema > 1 or len(record.simulators) != 1:
+        return ()
+    return ("", record.simulators[0].name)
+
+
 def _insert_occurrence(
     db: sqlite3.Connection, occurrence: Occurrence, moment: str, run: int, record: RunRecord
 ) -> None:
     tests = occurrence.tests
+    targets = dict.fromkeys((of_failure(occurrence, test), test.seed or "") for test in tests)
     seeds = list(dict.fromkeys(test.seed for test in tests if test.seed is not None))
-    seed_of = {test.nodeid: test.seed for test in reversed(tests)}
     names = list(dict.fromkeys(test.nodeid for test in tests))
     db.execute(
-        "INSERT INTO occurrences VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO occurrences VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             occurrence.fingerprint,
             moment,
@@ -241,11 +311,12 @@ def _insert_occurrence(
             json.dumps(seeds[:_SEEDS]),
             occurrence.fingerprint in record.without_fix,
             occurrence.fingerprint in record.regressed,
+            is_deterministic(occurrence),
         ),
     )
     db.executemany(
-        "INSERT OR IGNORE INTO failed VALUES (?, ?, ?, ?, ?)",
-        [(name, occurrence.fingerprint, moment, run, seed_of[name]) for name in names],
+        "INSERT OR IGNORE INTO failed VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [(each.nodeid, occurrence.fingerprint, moment, run, seed, *each[1:]) for each, seed in targets],
     )
     is_newest = db.execute(
         "INSERT INTO causes VALUES (?, ?, ?) ON CONFLICT (fingerprint) DO UPDATE SET"
@@ -267,7 +338,9 @@ def _keep_newest(db: sqlite3.Connection, occurrence: Occurrence, moment: str, na
 
 
 _ALL = (
-    *("aliases", "verdicts", "folders", "files", "runs", "sources", "places", "occurrences", "tallies", "causes"),
+    *("names", "splits", "identities", "checks"),
+    *("aliases", "verdicts", "folders", "files", "runs", "sources", "suites", "places", "occurrences", "tallies"),
+    "causes",
     *("details", "newest_tests", "failed", "other", "passed_again", "fix_rows", "waived", "first_bad", "coverage"),
 )
 
@@ -287,9 +360,12 @@ def remove_file(db: sqlite3.Connection, file: int) -> None:
         if db.execute("SELECT 1 FROM places WHERE run = ?", (run,)).fetchone():
             continue
         db.execute("DELETE FROM sources WHERE run = ?", (run,))
+        db.execute("DELETE FROM suites WHERE run = ?", (run,))
         _remove_occurrences(db, run)
         db.execute("DELETE FROM failed WHERE run = ?", (run,))
         db.execute("DELETE FROM other WHERE run = ?", (run,))
+        db.execute("DELETE FROM identities WHERE run = ?", (run,))
+        db.execute("DELETE FROM checks WHERE run = ?", (run,))
         db.execute("DELETE FROM passed_again WHERE run = ?", (run,))
         db.execute("DELETE FROM fix_rows WHERE run = ?", (run,))
         db.execute("DELETE FROM waived WHERE run = ?", (run,))
@@ -314,7 +390,7 @@ def _remove_occurrences(db: sqlite3.Connection, run: int) -> None:
     )
     db.executemany("DELETE FROM newest_tests WHERE fingerprint = ?", causes)
     db.executemany(
-        "INSERT INTO newest_tests SELECT f.nodeid, f.fingerprint FROM causes c"
+        "INSERT INTO newest_tests SELECT DISTINCT f.nodeid, f.fingerprint FROM causes c"
         " JOIN occurrences o ON o.fingerprint = c.fingerprint AND o.moment = c.newest"
         " JOIN failed f ON f.run = o.run AND f.fingerprint = o.fingerprint WHERE c.fingerprint = ?",
         causes,

@@ -16,6 +16,18 @@ Records never change; what `dvwiki build --reclassify` decided stands beside the
 label changed. The label holds for runs up to `newest` that something else had named. A file has its name from
 the time of the newest record and its own content, so that two branches which reclassify the same archive write
 the same file; where they write two, both count. Other YAML in the folder is somebody else's.
+
+A file of schema 2 says which causes are one, or which are not:
+
+    schema: 2
+    merges:                    # learned from the records, see `learned`
+      - {words: "FAILED : V * V", file: "tb/sb.py", function: "", source: "", members: [{fingerprint: "9b1f03c2a7d4",
+         word: "ADD", first: "2026-11-21T20:27:30Z …", task_id: "…", commit: "1f0c…", line: 41}, …]}
+    apart:                     # by `dvwiki merge --undo`
+      - {kept: ["9b1f03c2a7d4"], other: ["0a66a656159d"], reason: ""}
+
+Their order does not matter. All merges with a member in common make one cause, called as the member that was seen
+first. `apart` beats all merges: `other` stands alone. Where fewer than three words are left, none of them is merged.
 """
 
 from __future__ import annotations
@@ -28,18 +40,23 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.records.disk import create
 from pytest_dvwiki.records.tables import moment_of
-from pytest_dvwiki.yamlio import YamlError, dump, load
+from pytest_dvwiki.yamlio import YamlError, dump, load, misfit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from pytest_dvwiki.model import Occurrence, RunRecord
 
-SCHEMA = 1
+SCHEMA = 2
+_PLAIN = 1
+"""The schema of a file without merges, which older versions read, too."""
 FOLDER = "verdicts"
+_FEWEST = 3
+"""Causes that a merge is made of."""
 _NAME = re.compile(r"\d{8}T\d{6}Z_[0-9a-f]{6}\.yaml")
 
 
@@ -55,16 +72,53 @@ class Ruling:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rulings:
-    """One file: what one reclassification decided."""
+class Member:
+    """A cause that is one with others, and where it was seen first."""
 
-    number: int
-    tool: str
-    registry: str
-    fingerprint_version: int
+    fingerprint: str
+    word: str
+    first: str
+    """Moment of the run."""
+    task_id: str
+    commit: str
+    line: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Merge:
+    """Causes that one statement reported with different names at one position."""
+
+    words: str
+    """The masked words, with a star at that position."""
+    file: str
+    members: tuple[Member, ...]
+    """In the order in which they were seen."""
+    function: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Apart:
+    """Causes of which people say that they are not one."""
+
+    kept: tuple[str, ...]
+    other: tuple[str, ...]
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rulings:
+    """One file: what one reclassification decided, what was learned, or what people said."""
+
     newest: str
+    number: int = 0
+    tool: str = ""
+    registry: str = ""
+    fingerprint_version: int = 0
     verdicts: tuple[Ruling, ...] = ()
-    schema: int = SCHEMA
+    merges: tuple[Merge, ...] = ()
+    apart: tuple[Apart, ...] = ()
+    schema: int = _PLAIN
 
     def names(self, record: RunRecord) -> bool:
         """Whether a run takes its labels from here: it was there, and was named by something else."""
@@ -97,6 +151,64 @@ class Verdicts:
             fingerprint = ruling.becomes if ruling else fingerprint
         return fingerprint
 
+    @property
+    def reclassified(self) -> str:
+        """What stands for all reclassifications: records are read anew where it changes."""
+        return repr([one for one in self.files if one.verdicts])
+
+    @cached_property
+    def apart(self) -> tuple[Apart, ...]:
+        """What people said of causes that are not one."""
+        return tuple(each for one in self.files for each in one.apart)
+
+    @cached_property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """Causes that are one, by what was learned: the one that was seen first, then the others by name."""
+        groups: list[dict[str, str]] = []
+        for merge in (each for one in self.files for each in one.merges):
+            group = {member.fingerprint: member.first for member in reversed(merge.members)}
+            rest = []
+            for other in groups:
+                if other.keys() & group.keys():
+                    group = {
+                        name: min(known[name] for known in (group, other) if name in known)
+                        for name in group.keys() | other.keys()
+                    }
+                else:
+                    rest.append(other)
+            groups = [*rest, group]
+        return tuple(sorted(filter(None, map(self._without_apart, groups))))
+
+    def _without_apart(self, group: dict[str, str]) -> tuple[str, ...]:
+        alone = {
+            name
+            for each in self.apart
+            if group.keys() & set(each.kept) and group.keys() & set(each.other)
+            for name in each.other
+        }
+        names = sorted(group.keys() - alone, key=lambda name: (group[name], name))
+        return (names[0], *sorted(names[1:])) if len(names) >= _FEWEST else ()
+
+    def are_apart(self, one: Collection[str], other: Collection[str]) -> bool:
+        """Tell whether people said that two causes are not one, each by all its fingerprints."""
+        return any(
+            not (set(first).isdisjoint(each.kept) or set(second).isdisjoint(each.other))
+            for each in self.apart
+            for first, second in ((one, other), (other, one))
+        )
+
+    @cached_property
+    def alone(self) -> frozenset[str]:
+        """Causes that were one with others at some time and are not any more."""
+        named = {member.fingerprint for one in self.files for merge in one.merges for member in merge.members}
+        named |= {name for each in self.apart for name in (*each.kept, *each.other)}
+        return frozenset(named.difference(*self.groups))
+
+    def is_news(self, merge: Merge) -> bool:
+        """Tell whether a merge says more than the files do."""
+        said = Verdicts((*self.files, Rulings(newest="", merges=(merge,))))
+        return said.groups != self.groups
+
     @cached_property
     def aliases(self) -> dict[str, str]:
         """Fingerprints that were given up, with what they have become."""
@@ -104,21 +216,11 @@ class Verdicts:
         return {name: became for name in sorted(known) if (became := self.canonical(name)) != name}
 
     def applied(self, record: RunRecord) -> RunRecord:
-        """A record as it reads after all verdicts."""
+        """A record as it reads after all reclassifications."""
         if not self.files:
             return record
-        return replace(
-            record,
-            occurrences=tuple(self._occurrence(item, record) for item in record.occurrences),
-            passed_again=tuple(
-                replace(row, fingerprint=self.canonical(row.fingerprint)) for row in record.passed_again
-            ),
-            waived=tuple(replace(row, fingerprint=self.canonical(row.fingerprint)) for row in record.waived),
-            fixes=tuple(self._fix(row) for row in record.fixes),
-            without_fix=tuple(map(self.canonical, record.without_fix)),
-            regressed=tuple(map(self.canonical, record.regressed)),
-            first_bad=tuple(replace(row, fingerprint=self.canonical(row.fingerprint)) for row in record.first_bad),
-        )
+        labelled = tuple(self._occurrence(item, record) for item in record.occurrences)
+        return replace(renamed(record, self.canonical), occurrences=labelled)
 
     def _occurrence(self, occurrence: Occurrence, record: RunRecord) -> Occurrence:
         for one, by_fingerprint in self._steps:
@@ -135,9 +237,29 @@ class Verdicts:
                 )
         return occurrence
 
-    def _fix(self, row: dict[str, Any]) -> dict[str, Any]:
+
+def renamed(record: RunRecord, name: Callable[[str], str]) -> RunRecord:
+    """Return a record with other fingerprints.
+
+    Args:
+        record: The run.
+        name: Gives what a fingerprint becomes.
+    """
+
+    def fix(row: dict[str, Any]) -> dict[str, Any]:
         found = row.get("fingerprint")
-        return {**row, "fingerprint": self.canonical(str(found))} if found else row
+        return {**row, "fingerprint": name(str(found))} if found else row
+
+    return replace(
+        record,
+        occurrences=tuple(replace(item, fingerprint=name(item.fingerprint)) for item in record.occurrences),
+        passed_again=tuple(replace(row, fingerprint=name(row.fingerprint)) for row in record.passed_again),
+        waived=tuple(replace(row, fingerprint=name(row.fingerprint)) for row in record.waived),
+        fixes=tuple(map(fix, record.fixes)),
+        without_fix=tuple(map(name, record.without_fix)),
+        regressed=tuple(map(name, record.regressed)),
+        first_bad=tuple(replace(row, fingerprint=name(row.fingerprint)) for row in record.first_bad),
+    )
 
 
 def read(tasks: Path) -> Verdicts:
@@ -147,15 +269,22 @@ def read(tasks: Path) -> Verdicts:
     for path in _files(tasks):
         name = f"{FOLDER}/{path.name}"
         try:
-            document = load(path.read_bytes(), name)
+            document = load(reading.read_bytes(path), name)
             schema = document.get("schema") if isinstance(document, dict) else None
             if isinstance(schema, int) and schema > SCHEMA:
                 problems.append((path.name, f"{name}: schema {schema} is newer than {SCHEMA}; update dvwiki"))
                 continue
             rulings = msgspec.convert(document, Rulings)
-        except (OSError, YamlError, msgspec.ValidationError) as error:
-            text = str(error)
-            problems.append((path.name, text if text.startswith(name) else f"{name}: {text}"))
+        except OSError as error:
+            problems.append((path.name, f"{name}: {reading.reason(error)}"))
+            continue
+        except YamlError as error:
+            problems.append((path.name, str(error)))
+            continue
+        except msgspec.ValidationError as error:
+            place, problem = misfit(error)
+            where = f"{place}: " if place else ""
+            problems.append((path.name, f"{name}: {where}{problem}; restore it, for example from git"))
             continue
         found.append((rulings.number, path.name, rulings))
     return Verdicts(tuple(rulings for _, _, rulings in sorted(found, key=lambda one: one[:2])), tuple(problems))
@@ -165,7 +294,7 @@ def state(tasks: Path) -> str:
     """Tells whether the files are the same as before: they never change, so their names, sizes and times do."""
     parts = []
     for path in _files(tasks):
-        status = path.stat()
+        status = path.lstat()  # also of a link that leads to nothing
         parts.append(f"{path.name} {status.st_size} {status.st_mtime_ns}")
     return "\n".join(parts)
 
@@ -189,4 +318,10 @@ def write(tasks: Path, rulings: Rulings) -> Path:
 
 def _document(rulings: Rulings) -> dict[str, Any]:
     values = msgspec.to_builtins(rulings)
-    return {"schema": values.pop("schema"), **values}
+    schema = values.pop("schema")
+    if not (rulings.merges or rulings.apart):
+        del values["merges"], values["apart"]
+        order = ("number", "tool", "registry", "fingerprint_version", "newest", "verdicts")
+        return {"schema": schema, **{key: values[key] for key in order}}
+    said = {key: value for key, value in values.items() if value}
+    return {"schema": SCHEMA, **said}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from pytest_dvwiki.records.command import with_seed
+from pytest_dvwiki.records.command import from_here, masked_note, with_seed
 from pytest_dvwiki.records.fixes import ends, in_short, same_seed, stated_fix
 from pytest_dvwiki.records.onset import came_with
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import (
         Cause,
+        Command,
         FailedTest,
         FirstBad,
         Fix,
@@ -40,8 +41,6 @@ _MOST_SEEDS = 6
 _MOST_TESTS = 3
 _MOST_FILES = 3
 _EXCERPT_LINES = 14
-_CLEAR = 0.5
-"""Below this confidence an origin is no verdict."""
 _RIGHT = 80
 """Column at which the origin ends, where the terminal is that wide."""
 _ORIGINS: dict[OriginType, str] = {
@@ -79,6 +78,8 @@ class Session:
     archived: Archived
     root: Path
     wiki: Path
+    here: Path | None = None
+    """Where the user stands; the root where None."""
     notes: tuple[str, ...] = ()
     journal: Path | None = None
     """Where the journal stands, should the wiki not have been written."""
@@ -107,22 +108,55 @@ def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
         said = [_count(len(causes), "cause"), _news(causes)] if causes else []
         said += [f"{fixed} fixed"] if fixed else []
         if said:
-            yield Line(f"dvwiki: {', '.join(said)}; {_shown(session, 'index.md')}")
+            page = f"; {_shown(session, 'index.md')}" if session.archived.problem is None else ""
+            yield Line(f"dvwiki: {', '.join(said)}{page}")
     elif causes:
         more = f"; {fixed} fixed" if fixed else ""
         yield Line(f"{_headline(causes)}{more}")
+        groups = _of_one_commit(causes)
+        causes = _side_by_side(causes, groups)
         for cause in causes[:_MOST_CAUSES]:
             yield Line("")
-            yield from _cause(cause, verbosity=verbosity, width=width, now=now)
+            commit = _only_commit(cause)
+            if commit in groups:
+                told = f"came with the same commit: {_count(groups[commit], 'cause')}, {commit}"
+                yield from map(Line, textwrap.wrap(told, width=width, max_lines=2, placeholder=" …"))
+                del groups[commit]
+            yield from _cause(session, cause, verbosity=verbosity, width=width, now=now)
         if len(causes) > _MOST_CAUSES:
             yield Line("")
-            yield Line(f"{len(causes) - _MOST_CAUSES} more causes: see {_shown(session, 'index.md')}")
+            where = f": see {_shown(session, 'index.md')}" if session.archived.problem is None else ""
+            yield Line(f"{len(causes) - _MOST_CAUSES} more causes{where}")
     if verbosity >= 0:
         yield from _passed_again(session, width)
         yield from _coverage(session, width)
     if verbosity > 0:
         yield from _noise(session.noise)
     yield from _footer(session, quiet=verbosity < 0)
+
+
+def _only_commit(cause: Cause) -> str:
+    """Return the commit and subject with which a cause came, empty where it may be one of several."""
+    found = cause.first_bad
+    if found is None or not found.is_certain or found.log_count != 1:
+        return ""
+    commit, _, subject = found.log[0].partition(" ")
+    return f"{commit[:7]} {subject}"
+
+
+def _of_one_commit(causes: Sequence[Cause]) -> dict[str, int]:
+    """Return the commits with which several causes came, each with their number."""
+    counts = Counter(map(_only_commit, causes))
+    return {commit: count for commit, count in counts.items() if commit and count > 1}
+
+
+def _side_by_side(causes: Sequence[Cause], groups: Mapping[str, int]) -> list[Cause]:
+    """Return causes in order, those of one commit where the first of them stands."""
+    first: dict[str, int] = {}
+    for place, cause in enumerate(causes):
+        first.setdefault(_only_commit(cause), place)
+    places = [first[commit] if (commit := _only_commit(cause)) in groups else at for at, cause in enumerate(causes)]
+    return [causes[at] for at in sorted(range(len(causes)), key=lambda at: (places[at], at))]
 
 
 def _is_fixed(archived: Archived) -> Iterator[bool]:
@@ -163,7 +197,7 @@ def _waiver(waived: Waived, cause: Cause) -> str:
     return f"{told}{part}"
 
 
-def _cause(cause: Cause, *, verbosity: int, width: int, now: str) -> Iterator[Line]:
+def _cause(session: Session, cause: Cause, *, verbosity: int, width: int, now: str) -> Iterator[Line]:
     occurrence = cause.occurrence
     word = _word(cause)
     label = f"{word:<10} {occurrence.error_class} / {occurrence.failure_subtype}"
@@ -180,13 +214,13 @@ def _cause(cause: Cause, *, verbosity: int, width: int, now: str) -> Iterator[Li
         yield from _wrapped(_subtype_past(cause), width)
     yield from _wrapped(occurrence.primary, width, most=3)
     if verbosity > 0 or not (cause.known and cause.known.status == "wont_fix"):
-        yield from _way_on(cause, verbosity=verbosity, width=width)
+        yield from _way_on(session, cause, verbosity=verbosity, width=width)
     yield from _pages(cause)
     if verbosity > 0:
         yield from _detail(cause, width)
 
 
-def _way_on(cause: Cause, *, verbosity: int, width: int) -> Iterator[Line]:
+def _way_on(session: Session, cause: Cause, *, verbosity: int, width: int) -> Iterator[Line]:
     """What helps to repair a cause: its place, the commits it came with, the fix, the command."""
     occurrence = cause.occurrence
     frame = cause.verdict.frame
@@ -199,8 +233,10 @@ def _way_on(cause: Cause, *, verbosity: int, width: int) -> Iterator[Line]:
         yield from _wrapped(fix, width, label="fix", most=4 if verbosity < 1 else 12)
     elif cause.verdict.pattern is None and occurrence.error_class == "unknown":
         yield from _wrapped(_NAMELESS, width, label="fix")
-    if occurrence.reproduce:
-        yield from _command(occurrence.reproduce, width)
+    if occurrence.command is not None:
+        yield from _command(session, occurrence.command, width)
+    elif occurrence.unreproducible:
+        yield from _wrapped(f"no command reproduces it: {occurrence.unreproducible}", width, label="run")
 
 
 def _pages(cause: Cause) -> Iterator[Line]:
@@ -216,7 +252,7 @@ def _pages(cause: Cause) -> Iterator[Line]:
 
 def _origin(cause: Cause) -> str:
     origin = cause.occurrence.origin
-    if origin.type == "UNKNOWN" or origin.confidence < _CLEAR:
+    if origin.type == "UNKNOWN":
         return _ORIGINS["UNKNOWN"]
     return f"{_ORIGINS[origin.type]}, {origin.confidence * 100:.0f} %"
 
@@ -240,16 +276,20 @@ def _short(nodeid: str) -> str:
 def _past(cause: Cause, now: str) -> Iterator[str]:
     """What is known of a cause: since when, how often, and what was done about it."""
     known = cause.known
+    if cause.archived_as:
+        yield f"already archived as {cause.archived_as}"
     if known is None:
         return
-    said = [_seen(known.runs, known.first_seen)]
+    said = [] if cause.archived_as and known.runs == 1 else [_seen(known.runs, known.first_seen)]
     if known.status in {"closed", "wont_fix", "confirmed"}:
         said.append(known.status.replace("_", " "))
     said.append(ends(known.held, known.failed))
-    yield ", ".join(filter(None, said))
+    if any(said):
+        yield ", ".join(filter(None, said))
     if known.fix is not None and known.fix.result == "held":
         yield f"last fixed by {_fix(known.fix)}, {_held(known.fix, now)}"
-    newest = known.newest_fix
+    # Of artefacts that were read before, the fix may be younger than they are.
+    newest = known.newest_fix if not cause.archived_as else None
     if cause.without_fix:
         yield "this commit does not have the newest fix"
     elif newest is not None and newest.result == "open":
@@ -346,9 +386,11 @@ def _passed_again(session: Session, width: int) -> Iterator[Line]:
         else:
             yield from _wrapped(_no_fix(again[0], archived.causes, fingerprint), width)
         if not counts:
-            yield from _both_seeds(again, known, width)
+            yield from _both_seeds(session, again, known, width)
         yield from _page(session, fingerprint)
     for fingerprint in archived.held:
+        if fingerprint in rows:  # told above
+            continue
         known = archived.known_again.get(fingerprint)
         yield from _heading("HELD", known, fingerprint)
         yield from _wrapped(_held_by(known), width)
@@ -360,7 +402,7 @@ def _passed_again(session: Session, width: int) -> Iterator[Line]:
 def _counts(archived: Archived, again: Sequence[PassedAgain], known: KnownCause | None) -> bool:
     """Whether the passes of a fix are more than chance."""
     if not archived.written or known is None or known.newest_fix is None:
-        return any(same_seed(each.seed, each.failed_seed) for each in again)
+        return any(same_seed(each) for each in again)
     return known.newest_fix.counts
 
 
@@ -368,23 +410,24 @@ def _no_proof(again: PassedAgain, known: KnownCause | None) -> str:
     """What it takes to know that a pass is no chance."""
     newest = known.newest_fix if known is not None else None
     passed = f"passed {newest.passes} of {newest.needed} runs needed" if newest is not None and newest.needed else ""
-    if same_seed(again.seed, again.failed_seed):
+    if again.new_stimulus and again.seed == again.failed_seed:
+        return f"may be chance, as what draws its stimulus changed too{f': {passed}' if passed else ''}"
+    if same_seed(again):
         return f"may be chance, as it comes and goes by itself{f': {passed}' if passed else ''}"
     told = f"may be chance, as it failed with seed {again.failed_seed}"
     return f"{told}: {f'{passed}, or ' if passed else ''}run it with that seed to know"
 
 
-def _both_seeds(again: Sequence[PassedAgain], known: KnownCause | None, width: int) -> Iterator[Line]:
+def _both_seeds(session: Session, again: Sequence[PassedAgain], known: KnownCause | None, width: int) -> Iterator[Line]:
     """The command with the seed that failed, which tells whether the cause is gone, and with the one that passed."""
-    newest = known.newest if known is not None else None
-    # The command on record is that of the cause's first test.
-    shown = next((each for each in again if newest and newest.tests and each.nodeid == newest.tests[0].nodeid), None)
-    if newest is None or shown is None or same_seed(shown.seed, shown.failed_seed):
+    own = known.newest.command if known is not None and known.newest is not None else None
+    shown = next((each for each in again if own is not None and each.nodeid == own.test), None)
+    if shown is None or shown.failed_seed in {None, shown.seed}:
         return
     for label, seed in (("fails", shown.failed_seed), ("passes", shown.seed)):
-        command = with_seed(newest.reproduce, seed)
+        command = with_seed(own, seed)
         if command is not None:
-            yield from _command(command, width, label=label)
+            yield from _command(session, command, width, label=label)
 
 
 def _held_by(known: KnownCause | None) -> str:
@@ -417,6 +460,8 @@ def _no_fix(again: PassedAgain, causes: Sequence[Cause], fingerprint: str) -> st
             return "no fix: this commit is older than the one that failed; the cause came in between"
         case "branch":
             return "no fix: this branch never had the commit that failed"
+        case "configuration":
+            return "no fix: configuration not recorded, so it may have run with other parameters than those that failed"
         case _:
             return "no fix: the sources are those that failed, so it comes and goes by itself"
 
@@ -472,26 +517,24 @@ def _footer(session: Session, *, quiet: bool) -> Iterator[Line]:
     notes += archived.waiver_notes
     notes += (f"{page} was left alone: {reason}" for page, reason in archived.refused)
     if archived.problem is not None:
-        notes.append(f"the wiki was not written: {archived.problem}")
-        if session.journal is not None:
-            notes.append(f"the failures are kept in {session.journal}; the next run archives them")
+        kept = f"; the failures are kept in {session.journal}, the next run archives them" if session.journal else ""
+        notes.append(f"the wiki was not written: {archived.problem}{kept}")
     passed = archived.record is not None and archived.record.passed_again
     said = archived.causes or archived.held or archived.coverage or passed
     if said and not quiet and (notes or archived.written):
         yield Line("")
     for note in notes:
         yield Line(f"dvwiki: {note}", {"yellow": True})
-    if archived.written and archived.record is not None and not quiet:
+    if archived.written and archived.problem is None and archived.record is not None and not quiet:
         pages = _count(archived.pages, "page") if archived.pages else "no page changed"
         yield Line(f"archived as {archived.record.task_id} ({pages}, {archived.seconds:.1f} s)")
 
 
-def _command(command: str, width: int, *, label: str = "run") -> Iterator[Line]:
+def _command(session: Session, command: Command, width: int, *, label: str = "run") -> Iterator[Line]:
     """A command on lines that can be pasted together."""
-    words = _shell_words(command)
     room = width - 11
     lines = [""]
-    for word in words:
+    for word in from_here(command, root=session.root, here=session.here or session.root):
         if lines[-1] and len(lines[-1]) + len(word) + 1 > room:
             lines.append(word)
         else:
@@ -499,19 +542,7 @@ def _command(command: str, width: int, *, label: str = "run") -> Iterator[Line]:
     for index, line in enumerate(lines):
         more = " \\" if index < len(lines) - 1 else ""
         yield Line(f"  {label if not index else '':<6} {line}{more}")
-
-
-def _shell_words(command: str) -> list[str]:
-    """Words of a command as they were quoted: a blank inside quotes parts nothing."""
-    words: list[str] = [""]
-    quoted = False
-    for character in command:
-        quoted ^= character == "'"
-        if character == " " and not quoted:
-            words.append("")
-        else:
-            words[-1] += character
-    return [word for word in words if word]
+    yield from _wrapped(masked_note(command), width)
 
 
 def _wrapped(text: str, width: int, *, label: str = "", most: int = 3) -> Iterator[Line]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from pluggy import HookImpl
 
+    from pytest_dvwiki.capture.simulations.reproduce import Call
     from pytest_dvwiki.masks import Function
     from pytest_dvwiki.model import Failure, Interest, Verdict
     from pytest_dvwiki.pipeline.tools import Tools
@@ -69,8 +70,20 @@ def register(config: pytest.Config, settings: Settings, *, in_simulator: bool) -
             "dvwiki_simulator",
         )
         return
-    workerinput: dict[str, dict[str, str]] | None = getattr(config, "workerinput", None)
+    workerinput: dict[str, dict[str, Any]] | None = getattr(config, "workerinput", None)
     told = (workerinput or {}).get("dvwiki", {})
+
+    @functools.cache
+    def call() -> Call:
+        # An xdist worker is not called by the user: its main process is.
+        if "call" in told:
+            from pytest_dvwiki.capture.simulations.reproduce import Call  # noqa: PLC0415
+
+            return Call(**told["call"])
+        from pytest_dvwiki.roles.call import call_of  # noqa: PLC0415  # a run without failures needs none
+
+        return call_of(config)
+
     task_id = told.get("task_id") or new_task_id(settings.task_name, time.time())
     places = _journal_places(config, settings)
     items = ItemRole(
@@ -82,6 +95,7 @@ def register(config: pytest.Config, settings: Settings, *, in_simulator: bool) -
         interest=interest,
         guard=guard,
         masks=masks,
+        call=call,
     )
     config.pluginmanager.register(items, "dvwiki_items")
     if workerinput is not None:
@@ -90,7 +104,15 @@ def register(config: pytest.Config, settings: Settings, *, in_simulator: bool) -
     from pytest_dvwiki.roles.main import MainRole  # noqa: PLC0415
 
     main = MainRole(
-        config, settings, journals=places, items=items, task_id=task_id, tools=tools, guard=guard, masks=masks
+        config,
+        settings,
+        journals=places,
+        items=items,
+        task_id=task_id,
+        tools=tools,
+        guard=guard,
+        masks=masks,
+        call=call,
     )
     config.pluginmanager.register(main, "dvwiki_main")
 
@@ -148,8 +170,10 @@ def _classify_hook(config: pytest.Config) -> Callable[[Failure], Verdict | None]
 def _journal_places(config: pytest.Config, settings: Settings) -> Sequence[Path]:
     """Folders of journals: beside the wiki, else in pytest's cache, else in the temporary folder."""
     cache = getattr(config, "cache", None)
-    in_cache = []
-    # A disk that is full or cannot be written has no cache either.
+    places = [settings.layout.journal]
+    # A disk that is full or cannot be written has no cache either, and perhaps no temporary folder.
     with contextlib.suppress(OSError):
-        in_cache = [] if cache is None else [cache.mkdir("dvwiki")]
-    return (settings.layout.journal, *in_cache, journal.temporary_place())
+        places += [] if cache is None else [cache.mkdir("dvwiki")]
+    with contextlib.suppress(OSError):
+        places.append(journal.temporary_place())
+    return tuple(places)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import platform
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +15,7 @@ from pytest_dvwiki.capture.files.artefacts import sha256_of
 from pytest_dvwiki.capture.interrupted import journal
 from pytest_dvwiki.capture.interrupted.orphans import find_orphans
 from pytest_dvwiki.capture.texts.frames import shown_path
-from pytest_dvwiki.model import WRITTEN, Run
+from pytest_dvwiki.model import WRITTEN, Axes, Run
 from pytest_dvwiki.runs import utc
 
 if TYPE_CHECKING:
@@ -85,6 +87,7 @@ class Archivist:
             failures=self._of_kind(failures),
             results=results,
             simulators=ledger.simulators,
+            axes=_axes(),
             sources=(*self._written(ledger, started), *(coverage.reports if coverage else ())),
             keep_suite=is_regression,
             always_record=is_regression,
@@ -122,7 +125,7 @@ class Archivist:
             archived = pipeline.process(replace(run, failures=masked), self._tools)
         else:
             # It ended behind its record, which never changes: what lacks is made from that.
-            archived = pipeline.adopt(record, None, self._settings)
+            archived = pipeline.adopt(record, self._settings)
             self._tools.history.refresh()
         if archived.written or not (archived.record and archived.record.occurrences):
             journal.remove(orphan.folder)
@@ -132,3 +135,13 @@ class Archivist:
     def _of_kind(self, failures: Sequence[Failure]) -> tuple[Failure, ...]:
         ip_type = self._settings.ip_type or None
         return tuple(replace(failure, ip_type=failure.ip_type or ip_type) for failure in failures)
+
+
+def _axes() -> Axes:
+    """Return what this machine has for the axes of a matrix."""
+    from importlib import metadata  # noqa: PLC0415  # only a session that is archived pays for it
+
+    cocotb = None
+    with suppress(metadata.PackageNotFoundError):
+        cocotb = metadata.version("cocotb")
+    return Axes(python=platform.python_version(), cocotb=cocotb, os=platform.system().lower() or None)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.capture.files.coverage import read_reports
 from pytest_dvwiki.capture.texts.frames import shown_path
 
@@ -98,7 +99,7 @@ def chooses_tests(arguments: Sequence[str]) -> bool:
 
 def _sha256(path: Path) -> str:
     try:
-        with path.open("rb") as stream:
+        with reading.open_regular(path) as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError:
         return ""

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     import pytest
 
+    from pytest_dvwiki.capture.simulations.builds import Builds
+    from pytest_dvwiki.capture.simulations.reproduce import Call
     from pytest_dvwiki.masks import Masks
     from pytest_dvwiki.model import Failure, Interest, Phase, Source
     from pytest_dvwiki.roles.running import Running
@@ -30,8 +32,10 @@ class EvidenceReader:
         settings: What was set.
         interest: Gives, at first use, which lines of a long text to keep.
         masks: Gives what others mask.
+        call: Gives how the session was called.
         spooled: Gives the files that hold what the test's children printed to stdout and stderr.
         live: Whether they are the only place that holds it: pytest's own capture is off, or sees nothing of it.
+        builds: Gives, at first use, the last builds.
     """
 
     def __init__(
@@ -40,14 +44,18 @@ class EvidenceReader:
         *,
         interest: Callable[[], Interest],
         masks: Callable[[], Masks],
+        call: Callable[[], Call],
         spooled: Callable[[], Sequence[Path]],
         live: bool,
+        builds: Callable[[], Builds],
     ) -> None:
         self._settings = settings
         self._interest = interest
         self._masks = masks
+        self._call = call
         self._spooled = spooled
         self._live = live
+        self._builds = builds
         self._broken_fixtures = BrokenFixtures()
 
     def attach(
@@ -62,7 +70,7 @@ class EvidenceReader:
             running: What was seen of the test so far.
         """
         root = self._settings.layout.root
-        frame, text = None, redact(report.longreprtext) if report.failed else ""
+        frame, text = None, redact(reports.shortened(report.longreprtext)) if report.failed else ""
         if report.failed and call.excinfo is not None:
             frame = reports.frame_of(call.excinfo, root)
             text = reports.text_of(call.excinfo, frame)
@@ -76,11 +84,15 @@ class EvidenceReader:
                 children=running.children,
                 streams=self._streams(report),
                 native=simulations.is_native_runner(item),
-                error="" if call.excinfo is None else redact(call.excinfo.exconly(tryshort=True)),
+                error="" if call.excinfo is None else redact(reports.shortened(call.excinfo.exconly(tryshort=True))),
                 longrepr=text,
                 strict_logs=self._settings.strict_logs and strict.applies_to(report),
+                call=self._call(),
             )
-            evidence = simulations.evidence_of(observed, report, root=root, interest=self._interest()) or evidence
+            found = simulations.evidence_of(
+                observed, report, root=root, interest=self._interest(), builds=self._builds()
+            )
+            evidence = found or evidence
         if evidence == reports.Evidence() and report.passed and strict.applies_to(report):
             evidence = self._errors(report)
         if report.failed and report.when == "setup":
@@ -141,7 +153,8 @@ class EvidenceReader:
         evidence = reports.attached(report)
         if evidence is not None and evidence.failures:
             return evidence.failures
-        return (self._masks().failure(reports.failure_of(report, interest=self._interest(), evidence=evidence)),)
+        failure = reports.failure_of(report, interest=self._interest(), call=self._call(), evidence=evidence)
+        return (self._masks().failure(failure),)
 
 
 def _phases_so_far(report: pytest.TestReport) -> tuple[Phase, ...]:

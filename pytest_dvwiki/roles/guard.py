@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.reading import told
+
 if TYPE_CHECKING:
     from types import TracebackType
 
@@ -49,5 +51,5 @@ class _Guarded:
     ) -> bool:
         if not isinstance(error, Exception) or os.environ.get(DEBUG):
             return False
-        self._guard.note(f"{self._doing} failed: {type(error).__name__}: {error}")
+        self._guard.note(f"{self._doing} failed: {told(error)}")
         return True

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.capture.interrupted.journal import Begin, open_journal
+from pytest_dvwiki.capture.interrupted.journal import BUILDS, Begin, open_journal
 from pytest_dvwiki.capture.processes import tools
 from pytest_dvwiki.capture.processes.children import Children, listen
 from pytest_dvwiki.capture.processes.spool import Spool, place_of
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.capture.interrupted.journal import Journal
     from pytest_dvwiki.capture.processes.children import Child
+    from pytest_dvwiki.capture.simulations.builds import Builds, Watch
+    from pytest_dvwiki.capture.simulations.reproduce import Call
     from pytest_dvwiki.masks import Masks
     from pytest_dvwiki.model import Interest
     from pytest_dvwiki.roles.evidence import EvidenceReader
@@ -40,6 +42,7 @@ class ItemRole:
         interest: Gives, at first use, which lines of a long text to keep.
         guard: Keeps errors of this role away from the run.
         masks: Gives what others mask.
+        call: Gives how the session was called.
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class ItemRole:
         interest: Callable[[], Interest],
         guard: Guard,
         masks: Callable[[], Masks],
+        call: Callable[[], Call],
     ) -> None:
         self._config = config
         self._settings = settings
@@ -62,6 +66,7 @@ class ItemRole:
         self._interest = interest
         self._guard = guard
         self._masks = masks
+        self._call = call
         self._journal: Journal | None = None
         self._spool: Spool | None = None
         self._spool_failed = False
@@ -84,11 +89,29 @@ class ItemRole:
         return self._journal is not None
 
     @cached_property
+    def _builds(self) -> Builds:
+        from pytest_dvwiki.capture.simulations.builds import Builds  # noqa: PLC0415  # only a simulation pays for it
+
+        return Builds(self._journals[0] / BUILDS)
+
+    @cached_property
+    def _watch(self) -> Watch:
+        from pytest_dvwiki.capture.simulations.builds import Watch  # noqa: PLC0415
+
+        return Watch(self._builds)
+
+    @cached_property
     def _evidence(self) -> EvidenceReader:
         from pytest_dvwiki.roles.evidence import EvidenceReader  # noqa: PLC0415  # a test that passes has nothing to tell
 
         return EvidenceReader(
-            self._settings, interest=self._interest, masks=self._masks, spooled=self._spooled, live=self._live
+            self._settings,
+            interest=self._interest,
+            masks=self._masks,
+            call=self._call,
+            spooled=self._spooled,
+            live=self._live,
+            builds=lambda: self._builds,
         )
 
     # One test
@@ -131,6 +154,8 @@ class ItemRole:
     def _listen(self) -> Children:
         """From now on, to the children of an attempt."""
         children = Children(self._begin)
+        if "_watch" in vars(self):
+            self._watch.next_item()
         listen(children)
         return children
 
@@ -180,8 +205,14 @@ class ItemRole:
     def _begin(self, child: Child) -> None:
         """Called before each child of a test starts; of the later ones the simulations tell something new."""
         running = self._running
-        if running is None or (running.began and not tools.is_simulation(child)):
+        if running is None:
             return
+        runs = tools.is_simulation(child)
+        if (runs or tools.is_tool(child)) and not tools.is_make(child):
+            self._note_setup(running.children, child, runs=runs)
+        if running.began and not runs:
+            return
+        setup = running.children.setup_of(child)
         self._lead_to_spool(running)
         running.began = True
         self.journal.begin(
@@ -193,8 +224,20 @@ class ItemRole:
                 program=child.program,
                 time=running.started,
                 opened=tuple(map(str, running.children.opened[-3:])),
+                simulator=setup.simulator if setup is not None else None,
+                config=setup.config if setup is not None else None,
+                call=self._call(),
             )
         )
+
+    def _note_setup(self, children: Children, child: Child, *, runs: bool) -> None:
+        """Note what a tool builds or runs, while the files that say so are there."""
+        from pytest_dvwiki.capture.processes.toolcalls import read_call  # noqa: PLC0415  # only a simulation pays for it
+
+        with self._guard("reading a tool's command line"):
+            call = read_call(child.arguments, str(child.folder), child.environment, runs=runs)
+            if call is not None:
+                children.add_setup(child, self._watch.saw(call))
 
     def _lead_to_spool(self, running: Running) -> None:
         if not self._settings.tee or self._spool_failed or not running.is_spooled or running.stdout != place_of(1):

@@ -10,15 +10,17 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.capture.simulations.reproduce import native_command
+from pytest_dvwiki.capture.simulations.reproduce import STRICT, native
+from pytest_dvwiki.nodeids import stored_results
 from pytest_dvwiki.roles.carried import MORE_THAN_PASSED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     import pytest
 
     from pytest_dvwiki.capture.simulations.flight import Flight
+    from pytest_dvwiki.capture.simulations.reproduce import Call
     from pytest_dvwiki.masks import Masks
     from pytest_dvwiki.model import Failure, Interest, Outcome, Result, Simulator
     from pytest_dvwiki.roles.reports import Evidence
@@ -45,6 +47,8 @@ class _Test:
     runner: str | None = None
     """Node id of the runner of a test that cocotb's own plugin reported."""
     simulator: Simulator | None = None
+    config: str | None = None
+    reads: tuple[str, ...] = ()
     flight: Flight | None = None
     """Set while a test of cocotb's own plugin has begun and not ended."""
 
@@ -63,15 +67,13 @@ class Ledger:
     Args:
         interest: Gives, at first use, which lines of a long text to keep.
         masks: Gives what others mask.
-        options: Words of the command line that a test of cocotb's own plugin needs to run again.
+        call: Gives how the session was called.
     """
 
-    def __init__(
-        self, interest: Callable[[], Interest], masks: Callable[[], Masks], options: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, interest: Callable[[], Interest], masks: Callable[[], Masks], call: Callable[[], Call]) -> None:
         self._interest = interest
         self._masks = masks
-        self._options = options
+        self._call = call
         self._tests: dict[str, _Test] = {}
         self._simulators: dict[Simulator, None] = {}
         self.sources: dict[str, str] = {}
@@ -118,6 +120,8 @@ class Ledger:
             test.flight = self._flight(report, evidence) if report.when == "setup" and report.passed else None
         if evidence is not None:
             test.simulator = evidence.simulator or test.simulator
+            test.config = evidence.config or test.config
+            test.reads = evidence.reads or test.reads
             test.inner = evidence.results or test.inner
             test.noise_errors += evidence.noise_errors if not test.inner else 0
         return self._outcome(report, test, evidence)
@@ -133,7 +137,7 @@ class Ledger:
             seed=None if seed is None else str(seed),
             sim_time=sim_time_of(report),
             first_line=evidence.first_line if evidence is not None else None,
-            reproduce=native_command(report.nodeid, runner=runner, seed=seed, options=self._options),
+            command=native(self._call(), report.nodeid, runner=runner, seed=seed),
         )
 
     def flight(self, nodeid: str) -> Flight | None:
@@ -161,11 +165,13 @@ class Ledger:
         else:
             from pytest_dvwiki.roles.reports import failure_of  # noqa: PLC0415
 
-            failure = failure_of(report, interest=self._interest(), evidence=evidence, options=self._options)
+            failure = failure_of(report, interest=self._interest(), call=self._call(), evidence=evidence)
             failures = (self._masks().failure(failure),)
         if evidence is not None and evidence.native_runner:
-            command = native_command(None, runner=report.nodeid, seed=failures[0].seed, options=self._options)
-            failures = tuple(replace(failure, reproduce=command) for failure in failures)
+            command = native(self._call(), None, runner=report.nodeid, seed=failures[0].seed)
+            failures = tuple(
+                failure if failure.unreproducible else replace(failure, command=command) for failure in failures
+            )
         test.worsen("error" if report.when in {"setup", "teardown"} else "failed")
         failures = tuple(replace(failure, attempts=test.attempts) for failure in failures)
         test.failures += failures
@@ -179,7 +185,8 @@ class Ledger:
         test.worsen("error")
         from pytest_dvwiki.roles.reports import failure_of  # noqa: PLC0415
 
-        test.failures = (self._masks().failure(failure_of(report, interest=self._interest())),)
+        failure = failure_of(report, interest=self._interest(), call=self._call())
+        test.failures = (self._masks().failure(failure),)
         return test.failures
 
     # What counts
@@ -198,7 +205,7 @@ class Ledger:
 
     def noisy(self) -> tuple[Result, ...]:
         """Tests that passed although they, or their simulator, logged errors."""
-        return tuple(result for result in self.settle()[1] if result.noise_errors)
+        return stored_results([result for result in self.settle()[1] if result.noise_errors])
 
     def settle(self) -> tuple[tuple[Failure, ...], tuple[Result, ...]]:
         """The session's failures and the outcome of each of its tests, in the order in which they reported."""
@@ -217,13 +224,18 @@ class Ledger:
     def _told_apart(self, runner: str | None, failures: Iterable[Failure]) -> Iterator[Failure]:
         """Failures of tests of a runner of cocotb's own plugin with a command that runs none of the other tests."""
         for failure in failures:
-            if runner is None or not failure.nodeid.startswith(f"{runner}::"):
+            if runner is None or failure.command is None or not failure.nodeid.startswith(f"{runner}::"):
                 yield failure
                 continue
-            command = native_command(
-                failure.nodeid, runner=runner, seed=failure.seed, options=self._options, others=self._native_names
+            command = native(
+                self._call(),
+                failure.nodeid,
+                runner=runner,
+                seed=failure.seed,
+                others=self._native_names,
+                strict=STRICT[-1] in failure.command.arguments,
             )
-            yield replace(failure, reproduce=command)
+            yield replace(failure, command=command)
 
     @property
     def _native_names(self) -> frozenset[str]:
@@ -233,18 +245,26 @@ class Ledger:
 
     def _with_simulator(self, test: _Test) -> Iterator[Failure]:
         """The failures of a test; one that reported from inside a simulator learns its name from its runner."""
-        runner = self._tests.get(test.runner) if test.runner is not None else None
-        simulator = runner.simulator if runner is not None else None
+        runner = self._runner_of(test)
         # A module that could not be collected fails the runner that would have run its tests, too.
         collected = [failure for failure in test.failures if failure.phase == "collect"]
         for failure in collected or test.failures:
-            if simulator is not None and failure.simulator is None:
-                yield replace(failure, simulator=simulator.name, simulator_version=simulator.version)
+            if runner is not None and runner.simulator is not None and failure.simulator is None:
+                yield replace(
+                    failure,
+                    simulator=runner.simulator.name,
+                    simulator_version=runner.simulator.version,
+                    config=runner.config,
+                    reads=runner.reads,
+                )
             else:
                 yield failure
 
-    @staticmethod
-    def _results(nodeid: str, test: _Test) -> Iterator[Result]:
+    def _runner_of(self, test: _Test) -> _Test | None:
+        """Return the runner of a test that cocotb's own plugin reported."""
+        return self._tests.get(test.runner) if test.runner is not None else None
+
+    def _results(self, nodeid: str, test: _Test) -> Iterator[Result]:
         for result in test.inner:
             flaky = result.outcome == "passed" and result.nodeid in test.failed_before
             yield replace(result, outcome="flaky") if flaky else result
@@ -255,12 +275,15 @@ class Ledger:
         failed = {failure.nodeid for failure in test.failures} | test.failed_before
         if (not test.inner or failed - named) and test.outcome is not None:
             flaky = test.outcome == "passed" and bool(test.failed_before)
+            ran = self._runner_of(test) or test
             yield Result(
                 nodeid=nodeid,
                 outcome="flaky" if flaky else test.outcome,
                 duration_s=round(test.duration_s, 3),
                 seed=test.seed,
                 noise_errors=test.noise_errors,
+                simulator=ran.simulator.name if ran.simulator is not None else None,
+                config=ran.config,
             )
 
     def _native_runners(self) -> dict[str, list[str]]:
@@ -291,6 +314,9 @@ class Ledger:
 
         running = self._in_flight(tests)
         if running is not None and runner.failures:
-            yield Result(nodeid=running.nodeid, outcome="failed", seed=running.seed)
+            simulator = runner.simulator.name if runner.simulator is not None else None
+            yield Result(
+                nodeid=running.nodeid, outcome="failed", seed=running.seed, simulator=simulator, config=runner.config
+            )
         elif runner.failures and not any(self._tests[test].failures for test in tests):
             yield from self._results(nodeid, runner)

@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
+from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_dvwiki.capture.interrupted import journal
-from pytest_dvwiki.capture.simulations.reproduce import options_of_cocotb
 from pytest_dvwiki.roles.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from pytest_dvwiki.capture.simulations.reproduce import Call
     from pytest_dvwiki.masks import Masks
     from pytest_dvwiki.model import Failure
     from pytest_dvwiki.pipeline import Archived
@@ -42,6 +43,7 @@ class MainRole:
         tools: Gives, at first use, the registry and what hangs on it.
         guard: Keeps errors of this role away from the run.
         masks: Gives what others mask.
+        call: Gives how the session was called.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class MainRole:
         tools: Callable[[], Tools],
         guard: Guard,
         masks: Callable[[], Masks],
+        call: Callable[[], Call],
     ) -> None:
         self._config = config
         self._settings = settings
@@ -63,8 +66,8 @@ class MainRole:
         self._task_id = task_id
         self._tools = tools
         self._started = time.time()
-        options = options_of_cocotb(config.invocation_params.args)
-        self._ledger = Ledger(lambda: tools().interest, masks, options)
+        self._call = call
+        self._ledger = Ledger(lambda: tools().interest, masks, call)
         self._archived: Archived | None = None
         self._look: Look | None = None
         self._guard = guard
@@ -128,11 +131,11 @@ class MainRole:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: object) -> None:
-        """Tells a worker which run it belongs to; the lock on the main journal says that the run lives."""
+        """Tells a worker its run and how that was called; the lock on the main journal says that the run lives."""
         with suppress(OSError):
             self._items.journal  # noqa: B018  # opened for its lock
         workerinput: dict[str, object] = node.workerinput  # type: ignore[attr-defined]
-        workerinput["dvwiki"] = {"task_id": self._task_id}
+        workerinput["dvwiki"] = {"task_id": self._task_id, "call": asdict(self._call())}
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: object) -> None:
@@ -213,6 +216,7 @@ class MainRole:
             notes=tuple(notes),
             journal=self._items.journal.folder if self._items.has_journal else None,
             root=self._settings.layout.root,
+            here=self._config.invocation_params.dir,
             wiki=self._settings.layout.wiki,
             noise=noise,
         )

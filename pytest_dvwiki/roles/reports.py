@@ -7,12 +7,12 @@ xdist worker, and cocotb's from a simulator. Never as a user property, which eve
 from __future__ import annotations
 
 import linecache
+import re
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dvwiki.capture.simulations.reproduce import STRICT
 from pytest_dvwiki.model import Excerpt, Failure, Frame, Result, Simulator
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.roles.carried import EVIDENCE
@@ -21,15 +21,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from pytest_dvwiki.capture.simulations.reproduce import Call
     from pytest_dvwiki.capture.texts.logs import LogText
     from pytest_dvwiki.masks import Masks
-    from pytest_dvwiki.model import Interest, Phase, Source
+    from pytest_dvwiki.model import Command, Interest, Phase, Source
 
+_TEXT_LIMIT = 1 << 18
+"""Characters of a text of pytest's that are looked at."""
+_LONGEST_WORD = 4096
+_FIRST_WORD = re.compile(r"\A\S{1,4096}")
+_KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,40}-----|Private-MAC: \S*")
 _LINE_LIMIT = 4096
 _LINES_LIMIT = 400
 _CAUSE = "\nThe above exception was the direct cause of the following exception:\n"
 _CONTEXT = "\nDuring handling of the above exception, another exception occurred:\n"
 _TIMEOUT = "SimTimeoutError"
+_PHASES = frozenset({"setup", "call", "teardown"})
+_CRASHED = "the xdist worker that ran the test crashed, and nothing tells by what"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +48,10 @@ class Evidence:
     results: tuple[Result, ...] = ()
     """cocotb tests inside the item; where there are any, they stand for it in the totals."""
     simulator: Simulator | None = None
+    config: str | None = None
+    """12 hex of the build configuration."""
+    reads: tuple[str, ...] = ()
+    """Files that the simulation of a runner of cocotb's own plugin read, where it failed."""
     excerpts: tuple[Excerpt, ...] = ()
     """Further texts for the report's own failure."""
     first_line: int | None = None
@@ -103,28 +115,45 @@ def _bounded(lines: Sequence[tuple[int, str]]) -> tuple[tuple[int, str], ...]:
     return tuple((number, redact(line[:_LINE_LIMIT])) for number, line in lines[:_LINES_LIMIT])
 
 
+def shortened(text: str) -> str:
+    """Return a text, of a very long one its two ends: an assertion may print a whole memory.
+
+    Each end stops at a blank, and the second one begins behind a private key that it may have begun in, so that no
+    half of a secret is left, which nothing would tell as one.
+    """
+    if len(text) <= _TEXT_LIMIT:
+        return text
+    head, tail = text[: _TEXT_LIMIT // 2], text[-_TEXT_LIMIT // 2 :]
+    blank = max(head.rfind(" ", -_LONGEST_WORD), head.rfind("\n", -_LONGEST_WORD))
+    head = head[:blank] if blank >= 0 else head
+    key_end = _KEY_END.search(tail)
+    tail = tail[key_end.end() :] if key_end and "-----BEGIN" not in tail[: key_end.start()] else tail
+    return f"{head}\n… {len(text) - _TEXT_LIMIT} characters were left out …\n{_FIRST_WORD.sub('', tail)}"
+
+
 def failure_of(
     report: pytest.TestReport | pytest.CollectReport,
     *,
     interest: Interest | None,
+    call: Call,
     evidence: Evidence | None = None,
-    options: Sequence[str] = (),
 ) -> Failure:
     """Makes a failure of a report that stands for itself: a plain test, a fixture, a module, a crashed worker.
 
     Args:
         report: The failed report.
         interest: Which lines of a long text to keep.
+        call: How the session was called.
         evidence: What the report carries.
-        options: Words of the command line that a test of cocotb's own plugin needs to run again.
     """
     evidence = evidence or Evidence()
     if evidence.refused:
-        return _refused(report, evidence, options)
+        return _refused(report, evidence, call)
     phase: Phase = "collect" if isinstance(report, pytest.CollectReport) else _phase(report)
     message = _message(report)
     in_simulator = bool(getattr(report, "cocotb", False))
     seed = getattr(report, "random_seed", None)
+    crashed = phase != "collect" and report.when not in _PHASES
     return Failure(
         nodeid=report.nodeid,
         phase=phase,
@@ -133,7 +162,7 @@ def failure_of(
         message=message,
         frame=evidence.frame or (_place_of_limit(report, message) if in_simulator else None),
         excerpts=(
-            *_kept("report", evidence.text or redact(report.longreprtext), interest),
+            *_kept("report", evidence.text or redact(shortened(report.longreprtext)), interest),
             *evidence.excerpts,
             *(_sections(report, interest) if not in_simulator else ()),
         ),
@@ -141,7 +170,8 @@ def failure_of(
         seed=None if seed is None else str(seed),
         sim_time=sim_time_of(report),
         duration_s=round(float(getattr(report, "duration", 0.0)), 3),
-        reproduce=_reproduce(report, seed, options),
+        command=None if crashed else _command(report, seed, call),
+        unreproducible=_CRASHED if crashed else "",
     )
 
 
@@ -155,7 +185,7 @@ def _place_of_limit(report: pytest.TestReport | pytest.CollectReport, message: s
     return Frame(file=redact(file), line=(line or 0) + 1, function=redact(function))
 
 
-def _refused(report: pytest.TestReport | pytest.CollectReport, evidence: Evidence, options: Sequence[str]) -> Failure:
+def _refused(report: pytest.TestReport | pytest.CollectReport, evidence: Evidence, call: Call) -> Failure:
     """The failure of a test that passed with error lines in its log."""
     seed = getattr(report, "random_seed", None)
     return Failure(
@@ -166,7 +196,7 @@ def _refused(report: pytest.TestReport | pytest.CollectReport, evidence: Evidenc
         seed=None if seed is None else str(seed),
         sim_time=sim_time_of(report),
         duration_s=round(float(getattr(report, "duration", 0.0)), 3),
-        reproduce=f"{_reproduce(report, seed, options)} {STRICT}",
+        command=_command(report, seed, call, strict=True),
     )
 
 
@@ -177,7 +207,7 @@ def text_of(excinfo: pytest.ExceptionInfo[BaseException], frame: Frame | None) -
     met: set[int] = set()
     while error is not None and id(error) not in met:
         met.add(id(error))
-        said = pytest.ExceptionInfo.from_exception(error).exconly(tryshort=True)
+        said = shortened(pytest.ExceptionInfo.from_exception(error).exconly(tryshort=True))
         texts.insert(0, "\n".join(f"E   {line}" for line in said.splitlines()))
         if error.__cause__ is not None:
             texts.insert(0, _CAUSE)
@@ -192,32 +222,28 @@ def text_of(excinfo: pytest.ExceptionInfo[BaseException], frame: Frame | None) -
 def frame_of(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> Frame | None:
     """The innermost frame of an exception that is the user's own code, whichever traceback pytest shows of it."""
     from pytest_dvwiki.capture.texts.frames import shown_path  # noqa: PLC0415  # only failures pay for it
-    from pytest_dvwiki.patterns.frames import is_library  # noqa: PLC0415
+    from pytest_dvwiki.patterns.frames import user_frame  # noqa: PLC0415
 
-    for entry in reversed(excinfo.traceback):
-        file = str(entry.path)
-        if not is_library(file):
-            line = entry.lineno + 1
-            return Frame(
-                file=redact(shown_path(file, root)),
-                line=line,
-                function=entry.name,
-                source=redact(linecache.getline(file, line).strip()),
-            )
-    return None
+    frame = user_frame(
+        Frame(file=str(entry.path), line=entry.lineno + 1, function=entry.name) for entry in reversed(excinfo.traceback)
+    )
+    if frame is None:
+        return None
+    source = redact(linecache.getline(frame.file, frame.line).strip())
+    return replace(frame, file=redact(shown_path(frame.file, root)), source=source)
 
 
 def _phase(report: pytest.TestReport) -> Phase:
     # The controller's report of a crashed xdist worker has "???".
-    return report.when if report.when in {"setup", "call", "teardown"} else "call"
+    return report.when if report.when in _PHASES else "call"
 
 
 def _message(report: pytest.TestReport | pytest.CollectReport) -> str:
     """The exception's text."""
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is not None:
-        return redact(str(crash.message))
-    lines = [line for line in report.longreprtext.splitlines() if line.strip()]
+        return redact(shortened(str(crash.message)))
+    lines = [line for line in shortened(report.longreprtext).splitlines() if line.strip()]
     errors = [line[1:].strip() for line in lines if line.startswith("E ")]
     return redact(errors[-1] if errors else lines[0] if lines else "")
 
@@ -257,10 +283,12 @@ def sim_time_of(report: pytest.TestReport | pytest.CollectReport) -> str | None:
     return None if stop is None else f"{stop:.15g} {getattr(report, 'sim_time_unit', 'step')}"
 
 
-def _reproduce(report: pytest.TestReport | pytest.CollectReport, seed: object, options: Sequence[str]) -> str:
-    from pytest_dvwiki.capture.simulations.reproduce import native_command, reproduce_command  # noqa: PLC0415
+def _command(
+    report: pytest.TestReport | pytest.CollectReport, seed: object, call: Call, *, strict: bool = False
+) -> Command:
+    from pytest_dvwiki.capture.simulations.reproduce import again, native  # noqa: PLC0415
 
     runner: str | None = getattr(report, "runner_nodeid", None)
     if runner is None:
-        return reproduce_command(report.nodeid)
-    return native_command(report.nodeid, runner=runner, seed=seed, options=options)
+        return again(call, report.nodeid, strict=strict)
+    return native(call, report.nodeid, runner=runner, seed=seed, strict=strict)

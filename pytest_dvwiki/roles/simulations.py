@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     import pytest
 
     from pytest_dvwiki.capture.processes.children import Child, Children
+    from pytest_dvwiki.capture.simulations.builds import Builds
+    from pytest_dvwiki.capture.simulations.reproduce import Call
     from pytest_dvwiki.capture.simulations.simulation import SimulationOutcome
     from pytest_dvwiki.model import Interest
 
@@ -36,6 +39,8 @@ class Observed:
     streams: tuple[LogText, ...]
     native: bool
     """Whether its cocotb tests report by themselves, as with cocotb's own pytest plugin."""
+    call: Call
+    """How the session was called."""
     error: str = ""
     """The exception that ended it."""
     longrepr: str = ""
@@ -57,10 +62,11 @@ def evidence_of(
     *,
     root: Path,
     interest: Interest,
+    builds: Builds,
 ) -> Evidence | None:
     """Reads what a test's simulations left behind; None where it ran no tool of hardware design."""
     children = seen.children.children
-    simulations = [child for child in children if tools.is_simulation(child) or _has_run_a_simulation(child, seen)]
+    simulations = [child for child in children if _is_or_ran_a_simulation(child, seen)]
     if not simulations and not any(tools.is_tool(child) for child in children):
         return None
     by_results: dict[Path | None, Child] = {}
@@ -70,8 +76,10 @@ def evidence_of(
         by_results[results] = child
     if seen.native or not by_results:
         by_results = {None: (simulations or children)[-1]}
+    seen = replace(seen, call=_with_makefiles(seen.call, children))
     told = [
-        _simulation(seen, report, child, results, root=root, interest=interest) for results, child in by_results.items()
+        _simulation(seen, report, child, results, root=root, interest=interest, builds=builds)
+        for results, child in by_results.items()
     ]
     # What ended the item ended its last simulation; those before it had come to an end of their own.
     told = [*(replace(sim, error="", longrepr="") for sim in told[:-1]), replace(told[-1], after_others=len(told) > 1)]
@@ -86,23 +94,38 @@ def evidence_of(
         failures=(*failures, *refused),
         results=() if seen.native else tuple(result for outcome in outcomes for result in outcome.results),
         simulator=next((outcome.simulator for outcome in outcomes if outcome.simulator), None),
+        config=next((outcome.config for outcome in outcomes if outcome.config), None),
+        reads=outcomes[-1].reads if seen.native else (),
         noise_errors=sum(outcome.noise_errors for outcome in outcomes),
         native_runner=seen.native,
-        sources=tuple(_sources(seen, simulations, root)),
+        sources=tuple(_sources(seen, simulations, root, failed=report.failed)),
     )
 
 
-def _sources(seen: Observed, simulations: Iterable[Child], root: Path) -> Iterator[tuple[str, str]]:
-    """The files by which whoever comes upon them later knows that the simulations are archived.
+def _with_makefiles(call: Call, children: Iterable[Child]) -> Call:
+    """Return a call with the variables of this process that the Makefiles which a test ran take from outside."""
+    variables: dict[str, str] = {}
+    for child in children:
+        if tools.is_make(child):
+            from pytest_dvwiki.capture.simulations import makefiles  # noqa: PLC0415  # only who calls make pays for it
 
-    These are the results files, and where none was written the logs, of which there are few then.
+            makefile = tools.makefile_of(child)
+            names = makefiles.from_outside(makefiles.text_of(makefile)) if makefile is not None else ()
+            variables |= {name: os.environ[name] for name in sorted(names) if os.environ.get(name)}
+    return call.with_variables(variables)
+
+
+def _sources(seen: Observed, simulations: Iterable[Child], root: Path, *, failed: bool) -> Iterator[tuple[str, str]]:
+    """Yield the files by which whoever comes upon them later knows that the simulations are archived.
+
+    These are the results files, and the logs of what failed or wrote none: of the others there may be very many.
     """
     results = [path for path in dict.fromkeys(map(tools.results_file, simulations)) if path is not None]
-    found = [(path, digest) for path in results if (digest := sha256_of(path, since=seen.started - 1))]
-    if not found:
-        logs = (log.path for log in _log_files(seen) if log.path is not None)
-        found = [(path, digest) for path in logs if (digest := sha256_of(path, since=seen.started - 1))]
-    for path, digest in found:
+    found = {path: digest for path in results if (digest := sha256_of(path, since=seen.started - 1))}
+    if failed or not found:
+        logs = [log.path for log in _log_files(seen) if log.path is not None]
+        found |= {path: digest for path in logs if (digest := sha256_of(path, since=seen.started - 1))}
+    for path, digest in found.items():
         yield shown_path(str(path), root), digest
 
 
@@ -119,8 +142,13 @@ def _without_progress(outcome: SimulationOutcome) -> SimulationOutcome:
     )
 
 
-def _has_run_a_simulation(child: Child, seen: Observed) -> bool:
-    """Whether a make ran cocotb's Makefile: it leaves results. Verilator's builds are makes as well, and leave none."""
+def _is_or_ran_a_simulation(child: Child, seen: Observed) -> bool:
+    """Return whether a child is a simulation, or a make that ran one.
+
+    A make that ran cocotb's Makefile leaves results. Verilator's builds are makes as well, and leave none.
+    """
+    if tools.is_simulation(child):
+        return True
     results = tools.results_file(child) if tools.is_make(child) else None
     try:
         return results is not None and results.stat().st_mtime >= seen.started - 1
@@ -151,7 +179,13 @@ def _simulation(
     *,
     root: Path,
     interest: Interest,
+    builds: Builds,
 ) -> Simulation:
+    own = seen.children.setup_of(child)
+    if own is None and seen.children.setups and not _is_or_ran_a_simulation(child, seen):
+        own = seen.children.setups[-1][1]  # the build that failed, or Verilator's make after it
+    folder = tools.working_folder(child)
+    makefiles = tools.makefiles(folder) if tools.is_make(child) else ()
     return Simulation(
         nodeid=seen.nodeid,
         root=root,
@@ -164,9 +198,14 @@ def _simulation(
         simulator=tools.simulator_name(child.program),
         modules=tools.modules(child.environment),
         seed=tools.seed(child.environment),
+        setup=own,
+        builds=builds,
+        folder=folder,
+        files=tuple(map(str, (root / seen.nodeid.partition("::")[0], *makefiles))),
         duration_s=round(report.duration, 3),
         strict_logs=seen.strict_logs and not seen.native,
         interest=interest,
+        call=seen.call,
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION, mask
 from pytest_dvwiki.model import Excerpt, Failure
+from pytest_dvwiki.model.sentences import is_own
 from pytest_dvwiki.patterns.schema import UNKNOWN
 from pytest_dvwiki.triage.anatomy import dissect
 from pytest_dvwiki.triage.place import frame_in_excerpt, is_part_of_identity
@@ -38,7 +39,8 @@ def judge_again(occurrence: Occurrence, fingerprint_version: int, classifier: Cl
     if not occurrence.excerpt.strip():
         return None
     excerpt = Excerpt(source=_source(occurrence.excerpt), lines=tuple(enumerate(occurrence.excerpt.split("\n"), 1)))
-    verdict = classifier.classify(_failure(occurrence, excerpt))
+    told_by_us = (Excerpt(source="run", lines=((1, occurrence.primary),)),) if is_own(occurrence.primary) else ()
+    verdict = classifier.classify(_failure(occurrence, *told_by_us, excerpt))
     is_same = mask(verdict.primary) == mask(occurrence.primary)
     if not is_same:
         told = Excerpt(source="log", lines=((1, occurrence.primary),))
@@ -53,13 +55,13 @@ def judge_again(occurrence: Occurrence, fingerprint_version: int, classifier: Cl
     return verdict if _has_its_place(verdict, excerpt) else None
 
 
-def _failure(occurrence: Occurrence, excerpt: Excerpt) -> Failure:
+def _failure(occurrence: Occurrence, *excerpts: Excerpt) -> Failure:
     test = occurrence.tests[0] if occurrence.tests else None
     return Failure(
         nodeid=test.nodeid if test else "",
         phase=test.phase if test else "call",
         outcome=test.outcome if test else "failed",
-        excerpts=(excerpt,),
+        excerpts=excerpts,
         in_simulator=any(one.simulator or one.sim_time for one in occurrence.tests),
         sim_time=test.sim_time if test else None,
         simulator=test.simulator if test else None,

@@ -9,6 +9,8 @@ import functools
 import re
 from dataclasses import dataclass
 
+from pytest_dvwiki.model.sentences import end_told
+
 _INSIDE = r"(?:[^\[\]]|\[[^\[\]]{0,60}\])"
 """A character between brackets, or an index."""
 _SOURCE = r"(?P<file>[^\s:()\"',]{1,300}\.\w{1,5})"
@@ -22,6 +24,8 @@ class Anatomy:
     """Severity or exception type."""
     text: str
     file: str | None = None
+    line: int | None = None
+    """Of the file."""
     message_id: str | None = None
 
 
@@ -32,26 +36,33 @@ _SHAPES: tuple[tuple[str, str], ...] = (
     (
         "UVM_",
         (
-            r"\b(?P<class>UVM_(?:FATAL|ERROR|WARNING))\b[ :]*(?:(?P<file>[^\s()]{1,300})\(\d+\))?[ ]*@[ ]*[^:]{1,40}:"
+            r"\b(?P<class>UVM_(?:FATAL|ERROR|WARNING))\b[ :]*(?:(?P<file>[^\s()]{1,300})\((?P<line>\d+)\))?"
+            r"[ ]*@[ ]*[^:]{1,40}:"
             rf"[ ]*(?:[^\s\[]\S{{0,300}}[ ]+)?\[(?P<id>{_INSIDE}{{0,200}})\][ ]?(?P<text>.*)"
         ),
     ),
     (
         "UVM_",
-        r"\b(?P<class>UVM_(?:FATAL|ERROR|WARNING))\b[ :]*(?:(?P<file>[^\s()]{1,300})\(\d+\))?(?P<text>.*)",
+        r"\b(?P<class>UVM_(?:FATAL|ERROR|WARNING))\b[ :]*(?:(?P<file>[^\s()]{1,300})\((?P<line>\d+)\))?(?P<text>.*)",
     ),
     # pyuvm: time severity file(line) [path]: [id] text
     (
         "]:",
         (
-            r"(?:^|\s)(?P<class>ERROR|CRITICAL|WARNING)[ ]+(?P<file>[^\s()]{1,300})\((?:\d+|\.\.\.)\)[ ]*"
+            r"(?:^|\s)(?P<class>ERROR|CRITICAL|WARNING)[ ]+(?P<file>[^\s()]{1,300})\((?:(?P<line>\d+)|\.\.\.)\)[ ]*"
             rf"\[{_INSIDE}{{0,300}}\]:[ ]*(?:\[(?P<id>{_INSIDE}{{1,200}})\][ ])?(?P<text>.*)"
         ),
     ),
     # Verilator: [time] %Severity-CODE: file:line:column: text
-    ("%", rf"%(?P<class>Error|Warning|Fatal)(?:-(?P<id>\w+))?:[ ](?:{_SOURCE}:\d+(?::\d+)?:[ ]?)?(?P<text>.*)"),
+    (
+        "%",
+        (
+            rf"%(?P<class>Error|Warning|Fatal)(?:-(?P<id>\w+))?:[ ]"
+            rf"(?:{_SOURCE}:(?P<line>\d+)(?::\d+)?:[ ]?)?(?P<text>.*)"
+        ),
+    ),
     # Xcelium: tool: *S,CODE (file,line|column): text
-    ("*", rf"\*(?P<class>[EFS][A-Z]?),(?P<id>\w+)[ :]*(?:\({_SOURCE},\d+(?:\|\d+)?\))?[ :]*(?P<text>.*)"),
+    ("*", rf"\*(?P<class>[EFS][A-Z]?),(?P<id>\w+)[ :]*(?:\({_SOURCE},(?P<line>\d+)(?:\|\d+)?\))?[ :]*(?P<text>.*)"),
     # VCS: Severity-[CODE] title file, line text
     ("-[", rf"\b(?P<class>Error|Fatal|Warning)-\[(?P<id>[\w-]+)\][ ](?P<text>.*?{_SOURCE}.*|.*)"),
     # Questa, Riviera: ** Severity: (code) file(line): text
@@ -59,7 +70,7 @@ _SHAPES: tuple[tuple[str, str], ...] = (
         "**",
         (
             r"\*\*[ ](?P<class>Error|Fatal|Failure)(?:[ ]\(suppressible\))?:[ ](?:\((?P<id>[a-z]+-\d+)\)[ ])?"
-            r"(?:(?P<file>[^\s()]{1,300})\(\d+(?:\.\d+)?\):[ ])?(?P<text>.*)"
+            r"(?:(?P<file>[^\s()]{1,300})\((?P<line>\d+)(?:\.\d+)?\):[ ])?(?P<text>.*)"
         ),
     ),
     # Vivado: SEVERITY: [CODE] text [file:line]
@@ -67,17 +78,17 @@ _SHAPES: tuple[tuple[str, str], ...] = (
         ": [",
         (
             r"\b(?P<class>ERROR|FATAL_ERROR|CRITICAL WARNING):[ ]\[(?P<id>[A-Za-z_]+[ ][\d-]+)\][ ](?P<text>.*?)"
-            r"(?:[ ]\[(?P<file>[^\]:]{1,300}(?::[^\]:]{1,300})?):\d+\])?$"
+            r"(?:[ ]\[(?P<file>[^\]:]{1,300}(?::[^\]:]{1,300})?):(?P<line>\d+)\])?$"
         ),
     ),
     # Icarus at run time: SEVERITY: file:line: text Time: … Scope: …
-    (": ", rf"\b(?P<class>FATAL|ERROR):[ ]{_SOURCE}:\d+:[ ]?(?P<text>.*?)(?:[ ]Time:[ ].*)?$"),
+    (": ", rf"\b(?P<class>FATAL|ERROR):[ ]{_SOURCE}:(?P<line>\d+):[ ]?(?P<text>.*?)(?:[ ]Time:[ ].*)?$"),
     # GHDL at run time: file:line:column:@time:(severity): text
-    (":@", rf"{_SOURCE}:\d+:\d+:@[^:]{{1,40}}:\((?P<class>[a-z ]+)\):[ ]?(?P<text>.*)"),
+    (":@", rf"{_SOURCE}:(?P<line>\d+):\d+:@[^:]{{1,40}}:\((?P<class>[a-z ]+)\):[ ]?(?P<text>.*)"),
     # compilers: file:line[:column]: [error:] text
     (
         ":",
-        rf"{_SOURCE}:\d+(?::\d+)?:[ ]?(?:(?P<class>(?:fatal )?error|sorry|internal error):[ ]?)?(?P<text>.+)",
+        rf"{_SOURCE}:(?P<line>\d+)(?::\d+)?:[ ]?(?:(?P<class>(?:fatal )?error|sorry|internal error):[ ]?)?(?P<text>.+)",
     ),
 )
 """What a report of each shape holds in any case, and its expression, compiled when first there is such a report."""
@@ -93,15 +104,6 @@ _LOG_LINE = re.compile(
 )
 
 
-# The capture's sentences name the test in flight and the time: who was there is not what happened.
-_SENTENCE = re.compile(
-    r"^(?P<end>(?:no results: )?(?:the )?simulator\b.{0,300}? (?:was killed by|ended with) .+?|run was killed)"
-    r"(?: while running .+| at \d[\d.]* ?\w+| after its last test)?$",
-    re.ASCII,
-)
-_UNDONE = re.compile(r"^simulation ended before .+ was done\b", re.ASCII)
-
-
 @functools.cache
 def _compiled(shape: str) -> re.Pattern[str]:
     return re.compile(shape, re.ASCII)
@@ -109,11 +111,9 @@ def _compiled(shape: str) -> re.Pattern[str]:
 
 def dissect(message: str) -> Anatomy:
     """Takes a message apart; one of no known shape is all text."""
-    sentence = _SENTENCE.match(message)
-    if sentence is not None:
-        return Anatomy(report_class="", text=sentence["end"])
-    if _UNDONE.match(message):
-        return Anatomy(report_class="", text="simulation ended before a test was done")
+    # The capture's sentences name the test in flight and the time: who was there is not what happened.
+    if (end := end_told(message)) is not None:
+        return Anatomy(report_class="", text=end)
     exception = _EXCEPTION.match(message)
     if exception is not None:
         return Anatomy(report_class=exception["type"].rsplit(".", 1)[-1], text=exception["text"] or exception["type"])
@@ -125,6 +125,7 @@ def dissect(message: str) -> Anatomy:
                 report_class=parts["class"] or "error",
                 text=parts["text"].strip(),
                 file=parts.get("file"),
+                line=int(line) if (line := parts.get("line")) else None,
                 message_id=parts.get("id"),
             )
     logged = _LOG_LINE.match(message)

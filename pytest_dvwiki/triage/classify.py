@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from pytest_dvwiki.fingerprint import fingerprint
+from pytest_dvwiki.fingerprint_v1 import fingerprint_v1
 from pytest_dvwiki.model import RunnerUp, Verdict
 from pytest_dvwiki.patterns.matcher import Matcher
 from pytest_dvwiki.patterns.messages import strip_line
 from pytest_dvwiki.patterns.registry import load_subtypes
 from pytest_dvwiki.patterns.schema import UNKNOWN
 from pytest_dvwiki.redact import redact
+from pytest_dvwiki.triage import compared
 from pytest_dvwiki.triage import origin as origins
 from pytest_dvwiki.triage.anatomy import Anatomy, dissect
-from pytest_dvwiki.triage.place import Frames, frame_in_excerpt, is_part_of_identity, with_place
+from pytest_dvwiki.triage.place import Frames, frame_in_excerpt, is_part_of_identity, place_of, with_place
 from pytest_dvwiki.triage.primary import Candidate, Choice, choose, choose_in_text
 from pytest_dvwiki.triage.sections import sections_of
 from pytest_dvwiki.triage.sieve import WATCHED, Kept, Sieve
@@ -25,21 +27,43 @@ from pytest_dvwiki.triage.wrapped import choose_in_wrapped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from pytest_dvwiki.model import Excerpt, Failure, Frame, History, Result
+    from pytest_dvwiki.model import Excerpt, Failure, Frame, History, Like, Result
     from pytest_dvwiki.patterns.registry import Registry
     from pytest_dvwiki.triage.unfold import Folds
 
 RUNNERS_UP = 3
 EXCERPT_LINES = 40
 LONGEST_PRIMARY = 1000
+_LOGS = 2
+"""Logs whose last lines are shown where a simulation was killed: the test's, and an error stream beside it."""
 _LONGEST_LINE = 1000
 _BLOCK = 1 << 20
 _SEVERITIES = {"UVM_ERROR": "uvm_error", "ERROR": "uvm_error", "UVM_FATAL": "uvm_fatal", "CRITICAL": "uvm_fatal"}
 _AT_RUN = re.compile(r"(?:.{0,80}\W)?(?:(?:xm|nc)sim: \*|(?:RUNTIME|KERNEL): )", re.ASCII)
 """How a simulator begins a message of its run, which no compiler wrote whatever its words are."""
+_AT_ELABORATION = re.compile(
+    r"(?:.{0,80}\W)?(?:(?:xm|nc)elab: \*|ELAB\d?: |ELBREAD: |.{0,300}\((?:vopt|vsim)-\d+\))"
+    r"|.{0,300}\((?:vopt|vsim)-\d+\)",
+    re.ASCII,
+)
+"""How an elaborator begins a message, or a simulator one of loading a design."""
+_CHECKS = frozenset({"scoreboard_fail", "assertion_fail"})
+_OF_LIMITS = frozenset({"timeout", "protocol_violation", "coverage_miss"})
+_EQUALITY = re.compile(r"[=!]=")
 _LIMIT = "SimTimeoutError"
 _NOTHING = "the failure left no text"
 """What stands for the first cause of a failure without any evidence."""
+
+
+class _Parts(TypedDict):
+    """What identifies a cause."""
+
+    report_class: str
+    file: str | None
+    message_id: str | None
+    function: str | None
+    source_line: str | None
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +74,14 @@ class _Finding:
     text: str
     frame: Frame | None
     in_simulator: bool
+    sources: tuple[str, ...] = ()
     excerpt: str = ""
     phase: str = "call"
     sim_time: str | None = None
+    values: str = ""
+    """The rewritten assertion below an exception with a message of its own."""
+    difference: str = ""
+    """The first difference that pytest found between two sequences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +127,7 @@ class Classifier:
 
         Args:
             registry: The patterns.
-            history: What the archive knows; without it no origin is surer than 0.89.
+            history: What the archive knows of the same cause, and of others of its pattern.
             hooks: Asked first, in this order; the first verdict that one of them gives is taken.
         """
         self.registry = registry
@@ -111,15 +140,21 @@ class Classifier:
         for hook in self._hooks:
             given = hook(failure)
             if given is not None:
-                return replace(given, decided_by=given.decided_by or getattr(hook, "__name__", "hook"))
+                given = replace(given, decided_by=given.decided_by or getattr(hook, "__name__", "hook"))
+                known = self._history.cause(given.fingerprint) if self._history else None
+                return origins.as_decided(given, known)
         choice = choose(failure, self.matcher)
         text = choice.candidate.text if choice else _unrecognised(failure)
+        values, difference = _values(failure.excerpts, choice)
         finding = _Finding(
             choice=choice,
             text=text,
+            values=values,
+            difference=difference,
             frame=_frame(failure, choice),
             excerpt=_excerpt(failure.excerpts, choice),
             in_simulator=failure.in_simulator,
+            sources=failure.reads,
             phase=failure.phase,
             sim_time=failure.sim_time,
         )
@@ -154,7 +189,7 @@ class Classifier:
             return Reading(left_out=kept.left_out, lines=kept.count)
         simulator = sections_of(kept.lines).simulator
         frames = Frames(kept.lines)
-        verdict = self._verdict(_finding_in(frames, choice, simulator=simulator))
+        verdict = self._verdict(_finding_in(frames, choice, kept.lines, simulator=simulator))
         return Reading(
             verdict=_in_the_text(replace(verdict, excerpt=_window(kept.lines, choice.candidate.line)), kept.folds),
             causes=tuple(self._causes(kept, choice, frames, simulator=simulator)),
@@ -168,9 +203,9 @@ class Classifier:
         others = sorted((c for c in choice.others if c.pattern.tier == best.pattern.tier), key=lambda c: c.line)
         seen: dict[str, Sighting] = {}
         for candidate in (best, *others):
-            finding = _finding_in(frames, Choice(candidate, ""), simulator=simulator)
+            finding = _finding_in(frames, Choice(candidate, ""), kept.lines, simulator=simulator)
             anatomy = dissect(finding.text)
-            identity = _identity(anatomy, finding.frame if is_part_of_identity(anatomy) else None)
+            identity = fingerprint(**_parts(anatomy, finding.frame if is_part_of_identity(anatomy) else None))
             hits = 1 if kept.hits is None else kept.hits[candidate.line]
             if identity in seen:
                 seen[identity] = replace(seen[identity], hits=seen[identity].hits + hits)
@@ -194,15 +229,19 @@ class Classifier:
         error_class, failure_subtype = self._label(finding)
         pattern = candidate.pattern if candidate else None
         anatomy = dissect(finding.text)
-        identity = _identity(anatomy, finding.frame if is_part_of_identity(anatomy) else None)
+        frame = finding.frame if is_part_of_identity(anatomy) else None
+        parts = _parts(anatomy, frame)
+        identity = fingerprint(**parts)
         known = self._history.cause(identity) if self._history else None
-        origin = origins.judge(
+        clues = origins.judge(
             error_class=error_class,
             failure_subtype=failure_subtype,
             pattern=pattern,
             file=anatomy.file,
             frame=finding.frame,
             subtypes=load_subtypes(),
+            sources=finding.sources,
+            python_bench=finding.in_simulator,
             known=known,
             decided=self._history.decisions(pattern.id, identity) if self._history and pattern else None,
         )
@@ -215,23 +254,35 @@ class Classifier:
             line=candidate.line if candidate else None,
             source=candidate.source if candidate else None,
             rule=choice.rule if choice else "no pattern knows any of its lines",
-            origin=origin,
-            fix=_fix(candidate),
+            origin=origins.conclude(clues),
+            clues=clues,
+            fix=_fix(candidate, failure_subtype),
             runners_up=_runners_up(choice),
             excerpt=finding.excerpt,
+            like=self._like(finding, failure_subtype),
+            fingerprint_v1=fingerprint_v1(**parts),
+            place=place_of(anatomy, frame),
         )
+
+    def _like(self, finding: _Finding, failure_subtype: str) -> Like | None:
+        """The example of a pattern that a message without a meaning is most like; None for a sum of errors."""
+        is_sum = finding.choice is not None and finding.choice.candidate.pattern.tier == "rollup"
+        if failure_subtype != UNKNOWN or is_sum or finding.text == _NOTHING:
+            return None
+        # Imported here: most messages are known.
+        from pytest_dvwiki.triage.nearest import of_registry  # noqa: PLC0415
+
+        return of_registry(self.registry).like(finding.text)
 
     def _label(self, finding: _Finding) -> tuple[str, str]:
         """The pattern's label, as the circumstances of the test bend it."""
         if finding.choice is None:
             return UNKNOWN, UNKNOWN
         candidate = finding.choice.candidate
-        label = candidate.pattern.error_class, candidate.pattern.failure_subtype
-        if label[0].startswith("uvm_"):
-            return _severity(finding.text, label[0]), label[1]
-        if label[0] == "compile_error" and _AT_RUN.match(finding.text):
-            return "sim_error", label[1]
-        if not candidate.exception:
+        label = _class(candidate.pattern.error_class, finding.text), candidate.pattern.failure_subtype
+        if label[1] in _CHECKS and compared.shows_unknown(f"{dissect(finding.text).text} {finding.values}"):
+            return label[0], "x_propagation"
+        if not candidate.exception or label[0].startswith("uvm_"):
             return label
         if candidate.pattern.id.startswith("python.assert") or label[1] in {"assertion_fail", "scoreboard_fail"}:
             label = self._assertion(finding, label)
@@ -240,27 +291,68 @@ class Classifier:
         return label
 
     def _assertion(self, finding: _Finding, label: tuple[str, str]) -> tuple[str, str]:
-        """The label of a Python assertion, or of what is raised in its place; Python's own without a simulator."""
-        if not finding.in_simulator:
-            raised = finding.choice is not None and finding.choice.candidate.pattern.id.startswith("python.raised_")
+        """The label of a Python assertion, or of what is raised in its place; Python's own without a simulator.
+
+        In a simulation an assertion that compares two values is a checker's, whatever its words and names are. One that
+        tells of a limit in its words is the limit's, unless it shows a value of the design.
+        """
+        pattern = finding.choice.candidate.pattern if finding.choice is not None else None
+        if not finding.in_simulator and not (pattern is not None and "cocotb" in pattern.tools):
+            raised = pattern is not None and pattern.id.startswith("python.raised_")
             return "python_error", "runtime_error" if raised else "assertion_error"
-        if label == ("sim_error", "assertion_fail") and finding.frame is not None:
-            # The check itself may say that it compares with a model, where its message does not.
-            asked = self.matcher.match(f"AssertionError: {finding.frame.source}")
-            if asked is not None and asked.pattern.failure_subtype == "scoreboard_fail":
-                return asked.pattern.error_class, asked.pattern.failure_subtype
+        statement = finding.frame.source if finding.frame is not None else ""
+        shown = finding.values or finding.text[max(0, finding.text.find("assert ")) :]
+        if label == ("sim_error", "assertion_fail"):
+            return ("sim_error", "scoreboard_fail") if _compares(statement, shown) else label
+        if label[1] in _OF_LIMITS and _compares(statement, shown):
+            told = f"{statement} {shown}"
+            if compared.is_of_design(told) and _EQUALITY.search(told):
+                return "sim_error", "scoreboard_fail"
         return label
 
 
-def _finding_in(frames: Frames, choice: Choice, *, simulator: bool) -> _Finding:
+def _class(error_class: str, text: str) -> str:
+    """The class of a message: that of the phase that reported it, whatever class its subtype usually has."""
+    if error_class.startswith("uvm_"):
+        return _severity(text, error_class)
+    if error_class == "compile_error":
+        return (
+            "sim_error" if _AT_RUN.match(text) else "elaboration_error" if _AT_ELABORATION.match(text) else error_class
+        )
+    return error_class
+
+
+def _compares(statement: str, shown: str) -> bool:
+    """Whether an assertion compares two values: by its statement, or by its values where that is cut off."""
+    if statement.startswith("assert ") and not statement.endswith(("(", "[", "\\", ",")):
+        return compared.compares(statement, shown=False)
+    return shown.startswith("assert ") and compared.compares(shown, shown=True)
+
+
+def _finding_in(frames: Frames, choice: Choice, lines: Sequence[tuple[int, str]], *, simulator: bool) -> _Finding:
     """A message of a bare text, with the place that its traceback names."""
     candidate = choice.candidate
+    values = compared.values_below(lines, candidate.line) if candidate.exception else ("", "")
     return _Finding(
         choice=choice,
         text=candidate.text,
+        values=values[0] if values[0] not in candidate.text else "",
+        difference=values[1],
         frame=frames.of(candidate.line) if candidate.exception else None,
         in_simulator=simulator,
     )
+
+
+def _values(excerpts: Sequence[Excerpt], choice: Choice | None) -> tuple[str, str]:
+    """The rewritten assertion and the first difference that stand below the chosen exception; empty where none do."""
+    if choice is None or not choice.candidate.exception:
+        return "", ""
+    candidate = choice.candidate
+    excerpt = next(
+        (e for e in excerpts if e.source == candidate.source and any(n == candidate.line for n, _ in e.lines)), None
+    )
+    values, difference = compared.values_below(excerpt.lines, candidate.line) if excerpt else ("", "")
+    return values if values not in candidate.text else "", difference
 
 
 def _in_the_text(verdict: Verdict, folds: Folds) -> Verdict:
@@ -274,9 +366,12 @@ def _in_the_text(verdict: Verdict, folds: Folds) -> Verdict:
 def _told(finding: _Finding, anatomy: Anatomy) -> str:
     """The first cause as it is shown: with its place where it says nothing by itself, a limit with its time."""
     text = with_place(finding.text, anatomy, finding.frame)
+    for more in (finding.values, finding.difference):
+        if more and more not in text:
+            text = f"{text} {more}" if more is finding.values else f"{text}, {more}"
     if anatomy.report_class == _LIMIT and finding.sim_time is not None:
         text = f"{text} at {finding.sim_time}"
-    return redact(" ".join(text.split()))[:LONGEST_PRIMARY]
+    return redact(compared.shortened(" ".join(text.split())))[:LONGEST_PRIMARY]
 
 
 def _number(numbered: tuple[int, str]) -> int:
@@ -312,7 +407,7 @@ def settle(
                 settled[n] = replace(settled[before[-1]], follower=True)
             else:
                 settled[n] = replace(settled[n], follower=False)
-    return _with_seeds(failures, settled, results)
+    return _with_results(failures, settled, list(results))
 
 
 def _with_first_report(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[Verdict]:
@@ -354,41 +449,59 @@ def _only_follows(verdict: Verdict) -> bool:
     )
 
 
-def _with_seeds(
-    failures: Sequence[Failure], verdicts: Sequence[Verdict], results: Iterable[Result]
+def _with_results(
+    failures: Sequence[Failure], verdicts: Sequence[Verdict], results: Sequence[Result]
 ) -> tuple[Verdict, ...]:
-    passed: dict[str, set[str]] = {}
-    for result in results:
-        if result.outcome == "passed" and result.seed is not None:
-            passed.setdefault(_test(result.nodeid, result.seed), set()).add(result.seed)
-    failed: dict[str, set[str]] = {}
-    tests: dict[str, set[str]] = {}
-    for failure, verdict in zip(failures, verdicts, strict=True):
-        if failure.seed is not None and not verdict.follower:
-            failed.setdefault(verdict.fingerprint, set()).add(failure.seed)
-            tests.setdefault(verdict.fingerprint, set()).add(_test(failure.nodeid, failure.seed))
-    weighed: list[Verdict] = []
+    """Add to each verdict what the same tests did with other seeds and on other simulators."""
+    seeds = _ends([(each.nodeid, each.seed, each.outcome) for each in results], failures, verdicts, "seed")
+    simulators = _ends(
+        [(each.nodeid, each.simulator, each.outcome) for each in results], failures, verdicts, "simulator"
+    )
+    weighed = []
     for verdict in verdicts:
-        seeds = failed.get(verdict.fingerprint, set())
-        good = set().union(*(passed.get(test, set()) for test in tests.get(verdict.fingerprint, set()))) - seeds
-        weighed.append(replace(verdict, origin=origins.with_seeds(verdict.origin, len(seeds), len(good))))
+        failed, passed = seeds.get(verdict.fingerprint, ((), ()))
+        clues = origins.of_seeds(len(failed), len(passed)) + origins.of_simulators(
+            *simulators.get(verdict.fingerprint, ((), ()))
+        )
+        weighed.append(origins.with_clues(verdict, clues))
     return tuple(weighed)
 
 
-def _test(nodeid: str, seed: str) -> str:
-    """The test without its seed, by which it is often parametrised; with other parameters it is another test."""
-    return re.sub(rf"(?<=[\[-])[^\d\[\]-]*{re.escape(seed)}(?=[\]-])", "", nodeid)
+def _ends(
+    results: Iterable[tuple[str, str | None, str]],
+    failures: Sequence[Failure],
+    verdicts: Sequence[Verdict],
+    key: Literal["seed", "simulator"],
+) -> dict[str, tuple[Sequence[str], Sequence[str]]]:
+    """Return by cause the seeds, or simulators, with which its tests failed, and those with which they passed."""
+    passed: dict[str, set[str]] = {}
+    for nodeid, value, outcome in results:
+        if outcome == "passed" and value is not None:
+            passed.setdefault(_test(nodeid, value), set()).add(value)
+    failed: dict[str, set[str]] = {}
+    good: dict[str, set[str]] = {}
+    for failure, verdict in zip(failures, verdicts, strict=True):
+        value = getattr(failure, key)
+        if value is not None and not verdict.follower:
+            failed.setdefault(verdict.fingerprint, set()).add(value)
+            good.setdefault(verdict.fingerprint, set()).update(passed.get(_test(failure.nodeid, value), ()))
+    return {name: (sorted(values), sorted(good[name] - values)) for name, values in failed.items()}
 
 
-def _identity(anatomy: Anatomy, frame: Frame | None) -> str:
-    return fingerprint(
-        report_class=anatomy.report_class,
-        file=frame.file if frame else anatomy.file,
-        message_id=anatomy.message_id,
-        function=frame.function if frame else None,
-        source_line=frame.source if frame else None,
-        text=anatomy.text,
-    )
+def _test(nodeid: str, value: str) -> str:
+    """Return a test without its seed or simulator, by which it may be parametrised; other parameters are its own."""
+    return re.sub(rf"(?<=[\[-])[^\d\[\]-]*{re.escape(value)}(?=[\]-])", "", nodeid)
+
+
+def _parts(anatomy: Anatomy, frame: Frame | None) -> _Parts:
+    return {
+        "report_class": anatomy.report_class,
+        "file": frame.file if frame else anatomy.file,
+        "message_id": anatomy.message_id,
+        "function": frame.function if frame else None,
+        "source_line": frame.source if frame else None,
+        "text": anatomy.text,
+    }
 
 
 def _frame(failure: Failure, choice: Choice | None) -> Frame | None:
@@ -416,9 +529,11 @@ def _unrecognised(failure: Failure) -> str:
     return _NOTHING
 
 
-def _fix(candidate: Candidate | None) -> str | None:
+def _fix(candidate: Candidate | None, failure_subtype: str) -> str | None:
     if candidate is None or not candidate.pattern.fix:
         return None
+    if failure_subtype != candidate.pattern.failure_subtype and failure_subtype in (subtypes := load_subtypes()):
+        return subtypes[failure_subtype].fix
     return candidate.pattern.advice({name: redact(value) for name, value in candidate.groups.items()})
 
 
@@ -432,10 +547,15 @@ def _runners_up(choice: Choice | None) -> tuple[RunnerUp, ...]:
 
 
 def _excerpt(excerpts: Sequence[Excerpt], choice: Choice | None) -> str:
+    """The lines round the chosen one; the last lines of the log where the capture tells the cause in its own words."""
+    quoted = [excerpt for excerpt in excerpts if excerpt.source != "run" and excerpt.lines]
     if choice is None:
-        chosen = excerpts[0] if excerpts else None
-        return _window(chosen.lines, chosen.lines[0][0]) if chosen and chosen.lines else ""
-    for excerpt in excerpts:
+        return _window(quoted[0].lines, quoted[0].lines[0][0]) if quoted else ""
+    if choice.candidate.source == "run":
+        logged = [excerpt for excerpt in quoted if excerpt.source in {"log", "stdout", "stderr"}]
+        ends = [excerpt.lines[-EXCERPT_LINES // min(len(logged), _LOGS) :] for excerpt in logged[:_LOGS]]
+        return "\n".join(_window(lines, lines[-1][0]) for lines in ends).strip("\n")
+    for excerpt in quoted:
         if excerpt.source == choice.candidate.source and any(n == choice.candidate.line for n, _ in excerpt.lines):
             return _window(excerpt.lines, choice.candidate.line)
     return ""

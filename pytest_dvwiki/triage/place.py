@@ -8,6 +8,8 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.fingerprint import mask
+from pytest_dvwiki.model import Place
+from pytest_dvwiki.redact import redact
 from pytest_dvwiki.triage.numbered import unbroken
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ _NAMES_ITS_CAUSE = re.compile(
 _IMPORTS = frozenset({"ImportError", "ModuleNotFoundError"})
 _WORDLESS = re.compile(r"assert (?:not )?(?:V|XZ|None|''|\"\"|\[\]|\{\}|\(\)|set\(\))")
 """What a rewritten assert without a comparison masks to."""
+_MOST_WORDS = 1000
+"""Characters of a masked text that are kept on record."""
 
 
 def is_part_of_identity(anatomy: Anatomy) -> bool:
@@ -34,6 +38,24 @@ def is_part_of_identity(anatomy: Anatomy) -> bool:
     however many tests ask for it.
     """
     return anatomy.report_class not in _IMPORTS and not _NAMES_ITS_CAUSE.search(anatomy.text)
+
+
+def place_of(anatomy: Anatomy, frame: Frame | None) -> Place | None:
+    """Return the statement that reported a cause: where an exception was raised, else the place that a report names."""
+    file, line = (frame.file, frame.line) if frame else (anatomy.file, anatomy.line)
+    if file is None or not line:
+        return None
+    words = redact(mask(anatomy.text))
+    return Place(
+        report=anatomy.report_class,
+        words=words if len(words) <= _MOST_WORDS else "",
+        file=file,
+        line=line,
+        id=anatomy.message_id,
+        function=frame.function if frame else "",
+        source=redact(" ".join(frame.source.split())) if frame else "",
+        callers=frame.callers if frame else (),
+    )
 
 
 class Frames:

@@ -12,8 +12,10 @@ The rules, in their order:
    causes, though before symptoms, where cocotb runs the test: such a line fails no test.
 4. Expected-against-actual beats the plain assertion that raised it, also where it is noise; a report that tells the
    values beats an exception that only says that something differs.
-5. An assertion in pyuvm's `check_phase` or later sums up: the first error report of a component goes before it. A
-   fatal report of pyuvm goes before the exception that repeats it.
+5. A report of pyuvm or UVM that says what is wrong goes before whatever exception ends the test after it, unless that
+   one compares other values. One whose
+   text no pattern knows goes before an exception that only ends the test, and before an assertion in pyuvm's
+   `check_phase` or later, which sums up. A fatal report of pyuvm goes before the exception that repeats it.
 6. A UVM report of an assertion goes before the simulator's line on it: it has the class that the testbench gave it.
 7. An HDL error line explains a simulation that ended early.
 8. What cocotb says of a test that was to fail (it passed, or with another exception) goes before that exception,
@@ -21,7 +23,10 @@ The rules, in their order:
 9. A randomize that failed explains the assertion next to it, which mostly checks its result.
 10. In a chain of exceptions the one that its author named as cause counts (`raise … from …`); one raised while
     another was handled counts itself.
-11. A coroutine that was never awaited explains the check or the limit that failed after it, a component without an
+11. A warning never goes before an error of the same tool in the same source.
+12. A line that only stops the simulation (`$stop`, `$fatal` with nothing but "too many errors") never goes before the
+    line of the check that failed before it.
+13. A coroutine that was never awaited explains the check or the limit that failed after it, a component without an
     entity the values without a driver that reached one.
 
 A bare text whose messages all prove little has no first cause where it says of itself that it ended well (`acquittal`).
@@ -71,6 +76,27 @@ _CONSEQUENCES = frozenset({"assertion_fail", "scoreboard_fail", "coverage_miss",
 """Of an operation of the testbench that never ran."""
 _EMPTY_CHECK = re.compile(r"AssertionError(?:: (?:assert )?(?:False|0))?")
 """An assertion that only says that something had been found before it."""
+_WARNING = re.compile(
+    r"(?:.{0,80}\W)?(?:%Warning\b|Warning-\[|(?:xm|nc)\w{2,8}: \*W,|\*\* Warning\b|(?:CRITICAL )?WARNING: \[|@W:|=W:\[)"
+    r"|(?:[^\s:]{1,300}:\d+(?::\d+)?: ?)?[Ww]arning\b(?! as error| treated)"
+    r"|[^\s:]{1,300}:\d+(?::\d+)?: ?warning:",
+    re.ASCII,
+)
+"""How the warning of a tool begins."""
+_STOP = re.compile(
+    r"(?i)(?:verilog )?\$(?:stop|finish|fatal|error)(?: called)?\b"
+    r"|\b(?:too many|maximum (?:number of )?|limit of) errors?\b|\berror limit\b"
+    r"|\b(?:stop(?:s|ped|ping)?|abort(?:s|ed|ing)?|terminat(?:e|es|ed|ing)|quit(?:s|ting)?|giv(?:e|ing) up|ending"
+    r"|end of (?:the )?(?:sim\w*|test\w*|run))\b|\b(?:sim\w*|test ?\w*|tb|run|checks?) (?:has |have )?failed\b"
+    r"|\b(?:because of|due to|with|after|on) (?:the |\d+ |an |first )?(?:errors?|failures?|mismatch(?:es)?)\b"
+    r"|^\W*\d* ?(?:errors?|failures?|mismatch(?:es)?)(?: (?:found|detected|occurred|seen|in \w+))?\W*$"
+)
+"""What a line says that stops the simulation and tells no cause."""
+_DETAILS = re.compile(r"(?:^| )(?:Time|Scope|Iteration|Instance|Process|File): .*")
+_CHECKS = frozenset(
+    {"scoreboard_fail", "assertion_fail", "x_propagation", "timeout", "protocol_violation", "coverage_miss"}
+)
+_ENDS_TEST = frozenset({"runtime_error", "assertion_fail", "simulation_ended_early", "unknown"})
 _FATAL = "RuntimeError: UVM_FATAL: "
 """How pyuvm ends a test after a fatal report: with the report's text."""
 
@@ -113,7 +139,8 @@ def choose(failure: Failure, matcher: Matcher) -> Choice | None:
         # The results file names the exception that ended the test; others in the log were caught or are the same.
         candidates = [c for c in candidates if not (c.exception and c.source in {"log", "stdout", "stderr"})]
     order = _in_simulator_order if failure.in_simulator else _plain_order
-    ranked = sorted(candidates, key=lambda c: (_tier(c), _nameless(c), order(c), c.line))
+    behind = _behind_errors(candidates)
+    ranked = sorted(candidates, key=lambda c: (c in behind, _tier(c), _nameless(c), order(c), c.line))
     if forgotten is not None and ranked[0].pattern.failure_subtype in _CONSEQUENCES:
         others = tuple(candidate for candidate in ranked if candidate is not forgotten)
         return Choice(forgotten, "the coroutine that was never awaited explains what failed after it", others)
@@ -158,12 +185,27 @@ def choose_in_text(
         return None
     if is_acquitted([c.pattern for c in candidates], max(c.line for c in candidates), lines):
         return None
-    return _decide(sorted(candidates, key=lambda c: (_tier(c), _nameless(c), c.line)), function=None)
+    behind = _behind_errors(candidates)
+    return _decide(sorted(candidates, key=lambda c: (c in behind, _tier(c), _nameless(c), c.line)), function=None)
 
 
 def _is_warning(candidate: Candidate) -> bool:
     """Whether it is Python's warning of a coroutine that was never awaited, which alone fails no test."""
     return candidate.pattern.id == _NEVER_AWAITED
+
+
+def _behind_errors(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Warnings of tools that tell of an error too, in the same source; a sum of errors is none."""
+    warnings = [candidate for candidate in candidates if _WARNING.match(candidate.text)]
+    if not warnings:
+        return []
+    errors = {
+        (candidate.source, tool)
+        for candidate in candidates
+        if candidate not in warnings and candidate.pattern.tier != "rollup"
+        for tool in candidate.pattern.tools
+    }
+    return [one for one in warnings if any((one.source, tool) in errors for tool in one.pattern.tools)]
 
 
 def _candidates(excerpt: Excerpt, matcher: Matcher, *, cocotb: bool) -> Iterator[Candidate]:
@@ -282,23 +324,74 @@ def _rule(ranked: list[Candidate], function: str | None) -> tuple[Candidate, str
     compared = next((c for c in noise if c.pattern.failure_subtype == "scoreboard_fail"), None)
     if best.exception and compared is not None and (why := _better_told(best, compared)):
         return compared, why
-    if best.exception and function in _SUMMARIES:
-        report = compared or next((c for c in noise if _is_uvm(c)), None)
-        if report is None and _EMPTY_CHECK.fullmatch(best.text):
-            report = next((c for c in ranked if c.noise and _is_uvm(c)), None)
-        if report is not None:
-            return report, f"the assertion in {function} sums up what components had reported"
+    if best.exception and (found := _reported(best, ranked, function)) is not None:
+        return found
     if best.text.startswith(_FATAL):
         told = best.text.removeprefix(_FATAL)
         report = next((c for c in noise if dissect(c.text).report_class == "CRITICAL" and told in c.text), None)
         if report is not None:
             return report, "pyuvm raised the exception for this report"
-    found = None
+    found = _stopped_by(best, ranked)
+    if found is not None:
+        return found
     if best.pattern.failure_subtype == _ENDED:
         found = _of_end(best, ranked, noise)
     elif best.pattern.failure_subtype == "assertion_fail" and not best.exception:
         found = _of_assertion(best, ranked)
     return found or (best, _plain_rule(best, ranked))
+
+
+def _reported(best: Candidate, ranked: list[Candidate], function: str | None) -> tuple[Candidate, str] | None:
+    """The UVM report that goes before the exception that ended the test.
+
+    Args:
+        best: The exception.
+        ranked: All candidates.
+        function: The function in which it was raised.
+    """
+    if _is_uvm(best):
+        return None
+    reports = [c for c in ranked if _is_uvm(c) and c.noise and not _is_after(c, best)]
+    telling = [c for c in reports if c.pattern.tier == "cause"]
+    if function in _SUMMARIES:
+        told = f"the assertion in {function} sums up what components had reported"
+        checks = [c for c in telling if c.pattern.failure_subtype == "scoreboard_fail"]
+        first = [*checks, *telling] or (reports if _EMPTY_CHECK.fullmatch(best.text) else [])
+        return (first[0], told) if first else None
+    if best.pattern.failure_subtype == "scoreboard_fail" and _tells_values(best):
+        telling = [report for report in telling if _values(best) <= _values(report)]
+    if telling:
+        return min(telling, key=lambda c: c.line), "the report names the failure, whatever exception ended the test"
+    only_ends = best.pattern.error_class == "python_error" and best.pattern.failure_subtype in _ENDS_TEST
+    if reports and (only_ends or _EMPTY_CHECK.fullmatch(best.text)):
+        return min(reports, key=lambda c: c.line), "the report goes before the exception that only ended the test"
+    return None
+
+
+def _is_after(report: Candidate, raised: Candidate) -> bool:
+    """Whether a report stands behind an exception in one source."""
+    return report.source == raised.source and report.line > raised.line
+
+
+def _stopped_by(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, str] | None:
+    """The check that failed before a line that only stops the simulation."""
+    if best.exception or best.pattern.failure_subtype not in {"assertion_fail", _ENDED, UNKNOWN}:
+        return None
+    said = _DETAILS.sub("", dissect(best.text).text)
+    if said and not _STOP.search(said):
+        return None
+    checks = (
+        c
+        for c in ranked
+        if c.source == best.source
+        and c.line < best.line
+        and not c.exception
+        and c.pattern.tier != "rollup"
+        and c.pattern.failure_subtype in _CHECKS
+        and (c.pattern.failure_subtype != "assertion_fail" or not _STOP.search(_DETAILS.sub("", dissect(c.text).text)))
+    )
+    check = min(checks, key=lambda c: c.line, default=None)
+    return (check, "the check that failed goes before the line that stopped the simulation") if check else None
 
 
 def _of_end(best: Candidate, ranked: list[Candidate], noise: list[Candidate]) -> tuple[Candidate, str] | None:
@@ -332,6 +425,11 @@ def _better_told(raised: Candidate, report: Candidate) -> str | None:
 def _tells_values(candidate: Candidate) -> bool:
     """Whether a message shows at least two values, as one that compares does."""
     return len(_VALUE.findall(dissect(candidate.text).text)) >= _COMPARED_VALUES
+
+
+def _values(candidate: Candidate) -> set[str]:
+    """The values that a message shows."""
+    return set(_VALUE.findall(dissect(candidate.text).text))
 
 
 def _of_assertion(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, str] | None:

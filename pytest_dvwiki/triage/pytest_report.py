@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.patterns.frames import is_library, report_frames
+from pytest_dvwiki.patterns.frames import report_frames
+from pytest_dvwiki.patterns.frames import user_frame as innermost_user_frame
 from pytest_dvwiki.triage.traceback import DIRECT, DURING
 
 if TYPE_CHECKING:
@@ -44,4 +45,4 @@ def _counting(lines: Sequence[str]) -> tuple[int, int]:
 
 def user_frame(lines: Sequence[str]) -> Frame | None:
     """The innermost frame of the report that is the user's, not a library's."""
-    return next((frame for frame in reversed(report_frames(lines).values()) if not is_library(frame.file)), None)
+    return innermost_user_frame(reversed(report_frames(lines).values()))

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.patterns.frames import indent, is_library, python_frame
+from pytest_dvwiki.patterns.frames import indent, python_frame, user_frame
 from pytest_dvwiki.patterns.messages import strip_line
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Raised:
     @property
     def frame(self) -> Frame | None:
         """The innermost frame that is the user's; None where all belong to libraries."""
-        return next((frame for frame in reversed(self.frames) if not is_library(frame.file)), None)
+        return user_frame(reversed(self.frames))
 
 
 @dataclass(frozen=True, slots=True)

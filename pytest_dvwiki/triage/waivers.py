@@ -9,17 +9,18 @@
         expires: "2026-12-31"        # the last day on which it holds; without it, it holds until somebody removes it
 
 A value is compared exactly, then as a glob in which `*` and `?` alone are special, and with `regex:` in front as an
-expression that is looked for anywhere. `global` accepts every failure. What is waived is counted and archived like any
-other failure; it is only told apart.
+expression of RE2 that is looked for anywhere. `global` accepts every failure. What is waived is counted and archived
+like any other failure; it is only told apart.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Literal
 
+from pytest_dvwiki import reading
+from pytest_dvwiki.expressions import ExpressionError, given, glob
 from pytest_dvwiki.model import Waived
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.yamlio import YamlError, line_of, load, located, nearest
@@ -28,8 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from pytest_dvwiki.expressions import Search
     from pytest_dvwiki.model import Failure, Verdict
     from pytest_dvwiki.patterns.matcher import Matcher
+
+    NamesOf = Callable[[str, str | None], tuple[Sequence[str], Sequence[str]]]
 
 Mode = Literal["selective", "global"]
 MATCHES = ("fingerprint", "pattern", "test", "message", "page")
@@ -59,9 +63,11 @@ class Waiver:
         """Whether it no longer holds on a day."""
         return self.expires is not None and self.expires < day
 
-    def matches(self, values: Mapping[str, str]) -> bool:
-        """Whether all that it asks for holds."""
-        return bool(self.match) and all(_agrees(wanted, values.get(key, "")) for key, wanted in self.match.items())
+    def matches(self, values: Mapping[str, Sequence[str]]) -> bool:
+        """Whether all that it asks for holds, each for one of the values of its kind."""
+        return bool(self.match) and all(
+            any(_agrees(wanted, value) for value in values.get(key) or ("",)) for key, wanted in self.match.items()
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +80,14 @@ class Waivers:
     """What of their file cannot be used, with its place and the remedy."""
 
     def apply(
-        self, failures: Sequence[Failure], verdicts: Sequence[Verdict], page_of: Callable[[str], str | None], day: str
+        self, failures: Sequence[Failure], verdicts: Sequence[Verdict], names_of: NamesOf, day: str
     ) -> tuple[Waived, ...]:
         """Finds what is waived.
 
         Args:
             failures: Of one run.
             verdicts: Of each failure.
-            page_of: Name of the page of a fingerprint.
+            names_of: Fingerprints and pages of the cause of a verdict: a waiver may name any of them.
             day: The day of the run, as in `2026-11-21`.
 
         Returns:
@@ -89,7 +95,7 @@ class Waivers:
         """
         found: dict[tuple[int, str], list[str]] = {}
         for failure, verdict in zip(failures, verdicts, strict=True):
-            number = self._number(failure, verdict, page_of, day)
+            number = self._number(failure, verdict, names_of, day)
             if number is not None:
                 found.setdefault((number, verdict.fingerprint), []).append(failure.nodeid)
         return tuple(
@@ -97,16 +103,17 @@ class Waivers:
             for (number, fingerprint), tests in sorted(found.items(), key=lambda item: item[0])
         )
 
-    def _number(self, failure: Failure, verdict: Verdict, page_of: Callable[[str], str | None], day: str) -> int | None:
+    def _number(self, failure: Failure, verdict: Verdict, names_of: NamesOf, day: str) -> int | None:
         """Which waiver a failure has, None where it has none; -1 stands for the mode."""
         if self.mode == GLOBAL:
             return -1
+        prints, pages = names_of(verdict.fingerprint, verdict.fingerprint_v1)
         values = {
-            "fingerprint": verdict.fingerprint,
-            "pattern": verdict.pattern or "",
-            "test": failure.nodeid,
-            "message": verdict.primary,
-            "page": page_of(verdict.fingerprint) or "",
+            "fingerprint": prints,
+            "pattern": (verdict.pattern or "",),
+            "test": (failure.nodeid,),
+            "message": (verdict.primary,),
+            "page": pages,
         }
         valid = ((number, each) for number, each in enumerate(self.waivers) if not each.is_expired(day))
         return next((number for number, each in valid if each.matches(values)), None)
@@ -163,13 +170,13 @@ class Accepting:
 
     def is_accepted(self, message: str) -> bool:
         """Whether a waiver is for a message, as one line."""
-        values = {"message": message}
+        values = {"message": (message,)}
         if self._all or any(each.matches(values) for each in self._by_message):
             return True
         if not self._by_pattern:
             return False
         hit = next(self._matcher.matches(message), None)
-        values["pattern"] = hit.pattern.id if hit is not None else ""
+        values["pattern"] = (hit.pattern.id if hit is not None else "",)
         return any(each.matches(values) for each in self._by_pattern)
 
 
@@ -180,16 +187,16 @@ def load_waivers(path: Path) -> Waivers:
         path: Of `waivers.yaml`.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = reading.read_text(path)
     except FileNotFoundError:
         return Waivers()
-    except (OSError, UnicodeDecodeError) as error:
-        return Waivers(problems=(f"{path}: cannot be read: {error}; no failure is waived",))
+    except OSError as error:
+        return Waivers(problems=(f"{path}: {reading.reason(error)}; until then no failure is waived",))
     try:
         document = load(text, str(path))
         lines = located(text, _DEPTH)
     except YamlError as error:
-        return Waivers(problems=(f"{error}; mend it, until then no failure is waived",))
+        return Waivers(problems=(f"{error}; until then no failure is waived",))
     reader = _Reader(path, lines)
     return replace(reader.read(document), problems=tuple(reader.problems))
 
@@ -212,8 +219,8 @@ class _Reader:
             if key not in {"mode", "waivers"}:
                 self._tell((key,), f"{key!r} is no key of this file; {nearest(key, ('mode', 'waivers'))}")
         mode = document.get("mode", "selective")
-        if mode not in {"selective", GLOBAL}:
-            self._tell(("mode",), f"mode {mode!r}: say selective or global; taken as selective")
+        if mode not in ("selective", GLOBAL):
+            self._tell(("mode",), f"mode {mode!r:.60}: say selective or global; taken as selective")
             mode = "selective"
         listed = document.get("waivers") or []
         if not isinstance(listed, list):
@@ -267,11 +274,10 @@ class _Reader:
                 raise self._error((*place, key), f"nothing to match by is called {key!r}; {nearest(key, MATCHES)}")
             if not isinstance(wanted, str) or not wanted:
                 raise self._error((*place, key), f"{key} has to be a text in quotes, got {wanted!r:.60}")
-            if wanted.startswith(_REGEX):
-                try:
-                    re.compile(wanted.removeprefix(_REGEX))
-                except re.error as error:
-                    raise self._error((*place, key), f"{wanted!r:.60} is no regular expression: {error}") from None
+            try:
+                _expression(wanted)
+            except ExpressionError as error:
+                raise self._error((*place, key), f"{wanted!r:.60} is no regular expression: {error}") from None
         return dict(value)
 
     def _day(self, place: tuple[str | int, ...], value: Any) -> str | None:
@@ -299,11 +305,13 @@ def in_words(one: Waiver | Waived) -> str:
 
 
 def _agrees(wanted: str, value: str) -> bool:
-    if wanted.startswith(_REGEX):
-        return re.search(wanted.removeprefix(_REGEX), value) is not None
-    return wanted == value or re.fullmatch(_glob(wanted), value, re.DOTALL) is not None
+    return wanted == value or _expression(wanted).search(value) is not None
 
 
-def _glob(wanted: str) -> str:
-    """A glob as an expression; a `[` is just a character, as in the name of a test with parameters."""
-    return "".join(".*" if each == "*" else "." if each == "?" else re.escape(each) for each in wanted)
+def _expression(wanted: str) -> Search:
+    """Return what a value of `match` looks for, where it is not the text itself.
+
+    Raises:
+        ExpressionError: It is no expression.
+    """
+    return given(wanted.removeprefix(_REGEX)) if wanted.startswith(_REGEX) else glob(wanted)

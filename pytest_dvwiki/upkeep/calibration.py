@@ -90,8 +90,11 @@ def _chance(rights: Iterable[int], decile: Decile) -> float:
 def deciles(archive: Archive, catalogue: Catalogue) -> tuple[Decile, ...]:
     """The deciles of confidence in which people decided something, the lowest first; none under `FEWEST` decisions."""
     decisions = list(_decisions(archive, catalogue))
-    if len(decisions) < FEWEST:
-        return ()
+    return by_decile(decisions) if len(decisions) >= FEWEST else ()
+
+
+def by_decile(decisions: Iterable[Decision]) -> tuple[Decile, ...]:
+    """Return decisions by the confidence of what was said, the lowest first."""
     groups: dict[int, list[Decision]] = {}
     for decision in decisions:
         # Rounded first: 0.7 times 100 is less than 70 in binary.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki import runs
+from pytest_dvwiki import reading, runs
 from pytest_dvwiki.records import store
 from pytest_dvwiki.records.codec import RecordError
 from pytest_dvwiki.records.disk import explained, replace
@@ -84,14 +84,14 @@ def _roll_up(folder: Path, tasks: Path, result: Compacted) -> None:
     if month.exists():
         try:
             with explained(month):
-                documents |= store.split_month(month, month.read_bytes(), f"{place}.yaml")
+                documents |= store.split_month(month, reading.read_records(month), f"{place}.yaml")
         except RecordError as error:
             result.left.append(str(error))
             return
     moved: list[Path] = []
     for path in (folder / name for name in sorted(store.record_files(folder))):
         with explained(path):
-            data = path.read_bytes()
+            data = reading.read_records(path)
         records, problems = store.read_records(path, data, f"{place}/{path.name}")
         if problems or len(records) != 1 or documents.get(path.stem, data) != data:
             reason = problems[0] if problems else f"{place}/{path.name}: it is not the one record of its name"

@@ -13,6 +13,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from pytest_dvwiki import reading
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -52,7 +54,7 @@ _NAMED = frozenset({"ConstraintDeclarationSyntax", "ConstraintPrototypeSyntax", 
 def declared(file: Path, _mtime_ns: int) -> frozenset[str] | None:
     """Lower-cased names that a file declares in the state of that time; None where that cannot be told."""
     try:
-        source = file.read_text("utf-8", "replace")
+        source = reading.read_bytes(file).decode("utf-8", "replace")
     except OSError:
         return None
     try:

@@ -10,6 +10,7 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.upkeep.declared import declared
 from pytest_dvwiki.upkeep.findings import Finding
 from pytest_dvwiki.upkeep.page import PageText
@@ -113,6 +114,6 @@ def _like(file: Path, name: str) -> str:
 
 def _source(file: Path) -> str:
     try:
-        return file.read_text("utf-8", "replace")
+        return reading.read_bytes(file).decode("utf-8", "replace")
     except OSError:
         return ""

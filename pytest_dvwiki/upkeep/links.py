@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.wiki.catalogue import Catalogue
 
-_LINK = re.compile(r"\[[^\]\n]*\]\(<?([^)<>\s]+)>?(?:\s+\"[^\"]*\")?\)")
+# A bracket behind a backslash is a character: the tool escapes those of a message so.
+_LINK = re.compile(r"(?<!\\)(?:\\\\)*\[(?:\\.|[^\]\\\n])*\]\(<?([^)<>\s]+)>?(?:\s+\"[^\"]*\")?\)")
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|/")
 
 

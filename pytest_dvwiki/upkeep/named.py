@@ -12,6 +12,7 @@ from pytest_dvwiki.wiki.supersession import MergeError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from pytest_dvwiki.records.archive import Archive
     from pytest_dvwiki.wiki.catalogue import Catalogue
     from pytest_dvwiki.wiki.listed import Listed
 
@@ -66,6 +67,24 @@ def page_named(catalogue: Catalogue, name: str) -> Listed:
         else "index.md names all pages"
     )
     raise MergeError(f"{name!r:.80}: no page has this name or fingerprint; {told}")
+
+
+def cause_named(archive: Archive, catalogue: Catalogue, name: str) -> str:
+    """Return the fingerprint that somebody means: a page's own, or one on record by its first digits.
+
+    Raises:
+        MergeError: There is none, or more than one.
+    """
+    digits = name.lower()
+    if not pages_called(catalogue, name) and _DIGITS.fullmatch(digits):
+        found = archive.starting_with(digits)
+        if len(found) == 1:
+            return found[0]
+    page = page_named(catalogue, name)
+    own = page.text("fingerprint")
+    if page.category != "bugs" or not own:
+        raise MergeError(f"{page.path} stands for no cause")
+    return own
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:

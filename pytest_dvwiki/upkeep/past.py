@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.capture.git.repository import git
 from pytest_dvwiki.upkeep.findings import Finding
 
@@ -29,7 +30,7 @@ def check_log(layout: Layout) -> Iterator[Finding]:
     committed = _git(layout, "log", "--no-merges", "--format=commit %h", *_REMOVED, "--", str(log))
     now = _git(layout, "diff", *_REMOVED, "HEAD", "--", str(log))
     try:
-        present = set(log.read_text("utf-8", "replace").split("\n"))
+        present = set(reading.read_bytes(log).decode("utf-8", "replace").split("\n"))
     except OSError:
         present = set()
     gone: dict[str, int] = {}

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.records.disk import WikiError, replace
 from pytest_dvwiki.upkeep.lint import lint
 
@@ -78,7 +79,7 @@ def look(settings: Settings) -> Look | None:
 def _session(path: Path) -> int:
     """The number of this session, from 1, counted in a disposable file."""
     try:
-        number = int(path.read_text("ascii")) + 1
+        number = int(reading.read_bytes(path)) + 1
     except (OSError, ValueError):
         number = 1
     with contextlib.suppress(WikiError):  # a wiki that cannot be written is checked as if it were the first time

@@ -42,7 +42,8 @@ def check_fields(catalogue: Catalogue) -> Iterator[Finding]:
         for page in catalogue.all(category):
             place = page.path
             if page.problem:
-                yield Finding(place, _line_of(page.problem), "unreadable", page.problem)
+                problem, _, remedy = page.problem.rpartition("; ")
+                yield Finding(place, _line_of(page.problem), "unreadable", problem or page.problem, remedy)
                 continue
             for key, text in _wrong_fields(page):
                 yield Finding(place, 0, "schema", f"{key}: {text}")

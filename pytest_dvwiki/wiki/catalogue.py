@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.records.cache import open_cache, transaction
 from pytest_dvwiki.records.disk import is_settled
 from pytest_dvwiki.wiki import outside
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-VERSION = 5
+VERSION = 6
 _PROGRESS_EVERY = 100
 _SCHEMA = """
 CREATE TABLE pages (
@@ -63,12 +64,19 @@ class Catalogue:
         self._db = open_cache(cache, _SCHEMA, VERSION)
         self._paths: dict[str, str | None] = {}
         """Of the bug pages of causes that were asked for, as long as no page is taken in."""
+        self._joined: frozenset[str] = frozenset()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def joins(self, fingerprints: frozenset[str]) -> None:
+        """Take in which causes are one with a cause that was seen before them: the page of that one is kept."""
+        if fingerprints != self._joined:
+            self._joined = fingerprints
+            self._paths.clear()
 
     def close(self) -> None:
         """Closes the cache."""
@@ -129,9 +137,11 @@ class Catalogue:
         try:
             with os.scandir(self.wiki / category) as entries:
                 for entry in entries:
-                    if is_page(entry.name):
-                        status = entry.stat()
-                        yield f"{category}/{entry.name}", (status.st_size, status.st_mtime_ns)
+                    # A link that leads to nothing is no page, and hides no other one.
+                    with contextlib.suppress(OSError):
+                        if is_page(entry.name) and not entry.is_dir():
+                            status = entry.stat()
+                            yield f"{category}/{entry.name}", (status.st_size, status.st_mtime_ns)
         except OSError:
             # No such folder, or one that cannot be read: no pages.
             return
@@ -172,10 +182,13 @@ class Catalogue:
 
     def _take(self, path: str, state: tuple[int, int]) -> None:
         file = self.wiki / path
+        problem = outside.REASON if outside.leads_out(self.wiki, file) else ""
         try:
-            self.put(path, file.read_bytes(), state, outside.REASON if outside.leads_out(self.wiki, file) else "")
-        except OSError:
+            self.put(path, reading.read_bytes(file, outside.MOST), state, problem)
+        except FileNotFoundError:
             self._remove(path)
+        except OSError as error:
+            self.put(path, b"", state, problem or reading.reason(error))
 
     def batch(self) -> AbstractContextManager[None]:
         """Takes in many pages by one transaction."""
@@ -243,7 +256,15 @@ class Catalogue:
                 [f"bugs/{page.leads_to}.md" for page in found.values() if page.leads_to],
             )
             more = [page for page in kin if page.path not in found]
-        return sorted(found.values(), key=seniority)
+        return sorted(found.values(), key=self._seniority)
+
+    def _seniority(self, page: Listed) -> tuple[bool, bool, str, str]:
+        is_replaced, day, name = seniority(page)
+        return is_replaced, self.is_joined(page), day, name
+
+    def is_joined(self, page: Listed) -> bool:
+        """Tell whether a page was made for a cause that is one with a cause that was seen before it."""
+        return page.text("fingerprint") in self._joined
 
     def _kin(self, fingerprints: Sequence[str], names: Sequence[str], paths: Sequence[str]) -> list[Listed]:
         """Pages of the fingerprints, pages that lead to one of the names, and those at the paths that have a cause."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_dvwiki.wiki.kinds.bug import ORIGINS, is_pointer
+from pytest_dvwiki.wiki.kinds.bug import effective_type, is_pointer, words_of_title
 from pytest_dvwiki.wiki.listed import CATEGORIES
 from pytest_dvwiki.wiki.text.markdown import escape, one_line, table, table_row
 
@@ -38,11 +38,14 @@ def _bug(page: Listed) -> tuple[str, ...]:
     status = "superseded" if is_pointer(page) else escape(one_line(page.status, 80))
     if page.text("passes_since") and page.status not in _ENDED:
         status += f", passes since {_text(page, 'passes_since')}"
-    title = page.title
-    for origin in ORIGINS.values():
-        title = title.removeprefix(f"{origin}: ")
     # It is Markdown already, people's or escaped when the page was made.
-    return _text(page, "type"), status, shown, _text(page, "last_updated"), one_line(title, _TITLE_LENGTH)
+    return (
+        escape(one_line(effective_type(page), 80)),
+        status,
+        shown,
+        _text(page, "last_updated"),
+        one_line(words_of_title(page), _TITLE_LENGTH),
+    )
 
 
 def _pattern(page: Listed) -> tuple[str, ...]:

@@ -13,8 +13,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.backends import BackendError
 from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION, fingerprint
+from pytest_dvwiki.fingerprint_v1 import fingerprint_v1
 from pytest_dvwiki.model import FailedTest, LogReference, Occurrence, Origin, RunRecord
 from pytest_dvwiki.records import aggregate
 from pytest_dvwiki.records.disk import WikiError
@@ -316,8 +318,10 @@ class WikiIngestService:
         subtype = reports.word(values.get("failure_subtype", "")) or UNKNOWN
         primary = kept[0].strip() if kept else f"{error_class} {subtype}"
         told = reports.word(values.get("fingerprint", ""))
+        is_told = _FINGERPRINT.fullmatch(told) is not None
         return Occurrence(
-            fingerprint=told if _FINGERPRINT.fullmatch(told) else _fingerprint(error_class, primary),
+            fingerprint=told if is_told else _identity(fingerprint, error_class, primary),
+            fingerprint_v1=None if is_told else _identity(fingerprint_v1, error_class, primary),
             error_class=redact(error_class),
             failure_subtype=redact(subtype),
             pattern=None,
@@ -370,7 +374,7 @@ def _now(layout: Layout, coverage: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _result(layout: Layout, task_id: str, identity: str, done: ArchiveResult, *, searchable: bool) -> WikiIngestResult:
-    log = (layout.wiki / "log.md").read_text("utf-8", "replace")
+    log = reading.read_bytes(layout.wiki / "log.md").decode("utf-8", "replace")
     return WikiIngestResult(
         task_id=task_id,
         pages_created=done.pages_created,
@@ -381,10 +385,8 @@ def _result(layout: Layout, task_id: str, identity: str, done: ArchiveResult, *,
     )
 
 
-def _fingerprint(error_class: str, primary: str) -> str:
-    return fingerprint(
-        report_class=error_class, file=None, message_id=None, function=None, source_line=None, text=primary
-    )
+def _identity(of: Callable[..., str], error_class: str, primary: str) -> str:
+    return of(report_class=error_class, file=None, message_id=None, function=None, source_line=None, text=primary)
 
 
 def _tests(values: Mapping[str, str]) -> tuple[FailedTest, ...]:

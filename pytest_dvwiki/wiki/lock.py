@@ -9,6 +9,7 @@ import socket
 import time
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.records.disk import WikiError, explained
 from pytest_dvwiki.runs import utc
 
@@ -87,7 +88,7 @@ def _sign(path: Path) -> None:
 
 def _holder(path: Path) -> str:
     try:
-        text = path.read_text("utf-8", "replace")[:200]
+        text = reading.read_bytes(path).decode("utf-8", "replace")[:200]
     except OSError:
         text = ""
     return " ".join(text.split()) or "another process"

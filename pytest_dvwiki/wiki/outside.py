@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from pytest_dvwiki import reading
+
+MOST = 16 << 20
+"""Bytes of the longest page that is read."""
 REASON = "it is a link that leads out of the wiki; replace it by a file"
 
 
@@ -27,9 +31,9 @@ def read(wiki: Path, path: str) -> bytes:
 
     Raises:
         OutsideError: A link of that name leads out of the wiki.
-        OSError: The page cannot be read.
+        OSError: The page is not there, or no regular file of bounded size.
     """
     file = wiki / path
     if leads_out(wiki, file):
         raise OutsideError(f"{file}: {REASON}")
-    return file.read_bytes()
+    return reading.read_bytes(file, MOST)

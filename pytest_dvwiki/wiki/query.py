@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Self, cast
 from pytest_dvwiki.model import KnownCause, KnownSubtype
 from pytest_dvwiki.records import aggregate, fixes
 from pytest_dvwiki.records.archive import Archive
+from pytest_dvwiki.records.kinds import precedes_simulator
+from pytest_dvwiki.records.targets import ANY, Target, of_failure
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.catalogue import Catalogue
 from pytest_dvwiki.wiki.kinds import bug, pattern
@@ -18,9 +20,20 @@ from pytest_dvwiki.wiki.text.names import file_name
 from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from pytest_dvwiki.model import KnownBin, Onset, OriginType, StillFailing
+    from pytest_dvwiki.model import (
+        FailedTest,
+        Failure,
+        KnownBin,
+        Occurrence,
+        Onset,
+        OriginType,
+        Pass,
+        Passing,
+        StillFailing,
+        Verdict,
+    )
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.listed import Listed
 
@@ -37,6 +50,7 @@ class WikiHistory:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
+        self._formers: dict[str, str] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -64,6 +78,7 @@ class WikiHistory:
         wiki = self._layout.wiki
         catalogue = Catalogue(wiki, wiki / ".cache" / "pages.sqlite" if wiki.is_dir() else None)
         catalogue.refresh()
+        catalogue.joins(self.archive.joined())
         return catalogue
 
     def refresh(self) -> None:
@@ -72,17 +87,46 @@ class WikiHistory:
             self.archive.refresh()
         if "catalogue" in self.__dict__:
             self.catalogue.refresh(quick=True)
+            self.catalogue.joins(self.archive.joined())
         self.__dict__.pop("_merged", None)
+
+    def foretell(self, formers: Mapping[str, str | None]) -> None:
+        """Take in what version 1 called the causes of a run that is not on record yet.
+
+        Args:
+            formers: By the present fingerprint.
+        """
+        heirs: dict[str, set[str]] = {}
+        for name, former in formers.items():
+            if former is not None and not self.archive.called(former):
+                heirs.setdefault(former, set()).add(name)
+        self._formers = {min(names): former for former, names in heirs.items() if len(names) == 1}
+
+    def _known(self, fingerprint: str) -> str:
+        return self._formers.get(fingerprint, fingerprint)
+
+    def names(self, fingerprint: str, former: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return all fingerprints of a cause, the one first that it has now, and the names of all its pages.
+
+        Args:
+            fingerprint: Of the cause.
+            former: What version 1 called it, maybe together with other causes.
+        """
+        prints = (*self.archive.identities(self._known(fingerprint)), fingerprint, *((former,) if former else ()))
+        listed = (*self.bug_pages(fingerprint), *(self.bug_pages(former) if former else ()))
+        return tuple(dict.fromkeys(prints)), tuple(dict.fromkeys(page.name for page in listed))
 
     def cause(self, fingerprint: str) -> KnownCause | None:
         """What is known of a fingerprint, or of the cause that once had it."""
+        fingerprint = self._known(fingerprint)
         listed = self.bug_pages(fingerprint)
         page = listed[0] if listed else None
         found = aggregate.cause(self.archive, page.fingerprints(fingerprint) if page else (fingerprint,))
         if found is None:
             return None
         held, failed = fixes.tally(found.fixes)
-        kind = page.text("type") if page else found.newest.origin.type
+        view = found.newest.origin.type
+        kind = bug.effective_type(page, view) if page else view
         return KnownCause(
             fingerprint=found.fingerprint,
             first_seen=found.first_seen,
@@ -130,21 +174,23 @@ class WikiHistory:
         """The page of a subtype."""
         return self.catalogue.get(f"patterns/{file_name(failure_subtype)}.md")
 
-    def regressed(self, fingerprint: str) -> bool:
-        """Whether a new occurrence of a cause is a regression: its page is closed, or its newest fix had held."""
+    def regressed(self, occurrence: Occurrence) -> bool:
+        """Tell whether an occurrence is a regression: its page is closed, or it is back after a fix that held."""
+        fingerprint = self._known(occurrence.fingerprint)
         listed = self.bug_pages(fingerprint)
         if listed and listed[0].text("status") == "closed":
             return True
         prints = listed[0].fingerprints(fingerprint) if listed else (fingerprint,)
         newest = fixes.newest(self.archive.fix_states(prints))
-        return newest is not None and newest.fix.result == "held"
+        failing = [of_failure(occurrence, test) for test in occurrence.tests]
+        return newest is not None and newest.fix.result == "held" and self.archive.is_back(prints, failing)
 
-    def still_failing(self, seeds: Mapping[str, str | None]) -> tuple[StillFailing, ...]:
-        """Of tests that pass now, those that were last seen failing, unless nobody wants their cause to be fixed.
+    def still_failing(self, passing: Sequence[Passing]) -> tuple[StillFailing, ...]:
+        """Return, of tests that pass now, those that were last seen failing, unless nobody wants a fix of their cause.
 
         What was closed counts: its page learns which commits its tests have passed with.
         """
-        found = aggregate.still_failing(self.archive, seeds)
+        found = aggregate.still_failing(self.archive, passing)
         wanted = {each.fingerprint: self._is_wanted(each.fingerprint) for each in found}
         return tuple(each for each in found if wanted[each.fingerprint])
 
@@ -164,18 +210,20 @@ class WikiHistory:
                 found[cast("OriginType", page.text("type"))] += 1
         return dict(found)
 
-    def last_pass(self, nodeid: str) -> str | None:
-        """The commit at which a test, or all inside a runner, was last known to pass, None where that is unknown."""
-        return self.archive.last_pass(nodeid)
+    def last_passes(self, cause: Occurrence | Verdict, test: FailedTest | Failure, before: str = "~") -> Sequence[Pass]:
+        """Return the newest passes of a failing test on its simulator without uncommitted changes, newest first."""
+        simulator = ANY if precedes_simulator(cause, test) else test.simulator or ""
+        return self.archive.last_passes(Target(test.nodeid, simulator), before)
 
     def onset(self, fingerprint: str) -> Onset | None:
         """Where a cause came in since its last fix, None where no record has it."""
+        fingerprint = self._known(fingerprint)
         listed = self.bug_pages(fingerprint)
         return aggregate.onset(self.archive, listed[0].fingerprints(fingerprint) if listed else (fingerprint,))
 
     def bug_pages(self, fingerprint: str) -> list[Listed]:
         """The bug pages of a cause, whatever it was called before, the one to keep first."""
-        return self.catalogue.of_cause(*self.archive.identities(fingerprint))
+        return self.catalogue.of_cause(*self.archive.identities(self._known(fingerprint)))
 
     def _is_wanted(self, fingerprint: str) -> bool:
         listed = self.bug_pages(fingerprint)

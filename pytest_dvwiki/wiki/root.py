@@ -9,9 +9,18 @@ def find_root(start: Path) -> Path:
     """The nearest parent with a folder `.agent`, else the top of the git repository, else the folder itself."""
     start = start.resolve()
     folders = (start, *start.parents)
+    home = _home()
     for mark in (".agent", ".git"):
         for folder in folders:
             # `.git` is a file in a worktree. The home folder's `.agent` belongs to no project.
-            if (folder / mark).exists() and (folder != Path.home() or folder == start):
+            if (folder / mark).exists() and (folder != home or folder == start):
                 return folder
     return start
+
+
+def _home() -> Path | None:
+    """Return the user's home folder; a container's user may have none."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return None

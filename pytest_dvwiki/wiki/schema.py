@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from pytest_dvwiki import yamlio
+from pytest_dvwiki import reading, yamlio
 from pytest_dvwiki.wiki.listed import CATEGORIES
 from pytest_dvwiki.wiki.writing.scaffold import SCHEMA_YAML
 
@@ -112,13 +112,11 @@ def load_schema(wiki: Path) -> Schema:
     """
     path = wiki / NAME
     try:
-        text = path.read_text("utf-8-sig")
+        text = reading.read_text(path)
     except FileNotFoundError:
         text = SCHEMA_YAML
     except OSError as error:
-        raise SchemaError(f"{path}: {error.strerror}; see that it can be read") from error
-    except UnicodeDecodeError as error:
-        raise SchemaError(f"{path}: it is not UTF-8 (byte {error.start})") from error
+        raise SchemaError(f"{path}: {reading.reason(error)}") from error
     try:
         document = yamlio.load(text, str(path))
     except yamlio.YamlError as error:
@@ -151,7 +149,7 @@ class _Reader:
         self._know(document, _TOP)
         if document.get("schema", _VERSION) != _VERSION:
             raise self._error(
-                f"schema {document['schema']!r} is not one that this version reads: {_VERSION}", ("schema",)
+                f"schema {document['schema']!r:.60} is not one that this version reads; write {_VERSION}", ("schema",)
             )
         for name, values in document["sections"].items():
             yield self._section(str(name), values)
@@ -167,14 +165,16 @@ class _Reader:
         self._know(values, _KEYS, place)
         mode = values.get("mode", "snapshot")
         if mode not in MODES:
-            raise self._error(f"mode {mode!r} is none of {', '.join(MODES)}", (*place, "mode"))
+            raise self._error(f"mode {mode!r:.60} is unknown; write one of {', '.join(MODES)}", (*place, "mode"))
         roles = values.get("writable_by", [])
         strange = [role for role in roles if role not in ROLES] if isinstance(roles, list) else [roles]
         if strange:
-            raise self._error(f"writable_by {strange[0]!r} is none of {', '.join(ROLES)}", (*place, "writable_by"))
+            raise self._error(
+                f"writable_by {strange[0]!r:.60} is unknown; write one of {', '.join(ROLES)}", (*place, "writable_by")
+            )
         cap = values.get("read_cap", READ_CAP)
         if not isinstance(cap, int) or isinstance(cap, bool) or cap < 1:
-            raise self._error(f"read_cap {cap!r} is no number of reads; write 1 or more", (*place, "read_cap"))
+            raise self._error(f"read_cap {cap!r:.60} is no number of reads; write 1 or more", (*place, "read_cap"))
         return Section(address, mode, tuple(roles), cap)
 
     def _know(self, values: Mapping[str, Any], keys: tuple[str, ...], place: tuple[str, ...] = ()) -> None:

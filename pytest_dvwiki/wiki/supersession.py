@@ -83,6 +83,25 @@ def edits(kept: Listed, other: Listed, reason: str | None, read: Callable[[str],
     ]
 
 
+def undone(kept: Listed, other: Listed, read: Callable[[str], bytes]) -> list[tuple[str, bytes]]:
+    """Return what two pages become once neither leads to the other.
+
+    Raises:
+        MergeError: The keys of one cannot be edited.
+    """
+    edited = []
+    for page, target in ((kept, other), (other, kept)):
+        keys: dict[str, Any] = {}
+        if page.leads_to == target.name:
+            keys |= {"superseded_by": None, "superseded_reason": None}
+        if target.name in page.replaces:
+            rest = [name for name in page.replaces if name != target.name]
+            keys["supersedes"] = rest if len(rest) > 1 else next(iter(rest), None)
+        if keys:
+            edited.append(_edited(page, keys, read))
+    return edited
+
+
 def _edited(page: Listed, keys: dict[str, Any], read: Callable[[str], bytes]) -> tuple[str, bytes]:
     data = pages.edit(read(page.path), keys, {})
     if isinstance(data, pages.Refused):

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.model import (
+    Command,
     FailedTest,
     LogReference,
     Occurrence,
@@ -26,6 +27,7 @@ from pytest_dvwiki.model import (
     PassedAgain,
     RunRecord,
     Simulator,
+    Suite,
     Totals,
     Vcs,
 )
@@ -156,7 +158,7 @@ class Generator:
             duration_s=600.0,
             vcs=Vcs(commit=f"{number:040x}", branch="main"),
             simulators=(Simulator(name="icarus", version="12.0"),),
-            suite=suite_id(names) if number % 4 == 0 else None,
+            suites=(Suite(suite=suite_id(names), simulator="icarus"),) if number % 4 == 0 else (),
             totals=Totals(passed=len(names) - len(causes), failed=len(causes)),
             occurrences=tuple(self.occurrence(cause, number) for cause in causes),
             passed_again=tuple(self._again(cause) for cause in fixed),
@@ -201,7 +203,11 @@ class Generator:
             tests=tuple(tests),
             excerpt="\n".join([*around[:6], primary, *around[6:]]),
             log=LogReference(path=f"sim_build/{ip}/sim.log", line=values.randrange(1, 90_000)),
-            reproduce=f"COCOTB_RANDOM_SEED={tests[0].seed} pytest '{tests[0].nodeid}'",
+            command=Command(
+                arguments=("pytest", tests[0].nodeid),
+                variables={"COCOTB_RANDOM_SEED": tests[0].seed or ""},
+                test=tests[0].nodeid,
+            ),
             ip_type=ip,
         )
 
@@ -213,7 +219,12 @@ class Generator:
     def _again(self, cause: int) -> PassedAgain:
         test = self.occurrence(cause, 0).tests[0]
         return PassedAgain(
-            nodeid=test.nodeid, fingerprint=fingerprint_of(cause), seed="1", changed="commit", failed_seed="1"
+            nodeid=test.nodeid,
+            fingerprint=fingerprint_of(cause),
+            seed="1",
+            changed="commit",
+            failed_seed="1",
+            simulator=test.simulator,
         )
 
     def _fix(self, cause: int, run: int) -> dict[str, Any]:

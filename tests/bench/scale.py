@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,7 +29,9 @@ from typing import TYPE_CHECKING
 from grown import BEGAN, Generator, Numbers, grow, layout_of
 
 from pytest_dvwiki.agent.prompts import gather
+from pytest_dvwiki.model import Suite
 from pytest_dvwiki.records.archive import Archive
+from pytest_dvwiki.records.store import suite_id
 from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
 from pytest_dvwiki.wiki.writing.build import archive, build
 
@@ -135,7 +137,8 @@ def _archive(place: Layout, numbers: Numbers) -> Iterator[Measure]:
     def run(where: Layout, first: int, causes: int = CAUSES) -> float:
         number = next(runs)
         record = generator.record(number, began + number % 1_000 * 60, range(first, first + causes))
-        return spent(lambda: archive(where, record, names)) / causes
+        record = replace(record, suites=(Suite(suite=suite_id(names), simulator="icarus"),))
+        return spent(lambda: archive(where, record, lists=[names])) / causes
 
     news = itertools.count(int(time.time()) * 1_000, CAUSES)
     run(place, 0)

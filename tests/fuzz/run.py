@@ -1,70 +1,103 @@
-"""Fuzzes one target with atheris, which follows the branches that an input takes.
+"""Fuzzes one target: with atheris, which follows the branches that an input takes, else with hypothesis.
 
-    pip install atheris
     python -m tests.fuzz.run TARGET [options of libFuzzer] [folder of inputs]
 
-TARGET is one of those of `targets.py`; a first folder given is where inputs that reach something new are kept. An input
-that breaks a promise is written to the present folder and named; `python -m tests.fuzz.run TARGET FILE` tries it again.
+TARGET is one of those of `targets.py` and `readers.py`. A first folder given is where inputs that reach something new
+are kept. An input that breaks a promise is written to the present folder and named; `python -m tests.fuzz.run TARGET
+FILE` tries it again.
 
-Useful options: -max_total_time=SECONDS, -max_len=BYTES, -dict=FILE, -timeout=SECONDS.
+Useful options: -max_total_time=SECONDS, -max_len=BYTES, -dict=FILE, -timeout=SECONDS, -rss_limit_mb=MIB. Without
+atheris the first of them alone counts.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import re
 import sys
 import tempfile
+import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MOST = 4096
-RESULTS = """<?xml version="1.0" encoding="utf-8"?>
-<testsuites name="results"><testsuite name="all"><property name="random_seed" value="42"/>
-<testcase name="test_a" classname="test_fifo" file="tb.py" lineno="3" time="0.1" sim_time_ns="10" ratio_time="9">
-<failure type="AssertionError" message="assert 1 == 2"><![CDATA[Traceback]]></failure></testcase>
-<testcase name="test_b" classname="test_fifo"><properties><property name="attachment" value="sim.log"/></properties>
-<skipped/><error message="Failed: x"/></testcase></testsuite></testsuites>
-"""
 
 
 def dictionary() -> str:
-    """The words that the patterns look for, as libFuzzer reads them."""
+    """The words that the patterns look for, and pieces of files, as libFuzzer reads them."""
     from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415  # atheris instruments what it imports
+
+    from .readers import PIECES  # noqa: PLC0415  # likewise
 
     words = {text for entry in load_registry().entries for needs in entry.literals for set_ in needs for text in set_}
     quoted = (re.sub(r'["\\]', r"\\\g<0>", word) for word in sorted(words) if word.isascii() and word.isprintable())
-    return "".join(f'"{word}"\n' for word in quoted)
+    pieces = ("".join(f"\\x{byte:02x}" for byte in piece) for piece in PIECES if len(piece) <= 64)
+    return "".join(f'"{word}"\n' for word in (*quoted, *pieces))
 
 
-def write_seeds(target: str, folder: Path) -> None:
-    """Writes inputs to begin with: what the patterns are for, or a results file."""
+def seeds(target: str) -> list[bytes]:
+    """Inputs to begin with: what the patterns are for, or a file of the target's kind."""
     from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415  # as above
 
-    examples = [RESULTS] if target == "results" else [text for each in load_registry() for text in each.examples]
-    for number, example in enumerate(examples):
-        (folder / f"{number}").write_text(example, encoding="utf-8")
+    from . import readers  # noqa: PLC0415  # as above
+
+    if target in readers.READERS:
+        return readers.seeds(target)
+    return [text.encode() for each in load_registry() for text in each.examples]
+
+
+def with_hypothesis(target: str, work: Callable[[bytes], None], until: float) -> None:
+    """Gives a target what hypothesis makes of its seeds, until a time."""
+    from hypothesis import HealthCheck, given, settings  # noqa: PLC0415  # not needed with atheris
+
+    from .mutations import mutated  # noqa: PLC0415
+
+    class _EnoughError(BaseException):
+        """The time is over."""
+
+    @settings(max_examples=10**7, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(mutated(seeds(target)))
+    def check(data: bytes) -> None:
+        if time.monotonic() > until:
+            raise _EnoughError
+        work(data)
+
+    with contextlib.suppress(_EnoughError):
+        check()
 
 
 def main() -> None:
     """Runs a target until its options end it."""
-    atheris: Any = importlib.import_module("atheris")  # not among the tools of the tests
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    with atheris.instrument_imports(include=["pytest_dvwiki"]):
-        targets = importlib.import_module("tests.fuzz.targets")
-    if sys.argv[1] not in targets.TARGETS:
-        sys.exit(f"no target {sys.argv[1]!r}: take one of {', '.join(targets.TARGETS)}")
     target, given = sys.argv[1], sys.argv[2:]
+    try:
+        atheris: Any = importlib.import_module("atheris")  # no wheel of it fits every Python
+    except ImportError:
+        atheris = None
+    with contextlib.nullcontext() if atheris is None else atheris.instrument_imports(include=["pytest_dvwiki"]):
+        targets = importlib.import_module("tests.fuzz.targets").TARGETS
+        targets = {**targets, **importlib.import_module("tests.fuzz.readers").READERS}
+    if target not in targets:
+        sys.exit(f"no target {target!r}: take one of {', '.join(targets)}")
+    if atheris is None:
+        limit = next((float(each.partition("=")[2]) for each in given if each.startswith("-max_total_time=")), 60.0)
+        with_hypothesis(target, targets[target], time.monotonic() + limit)
+        return
     with tempfile.TemporaryDirectory() as name:
-        words, seeds = Path(name, "words.dict"), Path(name, "seeds")
+        words, folder = Path(name, "words.dict"), Path(name, "seeds")
         words.write_text(dictionary(), encoding="utf-8")
-        seeds.mkdir()
-        write_seeds(target, seeds)
+        folder.mkdir()
+        for number, seed in enumerate(seeds(target)):
+            (folder / f"{number}").write_bytes(seed)
         options = [f"-max_len={MOST}", "-len_control=0", f"-dict={words}", *given]
         if not any(Path(each).is_file() for each in given):
-            options.append(str(seeds))
-        atheris.Setup([sys.argv[0], *options], targets.TARGETS[target])
+            options.append(str(folder))
+        atheris.Setup([sys.argv[0], *options], targets[target])
         atheris.Fuzz()
 
 

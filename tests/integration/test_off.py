@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from .conftest import Project
 
-PLUGIN = {f"pytest_dvwiki{name}" for name in ("", ".plugin", ".settings", ".hookspecs", ".fixtures")}
+PLUGIN = {f"pytest_dvwiki{name}" for name in ("", ".plugin", ".settings", ".reading", ".hookspecs", ".fixtures")}
 
 
 def imported(folder: Path, *arguments: str) -> set[str]:

@@ -48,7 +48,7 @@ def test_a_passing_test_with_an_error_line_fails_and_is_archived(project: Projec
         ]
     )
     (cause,) = [cause for cause in project.records()[0]["occurrences"] if "lost a packet" in cause["primary"]]
-    assert cause["reproduce"].endswith("::test_prints' --dvwiki --dvwiki-strict-logs")
+    assert cause["command"]["arguments"][-2:] == ["--dvwiki", "--dvwiki-strict-logs"]
 
 
 def test_each_way_to_switch_it_on(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

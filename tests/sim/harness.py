@@ -31,7 +31,9 @@ PROJECTS = HERE / "projects"
 CALL_LIMIT_S = 300
 HANG_LIMIT_S = 240
 # Coverage would trace the simulator's own Python as well: minutes, for lines that the other tests run too.
-_FOREIGN = re.compile(r"^(COVERAGE_|PYTEST_|COCOTB_|DVWIKI_|GITHUB_|CI$|BUILD_NUMBER$|SIM$|LOG_FILES$|TOPLEVEL)")
+_FOREIGN = re.compile(
+    r"^(COVERAGE_|PYTEST_|COCOTB_|DVWIKI_|GITHUB_|CI_|CI$|BUILD_NUMBER$|LSB_|SLURM_|SIM$|LOG_FILES$|TOPLEVEL)"
+)
 """Variables of the outer run that would change an inner one."""
 _TALLY = re.compile(r"^=*\s*(?P<tally>\d+ (?:passed|failed|error|skipped|deselected|xfailed).*) in [\d.]+s")
 
@@ -89,7 +91,8 @@ class Cause:
     primary: str
     tests: tuple[FailedTest, ...]
     excerpt: str
-    reproduce: str
+    command: Mapping[str, Any] | None
+    unreproducible: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,7 @@ class Record:
     path: Path
     task_id: str
     finished: str
-    suite: str | None
+    suites: tuple[str, ...]
     totals: Mapping[str, int]
     causes: tuple[Cause, ...]
     text: str = field(repr=False)
@@ -113,7 +116,7 @@ class Record:
             path=path,
             task_id=values["task_id"],
             finished=values["finished"],
-            suite=values.get("suite"),
+            suites=tuple(row["suite"] for row in values["suites"]),
             totals=values["totals"],
             causes=tuple(_cause(occurrence) for occurrence in values["occurrences"]),
             text=text,
@@ -142,7 +145,8 @@ def _cause(values: Mapping[str, Any]) -> Cause:
             for test in values["tests"]
         ),
         excerpt=values.get("excerpt") or "",
-        reproduce=values.get("reproduce") or "",
+        command=values["command"],
+        unreproducible=values["unreproducible"],
     )
 
 
@@ -183,8 +187,8 @@ class Archive:
 
     def suite(self, record: Record) -> list[str]:
         """The names of the tests that ran."""
-        path = self.root / "tasks" / "suites" / f"{record.suite}.txt"
-        return path.read_text(encoding="utf-8").splitlines()
+        paths = (self.root / "tasks" / "suites" / f"{suite}.txt" for suite in record.suites)
+        return [name for path in paths for name in path.read_text(encoding="utf-8").splitlines()]
 
     def files(self) -> Iterator[Path]:
         """Every file, the journal's too."""

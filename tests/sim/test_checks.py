@@ -26,13 +26,14 @@ def cause(**changes: object) -> Cause:
         "primary": "FATAL: rtl/dut.sv:22: FIFO overflow detected, fill 1",
         "tests": (failed("::in_flight"), failed("::not_started")),
         "excerpt": "",
-        "reproduce": "",
+        "command": None,
+        "unreproducible": "",
     }
     return Cause(**(values | changes))  # type: ignore[arg-type]  # values of the fields above
 
 
 def record(*causes: Cause) -> Record:
-    return Record(path=Path("record.yaml"), task_id="", finished="", suite=None, totals={}, causes=causes, text="")
+    return Record(path=Path("record.yaml"), task_id="", finished="", suites=(), totals={}, causes=causes, text="")
 
 
 @pytest.fixture

@@ -30,16 +30,36 @@ def project(tmp_path: Path) -> Project:
     return made
 
 
-def make(project: Project, module: str, *, source: str = "dut", limit_s: int | None = None) -> Call:
+def make(project: Project, module: str, *, source: str = "dut", limit_s: int | None = None, results: str = "") -> Call:
     """Runs cocotb's Makefile outside pytest, its output kept in `sim.log`."""
     shutil.rmtree(project.folder / "sim_build", ignore_errors=True)
     command = f"timeout {limit_s} make" if limit_s else "make"
     variables = {"COCOTB_TEST_MODULES": module, "SOURCE": source}
+    if results:
+        variables["COCOTB_RESULTS_FILE"] = results
     return project.call(["sh", "-c", f"{command} > sim.log 2>&1"], environment("icarus", variables))
 
 
 def ingest(project: Project, *words: str) -> Call:
     return project.call([sys.executable, "-m", "pytest_dvwiki", "ingest", *words], environment("icarus"))
+
+
+def test_a_folder_that_failed_to_build_is_fixed_by_its_first_green_run(project: Project) -> None:
+    (project.folder / "axi").mkdir()
+    for name in ("Makefile", "rtl", "bench"):
+        shutil.move(project.folder / name, project.folder / "axi" / name)
+    there = Project(folder=project.folder / "axi")
+    make(there, "quiet_bench", source="broken")
+    for night in ("1", "2"):
+        assert "already archived" not in ingest(project, "axi/sim.log", "--run-id", night).output
+    make(there, "import_bench")
+    ingest(project, "axi", "--run-id", "3")
+    causes = [cause for record in project.archive.records for cause in record.causes]
+    assert sorted(cause.label for cause in causes) == [*["compile_error/syntax_error"] * 2, "python_error/import_error"]
+    assert {test.nodeid for cause in causes for test in cause.tests} == {"axi"}
+    make(there, "quiet_bench", results="night.xml")
+    call = ingest(project, "axi", "--run-id", "4")
+    assert call.output.count("FIXED ") == 2, call.output
 
 
 def names(record: Record) -> dict[str, str]:
@@ -59,11 +79,13 @@ def test_a_makefile_regression_is_archived_afterwards(project: Project) -> None:
     }
     assert (record.totals["passed"], record.totals["failed"]) == (1, 3)
     assert "results.xml: 4 tests, 3 failed, 3 causes" in call.output
-    again = next(cause.reproduce for cause in record.causes if "handle_not_found" in cause.label)
-    assert again.endswith(r"COCOTB_TEST_FILTER='\.missing_signal$' make")
-    # The command works as it stands.
-    rerun = project.call(["sh", "-c", again], environment("icarus"))
-    assert "TESTS=1 PASS=0 FAIL=1" in rerun.output
+    again = next(cause.command for cause in record.causes if "handle_not_found" in cause.label)
+    assert again is not None
+    assert again["arguments"] == ["make"]
+    assert {name: again["variables"][name] for name in ("SIM", "COCOTB_TEST_FILTER")} == {
+        "SIM": "icarus",
+        "COCOTB_TEST_FILTER": "[.]missing_signal$$",
+    }
 
 
 def test_pyuvm_under_make_is_named_by_its_scoreboard_and_config_db(project: Project) -> None:
@@ -114,8 +136,13 @@ def test_live_capture_ingest_and_the_logs_alone_tell_the_same_causes(project: Pr
 def test_what_a_run_archived_live_counts_once(project: Project) -> None:
     project.run("test_make.py", env={"LOG_FILES": "1"})
     before = contents(project)
-    call = ingest(project, "made", "--task", "afterwards")
-    assert (call.status, "nothing changed" in call.output) == (0, True), call.output
+    for words in (
+        ("made", "--task", "afterwards"),
+        ("made/*_bench-broken/make.log", "made/c*/make.log", "--run-id", "other"),
+    ):
+        call = ingest(project, *words)
+        assert (call.status, "nothing changed" in call.output) == (0, True), call.output
+        assert "\nKNOWN " in call.output
     assert contents(project) == before
 
 
@@ -136,4 +163,6 @@ def test_a_second_ingest_changes_nothing_and_says_so(project: Project) -> None:
 def contents(project: Project) -> dict[Path, bytes]:
     """What git would keep: the lock says who had it last."""
     files = project.archive.files()
-    return {path: path.read_bytes() for path in files if path.name != ".lock" and ".cache" not in path.parts}
+    return {
+        path: path.read_bytes() for path in files if path.name != ".lock" and not {".cache", "journal"} & {*path.parts}
+    }

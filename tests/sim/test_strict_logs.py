@@ -55,7 +55,8 @@ def test_a_runner_s_tests(project: Project, more: tuple[str, ...]) -> None:
     assert ": ERROR: " in call.output
     assert "tier benign in .agent/patterns" in call.output
     (cause,) = [cause for cause in project.archive.record.causes if "q reached" in cause.primary]
-    assert cause.reproduce.endswith("'test_runner.py::test_checks' --dvwiki --dvwiki-strict-logs")
+    assert cause.command is not None
+    assert cause.command["arguments"][-3:] == ["test_runner.py::test_checks", "--dvwiki", "--dvwiki-strict-logs"]
     assert "ERROR: " in cause.excerpt
 
 

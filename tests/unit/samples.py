@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from pytest_dvwiki.model import (
+    Command,
     FailedTest,
     LogReference,
     Occurrence,
     Origin,
     PassedAgain,
+    Passing,
     RunRecord,
     Simulator,
+    Suite,
     Vcs,
 )
 from pytest_dvwiki.records.fixes import PROVES
+from pytest_dvwiki.records.store import suite_id
 from pytest_dvwiki.settings import Layout
+from pytest_dvwiki.wiki.writing.build import archive
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from pytest_dvwiki.model import Change
+    from pytest_dvwiki.wiki.writing.build import ArchiveResult
 
 PRIMARY = "UVM_ERROR sb.sv(210) @ 1250ns: reporter [SCBD] expected 0x12 got 0x13"
 TEST = "tests/test_fifo.py::test_fifo::overflow"
@@ -49,7 +57,9 @@ def occurrence(fingerprint: str = CAUSE, **changes: Any) -> Occurrence:
         "tests": (failed(),),
         "excerpt": "before\n" + PRIMARY + "\nafter",
         "log": LogReference(path="sim_build/test_fifo.log", line=1880),
-        "reproduce": "COCOTB_RANDOM_SEED=42 pytest 'tests/test_fifo.py::test_fifo'",
+        "command": Command(
+            arguments=("pytest", "tests/test_fifo.py::test_fifo"), variables={"COCOTB_RANDOM_SEED": "42"}, test=TEST
+        ),
     }
     return Occurrence(**(fields | changes))
 
@@ -80,7 +90,9 @@ def passing(
     number: int, fingerprint: str = CAUSE, nodeid: str = TEST, changed: Change = "commit", **changes: Any
 ) -> RunRecord:
     """A run in which a test passes again, with what git tells of it."""
-    again = PassedAgain(nodeid=nodeid, fingerprint=fingerprint, seed="42", changed=changed, failed_seed="42")
+    again = PassedAgain(
+        nodeid=nodeid, fingerprint=fingerprint, seed="42", changed=changed, failed_seed="42", simulator="icarus"
+    )
     fields = {"passed_again": (again,), "fixes": (fixed(number, fingerprint),) if changed in PROVES else ()}
     return record(number, **(fields | changes))
 
@@ -99,6 +111,29 @@ def fixed(number: int, fingerprint: str = CAUSE, **changes: Any) -> dict[str, An
         "file_count": 1,
     }
     return row | changes
+
+
+def again(**changes: Any) -> PassedAgain:
+    """Return a pass of the failing test, with the seed that failed and at another commit."""
+    fields = {"nodeid": TEST, "fingerprint": CAUSE, "seed": "42", "changed": "commit", "failed_seed": "42"}
+    return PassedAgain(**({**fields, "simulator": "icarus"} | changes))
+
+
+def now_passing(nodeid: str = TEST, seed: str | None = "42") -> Passing:
+    return Passing(nodeid=nodeid, seed=seed, simulator="icarus")
+
+
+def suites(*names: str, simulators: Sequence[str | None] = (None, "icarus")) -> tuple[Suite, ...]:
+    """Return lists of tests that ran without a simulator and on Icarus."""
+    return tuple(Suite(suite=suite_id(names), simulator=simulator) for simulator in simulators)
+
+
+def archived(place: Layout, run: RunRecord, names: Iterable[str] | None = None, **options: Any) -> ArchiveResult:
+    """Archive a run with the list of the tests that ran in it."""
+    if names is None:
+        return archive(place, run, **options)
+    listed = list(names)
+    return archive(place, replace(run, suites=suites(*listed)), lists=[listed], **options)
 
 
 def files(folder: Path) -> dict[str, bytes]:

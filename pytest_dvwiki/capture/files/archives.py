@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import os
+import re
+import struct
 import sys
 import tarfile
 import time
 import zipfile
 import zlib
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,12 +30,16 @@ _TARS = (
     ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".tzst",
 )  # fmt: skip
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+_AGAIN = "pack it again"
+_OBJECT = re.compile(r"<[A-Z]\w+ [^>]*>")
 _CHUNK = 1 << 20
 _BYTES_LIMIT = 8 << 30
 _FILES_LIMIT = 100_000
 _BROKEN = (tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError, OSError)
-_UNUSABLE = (*_BROKEN, RuntimeError, NotImplementedError)
-"""A zip that needs a password, and a compression that Python does not know, raise the latter two."""
+_UNUSABLE = (*_BROKEN, RuntimeError, NotImplementedError, ValueError, LookupError, OverflowError, struct.error)
+"""A zip that needs a password, and a compression that Python does not know, raise the first two after the broken ones;
+the rest comes of bytes that no check of the libraries foresaw.
+"""
 
 
 @dataclass(slots=True)
@@ -44,7 +51,11 @@ class Budget:
 
 
 class ArchiveError(Exception):
-    """An archive that cannot be used; its text is the reason."""
+    """An archive that cannot be used, or a member of it; its text is the reason."""
+
+
+class _LimitError(ArchiveError):
+    """An archive that holds more than is sensible: no more of it is read."""
 
 
 def is_archive(name: str) -> bool:
@@ -67,9 +78,13 @@ def may_hold(name: str, wanted: Callable[[str], bool]) -> bool:
 
 
 def unpack(
-    archive: Path, wanted: Callable[[str], bool], target: Path, budget: Budget | None = None
+    archive: Path,
+    wanted: Callable[[str], bool],
+    target: Path,
+    budget: Budget | None = None,
+    broken: Callable[[str, ArchiveError], None] | None = None,
 ) -> Iterator[tuple[str, Path]]:
-    """Writes the files of an archive that are wanted into a folder.
+    """Write the files of an archive that are wanted into a folder.
 
     Links and names that lead out of the folder are passed over.
 
@@ -78,6 +93,8 @@ def unpack(
         wanted: Tells by the name inside the archive which files to take.
         target: An empty folder.
         budget: What is left of the limits of the archive that this one was in.
+        broken: Told of a file that cannot be read to its end, before the part that could be read is given; the others
+            follow. Without it such a file ends the archive.
 
     Yields:
         The name inside the archive, and the file.
@@ -87,25 +104,42 @@ def unpack(
     """
     budget = budget or Budget()
     with archive.open("rb") as file:
-        for inside, modified, stream in streams(archive.name, file, wanted, budget):
+        for inside, modified, stream in streams(archive.name, file, wanted, budget, broken):
             copy = target / inside
-            with reading():
-                budget.bytes -= _copy(stream, copy, budget.bytes)
+            try:
+                with reading():
+                    _copy(stream, copy, budget.bytes)
+            except _LimitError:
+                raise
+            except ArchiveError as error:
+                if broken is None:
+                    raise
+                broken(inside, error)
+                if not copy.stat().st_size:
+                    continue
+            finally:
+                budget.bytes -= copy.stat().st_size if copy.exists() else 0
             time_of_it = archive.stat().st_mtime if modified is None else modified
-            os.utime(copy, (time_of_it, time_of_it))
+            with suppress(OSError, OverflowError, ValueError):  # a date out of range
+                os.utime(copy, (time_of_it, time_of_it))
             yield inside, copy
 
 
 def streams(
-    name: str, file: IO[bytes], wanted: Callable[[str], bool], budget: Budget | None = None
+    name: str,
+    file: IO[bytes],
+    wanted: Callable[[str], bool],
+    budget: Budget | None = None,
+    broken: Callable[[str, ArchiveError], None] | None = None,
 ) -> Iterator[tuple[str, float | None, IO[bytes]]]:
-    """Opens the files of an archive that are wanted, one after the other.
+    """Open the files of an archive that are wanted, one after the other.
 
     Args:
         name: The archive's name, which tells its kind.
         file: Its bytes.
         wanted: Tells by the name inside the archive which files to open.
         budget: What is left of the limits of the archive that this one was in.
+        broken: Told of a file that cannot be opened; without it such a file ends the archive.
 
     Yields:
         The name inside the archive, the time of modification where the archive has it, and the file's bytes, which can
@@ -119,10 +153,19 @@ def streams(
         for member, modified, opened in _members(name, file):
             budget.files -= 1
             if budget.files < 0:
-                raise ArchiveError(f"more than {_FILES_LIMIT} files")
+                raise _LimitError(f"more than {_FILES_LIMIT} files; unpack it, or pack fewer")
             inside = _inside(member)
-            stream = opened() if inside is not None and wanted(inside) else None
-            if inside is not None and stream is not None:
+            if inside is None or not wanted(inside):
+                continue
+            try:
+                with reading():
+                    stream = opened()
+            except ArchiveError as error:
+                if broken is None:
+                    raise
+                broken(inside, error)
+                continue
+            if stream is not None:
                 with stream:
                     yield inside, modified, stream
 
@@ -137,7 +180,20 @@ def reading() -> Iterator[None]:
     try:
         yield
     except _UNUSABLE as error:
-        raise ArchiveError(f"cannot be unpacked: {error}") from error
+        raise ArchiveError(f"cannot be unpacked: {_in_words(error)}; {_AGAIN}") from error
+
+
+def _in_words(error: Exception) -> str:
+    """Return what a library says, without what only Python reads."""
+    if isinstance(error, NotImplementedError):
+        return "it is compressed in a way that Python does not know"
+    if isinstance(error, RuntimeError):
+        return "it needs a password"
+    if isinstance(error, ValueError | LookupError | OverflowError | struct.error):
+        return "it is broken"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
+    return _OBJECT.sub("…", " ".join(str(error).split())) or "it is broken"
 
 
 def _inside(name: str) -> str | None:
@@ -147,16 +203,21 @@ def _inside(name: str) -> str | None:
     return None if bad else "/".join(parts)
 
 
-def _copy(stream: IO[bytes], file: Path, left: int) -> int:
+def pieces(stream: IO[bytes]) -> Iterator[bytes]:
+    """Yield the bytes of a stream as far as they can be read: of one that is cut off all that stands before the cut."""
+    read = getattr(stream, "read1", stream.read)
+    while data := read(_CHUNK):
+        yield data
+
+
+def _copy(stream: IO[bytes], file: Path, left: int) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    written = 0
     with file.open("wb") as copy:
-        while data := stream.read(_CHUNK):
-            written += len(data)
-            if written > left:
-                raise ArchiveError(f"unfolds to more than {_BYTES_LIMIT >> 30} GiB")
+        for data in pieces(stream):
+            left -= len(data)
+            if left < 0:
+                raise _LimitError(f"unfolds to more than {_BYTES_LIMIT >> 30} GiB; unpack it, or pack less")
             copy.write(data)
-    return written
 
 
 def _members(name: str, file: IO[bytes]) -> Iterator[Member]:
@@ -173,34 +234,84 @@ def _members(name: str, file: IO[bytes]) -> Iterator[Member]:
 
 
 def _decompressed(name: str, file: IO[bytes]) -> IO[bytes]:
+    if name.endswith(".tar"):
+        return file
+    if not file.read(1):
+        raise ArchiveError(f"the file is empty, which no compressed file is; {_AGAIN}")
+    file.seek(0)
     if name.endswith((".gz", ".tgz")):
         return cast("IO[bytes]", gzip.GzipFile(fileobj=file))
     if name.endswith((".bz2", ".tbz2")):
         return bz2.BZ2File(file)
     if name.endswith((".xz", ".txz")):
         return lzma.LZMAFile(file)
-    if name.endswith((".zst", ".tzst")):
-        return _zstd(file)
-    return file
+    return io.BufferedReader(_Zstd(file), _CHUNK)
 
 
-def _zstd(file: IO[bytes]) -> IO[bytes]:
+class _Zstd(io.RawIOBase):
+    """The bytes that a file compressed by zstd holds, frame by frame; one that is cut off is told from a whole one."""
+
+    _SMALL = 1024
+    """Bytes that are read at once: each block, of 4 bytes at least, unfolds to at most 128 KiB."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__()
+        self._file = file
+        self._new, self._error = _zstd()
+        self._frame: Any = None
+        self._rest = b""
+        self._read = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._read:
+            data = self._rest or self._file.read(self._SMALL)
+            self._rest = b""
+            if not data and self._frame is None:
+                return 0
+            if not data:
+                raise EOFError("the compressed file ends before its data does")
+            self._frame = self._frame or self._new()
+            try:
+                self._read = memoryview(self._frame.decompress(data))
+            except self._error as error:
+                raise OSError(str(error)) from error
+            if self._frame.eof:
+                self._frame, self._rest = None, self._frame.unused_data
+        count = min(len(buffer), len(self._read))
+        buffer[:count] = self._read[:count]
+        self._read = self._read[count:]
+        return count
+
+
+def _zstd() -> tuple[Callable[[], Any], type[Exception]]:
+    """Return what makes a decompressor of one frame, and its error."""
     if sys.version_info >= (3, 14):
         from compression import zstd  # noqa: PLC0415  # not every Python is built with it
 
-        return cast("IO[bytes]", zstd.ZstdFile(file))
+        return zstd.ZstdDecompressor, zstd.ZstdError
     try:
         import zstandard  # noqa: PLC0415  # few need it
     except ImportError as error:
         raise ArchiveError("is compressed by zstd: pip install zstandard, or use Python 3.14") from error
-    return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True, closefd=False)
+    return lambda: zstandard.ZstdDecompressor().decompressobj(), zstandard.ZstdError
 
 
 def _zipped(archive: zipfile.ZipFile) -> Iterator[Member]:
     for info in archive.infolist():
         if not info.is_dir():
-            modified = time.mktime((*info.date_time, 0, 0, -1))
+            modified = _time_of(info)
             yield info.filename, modified, lambda info=info: archive.open(info)  # type: ignore[misc]  # bound by name
+
+
+def _time_of(info: zipfile.ZipInfo) -> float | None:
+    """Return when a file of a zip was changed, None where no clock shows that."""
+    try:
+        return time.mktime((*info.date_time, 0, 0, -1))
+    except (ValueError, OverflowError):
+        return None
 
 
 def _tarred(archive: tarfile.TarFile) -> Iterator[Member]:

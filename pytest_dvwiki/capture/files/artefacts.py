@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.capture.files.archives import ArchiveError, Budget, is_archive, may_hold, single_name, unpack
 from pytest_dvwiki.capture.files.coverage import is_coverage, may_be_coverage
 from pytest_dvwiki.capture.texts.frames import shown_path
@@ -63,7 +64,7 @@ class Artefact:
     @cached_property
     def sha256(self) -> str:
         """Hash of its content."""
-        with self.path.open("rb") as stream:
+        with reading.open_regular(self.path) as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
@@ -96,10 +97,8 @@ def find_artefacts(paths: Iterable[str], *, root: Path, scratch: Path) -> Found:
 
 def sha256_of(path: Path, *, since: float) -> str | None:
     """Hash of the content of a file that was written since a time; None where there is no such one."""
-    if not path.is_file():  # who reads from a pipe, as /dev/stdout may be one, waits for ever
-        return None
     try:
-        with path.open("rb") as stream:
+        with reading.open_regular(path) as stream:
             is_fresh = os.fstat(stream.fileno()).st_mtime >= since
             return hashlib.file_digest(stream, "sha256").hexdigest() if is_fresh else None
     except OSError:
@@ -143,7 +142,9 @@ class _Search:
             before = len(self._seen)
             self._take_path(path)
             if path.is_dir() and len(self._seen) == before:
-                self._problem(str(path), "no results file, no log and no coverage report in this folder")
+                self._problem(
+                    str(path), "no results file, no log and no coverage report in this folder; name another one"
+                )
 
     def _take_path(self, path: Path) -> None:
         try:
@@ -178,13 +179,14 @@ class _Search:
             self._problem(shown, f"{what}: it holds binary data; a coverage database is exported as UCIS XML")
 
     def _take_archive(self, path: Path, shown: str) -> None:
+        before = len(self.found.problems)
         try:
             taken = self._unpack(path, shown, Budget())
         except ArchiveError as error:
             self._problem(shown, str(error))
             return
-        if not taken:
-            self._problem(shown, "no results file, no log and no coverage report in this archive")
+        if not taken and len(self.found.problems) == before:
+            self._problem(shown, "no results file, no log and no coverage report in this archive; name another one")
 
     def _unpack(self, path: Path, shown: str, budget: Budget, depth: int = 1) -> int:
         """Takes what an archive holds, in archives inside it as well.
@@ -203,11 +205,17 @@ class _Search:
         def wanted(name: str) -> bool:
             return single is not None or _may_be_one(name) or (inner and is_archive(name))
 
+        def broken(inside: str, error: ArchiveError) -> None:
+            self._problem(shown, str(error) if single is not None else f"{error} (in {inside})")
+
         taken = 0
-        for inside, file in unpack(path, wanted, target, budget):
+        for inside, file in unpack(path, wanted, target, budget, broken):
             name = f"{shown}/{inside}" if single is None else shown[: len(single) - len(path.name)]
             if inner and is_archive(file.name):
-                taken += self._unpack(file, name, budget, depth + 1)
+                try:
+                    taken += self._unpack(file, name, budget, depth + 1)
+                except ArchiveError as error:
+                    broken(inside, error)
                 file.unlink()
             elif (kind := _kind(file, named=single is not None)) is not None:
                 taken += 1
@@ -264,7 +272,7 @@ def may_be_log(name: str) -> bool:
 
 
 def _kind(path: Path, *, named: bool) -> Kind | None:
-    with path.open("rb") as stream:
+    with reading.open_regular(path) as stream:
         head = stream.read(_HEAD)
     if path.suffix in _SPOOLS and not named:
         return None

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.capture.files.xml_events import FileError, UnfitError, read_events
 from pytest_dvwiki.model import CoverBin
 
@@ -168,10 +169,10 @@ def _of_yaml(path: Path) -> Iterator[CoverBin]:
     try:
         if path.stat().st_size > _YAML_LIMIT:
             raise CoverageError(path, f"larger than {_YAML_LIMIT >> 20} MiB; export it as XML")
-        document = load(path.read_bytes(), "line")
+        document = load(reading.read_bytes(path, _YAML_LIMIT), "line")
     except OSError as error:
-        raise CoverageError(path, error.strerror or str(error)) from error
-    except (YamlError, RecursionError) as error:
+        raise CoverageError(path, reading.reason(error)) from error
+    except YamlError as error:
         reason = str(error).replace("line:", "line ", 1)
         raise CoverageError(path, f"cannot be read as plain YAML: {reason}; label the bins, or export XML") from error
     if not isinstance(document, dict) or not all(isinstance(point, dict) for point in document.values()):
@@ -223,7 +224,7 @@ class _Reader:
             elif "abs_name" in attributes:
                 self._format = _Cocotb(self.bins)
             else:
-                raise UnfitError(f"not a coverage report: its root is <{tag[:80]}>")
+                raise UnfitError(f"not a coverage report: its root is <{tag[:80]}>; {_AGAIN}")
         self._format.start(tag, attributes)
         if len(self.bins) > _BINS_LIMIT:
             raise UnfitError(f"more than {_BINS_LIMIT} bins")

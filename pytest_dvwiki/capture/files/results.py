@@ -29,6 +29,7 @@ _CUT = "\n[…]\n"
 
 _EXCEPTION_PREFIX = re.compile(r"(?:[A-Za-z_]\w*\.)*([A-Z]\w*)(?:: |$)")
 _LINE_NUMBER = re.compile(r"[0-9]{1,9}")
+_RUN_ID = re.compile(r"run[_ -]?id", re.IGNORECASE)
 _STATUS_OF: dict[str, Status] = {"failure": "failed", "error": "error", "skipped": "skipped"}
 
 
@@ -80,6 +81,8 @@ class ResultsFile:
     cases: tuple[Case, ...]
     timestamp: str | None = None
     """Time of the first suite, as the file has it."""
+    run_id: str | None = None
+    """What the run is called, where a property of the file tells."""
 
 
 def read_results(path: Path) -> ResultsFile:
@@ -92,9 +95,9 @@ def read_results(path: Path) -> ResultsFile:
     with suppress(OSError):
         # What keeps it from being looked at keeps it from being read as well, and is told there.
         if path.is_file() and path.stat().st_size == 0:
-            raise EmptyResultsError(path, "the file is empty")
+            raise EmptyResultsError(path, "the file is empty; the log of what should have written it tells why")
     read_events(path, reader, ResultsError)
-    return ResultsFile(path=path, cases=tuple(reader.cases), timestamp=reader.timestamp)
+    return ResultsFile(path=path, cases=tuple(reader.cases), timestamp=reader.timestamp, run_id=reader.run_id)
 
 
 class _Text:
@@ -150,6 +153,7 @@ class _Reader:
     def __init__(self) -> None:
         self.cases: list[Case] = []
         self.timestamp: str | None = None
+        self.run_id: str | None = None
         self._stack: list[str] = []
         self._suite: dict[str, str] = {}
         self._package: str | None = None
@@ -161,12 +165,13 @@ class _Reader:
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """Takes the begin of an element."""
         if not self._stack and tag not in {"testsuites", "testsuite"}:
-            raise UnfitError(f"not a results file: its root is <{tag[:80]}>")
+            raise UnfitError(f"not a results file: its root is <{tag[:80]}>; name the file that the run wrote")
         self._stack.append(tag)
+        if tag in {"testsuites", "testsuite"}:
+            self.timestamp = self.timestamp or attributes.get("timestamp")
         if tag == "testsuite":
             self._suite = {}
             self._package = self._shared(attributes.get("package", "")) or None
-            self.timestamp = self.timestamp or attributes.get("timestamp")
         elif tag == "testcase":
             self._case = _Open(attributes)
         elif tag == "property":
@@ -178,6 +183,8 @@ class _Reader:
         value = _shorten(value, _NAME_LIMIT)
         if self._case is None:
             self._suite[name] = value
+            if _RUN_ID.fullmatch(name):
+                self.run_id = self.run_id or value or None
         elif name == "attachment":
             self._case.attachments.append(value)
         else:

@@ -6,15 +6,21 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.capture.files.archives import ArchiveError, is_archive, may_hold, reading, single_name, streams
+from pytest_dvwiki.capture.files.archives import (
+    ArchiveError,
+    is_archive,
+    may_hold,
+    pieces,
+    reading,
+    single_name,
+    streams,
+)
 from pytest_dvwiki.capture.files.artefacts import expanded, may_be_log, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
     from typing import IO
-
-_CHUNK = 1 << 20
 
 
 class SourceError(Exception):
@@ -65,7 +71,7 @@ def _take(path: Path, found: Sources, seen: set[str]) -> None:
         if path.is_dir():
             files = [file for file in walk(path) if may_hold(file.name, may_be_log)]
             if not files:
-                found.problems.append(f"{path}: no log in this folder")
+                found.problems.append(f"{path}: no log in this folder; name another one")
         elif path.exists():
             files = [path]
         else:
@@ -116,13 +122,13 @@ def _of_archive(
         empty = False
         yield source.shown if single else f"{source.shown}/{inside}", _pieces(stream, file, progress)
     if empty:
-        raise SourceError("no log in this archive")
+        raise SourceError("no log in this archive; name another one")
 
 
 def _pieces(stream: IO[bytes], file: IO[bytes], progress: Callable[[int], None]) -> Iterator[bytes]:
     try:
         with reading():
-            while piece := stream.read(_CHUNK):
+            for piece in pieces(stream):
                 progress(file.tell())
                 yield piece
     except ArchiveError as error:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import stat
+import os
 from typing import TYPE_CHECKING, Protocol
 from xml.parsers import expat
+
+from pytest_dvwiki import reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+AGAIN = "have it written again"
+"""What to do about a file that is broken."""
 _CHUNK = 1 << 18
 _FILE_LIMIT = 1 << 30
 _TAG_LIMIT = 8 << 20
@@ -64,7 +68,7 @@ def read_events(path: Path, listener: Listener, error: type[FileError]) -> None:
         nonlocal depth
         depth += 1
         if depth > _DEPTH_LIMIT:
-            raise error(path, f"nested deeper than {_DEPTH_LIMIT} elements")
+            raise error(path, f"nested deeper than {_DEPTH_LIMIT} elements; {AGAIN}")
         listener.start(tag, attributes)
 
     def end(tag: str) -> None:
@@ -86,23 +90,20 @@ def read_events(path: Path, listener: Listener, error: type[FileError]) -> None:
             fed += len(chunk)
             # The parser holds a tag until it is complete; a file must not make it hold all of itself.
             if fed - max(parser.CurrentByteIndex, 0) > _TAG_LIMIT:
-                raise error(path, f"a tag is larger than {_TAG_LIMIT >> 20} MiB")
+                raise error(path, f"a tag is larger than {_TAG_LIMIT >> 20} MiB; {AGAIN}")
         parser.Parse(b"", True)  # noqa: FBT003  # positional only
     except UnfitError as unfit:
         raise error(path, f"line {parser.CurrentLineNumber}: {unfit}") from unfit
     except OSError as failed:
-        raise error(path, failed.strerror or str(failed)) from failed
+        raise error(path, reading.reason(failed)) from failed
     except (expat.ExpatError, ValueError, LookupError) as broken:
         # A codec that Python does not know, or one that is no 8-bit encoding, raises the latter two.
-        raise error(path, f"not well-formed XML: {broken}") from broken
+        raise error(path, f"not well-formed XML: {broken}; {AGAIN}") from broken
 
 
 def _chunks(path: Path, error: type[FileError]) -> Iterator[bytes]:
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode):
-        raise error(path, "not a regular file")
-    if status.st_size > _FILE_LIMIT:
-        raise error(path, f"larger than {_FILE_LIMIT >> 20} MiB")
-    with path.open("rb") as stream:
+    with reading.open_regular(path) as stream:
+        if os.fstat(stream.fileno()).st_size > _FILE_LIMIT:
+            raise error(path, f"larger than {_FILE_LIMIT >> 20} MiB; have the tests write one file each")
         while chunk := stream.read(_CHUNK):
             yield chunk

@@ -2,22 +2,33 @@
 
 Two runs of a test bracket it: the last one that passed and the first one that failed, at commits of which one comes
 from the other. Later runs between the two narrow it down, whether they pass or fail.
+
+A pass begins a range where the cause would have failed it: with the seed that fails now, with any seed where none can
+change the cause, or so many passes before the first failure that less than 5 % is left to chance (`records.chance`).
+Otherwise no commit is named, nor where the failing run had uncommitted changes.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_dvwiki.model import FirstBad, Vcs
+from pytest_dvwiki.model import FirstBad, Onset, Vcs
+from pytest_dvwiki.records.kinds import is_deterministic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from pytest_dvwiki.capture.git.repository import Repository
-    from pytest_dvwiki.model import History, Occurrence, Onset, StillFailing
+    from pytest_dvwiki.model import FailedTest, History, Occurrence, Pass, StillFailing
+    from pytest_dvwiki.model.archive import PassSeed
 
 _MOST = 20
 """Causes of one run of which git is asked."""
+_MOST_TESTS = 5
+"""Tests of a cause whose passes are looked for."""
+_MOST_COMMITS = 10
+"""Commits with passes of which git is asked."""
 
 
 def known_or_new(
@@ -48,38 +59,100 @@ def known_or_new(
 def _of_failure(
     occurrence: Occurrence, vcs: Vcs, history: History, repository: Repository
 ) -> tuple[FirstBad | None, bool]:
-    """The range of a cause that fails now, and whether this run has news of it."""
-    onset = history.onset(occurrence.fingerprint)
-    known = onset.first_bad if onset is not None else None
-    if vcs.commit is None or not occurrence.tests:
+    """Return the range of a cause that fails now, and whether this run has news of it."""
+    onset = history.onset(occurrence.fingerprint) or Onset()
+    known = onset.first_bad
+    if vcs.commit is None or not occurrence.tests or (vcs.dirty and onset.moment is not None):
         return known, False
-    if known is not None:
+    named = f"{occurrence.primary}\n{occurrence.excerpt}"
+    if known is not None and known.is_certain:
         if not (repository.is_older(vcs.commit, known.bad) and repository.is_older(known.good, vcs.commit)):
             return known, False
-        nodeid, good = known.nodeid, known.good
+        start = _Start(known.nodeid, known.good)
     else:
-        first = onset.vcs.commit if onset is not None and onset.vcs is not None else None
-        if first not in {None, vcs.commit} and not repository.is_older(vcs.commit, str(first)):
-            # It had failed before; where it began a later failure does not tell.
-            return None, False
-        nodeid = occurrence.tests[0].nodeid
-        passed = history.last_pass(nodeid)
-        if passed is None:
-            return None, False
-        good = _since_its_fix(passed, onset, repository)
-    named = f"{nodeid}\n{occurrence.primary}\n{occurrence.excerpt}"
-    found = _between(good, vcs, repository, fingerprint=occurrence.fingerprint, nodeid=nodeid, named=named)
-    return found or known, found is not None
+        if onset.commit is not None and not repository.is_older(vcs.commit, onset.commit):
+            vcs = Vcs(commit=onset.commit)
+        begins = _start(occurrence, vcs, onset, history, repository)
+        if begins is None:
+            return known, False
+        start = begins
+    found = _between(
+        start,
+        vcs,
+        repository,
+        fingerprint=occurrence.fingerprint,
+        named=f"{start.nodeid}\n{named}",
+        reads=occurrence.reads,
+    )
+    is_news = found is not None and (known is None or _said(found) != _said(known))
+    return found or known, is_news
+
+
+def _said(found: FirstBad) -> tuple[object, ...]:
+    return found.good, found.bad, found.passed_with, found.dirty
+
+
+class _Start(NamedTuple):
+    """A pass after which a cause came, as far as its seed proves it."""
+
+    nodeid: str
+    commit: str
+    passed_with: PassSeed = "same"
+
+
+def _start(
+    occurrence: Occurrence, failed: Vcs, onset: Onset, history: History, repository: Repository
+) -> _Start | None:
+    """Return the last pass before a cause came, one first that proves that the cause was not there."""
+    thin: _Start | None = None
+    for test in occurrence.tests[:_MOST_TESTS]:
+        before = history.last_passes(occurrence, test, onset.moment or "~")
+        passes = history.last_passes(occurrence, test) if onset.moment else before
+        proving = [] if onset.comes_and_goes else [one for one in passes if _proves(one, test, occurrence)]
+        enough = onset.passes_needed.get(test.nodeid)
+        runs = list({one.moment: one for one in before}.values())
+        # That many passes, from this one on, are not to be had by chance.
+        for group in (proving, runs[enough - 1 :] if enough else []):
+            found = _nearest(group, failed, repository)
+            if found is not None:
+                return _Start(test.nodeid, _since_its_fix(found.commit, onset, repository))
+        last = _nearest(before, failed, repository) if thin is None else None
+        if last is not None:
+            is_other = None not in {last.seed, test.seed} and last.seed != test.seed
+            good = _since_its_fix(last.commit, onset, repository)
+            if good == last.commit:
+                thin = _Start(test.nodeid, good, "other" if is_other else "unknown")
+    return thin
+
+
+def _proves(one: Pass, test: FailedTest, occurrence: Occurrence) -> bool:
+    """Tell whether a cause that fails now was not there when its test passed."""
+    return is_deterministic(occurrence) or one.seed == test.seed
+
+
+def _nearest(passes: Sequence[Pass], failed: Vcs, repository: Repository) -> Pass | None:
+    """Return the last pass on the way to a commit that failed."""
+    found: Pass | None = None
+    by_commit: dict[str, Pass] = {}
+    for one in passes:
+        by_commit.setdefault(one.commit, one)
+    for one in list(by_commit.values())[:_MOST_COMMITS]:
+        if one.commit == failed.commit:
+            return one
+        if repository.is_older(one.commit, str(failed.commit)) and (
+            found is None or repository.is_older(found.commit, one.commit)
+        ):
+            found = one
+    return found
 
 
 def narrowed(
-    failing: Iterable[StillFailing], seeds: Mapping[str, str | None], vcs: Vcs, history: History, repository: Repository
+    failing: Iterable[StillFailing], vcs: Vcs, history: History, repository: Repository
 ) -> tuple[FirstBad, ...]:
     """What passes at a commit older than the failure tell of where causes came in.
 
     Args:
         failing: Causes whose tests pass now.
-        seeds: The tests that pass, each with its seed.
         vcs: The repository during the run.
         history: What was archived before it.
         repository: Tells what lies between.
@@ -87,53 +160,57 @@ def narrowed(
     found: dict[str, FirstBad] = {}
     for each in failing:
         # With other seeds, or other sources than the commit's, a pass says nothing of the commit.
-        other_seed = each.seed is not None and seeds[each.nodeid] != each.seed
+        other_seed = each.seed is not None and each.by.seed != each.seed
         if other_seed or vcs.commit is None or vcs.dirty or each.vcs.commit is None or each.fingerprint in found:
             continue
         onset = history.onset(each.fingerprint) if repository.is_older(vcs.commit, each.vcs.commit) else None
-        if onset is None or onset.vcs is None or onset.vcs.commit is None:
+        if onset is None or onset.comes_and_goes:
             continue
-        known = onset.first_bad
-        bad = known.bad if known else onset.vcs.commit
-        if known and not repository.is_older(known.good, vcs.commit):
+        known = onset.first_bad if onset.first_bad is not None and onset.first_bad.is_certain else None
+        bad = known.bad if known else onset.commit
+        if bad is None or (known and not repository.is_older(known.good, vcs.commit)):
             continue
+        start = _Start(each.nodeid, _since_its_fix(vcs.commit, onset, repository))
+        named = f"{each.nodeid}\n{each.evidence}"
         range_of = _between(
-            _since_its_fix(vcs.commit, onset, repository),
-            Vcs(commit=bad),
-            repository,
-            fingerprint=each.fingerprint,
-            nodeid=each.nodeid,
-            named=f"{each.nodeid}\n{each.evidence}",
+            start, Vcs(commit=bad), repository, fingerprint=each.fingerprint, named=named, reads=each.reads
         )
         if range_of is not None:
             found[each.fingerprint] = range_of
     return tuple(found[fingerprint] for fingerprint in sorted(found))
 
 
-def _since_its_fix(good: str, onset: Onset | None, repository: Repository) -> str:
+def _since_its_fix(good: str, onset: Onset, repository: Repository) -> str:
     """The commit from which on a cause came in: that of a pass, or a later one at which it failed and then was fixed.
 
     With uncommitted changes a pass tells nothing of its commit, so the last that does may be older than the fix.
     """
-    fixed_after = onset.fixed_after if onset is not None else None
+    fixed_after = onset.fixed_after
     return fixed_after if fixed_after is not None and repository.is_older(good, fixed_after) else good
 
 
 def _between(
-    good: str, failed: Vcs, repository: Repository, *, fingerprint: str, nodeid: str, named: str
+    start: _Start, failed: Vcs, repository: Repository, *, fingerprint: str, named: str, reads: Sequence[str]
 ) -> FirstBad | None:
-    difference = repository.came_with(good, failed, named)
+    commit = str(failed.commit)
+    found = FirstBad(
+        fingerprint=fingerprint,
+        nodeid=start.nodeid,
+        good=repository.last_change(start.commit),
+        bad=repository.last_change(commit),
+        dirty=failed.dirty,
+        passed_with=start.passed_with,
+    )
+    if start.passed_with != "same":
+        return found
+    difference = repository.came_with(start.commit, failed, named, reads)
     if difference is None:
         return None
-    return FirstBad(
-        fingerprint=fingerprint,
-        nodeid=nodeid,
-        good=repository.last_change(good),
-        bad=repository.last_change(str(failed.commit)),
-        dirty=failed.dirty,
+    return replace(
+        found,
         log=difference.log,
         log_count=difference.log_count,
         files=difference.files,
         file_count=difference.file_count,
-        owners=repository.owners(str(failed.commit), difference.files),
+        owners=repository.owners(commit, difference.files),
     )

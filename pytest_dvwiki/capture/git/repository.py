@@ -12,7 +12,7 @@ import re
 import subprocess
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -59,6 +59,8 @@ class Difference:
     files: tuple[str, ...] = ()
     """Names relative to the repository's top."""
     file_count: int = 0
+    all_files: tuple[str, ...] = field(default=(), repr=False)
+    """All names, as git has them; none where git does not tell."""
     note: str = ""
     """What else is to be said of it: beside the commits where there are any, otherwise in their place."""
 
@@ -98,9 +100,10 @@ class Repository:
         if commit is None:
             return Vcs()
         changes = git(self.root, "diff", *_PATCH, "HEAD", *self._sources)
+        branch = git(self.root, "symbolic-ref", "--short", "--quiet", "HEAD")
         return Vcs(
             commit=commit,
-            branch=git(self.root, "symbolic-ref", "--short", "--quiet", "HEAD"),
+            branch=redact(branch) if branch else None,
             # Where git cannot tell in time nobody knows that the tree is clean.
             dirty=changes != "",
             changes=hashlib.sha256(changes.encode()).hexdigest()[:12] if changes else None,
@@ -117,28 +120,30 @@ class Repository:
         """
         return (self._ask("rev-list", "-1", commit, *self._sources) if _COMMIT.fullmatch(commit) else None) or commit
 
-    def difference(self, before: Vcs, now: Vcs, named: str = "") -> Difference:
+    def difference(self, before: Vcs, now: Vcs, named: str = "", reads: Sequence[str] = ()) -> Difference:
         """What differs between the run that failed and the one that passed.
 
         Args:
             before: The repository when a test failed.
             now: When it passed: the present state.
-            named: A text; commits and files come first whose files it names.
+            named: A text; files come first that it names, and commits that touch these are always told.
+            reads: Files that the failing simulation read; they and commits that touch them come first.
         """
         if before.commit is None or now.commit is None:
             which = "failed" if before.commit is None else "passes"
             return Difference(change="unrecorded", note=f"no commit is on record of the run that {which}")
+        suspects = _Suspects(named, tuple(reads))
         same_edits = before.changes == now.changes and before.dirty == now.dirty and now.dirty == bool(now.changes)
         if before.commit == now.commit:
-            return Difference(change="nothing") if same_edits else self._uncommitted(before, now, named)
+            return Difference(change="nothing") if same_edits else self._uncommitted(before, now, suspects)
         if self._ask("cat-file", "-e", f"{before.commit}^{{commit}}") is None:
             return self._lost(before, now)
         files = self._files(before.commit, now.commit)
         if files == ():
-            return Difference(change="nothing") if same_edits else self._uncommitted(before, now, named)
+            return Difference(change="nothing") if same_edits else self._uncommitted(before, now, suspects)
         if self._is_ancestor(now.commit, before.commit):
             return Difference(change="older")
-        return self._commits(before, now, files or (), named)
+        return self._commits(before, now, files or (), suspects)
 
     def changed_since(self, commit: str) -> tuple[str, ...]:
         """The files that differ from a commit, uncommitted changes among them; none where git does not tell in time."""
@@ -146,23 +151,26 @@ class Repository:
             return ()
         return self._names("diff", *_DIFF, "--name-only", "-z", commit, *self._sources) or ()
 
-    def came_with(self, passed: str, failed: Vcs, named: str = "") -> Difference | None:
-        """What came between a commit at which a test passed and the state in which it failed.
+    def came_with(self, passed: str, failed: Vcs, named: str = "", reads: Sequence[str] = ()) -> Difference | None:
+        """Tell what came between a commit at which a test passed and the state in which it failed.
 
         Args:
             passed: Full name of a commit.
-            failed: The repository when it failed: the present state where it has uncommitted changes.
-            named: A text; commits and files come first whose files it names.
+            failed: The repository when it failed: the present state where it has uncommitted changes. These are then
+                all that is told.
+            named: A text; files come first that it names, and commits that touch these are always told.
+            reads: Files that the failing simulation read; they and commits that touch them come first.
 
         Returns:
             None where nothing is known to lie between: the sources are the same, or one does not come from the other.
         """
         if failed.commit is None or not (passed == failed.commit or self.is_older(passed, failed.commit)):
             return None
+        suspects = _Suspects(named, tuple(reads))
+        if failed.dirty:
+            return self._uncommitted(Vcs(commit=passed), failed, suspects)
         files = self._files(passed, failed.commit) if passed != failed.commit else ()
-        if files:
-            return self._commits(Vcs(commit=passed), failed, files, named)
-        return self._uncommitted(Vcs(commit=passed), failed, named) if failed.dirty and files is not None else None
+        return self._commits(Vcs(commit=passed), failed, files, suspects) if files else None
 
     def is_older(self, commit: str, than: str) -> bool:
         """Whether a commit comes from another one; False, too, where either is not in this clone."""
@@ -231,33 +239,41 @@ class Repository:
 
     def between(self, first: str, last: str) -> Difference:
         """What came with the commits after the first up to the last, both full names."""
-        return self._commits(Vcs(commit=first), Vcs(commit=last), self._files(first, last) or (), "")
+        return self._commits(Vcs(commit=first), Vcs(commit=last), self._files(first, last) or (), _Suspects())
 
-    def _uncommitted(self, before: Vcs, now: Vcs, named: str) -> Difference:
+    def _uncommitted(self, before: Vcs, now: Vcs, suspects: _Suspects) -> Difference:
         if before.dirty and not now.dirty:
             return Difference(change="uncommitted", note="dropping the uncommitted changes with which it failed")
         names = self._edited()
         note = "" if names else "uncommitted changes"
-        return Difference(change="uncommitted", files=_first(names, named), file_count=len(names), note=note)
+        return Difference(
+            change="uncommitted", files=suspects.first(names), file_count=len(names), all_files=names, note=note
+        )
 
     def _edited(self) -> tuple[str, ...]:
         """The files that have uncommitted changes now; none where git does not tell."""
         return self._names("diff", *_DIFF, "--name-only", "-z", "HEAD", *self._sources) or ()
 
-    def _lost(self, before: Vcs, now: Vcs, files: Sequence[str] = (), named: str = "") -> Difference:
+    def _lost(self, before: Vcs, now: Vcs, files: Sequence[str] = (), suspects: _Suspects | None = None) -> Difference:
         """The failing commit is not here, or nothing that leads from it: a shallow clone, or history written anew."""
         head = self._log("-1", str(now.commit), paths=())
         note = f"the commits since {str(before.commit)[:_SHORT]}, where it failed last, are not in this clone"
         if head:
             note = f'at "{head[0].partition(" ")[2]}"; {note}'
-        return Difference(change="commit", note=note, files=_first(files, named), file_count=len(files))
+        return Difference(
+            change="commit",
+            note=note,
+            files=(suspects or _Suspects()).first(files),
+            file_count=len(files),
+            all_files=tuple(files),
+        )
 
-    def _commits(self, before: Vcs, now: Vcs, files: Sequence[str], named: str) -> Difference:
+    def _commits(self, before: Vcs, now: Vcs, files: Sequence[str], suspects: _Suspects) -> Difference:
         first, last = str(before.commit), str(now.commit)
         span = [f"{first}..{last}"]
         if not self._is_ancestor(first, last):
             if self._ask("merge-base", first, last) is None:
-                return self._lost(before, now, files, named)
+                return self._lost(before, now, files, suspects)
             if before.branch and now.branch and before.branch != now.branch:
                 return Difference(change="branch")
             # After a rebase the copies of commits that were there at the failure say nothing.
@@ -267,27 +283,43 @@ class Repository:
             count = int(self._ask("rev-list", "--count", *span, *merges, *self._sources) or 0)
             if count:
                 break
-        log = self._newest([*span, *merges], files, named) if count else ()
+        log = self._newest([*span, *merges], files, suspects) if count else ()
         note = "it had failed with uncommitted changes" if before.dirty else ""
         if now.dirty:
             edited = self._edited()
-            note = f"with {_edits(_first(edited, named), len(edited))}"
+            note = f"with {_edits(suspects.first(edited), len(edited))}"
         return Difference(
             change="commit",
             log=log,
             log_count=count if log else 0,
-            files=_first(files, named),
+            files=suspects.first(files),
             file_count=len(files),
+            all_files=tuple(files),
             note=note if log else f"what came between {first[:_SHORT]} and {last[:_SHORT]}",
         )
 
-    def _newest(self, span: Sequence[str], files: Sequence[str], named: str) -> tuple[str, ...]:
-        """The newest commits; where there are more than are kept, first those that touch a file that is named."""
-        limit = f"-{MOST_COMMITS}"
-        found = self._log(limit, *span, paths=self._sources)
-        suspects = _named(files, named)
-        if len(found) == MOST_COMMITS and suspects:
-            found = [*self._log(limit, *span, paths=("--", *(f":(top,literal){name}" for name in suspects))), *found]
+    def _newest(self, span: Sequence[str], files: Sequence[str], suspects: _Suspects) -> tuple[str, ...]:
+        """Return the newest commits, those first that touch files which the failing simulation read.
+
+        Those that touch the failing file are among the first few, which are shown, even where nobody knows what was
+        read.
+        """
+
+        def touching(names: Sequence[str]) -> list[str]:
+            paths = ("--", *(f":(top,literal){name}" for name in names))
+            return self._log(f"-{MOST_COMMITS}", *span, paths=paths) if names else []
+
+        newest = self._log(f"-{MOST_COMMITS}", *span, paths=self._sources)
+        if len(newest) < 2:  # noqa: PLR2004  # there is nothing to order
+            return tuple(newest)
+        failing = touching(suspects.named(files))
+        if suspects.reads:
+            found = [*failing, *touching(suspects.read(files)), *newest]
+        else:
+            shown = failing[:_IN_TEXT]
+            others = [each for each in newest if each not in shown]
+            first = {*others[: _IN_TEXT - len(shown)], *shown}
+            found = [*(each for each in dict.fromkeys([*newest, *shown]) if each in first), *failing, *newest]
         return tuple(dict.fromkeys(found))[:MOST_COMMITS]
 
     def _log(self, *arguments: str, paths: Sequence[str]) -> list[str]:
@@ -321,14 +353,24 @@ def _edits(files: Sequence[str], count: int) -> str:
     return f"uncommitted changes{where}"
 
 
-def _named(files: Iterable[str], text: str) -> list[str]:
-    """The files whose base name stands in a text."""
-    return [name for name in files if PurePosixPath(name).name in text][:MOST_FILES]
+@dataclass(frozen=True, slots=True)
+class _Suspects:
+    """What points to files: the evidence of a failure, and what the failing simulation read."""
 
+    text: str = ""
+    reads: tuple[str, ...] = ()
 
-def _first(files: Sequence[str], named: str) -> tuple[str, ...]:
-    """As many names as are kept, those first that a text names."""
-    return tuple(map(_clean, dict.fromkeys([*_named(files, named), *files])))[:MOST_FILES]
+    def named(self, files: Iterable[str]) -> list[str]:
+        """Return the files whose base name stands in the evidence."""
+        return [name for name in files if PurePosixPath(name).name in self.text][:MOST_FILES]
+
+    def read(self, files: Iterable[str]) -> list[str]:
+        """Return the files that were read; the project's root may lie below the repository's top."""
+        return [name for name in files if any(f"/{name}".endswith(f"/{read}") for read in self.reads)]
+
+    def first(self, files: Sequence[str]) -> tuple[str, ...]:
+        """Return as many names as are kept, those first to which something points."""
+        return tuple(map(_clean, dict.fromkeys([*self.named(files), *self.read(files), *files])))[:MOST_FILES]
 
 
 def _clean(text: str) -> str:

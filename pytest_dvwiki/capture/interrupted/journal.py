@@ -8,6 +8,7 @@ holds a lock on its file while it lives, so that the next run tells a killed one
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -16,9 +17,13 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from pytest_dvwiki.capture.simulations.reproduce import Call  # noqa: TC001  # msgspec reads the annotations
+from pytest_dvwiki.nodeids import stored_command, stored_failure
+from pytest_dvwiki.redact import redact, redact_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +38,8 @@ else:
 
 MAIN = "main"
 SUFFIX = ".jsonl"
+BUILDS = "builds"
+"""The folder beside the runs' in which the last builds are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +56,11 @@ class Begin:
     time: float
     """Seconds since the epoch."""
     opened: tuple[str, ...] = ()
+    simulator: str | None = None
+    config: str | None = None
+    """12 hex of the configuration that the child runs."""
+    call: Call | None = None
+    """How the session was called."""
 
 
 class Journal:
@@ -81,23 +93,38 @@ class Journal:
 
     def begin(self, begin: Begin) -> None:
         """Notes that an item starts a child."""
-        self._append(event="begin", **asdict(begin))
+        kept = replace(
+            begin,
+            nodeid=redact_id(begin.nodeid),
+            spool=tuple(map(redact, begin.spool)),
+            folder=redact(begin.folder),
+            environment={name: _value(name, value) for name, value in begin.environment.items()},
+            program=redact(begin.program),
+            opened=tuple(map(redact, begin.opened)),
+        )
+        self._append(event="begin", **asdict(kept))
 
     def end(self, nodeid: str) -> None:
         """Notes that what an item left behind was read."""
-        self._append(event="end", nodeid=nodeid)
+        self._append(event="end", nodeid=redact_id(nodeid))
 
     def failure(self, failure: Failure) -> None:
         """Notes a failure."""
-        self._append(event="failure", failure=asdict(failure))
+        self._append(event="failure", failure=asdict(stored_failure(failure)))
 
     def takeoff(self, flight: Flight) -> None:
         """Notes that a test began inside a simulator."""
-        self._append(event="takeoff", **asdict(flight))
+        kept = replace(
+            flight,
+            nodeid=redact_id(flight.nodeid),
+            runner=redact_id(flight.runner),
+            command=stored_command(flight.command, flight.nodeid),
+        )
+        self._append(event="takeoff", **asdict(kept))
 
     def landing(self, nodeid: str) -> None:
         """Notes that such a test ended."""
-        self._append(event="landing", nodeid=nodeid)
+        self._append(event="landing", nodeid=redact_id(nodeid))
 
     def close(self) -> None:
         """Lets go of the file; it stays."""
@@ -111,6 +138,11 @@ class Journal:
         remove(self.folder)
 
 
+def _value(name: str, value: str) -> str:
+    """Return the value of an environment variable; its name may tell that it is a secret."""
+    return redact(f"{name}={value}").partition("=")[2]
+
+
 def open_journal(places: Sequence[Path], task_id: str, process: str = MAIN) -> Journal:
     """Opens a journal in the first place that can be written, at last in the temporary folder.
 
@@ -120,23 +152,31 @@ def open_journal(places: Sequence[Path], task_id: str, process: str = MAIN) -> J
         process: `main`, or the name of the xdist worker.
 
     Raises:
-        OSError: not even the temporary folder can be written.
+        OSError: None of them can be written.
     """
     for place in places:
         with suppress(OSError):
             return Journal(place / task_id, process)
-    return Journal(temporary_place() / task_id, process)
+    raise OSError(
+        errno.EROFS, "none of the folders can be written: make one of them writable", ", ".join(map(str, places))
+    )
 
 
 def temporary_place() -> Path:
-    """The folder of journals in the temporary folder, one for each user."""
-    return Path(tempfile.gettempdir()) / f"dvwiki-{Path.home().name}"
+    """Return the folder of journals in the temporary folder, one for each user.
+
+    Raises:
+        OSError: There is no temporary folder that can be written.
+    """
+    # By number: a container's user may have neither a name nor a home.
+    user = os.getuid() if sys.platform != "win32" else os.environ.get("USERNAME", "")
+    return Path(tempfile.gettempdir()) / f"dvwiki-{user}"
 
 
 def runs_in(place: Path) -> list[Path]:
     """The folders of the runs in a folder of journals."""
     try:
-        return sorted(entry for entry in place.iterdir() if entry.is_dir())
+        return sorted(entry for entry in place.iterdir() if entry.name != BUILDS and entry.is_dir())
     except OSError:
         return []
 

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.processes import tools
+from pytest_dvwiki.capture.processes.ending import FROM_OUTSIDE
+from pytest_dvwiki.capture.simulations.builds import Setup
 from pytest_dvwiki.capture.simulations.flight import cut_off
 from pytest_dvwiki.capture.simulations.simulation import Simulation, SimulationOutcome, collect
 from pytest_dvwiki.capture.texts.logs import LogText
@@ -40,19 +42,30 @@ def remains_of(orphan: Orphan, *, root: Path, interest: Interest) -> Remains:
         interest: Which lines of a long text to keep.
     """
     failures = {failure.nodeid: failure for failure in _reported(orphan)}
-    results = {nodeid: Result(nodeid=nodeid, outcome="failed") for nodeid in failures}
+    results = {nodeid: _result(failure) for nodeid, failure in failures.items()}
     simulators: dict[Simulator, None] = {}
     for begin in orphan.running:
         outcome = _outcome(begin, root, interest)
         flight = next((flight for flight in orphan.in_flight if flight.runner == begin.nodeid), None)
         for failure in _told_of(outcome.failures or (_cut_short(begin),), flight):
             failures.setdefault(failure.nodeid, failure)
-            results.setdefault(failure.nodeid, Result(nodeid=failure.nodeid, outcome="failed", seed=failure.seed))
+            results.setdefault(failure.nodeid, _result(failure))
         for result in outcome.results:
             results.setdefault(result.nodeid, result)
         if outcome.simulator is not None:
             simulators[outcome.simulator] = None
     return Remains(tuple(failures.values()), tuple(results.values()), tuple(simulators))
+
+
+def _result(failure: Failure) -> Result:
+    """Return the result of a test that failed."""
+    return Result(
+        nodeid=failure.nodeid,
+        outcome="failed",
+        seed=failure.seed,
+        simulator=failure.simulator,
+        config=failure.config,
+    )
 
 
 def _outcome(begin: Begin, root: Path, interest: Interest) -> SimulationOutcome:
@@ -66,7 +79,9 @@ def _outcome(begin: Begin, root: Path, interest: Interest) -> SimulationOutcome:
             simulator=tools.simulator_name(begin.program),
             modules=tools.modules(begin.environment),
             seed=tools.seed(begin.environment),
+            setup=Setup(simulator=begin.simulator, config=begin.config),
             interest=interest,
+            call=begin.call,
         )
     )
 
@@ -94,6 +109,7 @@ def _cut_short(begin: Begin) -> Failure:
         outcome="error",
         message=sentence,
         excerpts=(Excerpt(source="run", lines=((1, sentence),)),),
+        unreproducible=FROM_OUTSIDE,
     )
 
 

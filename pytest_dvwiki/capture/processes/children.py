@@ -25,12 +25,16 @@ from pytest_dvwiki.capture.processes.commands import commands
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from pytest_dvwiki.capture.simulations.builds import Setup
+
 _WATCHED_ENVIRONMENT = (
     "COCOTB_RANDOM_SEED",
     "COCOTB_RESULTS_FILE",
     "COCOTB_TEST_MODULES",
+    "COCOTB_TOPLEVEL",
     "MODULE",
     "RANDOM_SEED",
+    "TOPLEVEL",
 )
 _NO_LOG = frozenset({".py", ".pyc", ".pyo", ".so", ".v", ".sv", ".vh", ".svh", ".vhd", ".vhdl", ".f", ".cmd", ".json"})
 _LIMIT = 64
@@ -63,6 +67,18 @@ class Children:
     children: list[Child] = field(default_factory=list)
     opened: list[Path] = field(default_factory=list)
     """Files that were opened for writing, by which a child's output may be kept."""
+    setups: list[tuple[Child, Setup]] = field(default_factory=list)
+    """What those children build or run that are tools, in order; the caller notes it."""
+
+    def add_setup(self, child: Child, setup: Setup) -> None:
+        """Note what a child builds or runs."""
+        if len(self.setups) >= _LIMIT:
+            del self.setups[0]
+        self.setups.append((child, setup))
+
+    def setup_of(self, child: Child) -> Setup | None:
+        """Return what a child runs; None where nobody noted it."""
+        return next((setup for one, setup in reversed(self.setups) if one is child), None)
 
     def add(self, child: Child) -> None:
         """Notes a child."""

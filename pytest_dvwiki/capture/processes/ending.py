@@ -7,6 +7,8 @@ import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.model.sentences import LOGGED
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -32,6 +34,9 @@ _SIGNALS = {
     "Segmentation fault": signal.SIGSEGV,
     "Terminated": signal.SIGTERM,
 }
+_SENT = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM})
+"""Signals that another process sends; a program that crashes ends itself with others."""
+FROM_OUTSIDE = "the run was killed from outside"
 _BUILD_CALL = re.compile(r"^>.*\bbuild\(", re.MULTILINE)
 _TEST_CALL = re.compile(r"^>.*\b(?:test|run)\(", re.MULTILINE)
 _SHELL_SIGNALS = 128
@@ -52,6 +57,8 @@ class Ending:
     cut_short: bool = False
     building: bool | None = None
     """Whether it was the build that failed; None where the report does not tell."""
+    limited: bool = False
+    """Whether the item itself set the limit that ended it, as with `timeout 60 make`."""
 
     @property
     def abnormal(self) -> bool:
@@ -63,12 +70,22 @@ class Ending:
         """Whether the exit status alone says that something was wrong."""
         return self.status is not None and self.status != 0
 
+    @property
+    def from_outside(self) -> str:
+        """Why to run it again need not end in the same way; empty where it may."""
+        if self.cut_short:
+            return FROM_OUTSIDE
+        if self.signal in _SENT and not self.limited and self.timeout is None:
+            return f"signal {self.signal} ({_signal_name(self.signal)}) ended the simulation from outside"
+        return ""
+
 
 def read_ending(*, status: int | None, error: str, longrepr: str, cut_short: bool) -> Ending:
     """Reads the ending from an exit status and from the exception and report of the item."""
     if status is None and (found := _STATUS.search(error) or _STATUS.search(longrepr)):
         status = int(found[1])
-    if status == _LIMIT_STATUS and _LIMIT_PROGRAM.search(error):
+    limited = status == _LIMIT_STATUS and _LIMIT_PROGRAM.search(error) is not None
+    if limited:
         status = -signal.SIGTERM
     handled = _HANDLED.search(error)
     return Ending(
@@ -78,6 +95,7 @@ def read_ending(*, status: int | None, error: str, longrepr: str, cut_short: boo
         cut_short=cut_short,
         interrupted=error.startswith("KeyboardInterrupt"),
         building=_building(longrepr),
+        limited=limited,
     )
 
 
@@ -107,7 +125,7 @@ def sentence(
         ending: What is known of it.
         simulator: Its short name.
         test: The test that was running.
-        time: The last simulation time.
+        time: The last simulation time in the log.
         finished: Whether all tests had ended.
     """
     where = " after its last test" if finished else place(test, time)
@@ -124,8 +142,8 @@ def sentence(
 
 
 def place(test: str | None, time: str | None) -> str:
-    """' while running TEST at TIME', as far as known."""
-    return (f" while running {test}" if test else "") + (f" at {time}" if time else "")
+    """Return ' while running TEST, last logged time TIME', as far as known."""
+    return (f" while running {test}" if test else "") + (f"{LOGGED}{time}" if time else "")
 
 
 def _signal(status: int | None) -> int | None:

@@ -53,6 +53,8 @@ _TOOLS = frozenset(_PROGRAMS) | frozenset(
 )
 _RESULTS = "COCOTB_RESULTS_FILE"
 _MAKES = frozenset({"make", "gmake"})
+_MAKE_OPTIONS = {"-C": True, "--directory": True, "-f": False, "--file": False, "--makefile": False}
+"""Options of make that take a path, and whether that is its folder."""
 
 
 def is_simulation(child: Child) -> bool:
@@ -75,19 +77,33 @@ def simulator_name(program: str) -> str | None:
 def results_file(child: Child) -> Path | None:
     """The results file that a simulation was told to write, or that cocotb's Makefile writes untold."""
     name = child.environment.get(_RESULTS)
-    folder = child.folder
     if is_make(child):
-        # `-C DIR`, `-CDIR`, `--directory=DIR` and `NAME=VALUE`, as make reads them.
-        words = iter(child.arguments[1:])
-        for word in words:
-            if word in {"-C", "--directory"}:
-                folder /= next(words, "")
-            elif word.startswith(("-C", "--directory=")):
-                folder /= word.removeprefix("-C").removeprefix("--directory=")
-            elif word.startswith(f"{_RESULTS}="):
-                name = word.partition("=")[2]
-        name = name or "results.xml"
-    return folder / name if name else None
+        given = (word.partition("=")[2] for word in child.arguments if word.startswith(f"{_RESULTS}="))
+        name = next(given, name) or "results.xml"
+    return working_folder(child) / name if name else None
+
+
+def working_folder(child: Child) -> Path:
+    """The folder that a child works in: of a make that which `-C DIR`, `-CDIR` or `--directory=DIR` names."""
+    return _place_of_make(child)[0] if is_make(child) else child.folder
+
+
+def makefile_of(child: Child) -> Path | None:
+    """Return the Makefile that a make takes."""
+    folder, file = _place_of_make(child)
+    return folder / file if file else next(iter(makefiles(folder)), None)
+
+
+def _place_of_make(child: Child) -> tuple[Path, str | None]:
+    """Return the folder in which a make works, and the Makefile that it was told to take."""
+    folder, file = child.folder, None
+    words = iter(child.arguments[1:])
+    for word in words:
+        option = next((each for each in _MAKE_OPTIONS if word.startswith(each)), None)
+        if option is not None:
+            value = word.removeprefix(option).removeprefix("=") or next(words, "")
+            folder, file = (folder / value, file) if _MAKE_OPTIONS[option] else (folder, value)
+    return folder, file
 
 
 def is_make(child: Child) -> bool:
@@ -104,3 +120,8 @@ def modules(environment: Mapping[str, str]) -> tuple[str, ...]:
 def seed(environment: Mapping[str, str]) -> str | None:
     """The seed that was asked for."""
     return environment.get("COCOTB_RANDOM_SEED") or environment.get("RANDOM_SEED") or None
+
+
+def makefiles(folder: Path) -> list[Path]:
+    """Return the Makefile of a folder, as make finds it."""
+    return [path for name in ("GNUmakefile", "makefile", "Makefile") if (path := folder / name).is_file()][:1]

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.processes.ending import timeout_in
-from pytest_dvwiki.model import Excerpt
+from pytest_dvwiki.model import Command, Excerpt  # msgspec reads the annotations
+from pytest_dvwiki.model.sentences import LOGGED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +37,7 @@ class Flight:
     """Simulation time at which it began."""
     first_line: int | None = None
     """Line of the simulator's output at which it began."""
-    reproduce: str = ""
+    command: Command | None = None
 
     @property
     def name(self) -> str:
@@ -64,7 +65,7 @@ def cut_off(failure: Failure, flight: Flight) -> Failure:
         started=True,
         seed=flight.seed or failure.seed,
         sim_time=failure.sim_time or flight.sim_time,
-        reproduce=flight.reproduce or failure.reproduce,
+        command=None if failure.unreproducible else flight.command or failure.command,
     )
 
 
@@ -84,10 +85,10 @@ def without_progress(lines: Sequence[tuple[int, str]]) -> tuple[tuple[int, str],
 
 def _with_test(sentence: str, flight: Flight) -> str:
     """Names test and time in a sentence about the end of a simulation that knows neither."""
-    at = f" at {flight.sim_time}" if flight.sim_time else ""
+    began = f", which began at {flight.sim_time}" if flight.sim_time else ""
     if sentence.startswith(_NO_RESULTS):
-        return f"simulation ended before {flight.name} was done,{at}".rstrip(",")
+        return f"simulation ended before {flight.name} was done{began}"
     if " while running " in sentence:
         return sentence
-    head, separator, time = sentence.partition(" at ")
-    return f"{head} while running {flight.name}{separator + time if time else at}"
+    head, separator, time = sentence.partition(LOGGED)
+    return f"{head} while running {flight.name}{separator + time if time else began}"

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+from pytest_dvwiki.capture.processes.grammars import PROGRAMS
 from pytest_dvwiki.capture.simulations.noise import NO_ERRORS, ROOM, ErrorCounter, ErrorLines
 from pytest_dvwiki.capture.texts.excerpts import ExcerptBuilder, Limits
 from pytest_dvwiki.capture.texts.logs import LogStream, LogText, lines_with
@@ -37,8 +38,26 @@ _BY_WORDS = (
     "Running on ",
     "Running command ",
     "cocotb v",
+    "Using Python ",
 )
 """What such a line may hold with another prefix (COCOTB_LOG_PREFIX), and what comes before the first of them."""
+_OF_COMMANDS = (
+    "ing directory '",
+    *sorted(f"{name} " for name in PROGRAMS if not any(name != one and name.endswith(one) for one in PROGRAMS)),
+    "/Vtop",
+    "simv ",
+)
+"""What a line of make, or of a runner, holds that shows a command of a tool; it stands between the tests."""
+_FOLDER = re.compile(r"(?:^|\s)(?:g?make(?:\[\d+\])?: )?(?P<word>Entering|Leaving) directory '(?P<folder>[^']+)'")
+_RUNNER_SAYS = re.compile(r".*?\bRunning command:? (?P<command>.+?)(?: in directory (?P<folder>\S+))?$")
+_SHOWN = re.compile(
+    rf"\s*(?:\+ )?(?:cd \S+ (?:&&|;) ?)?(?:[A-Za-z_]\w*=(?:\"[^\"\n]*\"|\S*)\s+)*+(?:\S*/)?"
+    rf"(?:{'|'.join(sorted(PROGRAMS))}|Vtop|simv)(?:\.exe)?\s"
+)
+_SHOWN_UNTIL = 100_000
+"""Lines of a log without tests in which commands are looked for."""
+_COMMANDS_LIMIT = 256
+_COMMAND_LIMIT = 1 << 16
 _BY_MANAGER = re.compile(r"\s*[\d.-]+\w*\s+[A-Z]+\s+cocotb\.regression\s+(?:\S+:\d+\s+in \S+\s+)?(?P<message>.*)$")
 _RUNNING = re.compile(r"(?:^|\s)running (?P<name>\S.*) \((?P<index>\d+)/(?P<total>\d+)\)$")
 _SKIPPING = re.compile(r"^skipping (?P<name>.+?)(?: \(\d+/\d+\)|: .*)?$")
@@ -50,8 +69,14 @@ _JUDGED_BY_NAME = re.compile(r"(?:^|\s)(?P<name>\S+) (?P<word>passed|failed|xfai
 _SEED = re.compile(r"Seeding Python random module with (?:supplied seed )?(?P<seed>\d+)$")
 _SIMULATOR = re.compile(r"(?:^|\s)Running on (?P<name>\S.*?) version (?P<version>\S+)")
 _COCOTB = re.compile(r"(?:Initialized|tests with) cocotb v(?P<version>\d[\w.+-]*)")
+_PYTHON = re.compile(r"Using Python (?P<version>\d[\w.+-]*) interpreter at ")
 _COMMAND = re.compile(r"Running command (?:\S*/)?(?P<program>[\w.-]+)")
 _TIME = re.compile(r"\s*(?P<value>\d+(?:\.\d+)?)(?P<unit>fs|ps|ns|us|ms|s|sec|step)\s")
+_HDL_TIME = re.compile(
+    r":@(?P<value>\d+(?:\.\d+)?)(?P<unit>[munpf]?s):\("  # GHDL
+    r"|\bTime: (?P<value1>\d+(?:\.\d+)?) (?P<unit1>[munpf]?s)  Iteration: "  # Questa, Riviera
+)
+"""Where a simulator's own messages tell the time with its unit."""
 _CONTINUATION = re.compile(r"\s{8}|$")
 """What stands under a verdict; a log line of cocotb has at most 5 blanks in front, Icarus's `Time:` 7."""
 
@@ -147,6 +172,8 @@ class Regression:
     simulator: Simulator | None = None
     cocotb: str | None = None
     """Version of cocotb."""
+    python: str | None = None
+    """Version of Python."""
     seed: str | None = None
     time: str | None = None
     """The last simulation time of the log."""
@@ -154,6 +181,8 @@ class Regression:
     """Whether the simulator loaded cocotb."""
     finished: bool = False
     """Whether the summary of all tests is there."""
+    commands: tuple[tuple[str, str], ...] = ()
+    """The commands of tools that the log shows before or between tests, each with its folder, empty where unknown."""
     log: LogText | None = None
     sha256: str | None = None
 
@@ -248,6 +277,9 @@ class _Splitter:
         self._closing = False
         self._named = False
         """Whether the manager's lines bear its name."""
+        self._commands: list[tuple[str, str]] = []
+        self._folders: list[str] = []
+        """The folders that make has entered."""
         self._kept = 0
         """Number of blocks whose lines are held: the more, the less of each."""
         self._noisy = 0
@@ -255,8 +287,15 @@ class _Splitter:
         self._open = self._between(1)
 
     def feed(self, chunk: Chunk) -> None:
-        number, counted = chunk.first, 0
-        for start, end in lines_with(chunk.text, _BY_NAME if self._named else _BY_WORDS):
+        number, counted, shown = chunk.first, 0, 0
+        words = _BY_NAME if self._named else _BY_WORDS
+        looks = self._now.finished or (not self._named and chunk.first < _SHOWN_UNTIL)
+        for start, end in lines_with(chunk.text, (*words, *_OF_COMMANDS) if looks else words):
+            if looks:
+                if self._open.name is None and start >= shown:
+                    shown = self._command(chunk.text, start, end)
+                if not any(chunk.text.find(word, start, end) >= 0 for word in words):
+                    continue
             self._take(number, chunk.text[counted:start])
             number += chunk.text.count("\n", counted, start)
             self._line(number, chunk.text[start:end])
@@ -264,8 +303,34 @@ class _Splitter:
         self._take(number, chunk.text[counted:])
 
     def close(self) -> list[Regression]:
+        # Behind the last simulation stands the build of one that never came.
+        self._now.commands = self._now.commands or tuple(self._commands)
         self._end_regression()
         return self._done
+
+    def _command(self, text: str, start: int, end: int) -> int:
+        """Note the command that a line shows, with the lines that continue it; return where they end."""
+        line = text[start:end]
+        if "ing directory '" in line and (found := _FOLDER.search(line)):
+            if found["word"] == "Entering":
+                self._folders.append(found["folder"])
+            elif self._folders:
+                self._folders.pop()
+            return end
+        if not ("Running command" in line or _SHOWN.match(line)) or len(self._commands) == _COMMANDS_LIMIT:
+            return end
+        while start and text[start - 2 : start] == "\\\n":
+            start = text.rfind("\n", 0, start - 1) + 1
+        while text[end - 2 : end] == "\\\n" and end < len(text):
+            end = text.find("\n", end) + 1
+        said = text[start:end].strip()
+        folder = self._folders[-1] if self._folders else ""
+        if by_runner := _RUNNER_SAYS.match(said):
+            said, folder = by_runner["command"], by_runner["folder"] or folder
+        # A line that was too long has lost its middle.
+        if len(said) <= _COMMAND_LIMIT and " … " not in said:
+            self._commands.append((folder, said.removeprefix("+ ")))
+        return end
 
     def _line(self, number: int, text: str) -> None:
         """Takes one line that may be the regression manager's."""
@@ -343,6 +408,8 @@ class _Splitter:
             now = self._now
         if _LOADED in line or (message or "").startswith("Running tests"):
             now.started = True
+            now.commands += tuple(self._commands)
+            self._commands.clear()
         if found := _FOUND.match(message or ""):
             self._modules[found["name"]] = found["module"]
         if now.blocks or self._open.name is not None:
@@ -350,6 +417,8 @@ class _Splitter:
         if found := _COCOTB.search(line):
             now.cocotb = now.cocotb or found["version"]
             now.started = True
+        if now.python is None and (found := _PYTHON.search(line)):
+            now.python = found["version"]
         if now.seed is None and (found := _SEED.search(line)):
             now.seed = found["seed"]
         elif found := _SIMULATOR.search(line):
@@ -388,8 +457,9 @@ class _Splitter:
             if not end:
                 return
             start = text.rfind("\n", 0, end - 1) + 1
-            if found := _TIME.match(text, start, end):
-                self._now.time = f"{_plain(found['value'])} {found['unit']}"
+            if found := _TIME.match(text, start, end) or _HDL_TIME.search(text, start, end):
+                value, unit = filter(None, found.groups())
+                self._now.time = f"{_plain(value)} {unit}"
                 return
             end = start
 

@@ -1,82 +1,328 @@
-"""Writes the command that runs one failing test again, with its seed."""
+"""Puts together the command that runs one failing test again, as data; `records/command.py` prints it."""
 
 from __future__ import annotations
 
+import os
+import posixpath
 import re
 import shlex
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
-_MOST_EXCLUDED = 20
+    from pytest_dvwiki.model import Command
 
-STRICT = "--dvwiki --dvwiki-strict-logs"
+STRICT = ("--dvwiki", "--dvwiki-strict-logs")
 """Without these a test that failed only by the error lines of its log passes."""
+VARIABLES = (
+    "SIM",
+    "TOPLEVEL_LANG",
+    "HDL_TOPLEVEL_LANG",
+    "WAVES",
+    "COMPILE_ARGS",
+    "SIM_ARGS",
+    "EXTRA_ARGS",
+    "PLUSARGS",
+    "SIM_CMD_PREFIX",
+    "COCOTB_PLUSARGS",
+    "COCOTB_RESOLVE_X",
+    "COCOTB_TEST_FILTER",
+    "COCOTB_TESTCASE",
+    "COCOTB_TRUST_INERTIAL_WRITES",
+    "TESTCASE",
+    "PYTHONHASHSEED",
+    "PYTHONOPTIMIZE",
+    "PYTHONPATH",
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD",
+    "PYTEST_PLUGINS",
+)
+"""Environment variables by which cocotb, pytest, Python or a common runner file choose what a test does."""
+_CONFIGURATIONS = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
+_SECRET_NAME = re.compile(r"(?i)token|passw|secret|credential|licen[cs]e|(?:^|_)key(?:_|$)")
+_KEYWORD = re.compile(r"(?!(?:and|or|not|None|True|False)$)[\w:+.\[\]\\/-]+")
+"""A name that pytest's `-k` takes as one word."""
+_MOST_EXCLUDED = 20
+# Words of pytest's command line that choose other tests, or change only what is shown or written.
+_DROPPED = frozenset(
+    {
+        "--", "--cache-clear", "--co", "--collect-only", "--continue-on-collection-errors", "--dvwiki",
+        "--dvwiki-strict-logs", "--exitfirst", "--failed-first", "--ff", "--full-trace", "--last-failed",
+        "--lf", "--looponfail", "--new-first", "--nf", "--no-cov", "--no-header", "--no-showlocals",
+        "--no-summary", "--pdb", "--quiet", "--self-contained-html", "--setup-show", "--showlocals",
+        "--stepwise", "--stepwise-reset", "--stepwise-skip", "--sw", "--sw-reset", "--sw-skip", "--trace",
+        "--verbose", "--xfail-tb", "-f", "-l",
+    }
+)  # fmt: skip
+_DROPPED_WITH_VALUE = frozenset(
+    {
+        "--basetemp", "--capture", "--cocotb-seed", "--code-highlight", "--color", "--cov", "--cov-config",
+        "--cov-report", "--css", "--deselect", "--dist", "--durations", "--durations-min", "--dvwiki-archive",
+        "--dvwiki-coverage", "--dvwiki-dir", "--dvwiki-ip-type", "--dvwiki-lock-timeout", "--dvwiki-task",
+        "--dvwiki-tee", "--html", "--ignore", "--ignore-glob", "--json-report-file", "--junit-prefix",
+        "--junit-xml", "--junitprefix", "--junitxml", "--last-failed-no-failures", "--lfnf", "--log-cli-level",
+        "--log-file", "--log-file-level", "--log-level", "--max-worker-restart", "--maxfail", "--maxprocesses",
+        "--maxschedchunk", "--numprocesses", "--only-rerun", "--pastebin", "--report-log", "--rerun-except",
+        "--reruns", "--reruns-delay", "--show-capture", "--tb", "--tx", "--verbosity",
+    }
+)  # fmt: skip
+_WITH_VALUE = frozenset({"-p", "-c", "-o", "-W", "--config-file", "--override-ini", "--rootdir"})
+_SHORT = re.compile(r"-[flqsvx]+")
+_SHORT_WITH_VALUE = re.compile(r"-[flqsvx]*[kmnr](?P<value>.*)")
 
 
-def reproduce_command(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """How tests were run, as far as a command that runs one of them again has to repeat it."""
+
+    arguments: tuple[str, ...] = ("pytest",)
+    """The program with its options, without tests."""
+    variables: dict[str, str] = field(default_factory=dict)
+    folder: str = "."
+    """The folder in which it ran, relative to the top of the repository, else to the workspace root."""
+    in_repository: bool = True
+    items: str | None = "."
+    """Path from there to the folder that node ids are relative to; None for `make`, which takes no node id."""
+    configuration: str | None = None
+    """Path from there to pytest's configuration file; None where it has none."""
+    here: str = ""
+    """Absolute path of the folder; empty where it is not known on this machine."""
+
+    def path(self, nodeid: str) -> str:
+        """Return a node id as an argument of a command in the folder."""
+        file, separator, names = nodeid.partition("::")
+        folder = posixpath.join("/", self.folder)
+        path = posixpath.relpath(posixpath.join(folder, self.items or ".", file), folder)
+        return f"{path}{separator}{names}"
+
+    def command(self, nodeid: str, variables: Mapping[str, str] | None = None, options: Sequence[str] = ()) -> Command:
+        """Return the command that runs one pytest item, or `make`.
+
+        Args:
+            nodeid: The item.
+            variables: Further variables.
+            options: Further options.
+        """
+        from pytest_dvwiki.model import Command  # noqa: PLC0415  # a run without failures needs none of these
+
+        # The path comes first: an option that takes several values would take it for one of them.
+        program, own = _split(self.arguments)
+        path = [] if self.items is None else [self.path(nodeid)]
+        file = path[0].partition("::")[0] if path else ""
+        words = (*program, *path, *own, *(self._configuration(file) if path else ()), *options)
+        names = dict(self.variables)
+        for name, value in (variables or {}).items():
+            names.pop(name, None)
+            names[name] = value
+        return Command(
+            arguments=tuple(map(_masked, words)),
+            variables={name: _masked_value(name, value) for name, value in names.items()},
+            folder=self.folder,
+            in_repository=self.in_repository,
+        )
+
+    def with_variables(self, variables: Mapping[str, str]) -> Call:
+        """Return a call with further variables of its environment."""
+        top = os.path.normpath(os.path.join(self.here, os.path.relpath(".", self.folder)))  # noqa: PTH118
+        placed = with_places(variables, Path(top), Path(self.here))
+        return replace(self, variables=placed | self.variables) if placed else self
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options alone."""
+        return _split(self.arguments)[1]
+
+    def _configuration(self, file: str) -> tuple[str, ...]:
+        """Return the options without which pytest would take another configuration for this file than it took."""
+        given = any(re.match(r"-c|--config-file|--rootdir", word) for word in self.arguments)
+        if given or not self.here:
+            return ()
+        taken = Path(os.path.normpath(Path(self.here, self.configuration or self.items or ".")))
+        top = taken.parent if self.configuration else taken
+        folder = Path(os.path.normpath(Path(self.here, file))).parent
+        between = [folder, *folder.parents]
+        nearer = between[: between.index(top)] if top in between else between
+        if top in between and not any((each / name).is_file() for each in nearer for name in _CONFIGURATIONS):
+            return ()
+        if self.configuration:
+            return ("-c", self.configuration)
+        return ("-c", "/dev/null", "--rootdir", self.items or ".") if top in between else ()
+
+
+def relative(path: str | Path, folder: Path) -> str:
+    """Return a path relative to a folder, with `/`."""
+    return Path(os.path.relpath(path, folder)).as_posix()
+
+
+def pytest_call(
+    words: Sequence[str],
+    *,
+    root: Path,
+    here: Path,
+    configuration: Path | None,
+    items: Sequence[str],
+    environment: Mapping[str, str],
+    program: Sequence[str] = ("pytest",),
+) -> Call:
+    """Return how a session of pytest was called.
+
+    Args:
+        words: Its command line.
+        root: pytest's root folder, which is the workspace root.
+        here: The folder in which it was called.
+        configuration: pytest's configuration file.
+        items: The words of the command line that name tests.
+        environment: Its variables.
+        program: How pytest is started.
+    """
+    from pytest_dvwiki.records.command import workspace  # noqa: PLC0415  # a run without failures needs none
+
+    root, here = Path(os.path.realpath(root)), Path(os.path.realpath(here))
+    top, in_repository = workspace(root)
+    if not here.is_relative_to(top):
+        here = root
+    added = shlex.split(environment.get("PYTEST_ADDOPTS", ""))
+    options = (_placed(word, top, lambda path: relative(path, here)) for word in options_of((*added, *words), items))
+    return Call(
+        arguments=(*program, *options),
+        variables=with_places({name: environment[name] for name in VARIABLES if environment.get(name)}, top, here),
+        folder=relative(here, top),
+        in_repository=in_repository,
+        items=relative(root, here),
+        configuration=None if configuration is None else relative(os.path.realpath(configuration), here),
+        here=str(here),
+    )
+
+
+def options_of(words: Sequence[str], items: Sequence[str] = ()) -> list[str]:
+    """Return the options of a command line of pytest that a test's outcome may depend on.
+
+    Args:
+        words: The command line.
+        items: The words of it that name tests.
+    """
+    kept: list[str] = []
+    left = list(items)
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        short = _SHORT_WITH_VALUE.fullmatch(word)
+        if word in left:
+            left.remove(word)
+        elif word in _WITH_VALUE:
+            kept += [word, *rest[:1]]
+            del rest[:1]
+        elif word in _DROPPED_WITH_VALUE or (short and not short["value"]):
+            if rest and not re.match(r"-\D", rest[0]):  # `--cov` and its like may go without
+                del rest[:1]
+        elif not (short or word in _DROPPED or word.partition("=")[0] in _DROPPED_WITH_VALUE or _SHORT.fullmatch(word)):
+            kept.append(word)
+    return kept
+
+
+def with_places(variables: Mapping[str, str], top: Path, here: Path) -> dict[str, str]:
+    """Return variables whose paths below a folder begin with `$PWD`, so that they hold on every machine.
+
+    A part of PYTHONPATH outside of that folder is left out: the command's reader has another one.
+
+    Args:
+        variables: By name.
+        top: The folder.
+        here: That in which the command runs.
+    """
+    found = {}
+    for name, value in variables.items():
+        placed = value
+        if name == "PYTHONPATH":
+            parts = [os.path.realpath(part) if part else str(here) for part in value.split(os.pathsep)]
+            placed = os.pathsep.join(part for part in parts if Path(part).is_relative_to(top))
+        if placed := _placed(placed, top, lambda path: _from_here(path, here)):
+            found[name] = placed
+    return found
+
+
+def _placed(text: str, top: Path, place: Callable[[str], str]) -> str:
+    """Return a text in which the paths below a folder are written in another way."""
+    return re.sub(
+        rf"(?<![\w./-]){re.escape(str(top))}(?:/[^\s:;,'\"]*)?(?![\w.-])", lambda found: place(found[0]), text
+    )
+
+
+def _from_here(path: str, here: Path) -> str:
+    below = relative(path, here)
+    return "$PWD" if below == "." else f"$PWD/{below}"
+
+
+def again(
+    call: Call,
     nodeid: str,
     *,
     test: str | None = None,
     module: str | None = None,
     seed: str | None = None,
     cocotb: str | None = None,
-) -> str:
-    """The command, to be pasted into a shell in pytest's root folder.
+    strict: bool = False,
+) -> Command:
+    """Return the command that runs a cocotb test of a pytest item, or of a Makefile.
 
     Args:
-        nodeid: The pytest item to run.
+        call: How it ran.
+        nodeid: The pytest item.
         test: Name of the cocotb test inside it; all of them where None.
         module: Module of the test, where another module of the item may have a test of that name.
         seed: The random seed.
         cocotb: Version of cocotb; 1.x knows other variables.
+        strict: Whether only the error lines of its log make it fail.
     """
     old = cocotb is not None and cocotb.startswith("1.")
-    words: list[str] = []
+    variables = {}
     if seed:
-        words.append(f"{'RANDOM_SEED' if old else 'COCOTB_RANDOM_SEED'}={shlex.quote(seed)}")
-    if test:
-        value = test if old else _filter(test, module)
-        words.append(f"{'TESTCASE' if old else 'COCOTB_TEST_FILTER'}={_quoted(value)}")
-    return " ".join([*words, "pytest", _quoted(nodeid)])
+        variables["RANDOM_SEED" if old else "COCOTB_RANDOM_SEED"] = seed
+    if test and old:
+        variables["TESTCASE"] = test
+    elif test:
+        variables["COCOTB_TEST_FILTER"] = (_filter if call.items is not None else _filter_of_make)(test, module)
+    options = STRICT if strict and call.items is not None else ()
+    return call.command(nodeid, variables, options)
 
 
-def native_command(
-    nodeid: str | None, *, runner: str, seed: object, options: Sequence[str], others: Collection[str] = ()
-) -> str:
-    """The command for a test of cocotb's own pytest plugin.
+def native(
+    call: Call, nodeid: str | None, *, runner: str, seed: object, others: Collection[str] = (), strict: bool = False
+) -> Command:
+    """Return the command for a test of cocotb's own pytest plugin.
 
     Args:
+        call: How pytest was called.
         nodeid: The test; all of the runner's where None.
         runner: Node id of the item that runs its simulator.
         seed: The runner's seed; None where unknown.
-        options: Words of the command line without which the plugin would not be there.
         others: Names of the session's other runners and tests, from which this one is to be told apart.
+        strict: Whether only the error lines of its log make it fail.
     """
+    logs = STRICT if strict else ()
+    variables = {} if seed is None else {"COCOTB_RANDOM_SEED": str(seed)}
     # A node id would select the runner and none of its tests: in the simulator the same words name other items.
-    names = [name.rpartition("::")[2] for name in (runner, nodeid) if name is not None]
-    if any(_contains(other, name) for name in names for other in others):
-        command = _exact_command(nodeid, runner, options, others)
-    else:
-        command = shlex.join(["pytest", *options, runner.partition("::")[0], "-k", " and ".join(names)])
-    return command if seed is None else f"COCOTB_RANDOM_SEED={shlex.quote(str(seed))} {command}"
+    names = [_keyword(name.rpartition("::")[2]) for name in (runner, nodeid) if name is not None]
+    file = runner.partition("::")[0]
+    if not any(_contains(other, name) for name in names for other in others):
+        return call.command(file, variables, (*logs, "-k", " and ".join(names)))
+    if nodeid is None:
+        return call.command(runner, variables, logs)
+    # The pytest in the simulator has arguments of its own: to exclude a test here would exclude its runner here. They
+    # name the file as well, since its conftest.py may be what loads cocotb's plugin with its options.
+    # A runner's name is a keyword of all its tests.
+    excluded = sorted(other for other in others if _contains(other, names[1]) and not _contains(f"{runner} ", other))
+    told = (other for other in excluded[:_MOST_EXCLUDED] if _KEYWORD.fullmatch(other))
+    chosen = " and ".join([names[1], *(f"not {other}" for other in told)])
+    inner = shlex.join([call.path(file), *call.options, *logs, "-k", chosen])
+    return call.command(runner, variables, (*logs, f"--cocotb-pytest-args={inner}"))
 
 
-def _exact_command(nodeid: str | None, runner: str, options: Sequence[str], others: Collection[str]) -> str:
-    """A command for names that are parts of others: `-k` takes any part, so the others are named as well.
-
-    The runner goes by its node id; the pytest in the simulator has arguments of its own, since excluding a test there
-    would exclude its runner here.
-    """
-    words = ["pytest", *options, runner]
-    if nodeid is not None:
-        name = nodeid.rpartition("::")[2]
-        # A runner's name is a keyword of all its tests.
-        excluded = sorted(other for other in others if _contains(other, name) and not _contains(f"{runner} ", other))
-        chosen = " and ".join([name, *(f"not {other}" for other in excluded[:_MOST_EXCLUDED])])
-        words.append(f"--cocotb-pytest-args={shlex.join([*options, '-k', chosen])}")
-    return shlex.join(words)
+def _keyword(name: str) -> str:
+    """Return what chooses a test by pytest's `-k`: its name, or that of its function where `-k` cannot take it."""
+    return name if _KEYWORD.fullmatch(name) else name.partition("[")[0]
 
 
 def _contains(text: str, part: str) -> bool:
@@ -85,24 +331,36 @@ def _contains(text: str, part: str) -> bool:
 
 
 def _filter(test: str, module: str | None) -> str:
-    """The expression that cocotb searches for in `module.test`."""
+    """Return the expression that cocotb searches for in `module.test`."""
     name = re.escape(test)
     return f"^{re.escape(module)}\\.{name}$" if module else f"\\.{name}$"
 
 
-def _quoted(text: str) -> str:
-    """Quoted even where a shell would not ask for it: brackets in the next node id would."""
-    return "'" + text.replace("'", "'\"'\"'") + "'"
+def _filter_of_make(test: str, module: str | None) -> str:
+    """Return the same for a Makefile, which expands `$` and hands the text to a shell without quotes."""
+    name = f"{module}.{test}" if module else f".{test}"
+    safe = "".join(
+        char if char.isalnum() or char in "_-/=,:@%" else f"[{char}]" if char in ".+*?" else "." for char in name
+    )
+    return f"{'^' if module else ''}{safe}$$"
 
 
-def options_of_cocotb(arguments: Sequence[str]) -> tuple[str, ...]:
-    """Of a command line the words without which cocotb's own plugin would not be there, or not the same."""
-    kept: list[str] = []
-    words = iter(arguments)
-    for word in words:
-        plugin = next(words, "") if word == "-p" else word.removeprefix("-p") if word.startswith("-p") else None
-        if plugin is not None:
-            kept += [] if plugin.startswith("no:") else ["-p", plugin]
-        elif word.startswith("--cocotb-") and not word.startswith("--cocotb-seed"):
-            kept.append(word)
-    return tuple(kept)
+def _split(arguments: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the words that start a program, and those after them."""
+    start = 3 if tuple(arguments[1:3]) == ("-m", "pytest") else 1
+    return tuple(arguments[:start]), tuple(arguments[start:])
+
+
+def _masked(text: str) -> str:
+    """Return a text in which a mark stands for each secret."""
+    from pytest_dvwiki.model import MASKED  # noqa: PLC0415
+    from pytest_dvwiki.redact import redact  # noqa: PLC0415
+
+    return redact(text).replace("[redacted]", MASKED)
+
+
+def _masked_value(name: str, value: str) -> str:
+    """Return the value of a variable, or a mark where it must not be kept."""
+    from pytest_dvwiki.model import MASKED  # noqa: PLC0415
+
+    return MASKED if _SECRET_NAME.search(name) or MASKED in _masked(f"{name}={value}") else _masked(value)

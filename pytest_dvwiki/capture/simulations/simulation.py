@@ -6,31 +6,37 @@ simulation ended, and, where no results file was written, how the tests before i
 
 from __future__ import annotations
 
+import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from pytest_dvwiki.capture.files.results import Case, ResultsError, read_results
 from pytest_dvwiki.capture.processes.ending import read_ending, sentence, status_in
+from pytest_dvwiki.capture.simulations import reproduce
+from pytest_dvwiki.capture.simulations.builds import UNKNOWN, setup_of_log
 from pytest_dvwiki.capture.simulations.cocotb_tests import CocotbTest, is_silent, join_tests
 from pytest_dvwiki.capture.simulations.noise import NO_ERRORS
 from pytest_dvwiki.capture.simulations.regression import Regression, read_regressions, simulator_name
-from pytest_dvwiki.capture.simulations.reproduce import STRICT, reproduce_command
 from pytest_dvwiki.capture.texts.excerpts import ExcerptBuilder, Limits
 from pytest_dvwiki.capture.texts.frames import last_trace, shown_path, user_frame
-from pytest_dvwiki.model import Excerpt, Failure, Frame, LogReference, Result, Simulator
+from pytest_dvwiki.model import Axes, Excerpt, Failure, Frame, LogReference, Result, Simulator
+from pytest_dvwiki.model.sentences import LOGGED
 from pytest_dvwiki.patterns.frames import is_library
-from pytest_dvwiki.redact import redact
+from pytest_dvwiki.redact import clean, redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from pytest_dvwiki.capture.simulations.builds import Builds, Setup
     from pytest_dvwiki.capture.simulations.noise import ErrorLines
     from pytest_dvwiki.capture.simulations.regression import NumberedLines
+    from pytest_dvwiki.capture.simulations.reproduce import Call
     from pytest_dvwiki.capture.texts.frames import Trace
     from pytest_dvwiki.capture.texts.logs import LogText
-    from pytest_dvwiki.model import Interest, Phase, Source
+    from pytest_dvwiki.model import Command, Interest, Phase, Source
 
 _CLOCK_TOLERANCE = 1.0
 """Seconds by which a file system's clock may lag behind."""
@@ -87,8 +93,18 @@ class Simulation:
     modules: tuple[str, ...] = ()
     """Names of the test modules, where known (COCOTB_TEST_MODULES)."""
     seed: str | None = None
+    setup: Setup | None = None
+    """What it ran, where the caller saw the tools being called; else the log may show it."""
+    builds: Builds | None = None
+    """The builds before it, for a log that shows only the run."""
+    folder: Path | None = None
+    """The folder in which the commands of its log started."""
+    files: tuple[str, ...] = ()
+    """Absolute paths of further files by which it was run: the item's own, or its Makefile."""
     duration_s: float = 0.0
     interest: Interest | None = None
+    call: Call | None = None
+    """How the item was run; without it no command is given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +115,11 @@ class SimulationOutcome:
     results: tuple[Result, ...] = ()
     """One for each cocotb test that ended, failed ones too; none for the item itself."""
     simulator: Simulator | None = None
+    config: str | None = None
+    axes: Axes = field(default_factory=Axes)
+    """What its log says of Python and cocotb."""
+    reads: tuple[str, ...] = ()
+    """Files that the simulation read; only of one that failed."""
     build_failed: bool = False
     """Whether the simulation never began: compiler, elaborator or missing tool."""
     noise_errors: int = 0
@@ -125,6 +146,7 @@ class _Collector:
         self._main, self._sides = (sim.regression, ()) if sim.regression else _regressions(sim, self._cases)
         status = status_in(_last_lines((self._main, *self._sides))) if sim.status is None else sim.status
         self._ending = read_ending(status=status, error=sim.error, longrepr=sim.longrepr, cut_short=sim.cut_short)
+        self._setup = self._what_ran()
         self._simulator = self._who()
         seeds = (one.seed for one in (self._main, *self._sides))
         self._seed = next(filter(None, seeds), sim.seed)
@@ -147,6 +169,9 @@ class _Collector:
             failures=tuple(failures),
             results=tuple(self._result_of(test, errors, refused) for test in self._tests),
             simulator=self._simulator,
+            config=self._setup.config,
+            axes=Axes(python=self._main.python, cocotb=self._main.cocotb),
+            reads=self._reads if failures or self._sim.error else (),
             build_failed=building,
             noise_errors=sum(each.count for each in errors.values()),
             refused=tuple(refused.values()),
@@ -156,7 +181,30 @@ class _Collector:
         known = [one.simulator for one in (self._main, *self._sides) if one.simulator is not None]
         if known:
             return next((one for one in known if one.version is not None), known[0])
-        return Simulator(name=simulator_name(self._sim.simulator)) if self._sim.simulator else None
+        name = self._sim.simulator or self._setup.simulator
+        return Simulator(name=simulator_name(name)) if name else None
+
+    def _what_ran(self) -> Setup:
+        """Return what the simulation ran: by the calls that the caller saw, else by those that the log shows."""
+        sim = self._sim
+        seen = sim.setup or UNKNOWN
+        shown = next((one.commands for one in (self._main, *self._sides) if one.commands), ())
+        if seen.config is not None or sim.builds is None or not shown:
+            return seen
+        told = setup_of_log(shown, str(sim.folder or sim.root), sim.builds)
+        return told if told.config is not None else seen
+
+    @cached_property
+    def _reads(self) -> tuple[str, ...]:
+        """The files of the project that the simulation read."""
+        from pytest_dvwiki.capture.simulations.reads import files_read  # noqa: PLC0415  # only failures pay for it
+
+        sim = self._sim
+        told = (test.case.file for test in self._tests if test.case is not None and test.case.file is not None)
+        folder = sim.folder or sim.root
+        files = dict.fromkeys(os.path.normpath(folder / path) for path in (*told, *sim.files))
+        modules = dict.fromkeys((*sim.modules, *(test.module for test in self._tests if test.module)))
+        return files_read(self._setup, files=files, modules=modules, folder=str(folder), root=sim.root)
 
     def _result_of(self, test: CocotbTest, errors: Mapping[str, ErrorLines], refused: Mapping[str, Failure]) -> Result:
         strictly = test.name in refused
@@ -166,6 +214,8 @@ class _Collector:
             duration_s=test.duration_s,
             seed=self._seed_of(test),
             noise_errors=errors[test.name].count if test.name in errors and not strictly else 0,
+            simulator=self._simulator.name if self._simulator is not None else None,
+            config=self._setup.config,
         )
 
     # Error lines of tests that passed
@@ -198,7 +248,7 @@ class _Collector:
             sim_time=test.time,
             line=errors.first,
             duration_s=test.duration_s,
-            reproduce=f"{self._command(test)} {STRICT}",
+            command=self._command(test, strict=True),
         )
 
     def _refused_item(self, errors: ErrorLines) -> Failure:
@@ -210,11 +260,11 @@ class _Collector:
             seed=self._seed,
             line=errors.first,
             duration_s=self._sim.duration_s,
-            reproduce=f"{reproduce_command(self._sim.nodeid, seed=self._seed, cocotb=self._cocotb)} {STRICT}",
+            command=self._item_command(self._seed, strict=True),
         )
 
     def _nodeid(self, test: CocotbTest) -> str:
-        return f"{self._sim.nodeid}::{redact(test.name)}"
+        return f"{self._sim.nodeid}::{clean(test.name)}"
 
     def _seed_of(self, test: CocotbTest) -> str | None:
         return redact((test.case.seed if test.case is not None else None) or self._seed or "") or None
@@ -243,7 +293,8 @@ class _Collector:
             sim_time=test.time,
             line=block.line if block is not None else None,
             duration_s=test.duration_s,
-            reproduce=self._command(test),
+            command=self._command(test),
+            unreproducible=self._ending.from_outside if test.in_flight or not test.started else "",
         )
 
     def _unbound(self) -> str | None:
@@ -252,18 +303,27 @@ class _Collector:
         found = next(filter(None, map(_UNBOUND.match, lines)), None)
         return f"{found['place']}: no entity was compiled for component {found['name']}" if found else None
 
-    def _command(self, test: CocotbTest) -> str:
+    def _command(self, test: CocotbTest, *, strict: bool = False) -> Command | None:
+        if self._sim.call is None:
+            return None
         module = test.module if test.name != test.bare else None
         file = test.case.file if test.case is not None else None
         # pyuvm gives its tests to cocotb 1.x under other names than they are reported by: then all of them are run.
         hidden = (self._cocotb or "").startswith("1.") and file is not None and is_library(file)
-        return reproduce_command(
+        return reproduce.again(
+            self._sim.call,
             self._sim.nodeid,
             test=None if hidden else test.bare,
             module=module,
             seed=self._seed_of(test),
             cocotb=self._cocotb,
+            strict=strict,
         )
+
+    def _item_command(self, seed: str | None, *, strict: bool = False) -> Command | None:
+        if self._sim.call is None:
+            return None
+        return reproduce.again(self._sim.call, self._sim.nodeid, seed=seed, cocotb=self._cocotb, strict=strict)
 
     def _why_ended(self, test: CocotbTest) -> str | None:
         """What ended the simulation during a test; None where the log says it better."""
@@ -273,7 +333,9 @@ class _Collector:
             return None
         if said := self._sentence(test.name, test.time, finished=False):
             return said
-        return f"simulation ended before {test.name} was done" + (f", at {test.time}" if test.time else "")
+        # Without results cocotb told no end: the log's last time is all there is.
+        at = ", at " if self._cases is not None else LOGGED
+        return f"simulation ended before {test.name} was done" + (f"{at}{test.time}" if test.time else "")
 
     def _last_words(self) -> NumberedLines:
         """What the design said as it ended the simulation, where that comes after all tests: under cocotb 1.9."""
@@ -382,7 +444,8 @@ class _Collector:
             seed=redact(seed) if seed else None,
             sim_time=self._main.time if self._main.blocks and in_simulator else None,
             duration_s=sim.duration_s,
-            reproduce=reproduce_command(sim.nodeid, seed=seed, cocotb=self._cocotb),
+            command=self._item_command(seed),
+            unreproducible=self._ending.from_outside,
         )
 
     # What all failures have in common
@@ -395,7 +458,8 @@ class _Collector:
         excerpts: Sequence[Excerpt],
         seed: str | None,
         duration_s: float,
-        reproduce: str,
+        command: Command | None,
+        unreproducible: str = "",
         phase: Phase = "call",
         outcome: Literal["failed", "error"] = "failed",
         exception: str | None = None,
@@ -421,7 +485,10 @@ class _Collector:
             simulator_version=self._simulator.version if self._simulator is not None else None,
             log=self._reference(self._main, line),
             duration_s=duration_s,
-            reproduce=redact(reproduce),
+            config=self._setup.config,
+            reads=self._reads,
+            command=None if unreproducible else command,
+            unreproducible=unreproducible,
         )
 
     def _sentence(self, test: str | None, time: str | None, *, finished: bool) -> str | None:

@@ -8,7 +8,8 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.model import Frame
-from pytest_dvwiki.patterns.frames import indent, is_library, python_frame, report_frames
+from pytest_dvwiki.patterns.frames import indent, python_frame, report_frames
+from pytest_dvwiki.patterns.frames import user_frame as innermost_user_frame
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def user_frame(text: str, root: Path) -> Frame | None:
 
     The traceback may be Python's, or pytest's in its long or short style.
     """
-    frame = next((each for each in _innermost_first(text.split("\n")) if not is_library(each.file)), None)
+    frame = innermost_user_frame(_innermost_first(text.split("\n")))
     if frame is None:
         return None
     return Frame(
@@ -57,6 +58,7 @@ def user_frame(text: str, root: Path) -> Frame | None:
         line=frame.line,
         function=redact(frame.function),
         source=redact(frame.source),
+        callers=tuple(map(redact, frame.callers)),
     )
 
 

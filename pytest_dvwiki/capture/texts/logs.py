@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.redact import strip_escapes
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ _SAMPLE = 4096
 # cocotb-test passes the simulator's lines through a logger of its own, which under `-p no:logging` prints them.
 _COCOTB_TEST = re.compile(r"^(?:INFO|ERROR) (?: *cocotb:simulator\.py:\d+|cocotb:) ", re.MULTILINE)
 _UNBOUNDED_ESCAPE = re.compile(r"\x1b[\]PX^_]")
-_KEY_BEGIN = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
-_KEY_END = "-----END "
+_KEY_BEGIN = re.compile(r"----[- ]BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?[- ]----|Private-Lines: \d+")
+_KEY_END = re.compile(r"----[- ]END |Private-MAC: ")
 _MASK = "[redacted]"
 _UTF8_INNER = bytes(range(0x80, 0xC0))
 _UTF8_LEADING = bytes(range(0xC0, 0x100))
@@ -92,7 +93,7 @@ class LogStream:
 
     def _bytes(self, path: Path) -> Iterator[bytes]:
         position, end = self._log.start, self._log.end
-        with path.open("rb") as stream:
+        with reading.open_regular(path) as stream:
             stream.seek(position)
             while data := stream.read(_CHUNK if end is None else min(_CHUNK, end - position)):
                 position += len(data)
@@ -106,7 +107,7 @@ class LogStream:
             text = _without_escapes(text)
         if " cocotb:" in text:
             text = _COCOTB_TEST.sub("", text)
-        if self._key_lines or "PRIVATE KEY-----" in text:
+        if self._key_lines or "PRIVATE KEY" in text or "Private-Lines:" in text:
             text = "\n".join(self._without_keys(text.split("\n")))
         return text
 
@@ -116,7 +117,7 @@ class LogStream:
                 self._key_lines = _KEY_LINES
             inside = self._key_lines > 0
             if inside:
-                self._key_lines = 0 if _KEY_END in line else self._key_lines - 1
+                self._key_lines = 0 if _KEY_END.search(line) else self._key_lines - 1
             yield _MASK if inside else line
         yield lines[-1]
 

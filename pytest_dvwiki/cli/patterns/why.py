@@ -135,7 +135,7 @@ def _verdict_rows(verdict: Verdict | None, registry: Registry, root: Path) -> It
         ("line", f"{verdict.line}: {verdict.primary}"),
         ("pattern", f"{verdict.pattern} ({source})"),
         ("rule", verdict.rule),
-        ("origin", f"{origin.type}, {origin.confidence:.0%}: {'; '.join(origin.reasons)}"),
+        ("origin", f"{origin.in_words}: {'; '.join(origin.reasons)}"),
         *(("not", f"{other.line}: {other.text} ({other.pattern})") for other in verdict.runners_up),
         ("fix", verdict.fix or "none known"),
     ]

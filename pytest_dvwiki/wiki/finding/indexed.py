@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.records.disk import replace
 from pytest_dvwiki.search import bm25
 from pytest_dvwiki.search.relevance import Statistics, ranked, score
@@ -365,7 +366,7 @@ def _digest_of(path: str, data: bytes) -> str:
 
 
 def _digest_of_file(path: Path) -> str:
-    with path.open("rb") as file:
+    with reading.open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -386,7 +387,7 @@ def _write(path: Path, value: msgspec.Struct) -> None:
 def _read(path: Path, kind: type[_Kind]) -> _Kind | None:
     """A value as it was written, None where there is none."""
     try:
-        data = path.read_bytes()
+        data = reading.read_bytes(path)
         if hashlib.sha256(memoryview(data)[_DIGEST + 1 :]).hexdigest().encode() != data[:_DIGEST]:
             return None
         return msgspec.json.decode(memoryview(data)[_DIGEST + 1 :], type=kind)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_dvwiki.records.command import with_seed
-from pytest_dvwiki.records.fixes import ends, in_short, same_seed, tally
-from pytest_dvwiki.records.onset import came_with
+from pytest_dvwiki.model.sentences import is_own
+from pytest_dvwiki.records.command import from_anywhere, masked_note, seed_of, start, with_seed
+from pytest_dvwiki.records.fixes import ends, in_short, tally
+from pytest_dvwiki.records.onset import came_with, sentence
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.text.markdown import cite, code, escape, fence, in_words, one_line, prose, table
 from pytest_dvwiki.wiki.text.names import bug_origin, file_name
@@ -32,6 +33,8 @@ OWNED = (
     "fingerprint",
     "fingerprint_aliases",
     "aliases",
+    "type_at_creation",
+    "origin",
     "confidence",
     "first_seen",
     "last_updated",
@@ -46,6 +49,8 @@ OWNED = (
     "stale",
     "stale_reason",
 )
+_LONGEST_COMMAND = 10_000
+"""Characters; a command that is cut does something else."""
 _KEY = 100
 _COMMIT = 8
 _SUBJECTS = 5
@@ -55,7 +60,7 @@ _OTHERS = 5
 _SAME_CAUSE = "same fingerprint"
 _REPLACED = "superseded by "
 ORIGINS = {"RTL_BUG": "RTL bug", "TB_BUG": "Testbench bug", "UNKNOWN": "Failure of unknown origin"}
-_DECIDED = frozenset({"confirmed", "closed", "wont_fix"})
+_DECIDED = frozenset({"confirmed", "closed"})
 _SECTIONS = (
     ("Evidence", "evidence"),
     ("Classification Rationale", "rationale"),
@@ -85,16 +90,45 @@ def has_page(occurrence: Occurrence) -> bool:
 
 
 def is_decided(page: Listed) -> bool:
-    """Whether people decided what a page's cause is: by its status, or by another type than the one in its name."""
-    made_as = bug_origin(page.name)
-    return page.text("status") in _DECIDED or (made_as is not None and page.text("type") != made_as)
+    """Return whether people decided what a page's cause is: by another type than the tool gave, or by its status.
+
+    A page that was confirmed or closed and still says UNKNOWN, as the tool wrote it, decides nothing.
+    """
+    kind, made_as = page.text("type"), type_at_creation(page)
+    if kind == made_as == "UNKNOWN" or not kind:
+        return False
+    return page.text("status") in _DECIDED or (made_as is not None and kind != made_as)
+
+
+def type_at_creation(page: Listed) -> str | None:
+    """Return the type that the tool gave a page at first; None where people made the page."""
+    return page.text("type_at_creation") or bug_origin(page.name)
+
+
+def effective_type(page: Listed, origin: str = "") -> str:
+    """Return what a page's cause is: a person's word where there is one, else the tool's present view.
+
+    Args:
+        page: The page.
+        origin: The present view, where the page does not have it yet.
+    """
+    kind = page.text("type")
+    return kind if is_decided(page) else origin or page.text("origin") or kind
+
+
+def words_of_title(page: Listed) -> str:
+    """Return the title of a page without the origin that those of earlier versions begin with."""
+    title = page.title
+    for origin in ORIGINS.values():
+        title = title.removeprefix(f"{origin}: ")
+    return title
 
 
 def new(origin: str, occurrence: Occurrence, description: str) -> bytes:
     """A new bug page, with its owned keys and regions still empty.
 
     Args:
-        origin: RTL_BUG, TB_BUG or UNKNOWN.
+        origin: RTL_BUG, TB_BUG or UNKNOWN; the title does not name it, since it may be another one later.
         occurrence: One of the cause; only what all of them share is used.
         description: What the subtype means, empty where nothing is known of it.
     """
@@ -103,7 +137,9 @@ def new(origin: str, occurrence: Occurrence, description: str) -> bytes:
     symptom = [
         f"First cause, without the values that differ from run to run ({label}):",
         "",
-        fence(in_words(occurrence.primary, 400) or words),
+        _said(in_words(occurrence.primary, 400))
+        if is_own(occurrence.primary)
+        else fence(in_words(occurrence.primary, 400) or words),
     ]
     if description:
         symptom += ["", description]
@@ -114,11 +150,17 @@ def new(origin: str, occurrence: Occurrence, description: str) -> bytes:
         ("Resolution", RESOLUTION),
         ("Citation", pages.region("citation")),
     )
-    return pages.new(people, OWNED, f"{ORIGINS[origin]}: {escape(words)}", sections)
+    return pages.new(people, OWNED, escape(words), sections)
 
 
 def keys(
-    page: str, cause: Cause, identities: Sequence[str], aliases: Sequence[str], stale: str | None = None
+    page: str,
+    cause: Cause,
+    identities: Sequence[str],
+    aliases: Sequence[str],
+    stale: str | None = None,
+    *,
+    made_as: str | None,
 ) -> dict[str, Any]:
     """The owned keys of a bug page.
 
@@ -128,6 +170,7 @@ def keys(
         identities: The fingerprint of the cause, then the others that it has or had.
         aliases: Ids of further pages of this cause.
         stale: Why the page is out of date, None where it is not.
+        made_as: The type that the page had at first.
     """
     newest = cause.newest
     return {
@@ -137,6 +180,8 @@ def keys(
         "fingerprint": identities[0],
         "fingerprint_aliases": sorted(identities[1:]),
         "aliases": list(aliases),
+        "type_at_creation": made_as,
+        "origin": newest.origin.type,
         "confidence": round(newest.origin.confidence, 2),
         "first_seen": cause.first_seen[:10],
         "last_updated": cause.last_seen[:10],
@@ -157,22 +202,25 @@ def regions(
     cause: Cause,
     kind: str,
     page_of: Callable[[str], str | None],
-    fix_of: Callable[[str], str | None],
+    fix_of: Callable[[Occurrence], str | None],
+    *,
     others: Sequence[Listed] = (),
+    kin: Sequence[str] = (),
 ) -> dict[str, str]:
     """The regions of a bug page.
 
     Args:
         cause: What the records say.
-        kind: The page's `type`, which is a person's where they changed it.
+        kind: The page's effective type.
         page_of: Name of the bug page of a fingerprint.
-        fix_of: What the registry says of fixing what a pattern recognises.
+        fix_of: What the registry says of fixing an occurrence.
         others: Further pages of this cause, which lead to this one.
+        kin: What is to be said of pages that the cause had to do with before fingerprints kept words.
     """
     return {
         "evidence": _evidence(cause),
         "rationale": _rationale(cause, kind),
-        "related": "\n".join([_related(cause.newest, fix_of), *map(_taken_in, others)]),
+        "related": "\n".join([_related(cause.newest, fix_of), *map(_taken_in, others), *kin]),
         "reproduce": _reproduce(cause),
         "occurrences": _occurrences(cause),
         "fixes": _fixes(cause, page_of),
@@ -184,6 +232,7 @@ def pointer_keys(page: Listed, keeper: Listed) -> dict[str, Any]:
     """The owned keys of a page whose cause another page keeps: nothing that would be counted twice."""
     metadata = page.metadata
     kept = {"id": page.name, "fingerprint": metadata.get("fingerprint"), "first_seen": metadata.get("first_seen")}
+    kept["type_at_creation"] = type_at_creation(page)
     empty: dict[str, Any] = dict.fromkeys(OWNED)
     empty |= {"fingerprint_aliases": [], "aliases": [], "task_ids": [], "seeds": [], "stale": True}
     reason = f"{_REPLACED}{keeper.name}" if page.leads_to else _SAME_CAUSE
@@ -252,19 +301,28 @@ def _evidence(cause: Cause) -> str:
         lines.append(f"- Last failure: {where}. {cite(last.task_id)}")
     lines += [f"- {_waiver(each, last)} {cite(last.task_id)}" for each in cause.waived]
     if cause.first_bad:
-        lines.append(f"- {_came(cause.first_bad, newest)} {cite(cause.first_bad_task)}")
+        lines.append(f"- {_came(cause.first_bad)} {cite(cause.first_bad_task)}")
     times = sorted({test.sim_time for test in newest.tests if test.sim_time})
     if times:
-        lines.append(
-            f"- Its failing tests ended at {', '.join(code(time) for time in times[:5])} of simulation time."
-            f" {cite(last.task_id)}"
+        told = ", ".join(code(time) for time in times[:5])
+        ended = (
+            "The last simulation time in the log of its failing tests is"
+            if is_own(newest.primary)
+            else ("Its failing tests ended at the simulation time")
         )
-    lines += [
-        "",
-        f"First cause, as it was reported last {cite(last.task_id, path, line)}:",
-        "",
-        fence(newest.primary),
-    ]
+        lines.append(f"- {ended} {told}. {cite(last.task_id)}")
+    if is_own(newest.primary):
+        lines += [
+            "",
+            f"First cause, as the end of the simulation shows it: {_said(newest.primary)} {cite(last.task_id)}",
+        ]
+    else:
+        lines += [
+            "",
+            f"First cause, as it was reported last {cite(last.task_id, path, line)}:",
+            "",
+            fence(newest.primary),
+        ]
     if newest.excerpt.strip():
         place = code(path) if path else "the test's output"
         lines += [
@@ -274,6 +332,11 @@ def _evidence(cause: Cause) -> str:
             fence(newest.excerpt),
         ]
     return "\n".join(lines)
+
+
+def _said(sentence: str) -> str:
+    """A sentence of the capture, which no log holds."""
+    return f"{escape(one_line(sentence))}."
 
 
 def _regressed(cause: Cause, date: str, task: str) -> str:
@@ -316,12 +379,10 @@ def _mended(cause: Cause) -> str:
     return f"{known} {fix.date[:10]}: {told} ({proof}). {cite(state.task_id)}"
 
 
-def _came(found: FirstBad, newest: Occurrence) -> str:
+def _came(found: FirstBad) -> str:
     told = came_with(found, code, lambda subject: escape(one_line(subject, _KEY)))
     owners = f" These files are owned by {', '.join(map(code, found.owners))}." if found.owners else ""
-    # Lists of tests that passed have no seeds.
-    seeds = " The pass may have had another seed." if any(test.seed is not None for test in newest.tests) else ""
-    return f"Came {told}.{owners}{seeds}"
+    return f"{sentence(told)}.{owners}"
 
 
 def _waiver(waived: Waived, row: Row) -> str:
@@ -345,7 +406,8 @@ def _where(row: Row) -> str:
 def _rationale(cause: Cause, kind: str) -> str:
     origin, task = cause.newest.origin, cause.task_ids[0]
     pattern = f", the failure recognised by the pattern {code(cause.newest.pattern)}" if cause.newest.pattern else ""
-    lines = [f"{origin.type} with confidence {origin.confidence:.2f}{pattern} {cite(task)}:", ""]
+    sure = "" if origin.type == "UNKNOWN" else f" with confidence {origin.confidence:.2f}"
+    lines = [f"{origin.type}{sure}{pattern} {cite(task)}:", ""]
     lines += [f"- {escape(one_line(reason))} {cite(task)}" for reason in origin.reasons]
     if not origin.reasons:
         lines.append("- no evidence for an origin was found")
@@ -354,34 +416,47 @@ def _rationale(cause: Cause, kind: str) -> str:
     return "\n".join(lines)
 
 
-def _related(occurrence: Occurrence, fix_of: Callable[[str], str | None]) -> str:
+def _related(occurrence: Occurrence, fix_of: Callable[[Occurrence], str | None]) -> str:
     subtype, pattern = occurrence.failure_subtype, occurrence.pattern
     if subtype == "unknown":
         return _UNKNOWN
     link = f"[{escape(one_line(subtype))}](../patterns/{file_name(subtype)}.md)"
     known = f"- {link}: what is known of such failures, and of their fixes"
-    advice = fix_of(pattern) if pattern else None
+    advice = fix_of(occurrence) if pattern else None
     return f"{known}\n- {code(str(pattern))}, which recognised it: {prose(advice)}" if advice else known
 
 
 def _reproduce(cause: Cause) -> str:
-    if not cause.newest.reproduce.strip():
-        return "No command is on record for the newest occurrence."
-    seeded = ", with its seed" if "SEED=" in cause.newest.reproduce else ""
-    told = f"This runs the last failure again{seeded} {cite(cause.task_ids[0])}:"
-    return f"{told}\n\n{fence(cause.newest.reproduce, 'sh')}{_passing(cause)}"
+    command, task = cause.newest.command, cite(cause.task_ids[0])
+    if command is None:
+        return _without_command(cause.newest, task)
+    seeded = ", with its seed" if seed_of(command) is not None else ""
+    where = f", {start(command)}" if start(command) else ""
+    told = f"This runs the last failure again{seeded}{where} {task}:"
+    masked = f"\n\n{masked_note(command)}." if masked_note(command) else ""
+    return f"{told}\n\n{fence(from_anywhere(command), 'sh', _LONGEST_COMMAND)}{masked}{_passing(cause)}"
+
+
+def _without_command(newest: Occurrence, task: str) -> str:
+    if newest.unreproducible:
+        return f"No command can reproduce the last failure: {escape(one_line(newest.unreproducible))} {task}."
+    if newest.reproduce.strip():  # a record of schema 1 has text, which starts from pytest's root folder
+        return f"This runs the last failure again {task}:\n\n{fence(newest.reproduce, 'sh')}"
+    return "No command is on record for the newest occurrence."
 
 
 def _passing(cause: Cause) -> str:
     """The same command with a seed with which the test passed: the two runs can be compared."""
-    tests = cause.newest.tests
-    passed = next((each for each in cause.unproven if tests and each.nodeid == tests[0].nodeid), None)
-    if passed is None or same_seed(passed.seed, passed.failed_seed):
+    command = cause.newest.command
+    passed = next((each for each in cause.unproven if command is not None and each.nodeid == command.test), None)
+    if passed is None or passed.failed_seed in {None, passed.seed}:
         return ""
-    command = with_seed(cause.newest.reproduce, passed.seed)
-    if command is None:
+    other = with_seed(command, passed.seed)
+    if other is None:
         return ""
-    return f"\n\nWith this seed it passed {cite(passed.task_id)}:\n\n{fence(command, 'sh')}"
+    return (
+        f"\n\nWith this seed it passed {cite(passed.task_id)}:\n\n{fence(from_anywhere(other), 'sh', _LONGEST_COMMAND)}"
+    )
 
 
 def _occurrences(cause: Cause) -> str:
@@ -536,6 +611,7 @@ def _unproven(each: UnprovenPass) -> str:
         "nothing": "nothing is known to differ",
         "older": "at an older commit, so the cause came in after it",
         "branch": "on a branch that never had the commit that failed",
+        "configuration": "configuration not recorded, so it may have run with other parameters than those that failed",
     }
     seeds = ""
     if each.seed is not None:

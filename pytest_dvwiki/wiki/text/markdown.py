@@ -70,10 +70,10 @@ def code(text: str, limit: int = LONGEST_LINE) -> str:
     return f"{ticks}{gap}{line}{gap}{ticks}"
 
 
-def fence(text: str, language: str = "text") -> str:
-    """A text as a fenced block, the fence one back-tick longer than the longest run inside."""
+def fence(text: str, language: str = "text", limit: int = LONGEST_LINE) -> str:
+    """A text as a fenced block, the fence one back-tick longer than the longest run inside; long lines are cut."""
     lines = [
-        f" {line}" if _MARKS.match(line) else line[:LONGEST_LINE].rstrip()
+        f" {line}" if _MARKS.match(line) else line[:limit].rstrip()
         for line in clean(text).expandtabs().strip("\n").split("\n")
     ]
     longest = max(map(len, _TICKS.findall("\n".join(lines))), default=0)

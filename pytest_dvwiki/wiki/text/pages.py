@@ -27,7 +27,7 @@ from pytest_dvwiki import yamlio
 from pytest_dvwiki.wiki.text import parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _FENCE = re.compile(r"---[ \t]*\r?")
 _MARK = re.compile(r"^<!-- dvwiki:(?P<kind>begin|end) (?P<name>[a-z_]+)[ \t]*\r?$", re.MULTILINE)
@@ -297,23 +297,23 @@ def _edit_block(block: str, keys: Mapping[str, Any], newline: str, known: Mappin
     entries = _entries(block)
     by_key = {entry.key: entry for entry in entries}
     changes: list[tuple[int, int, str]] = []
-    missing: list[str] = []
+    missing: dict[int, str] = {}
     set_to: dict[str, str] = {}
     for key, value in keys.items():
         entry = by_key.get(key)
         if entry is None:
             set_to[key] = yamlio.flow(value)
-            missing.append(f"{key}: {set_to[key]}{newline}")
+            place = _place_for_new_key(block, key, list(keys), by_key)
+            missing[place] = f"{missing.get(place, '')}{key}: {set_to[key]}{newline}"
         elif not (_says(known, {key: value}) if known else _has_value(block, entry, value)):
             if entry.reason:
                 raise _UneditableError(f"the value of {key} {entry.reason}")
             set_to[key] = yamlio.flow(value)
             gap = " " if entry.start == entry.colon else ""
             changes.append((entry.start, entry.end, gap + set_to[key]))
-    if missing:
-        place = _place_for_new_keys(block, [by_key[key] for key in keys if key in by_key])
+    for place, lines in missing.items():
         lead = newline if place and block[place - 1] != "\n" else ""
-        changes.append((place, place, lead + "".join(missing)))
+        changes.append((place, place, lead + lines))
     for start, end, text in sorted(changes, reverse=True):
         block = block[:start] + text + block[end:]
     if changes:
@@ -335,11 +335,16 @@ def _has_value(block: str, entry: _Entry, value: Any) -> bool:
     return repr(found) == repr(value)
 
 
-def _place_for_new_keys(block: str, owned: list[_Entry]) -> int:
-    """Behind the last owned key, else at the end of the block."""
-    if not owned:
+def _place_for_new_key(block: str, key: str, order: Sequence[str], present: Mapping[str, _Entry]) -> int:
+    """Return the place behind the owned keys that come before a new one; at the end of the block where none does.
+
+    There it is far from the keys that people change or add, so that git merges both changes.
+    """
+    before = [present[name] for name in order[: order.index(key)] if name in present]
+    if not before:
         return len(block)
-    stop = block.find("\n", max(max(entry.end, entry.start) - 1 for entry in owned))
+    last = max(before, key=lambda entry: entry.end)
+    stop = block.find("\n", max(last.end, last.start) - 1)
     return len(block) if stop < 0 else stop + 1
 
 

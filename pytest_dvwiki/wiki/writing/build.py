@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.records.store import suite_id, write_record, write_suite
+from pytest_dvwiki.records.store import write_record, write_suite
+from pytest_dvwiki.records.verdicts import Apart, Rulings, write
+from pytest_dvwiki.version import TOOL
 from pytest_dvwiki.wiki.lock import TIMEOUT_S, locked
+from pytest_dvwiki.wiki.supersession import MergeError
 from pytest_dvwiki.wiki.writing.log import add_to_log, ingested
 from pytest_dvwiki.wiki.writing.rebuild import rebuild, sweep
 from pytest_dvwiki.wiki.writing.room import Room, writing
@@ -74,9 +77,10 @@ def init(layout: Layout, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
 def archive(
     layout: Layout,
     record: RunRecord,
-    suite_names: Iterable[str] | None = None,
     *,
+    lists: Iterable[Iterable[str]] = (),
     clarification: Clarification | None = None,
+    data: bytes | None = None,
     lock_timeout: float = TIMEOUT_S,
 ) -> ArchiveResult:
     """Writes the record of a run, then the pages of its causes, the indexes and the log.
@@ -87,8 +91,9 @@ def archive(
     Args:
         layout: Where the wiki stands.
         record: The run.
-        suite_names: The tests that ran, where they are to be kept; `record.suite` is then set to their list's id.
+        lists: The lists of tests that `record.suites` names.
         clarification: Of the specification, that the record archives; it is put on its page unless it stands there.
+        data: The bytes of the record where it was read from a file; they are kept.
         lock_timeout: Seconds to wait for another process that writes.
 
     Raises:
@@ -96,16 +101,15 @@ def archive(
             is no error but stands in the result.
     """
     began = time.monotonic()
-    names = None if suite_names is None else list(suite_names)
     with writing(layout, lock_timeout) as room:
         room.archive.refresh()
-        if names is not None:
-            record = replace(record, suite=suite_id(names))
-            write_suite(layout.tasks, names)
-        is_new = write_record(layout.tasks, record)
+        for listed in lists:
+            write_suite(layout.tasks, listed)
+        is_new = room.archive.record(record.task_id) != record and write_record(layout.tasks, record, data)
         # What people took away since a run was archived stays away when it comes again.
         is_due = is_new or record.task_id not in ingested(layout)
-        run = Run(room, record, room.archive.refresh())
+        judged = room.archive.refresh() | room.learn()
+        run = Run(room, record, judged)
         room.look_quickly()
         with room.catalogue.batch():
             if clarification and is_due:
@@ -229,6 +233,41 @@ def merge(
         room.write_indexes()
         if room.files.changed:
             add_to_log(layout, "merge", f"{other} into {kept}{f': {reason}' if reason else ''}")
+        return _result(room, began)
+
+
+def undo_merge(
+    layout: Layout, kept: str, other: str, reason: str | None = None, *, lock_timeout: float = TIMEOUT_S
+) -> BuildResult:
+    """Keep on record that two causes are not one, and give each its page again.
+
+    That beats what is learned from the records, and what another branch merges later.
+
+    Args:
+        layout: Where the wiki stands.
+        kept: Fingerprint of the one cause.
+        other: Fingerprint of the other one, which is set apart from all causes that are one with the first.
+        reason: Why, in one line.
+        lock_timeout: Seconds to wait for another process that writes.
+
+    Raises:
+        MergeError: The two are one fingerprint, or a page cannot be edited.
+        WikiError: A file could not be written, or the lock not be had.
+    """
+    began = time.monotonic()
+    if kept == other:
+        raise MergeError(f"{kept} is one fingerprint; name two")
+    with writing(layout, lock_timeout, scaffolded=False) as room:
+        room.refresh()
+        causes = room.archive.identities(kept, other)
+        apart = Apart(kept=(kept,), other=(other,), reason=reason or "")
+        if apart not in room.archive.rulings().apart:
+            write(layout.tasks, Rulings(newest=room.archive.newest() or "", tool=TOOL, apart=(apart,)))
+        room.refresh()
+        with room.catalogue.batch():
+            room.views.set_apart(causes)
+        room.write_indexes()
+        add_to_log(layout, "merge", f"{other} set apart from {kept}{f': {reason}' if reason else ''}")
         return _result(room, began)
 
 

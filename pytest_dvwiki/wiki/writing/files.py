@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.records import disk
 from pytest_dvwiki.records.disk import explained
 from pytest_dvwiki.wiki import outside
@@ -13,9 +15,13 @@ from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.text.pages import Refused
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from pytest_dvwiki.wiki.catalogue import Catalogue
+
+_CITED = re.compile(rb"[A-Za-z0-9_.-]{1,180}_(?:\d{8}T\d{6}Z_[0-9a-f]{6}|[a-z]+_[0-9a-f]{12})\b")
+"""A task id in a page."""
 
 
 class Files:
@@ -24,10 +30,18 @@ class Files:
     Args:
         wiki: Its folder.
         catalogue: What its pages say of themselves.
+        unreadable: Returns those of some task ids whose records cannot be read.
         check: Nothing is written; what would be is noted, and seen by what is made after it.
     """
 
-    def __init__(self, wiki: Path, catalogue: Catalogue, *, check: bool = False) -> None:
+    def __init__(
+        self,
+        wiki: Path,
+        catalogue: Catalogue,
+        unreadable: Callable[[Iterable[str]], list[str]],
+        *,
+        check: bool = False,
+    ) -> None:
         self.created: list[str] = []
         self.updated: list[str] = []
         self.changed: list[str] = []
@@ -37,6 +51,7 @@ class Files:
         """Whether a page may be another one than the catalogue has, since somebody changed it in its place."""
         self._wiki = wiki
         self._catalogue = catalogue
+        self._unreadable = unreadable
         self._check = check
         self._written: dict[str, bytes] = {}
 
@@ -53,7 +68,7 @@ class Files:
         if path in self._written:
             return self._written[path]
         with explained(self._wiki / path):
-            return (self._wiki / path).read_bytes()
+            return reading.read_bytes(self._wiki / path, outside.MOST)
 
     def present(self, path: str) -> bytes | None:
         """The content of a file, None where it is not there."""
@@ -68,11 +83,21 @@ class Files:
             self.created.append(path)
 
     def edit(self, path: str, keys: dict[str, Any], regions: dict[str, str]) -> None:
-        """Brings the tool's keys and regions of a page up to date."""
+        """Bring the tool's keys and regions of a page up to date.
+
+        A page that cites a record which cannot be read stays as it is: its counts would leave that run out.
+        """
         if self.looks_again:
             self._catalogue.look_at((path,))
         data, known = self.read(path), self._catalogue.get(path)
-        self.change(path, data, pages.edit(data, keys, regions, known.metadata if known else None))
+        edited = pages.edit(data, keys, regions, known.metadata if known else None)
+        if isinstance(edited, bytes) and edited != data:
+            missing = self._unreadable(cited.decode() for cited in _CITED.findall(data))
+            if missing:
+                reason = f"it keeps what it states until the record {missing[0]} can be read; restore it from git"
+                self.refused.append((path, reason))
+                return
+        self.change(path, data, edited)
 
     def change(self, path: str, data: bytes, edited: bytes | Refused) -> None:
         """Writes what was made of a page's content, where that differs."""

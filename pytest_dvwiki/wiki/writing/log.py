@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.records.disk import WikiError, append_line
 from pytest_dvwiki.runs import today
 from pytest_dvwiki.wiki import outside
@@ -48,7 +49,7 @@ def log_file(layout: Layout) -> Path:
 def ingested(layout: Layout) -> set[str]:
     """The runs whose archiving came to its end."""
     try:
-        text = (layout.wiki / "log.md").read_text("utf-8", "replace")
+        text = reading.read_bytes(layout.wiki / "log.md").decode("utf-8", "replace")
     except OSError:
         return set()
     return set(_INGESTED.findall(text))

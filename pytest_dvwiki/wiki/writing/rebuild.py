@@ -32,6 +32,7 @@ def rebuild(room: Room, *, restore: bool, subtypes: frozenset[str]) -> None:
     _put_records_right(room)
     room.archive.refresh(verify=True, progress=partial(room.progress, "records read"))
     room.catalogue.refresh(partial(room.progress, "pages read"))
+    room.learn()
     with room.catalogue.batch():
         _settle(room)
         _make_pages(room, restore=restore, subtypes=subtypes)
@@ -58,9 +59,12 @@ def _make_pages(room: Room, *, restore: bool, subtypes: frozenset[str]) -> None:
     views = room.views
     unfinished = room.archive.causes_of_runs_outside(ingested(room.layout))
     causes = aggregate.fingerprints(room.archive)
+    alone = room.archive.rulings().alone
+    views.keep_apart()
     views.let_go()
+    views.part(room.archive.split())
     for number, fingerprint in enumerate(causes, 1):
-        views.bug(fingerprint, may_create=restore or fingerprint in unfinished)
+        views.bug(fingerprint, may_create=restore or fingerprint in unfinished or fingerprint in alone)
         if number % _PROGRESS_EVERY == 0:
             room.progress("pages made again", number)
     views.link_to(views.made)

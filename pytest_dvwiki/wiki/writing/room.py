@@ -6,13 +6,16 @@ import contextlib
 import sqlite3
 from typing import TYPE_CHECKING, Self
 
+from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION
+from pytest_dvwiki.records import verdicts
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.disk import WikiError
+from pytest_dvwiki.version import TOOL
 from pytest_dvwiki.wiki.catalogue import Catalogue
 from pytest_dvwiki.wiki.index import FILES, indexes
 from pytest_dvwiki.wiki.lock import locked
 from pytest_dvwiki.wiki.writing.files import Files
-from pytest_dvwiki.wiki.writing.log import log_file
+from pytest_dvwiki.wiki.writing.log import add_to_log, log_file
 from pytest_dvwiki.wiki.writing.renewal import renewed
 from pytest_dvwiki.wiki.writing.scaffold import scaffold
 from pytest_dvwiki.wiki.writing.views import Views
@@ -41,7 +44,7 @@ class Room:
         cache = layout.wiki / ".cache"
         self.archive = Archive(layout.tasks, None if check and not layout.wiki.exists() else cache / "records.sqlite")
         self.catalogue = Catalogue(layout.wiki, None if check else cache / "pages.sqlite")
-        self.files = Files(layout.wiki, self.catalogue, check=check)
+        self.files = Files(layout.wiki, self.catalogue, self.archive.unreadable, check=check)
         self.views = Views(layout, self.archive, self.catalogue, self.files)
 
     def __enter__(self) -> Self:
@@ -57,6 +60,31 @@ class Room:
         """Takes in what changed among the records and the pages."""
         self.archive.refresh()
         self.catalogue.refresh()
+        self.catalogue.joins(self.archive.joined())
+
+    def learn(self) -> set[str]:
+        """Keep what the records teach of causes that are one.
+
+        Returns:
+            Causes whose fixes are judged otherwise than before.
+        """
+        merges = self.archive.lessons()
+        judged: set[str] = set()
+        if merges and self.check:
+            self.files.changed.append(f"../{self.layout.tasks.name}/{verdicts.FOLDER}")
+        elif merges:
+            newest = max(member.first for merge in merges for member in merge.members)
+            rulings = verdicts.Rulings(
+                newest=newest, tool=TOOL, fingerprint_version=FINGERPRINT_VERSION, merges=tuple(merges)
+            )
+            path = verdicts.write(self.layout.tasks, rulings)
+            judged = self.archive.refresh()
+            told = "; ".join(f"{len(merge.members)} causes are one: {merge.words}" for merge in merges)
+            add_to_log(self.layout, "merge", f"{verdicts.FOLDER}/{path.name}: {told}", date=newest)
+        if not self.check:
+            self.archive.taught()
+        self.catalogue.joins(self.archive.joined())
+        return judged
 
     def look_quickly(self) -> None:
         """Takes in pages that came or went; of all others those alone that have to do with what is done."""

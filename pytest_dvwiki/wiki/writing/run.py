@@ -48,6 +48,7 @@ class Run:
         known = [item for item in record.occurrences if self.views.bug_path(item.fingerprint)]
         before = {item.failure_subtype: self._hits(item.failure_subtype) for item in record.occurrences}
         waived = Counter(row.fingerprint for row in record.waived for _ in row.tests)
+        self.views.part(self.archive.formers(*self.archive.present(sorted(mine))))
         for occurrence in record.occurrences:
             # A waiver silences a cause; that some of its tests have one does not.
             names = {test.nodeid for test in occurrence.tests}

@@ -39,8 +39,8 @@ Resolution, Description, Fix Template, further sections, further keys.
   closed bug that comes back is reported as REGRESSED and listed as `regressed`; one that is `wont_fix` stays KNOWN, is
   told in short, and is left out of prompts.
 - Two bug pages that turn out to be one cause: `dvwiki merge KEPT OTHER --reason "…"`. The first then counts the runs
-  of both, the second leads to it, and what people wrote stays on each. To undo it, take its keys out and run
-  `dvwiki build`: `superseded_by` and `superseded_reason` of the second page, `supersedes` of the first.
+  of both, the second leads to it, and what people wrote stays on each. To undo it:
+  `dvwiki merge --undo KEPT OTHER`.
 - A page that was deleted is made again when its cause occurs again.
 - After a git merge run `dvwiki build`: it counts again, makes the indexes, and settles the conflicts in its own lines.
 

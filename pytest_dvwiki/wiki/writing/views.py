@@ -10,11 +10,13 @@ from pytest_dvwiki.wiki import supersession
 from pytest_dvwiki.wiki.kinds import bug, coverage, marks, pattern
 from pytest_dvwiki.wiki.listed import page_name
 from pytest_dvwiki.wiki.supersession import MergeError
+from pytest_dvwiki.wiki.text.markdown import code
 from pytest_dvwiki.wiki.text.names import bug_name, file_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from pytest_dvwiki.model import Occurrence
     from pytest_dvwiki.patterns.registry import Registry
     from pytest_dvwiki.patterns.schema import Subtype as Lesson
     from pytest_dvwiki.records.archive import Archive
@@ -65,11 +67,14 @@ class Views:
     def bug(self, fingerprint: str, *, may_create: bool) -> None:
         """Brings the bug page of a cause up to date, and makes it where that is due."""
         listed = self.pages(fingerprint)
-        if listed:
+        # Of causes that are one the page of the first is kept, also where another one got its page before it.
+        is_headless = bool(listed) and all(map(self.catalogue.is_joined, listed))
+        if listed and not is_headless:
             self.update_bug(listed)
             return
-        if not may_create:
+        if not (may_create or is_headless):
             return
+        (fingerprint,) = self.archive.present((fingerprint,))
         cause = aggregate.cause(self.archive, (fingerprint,))
         if cause is None or not bug.has_page(cause.newest):
             return
@@ -79,18 +84,60 @@ class Views:
         self.made.add(fingerprint)
         self.files.create(
             f"bugs/{name}.md",
-            bug.new(origin, cause.newest, lesson.description.strip() if lesson else ""),
-            bug.keys(name, cause, self.archive.identities(fingerprint), (), self._gone(cause)),
-            bug.regions(cause, origin, self._bug_name, self._fix_of),
+            # Of causes that are one it names the first, also where another one is newer.
+            bug.new(
+                origin,
+                self.archive.first_called(fingerprint) or cause.newest,
+                lesson.description.strip() if lesson else "",
+            ),
+            bug.keys(name, cause, self.archive.identities(fingerprint), (), self._gone(cause), made_as=origin),
+            bug.regions(cause, origin, self._bug_name, self._advice_on, kin=self._kin(fingerprint)),
         )
+        if is_headless:
+            self.update_bug(self.pages(fingerprint))
 
-    def update_bug(self, listed: list[Listed]) -> None:
-        """Brings the pages of a cause up to date, of which the first is kept."""
+    def part(self, formers: Iterable[str]) -> None:
+        """Give pages of their own to causes that version 1 took for one; what it knew stays on the page that it had.
+
+        Where people merged that page with another one, they named all of them: these count on the page that was kept.
+
+        Args:
+            formers: Fingerprints of version 1.
+        """
+        for former in formers:
+            listed = self.catalogue.of_cause(former)
+            heirs = [name for name in self.archive.heirs(former) if name != former]
+            if any(page.leads_to for page in listed):
+                self.update_bug(listed, heirs)
+                continue
+            for page in listed:
+                own, *aliases = page.fingerprints()
+                if former in aliases and own in heirs:
+                    kept = [name for name in aliases if name != former and name not in self.archive.identities(*heirs)]
+                    self.files.edit(page.path, {"fingerprint": former, "fingerprint_aliases": kept}, {})
+            for name in heirs:
+                self.bug(name, may_create=True)
+            self.bug(former, may_create=False)
+
+    def _kin(self, *fingerprints: str) -> list[str]:
+        """Says which page held a cause together with others, and which causes a page held together."""
+        held = [name for each in self.archive.formers(*fingerprints) if (name := self._bug_name(each))]
+        holds = [name for each in self.archive.heirs(*fingerprints) if (name := self._bug_name(each))]
+        return [
+            *(
+                f"- [{name}]({name}.md): held this cause together with others until fingerprints kept words"
+                for name in held
+            ),
+            *(f"- [{name}]({name}.md): was counted on this page until fingerprints kept words" for name in holds),
+        ]
+
+    def update_bug(self, listed: list[Listed], more: Iterable[str] = ()) -> None:
+        """Brings the pages of a cause up to date, of which the first is kept, and takes in further causes."""
         keeper, *rest = listed
         if keeper.problem:
             self.files.refused.append((keeper.path, f"it cannot be read: {keeper.problem}"))
             return
-        fingerprints = keeper.fingerprints(*(name for page in rest for name in page.fingerprints()))
+        fingerprints = keeper.fingerprints(*(name for page in rest for name in page.fingerprints()), *more)
         cause = aggregate.cause(self.archive, fingerprints)
         if cause is None:
             return
@@ -99,11 +146,12 @@ class Views:
         gone = {name for name in former if not self.files.exists(f"bugs/{name}.md")}
         aliases = sorted(gone | {page.name for page in rest})
         identities = self.archive.identities(*fingerprints)
-        kind = keeper.text("type", cause.newest.origin.type)
+        kind = bug.effective_type(keeper, cause.newest.origin.type)
+        made_as = bug.type_at_creation(keeper)
         self.files.edit(
             keeper.path,
-            bug.keys(keeper.name, cause, identities, aliases, self._stale_reason(keeper, cause)),
-            bug.regions(cause, kind, self._bug_name, self._fix_of, rest),
+            bug.keys(keeper.name, cause, identities, aliases, self._stale_reason(keeper, cause), made_as=made_as),
+            bug.regions(cause, kind, self._bug_name, self._advice_on, others=rest, kin=self._kin(*identities)),
         )
         self.point(listed)
 
@@ -131,10 +179,11 @@ class Views:
 
     def let_go(self) -> None:
         """Takes fingerprints of other pages from those that no longer replace them, as after an undone merge."""
+        alone = self.archive.rulings().alone
         for page in self.catalogue.of_many_names():
             own, *aliases = page.fingerprints()
             mine = {*self.archive.identities(own), *self.catalogue.merged_into(page)}
-            kept = [name for name in aliases if name in mine or not self.catalogue.owns(name)]
+            kept = [name for name in aliases if name in mine or not (name in alone or self.catalogue.owns(name))]
             if kept != aliases:
                 self.files.edit(page.path, {"fingerprint_aliases": kept}, {})
 
@@ -199,6 +248,9 @@ class Views:
     def _bug_paths(self, fingerprints: Iterable[str]) -> dict[str, str | None]:
         return self.catalogue.paths_of_causes({each: self.archive.identities(each) for each in fingerprints})
 
+    def _advice_on(self, occurrence: Occurrence) -> str | None:
+        return self._registry.advice(occurrence.pattern, occurrence.failure_subtype, occurrence.primary, code)
+
     def _fix_of(self, pattern_id: str) -> str | None:
         known = self._registry.get(pattern_id)
         return known.advice({}) if known else None
@@ -212,6 +264,26 @@ class Views:
         if reason != marks.drifted(page):
             self.files.edit(path, {"stale": reason is not None, "stale_reason": reason}, {})
 
+    def keep_apart(self) -> None:
+        """Takes out what makes a page lead to another one although people said that the two are not one cause."""
+        said = self.archive.rulings()
+        for page in self.catalogue.superseded() if said.apart else ():
+            target = self.catalogue.get(f"bugs/{page.leads_to}.md")
+            if target is not None and said.are_apart(page.fingerprints()[:1], target.fingerprints()[:1]):
+                for path, data in supersession.undone(target, page, self.files.read):
+                    self.files.write(path, data)
+
+    def set_apart(self, causes: Iterable[str]) -> None:
+        """Brings the pages of causes up to date that were one, and makes those that are missing."""
+        self.keep_apart()
+        self.let_go()
+        names = self.archive.present(sorted(causes))
+        for fingerprint in names:
+            self.bug(fingerprint, may_create=True)
+        self.link_to(names)
+        for name in sorted(aggregate.subtypes_of(self.archive, names) - {UNKNOWN}):
+            self.pattern(name, may_create=False)
+
     def merge(self, kept: str, other: str, reason: str | None) -> None:
         """Makes a bug page lead to another one, and brings all pages of both up to date.
 
@@ -221,6 +293,11 @@ class Views:
         found = [self.catalogue.get(path) for path in (kept, other)]
         if found[0] is None or found[1] is None:
             raise MergeError(f"{kept if found[0] is None else other}: there is no such page")
+        if self.archive.rulings().are_apart(found[0].fingerprints()[:1], found[1].fingerprints()[:1]):
+            raise MergeError(
+                f"{found[0].name} and {found[1].name} were set apart by `dvwiki merge --undo`;"
+                f" that holds until its file in {self.layout.tasks.name}/verdicts is removed"
+            )
         supersession.check(self.catalogue, found[0], found[1])
         for path, data in supersession.edits(found[0], found[1], reason, self.files.read):
             if data != self.files.read(path):

@@ -99,7 +99,7 @@ def test_agents_get_words_without_the_escapes_of_pages(place: Layout) -> None:
     marked = replace(occurrence("d" * 12), primary="UVM_ERROR [BUS_RESP] *late* & <lost> # !y in `axi_`")
     archive(place, record(3, marked, coverage=({**HOLES[2], "bin": "marked", "scenario": "hold *BREADY* [low]"},)))
     told = wiki.get_known_rtl_bugs() + wiki.get_coverage_history(top_k=9)
-    assert " — RTL bug: UVM_ERROR [BUS_RESP] *late* & <lost> # !y in `axi_`" in told
+    assert " — `` RTL bug: UVM_ERROR [BUS_RESP] *late* & <lost> # !y in `axi_` ``" in told
     assert "Scenario: hold *BREADY* [low]" in told
     (found,) = wiki.search("lost", category="bugs")
     assert "[BUS_RESP] *late* & <**lost**> # !y" in found.snippet
@@ -149,7 +149,7 @@ def test_a_bug_says_with_which_commits_it_came(place: Layout, wiki: WikiQuerySer
         file_count=1,
     )
     archive(place, record(3, occurrence(), first_bad=(came,)))
-    told = "Came with bbbbbbb fifo: rework `the` ## pointer (rtl/fifo.sv). (source: tasks/"
+    told = "Came with bbbbbbb ``fifo: rework `the` ## pointer`` (rtl/fifo.sv). (source: tasks/"
     assert told in wiki.get_known_rtl_bugs()
 
 
@@ -163,10 +163,10 @@ def test_what_a_budget_is_a_share_of_is_said(place: Layout) -> None:
 def test_a_fix_whose_cause_came_back_is_told_as_such(place: Layout, wiki: WikiQueryService) -> None:
     for number in (3, 4, 5, 6):
         archive(place, passing(number))
-    assert "fifo: reset the read pointer (held)" in wiki.get_known_error_patterns()
+    assert "`fifo: reset the read pointer` (held)" in wiki.get_known_error_patterns()
     archive(place, record(30, occurrence()))
     text = wiki.get_known_error_patterns()
-    assert "fifo: reset the read pointer (held, but it returned 2026-11-22)" in text
+    assert "`fifo: reset the read pointer` (held, but it returned 2026-11-22)" in text
     assert "(held)" not in text
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+_CI = re.compile(r"CI$|CI_|GITHUB_|BUILD_|JOB_NAME$|LSB_|SLURM_|CIRCLE_|BUILDKITE_|TRAVIS_|BITBUCKET_")
+"""Variables of the machine that runs the tests, by which a run would be known."""
 
 
 @pytest.fixture
@@ -16,6 +21,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = tmp_path / "project"
     (root / ".agent").mkdir(parents=True)
     monkeypatch.chdir(root)
-    monkeypatch.delenv("CI", raising=False)
+    for name in [name for name in os.environ if _CI.match(name)]:
+        monkeypatch.delenv(name)
     monkeypatch.setenv("COLUMNS", "80")
     return root

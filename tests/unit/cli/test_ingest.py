@@ -52,7 +52,7 @@ def test_each_folder_is_a_run_and_a_task_makes_them_one(project: Path) -> None:
     assert main(["ingest", "--task", "nightly", "c", "d"]) == 0
     (nightly,) = (record for record in written(project) if record["task_id"].startswith("nightly_"))
     assert nightly["totals"]["failed"] == 2
-    assert nightly["suite"] is not None
+    assert nightly["suites"]
     assert len(nightly["occurrences"]) == 1
 
 

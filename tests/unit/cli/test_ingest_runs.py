@@ -20,7 +20,7 @@ from pytest_dvwiki.upkeep.compact import compact
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.writing.build import archive, build
 
-from ..samples import CAUSE, files, layout, occurrence, record
+from ..samples import CAUSE, archived, files, layout, occurrence, record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +43,7 @@ def there(tmp_path: Path) -> Layout:
     """Another machine's project with three runs."""
     place = layout(tmp_path / "there")
     for number in range(1, 4):
-        archive(place, record(number, occurrence()), ["a", "b"])
+        archived(place, record(number, occurrence()), ["a", "b"])
     return place
 
 

@@ -93,9 +93,10 @@ def test_a_gap_written_short_or_long_changes_groups_alone() -> None:
         assert (ours and ours.groups) == (short and {k: v for k, v in short.groupdict().items() if v is not None})
 
 
-SHORT = 1000
+SHORT = 1024
 """Characters; more than the widest gaps of an expression."""
-LONG = 4 * SHORT
+LONG = 4096
+"""Characters of a line that are looked at."""
 STEEPEST = 9
 """Times as long as for the short line: 4 is linear, 16 quadratic."""
 NOISE = 0.0004
@@ -135,7 +136,7 @@ def test_no_expression_of_the_built_in_patterns_takes_more_than_linear_time() ->
     steep = {
         f"{entry.pattern.id}: {source}": round(growth, 1)
         for entry in load_registry().entries
-        for source in (*entry.pattern.match, *entry.pattern.unless)
+        for source in (*entry.pattern.match, *entry.pattern.unless, *entry.pattern.together_with)
         if (growth := _growth(source)) > STEEPEST
     }
 

@@ -12,7 +12,7 @@ from pytest_dvwiki.model import OtherTest
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.writing.build import archive, build
 
-from ..samples import CAUSE, TEST, failed, fixed, layout, occurrence, passing, record
+from ..samples import CAUSE, TEST, archived, failed, fixed, layout, occurrence, passing, record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +35,7 @@ def run(place: Layout, days: int, *occurrences: Any, suite: tuple[str, ...] = (T
     """Archives a run so many days after the cause was seen, with the list of its tests."""
     finished = (SEEN + timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
     fields = {"task_id": f"nightly_{days:04}", "started": finished, "finished": finished} | changes
-    archive(place, record(days, *occurrences, **fields), suite_names=suite)
+    archived(place, record(days, *occurrences, **fields), suite)
     assert build(place, check=True).changed == []
 
 

@@ -14,8 +14,9 @@ from pytest_dvwiki.model import PassedAgain, Vcs
 from pytest_dvwiki.records import aggregate, store
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.codec import encode
+from pytest_dvwiki.records.targets import Target
 
-from ..samples import CAUSE, PRIMARY, TEST, failed, occurrence, passing, record
+from ..samples import CAUSE, PRIMARY, TEST, failed, now_passing, occurrence, passing, record, suites
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -105,10 +106,13 @@ def test_what_was_removed_counts_no_longer(archive: Archive, tasks: Path) -> Non
 def test_a_run_in_the_place_of_one_that_was_removed_brings_its_own_list_of_tests(archive: Archive, tasks: Path) -> None:
     for number, names in enumerate((["a"], ["b"])):
         store.write_suite(tasks, names)
-        run = record(number, suite=store.suite_id(names))
+        run = record(number, suites=suites(*names))
         store.write_record(tasks, run)
         archive.refresh()
-        assert [archive.passed_since((name,), "") for name in ("a", "b")] == [names == ["a"], names == ["b"]]
+        assert [archive.passed_since((Target(name, "icarus"),), "") for name in ("a", "b")] == [
+            names == ["a"],
+            names == ["b"],
+        ]
         store.record_path(tasks, run).unlink()
 
 
@@ -155,7 +159,7 @@ def test_verify_finds_a_record_that_was_changed_in_place(archive: Archive, tasks
     archive.refresh()
     path = store.record_path(tasks, run)
     before = path.stat()
-    path.write_bytes(path.read_bytes().replace(CAUSE.encode(), b"0" * 12))
+    path.write_bytes(encode(record(1, occurrence("0" * 12))))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     archive.refresh(verify=True)
     assert (_runs(archive), _runs(archive, "0" * 12)) == (0, 1)
@@ -250,7 +254,7 @@ def test_the_numbers_of_a_subtype(archive: Archive, tasks: Path) -> None:
 def test_tests_that_still_fail(archive: Archive, tasks: Path) -> None:
     def still_failing(*names: str) -> dict[str, tuple[str, int]]:
         archive.refresh()
-        found = aggregate.still_failing(archive, dict.fromkeys(names, "42"))
+        found = aggregate.still_failing(archive, [now_passing(name) for name in names])
         return {each.nodeid: (each.fingerprint, each.proof) for each in found}
 
     store.write_record(tasks, record(1, occurrence(), occurrence("b" * 12, tests=(failed("other"),))))
@@ -265,26 +269,28 @@ def test_a_pass_that_proves_little_leaves_something_to_prove(archive: Archive, t
     store.write_record(tasks, record(1, occurrence(tests=(failed(seed="7"),)), vcs=Vcs(commit="a", changes="f" * 12)))
     store.write_record(tasks, passing(2, changed="seed"))
     archive.refresh()
-    (found,) = aggregate.still_failing(archive, {TEST: "42"})
+    (found,) = aggregate.still_failing(archive, [now_passing()])
     assert (found.proof, found.seed) == (1, "7")
     assert found.vcs == Vcs(commit="a", changes="f" * 12)
     assert PRIMARY in found.evidence
     store.write_record(tasks, passing(3, vcs=Vcs(commit="b", dirty=True)))
     archive.refresh()
-    assert [each.proof for each in aggregate.still_failing(archive, {TEST: "42"})] == [2]
+    assert [each.proof for each in aggregate.still_failing(archive, [now_passing()])] == [2]
     store.write_record(tasks, passing(4))
     archive.refresh()
-    assert aggregate.still_failing(archive, {TEST: "42"}) == []
+    assert aggregate.still_failing(archive, [now_passing()]) == []
 
 
 def test_after_a_pass_with_another_seed_only_the_one_that_failed_is_news(archive: Archive, tasks: Path) -> None:
-    other = PassedAgain(nodeid=TEST, fingerprint=CAUSE, seed="7", changed="commit", failed_seed="42")
+    other = PassedAgain(
+        nodeid=TEST, simulator="icarus", fingerprint=CAUSE, seed="7", changed="commit", failed_seed="42"
+    )
     store.write_record(tasks, record(1, occurrence()))
     store.write_record(tasks, passing(2, passed_again=(other,)))
     archive.refresh()
-    assert aggregate.still_failing(archive, {TEST: "8"}) == []
-    assert aggregate.still_failing(archive, {TEST: None}) == []
-    assert [each.proof for each in aggregate.still_failing(archive, {TEST: "42"})] == [3]
+    assert aggregate.still_failing(archive, [now_passing(seed="8")]) == []
+    assert aggregate.still_failing(archive, [now_passing(seed=None)]) == []
+    assert [each.proof for each in aggregate.still_failing(archive, [now_passing()])] == [3]
 
 
 def test_a_query_does_not_survive_a_closed_archive(archive: Archive) -> None:

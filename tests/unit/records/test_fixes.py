@@ -10,7 +10,9 @@ import pytest
 from pytest_dvwiki.model import Fix, OtherTest, PassedAgain
 from pytest_dvwiki.records import aggregate, fixes, store
 from pytest_dvwiki.records.archive import Archive
+from pytest_dvwiki.records.targets import Target
 
+from .. import samples
 from ..samples import CAUSE, TEST, failed, fixed, occurrence, passing, record
 
 if TYPE_CHECKING:
@@ -37,14 +39,15 @@ def _results(tasks: Path, *runs: RunRecord) -> list[str]:
 
 
 def _ran(tasks: Path, number: int, *names: str, **changes: Any) -> RunRecord:
-    return record(number, suite=store.write_suite(tasks, names), **changes)
+    store.write_suite(tasks, names)
+    return record(number, suites=samples.suites(*names), **changes)
 
 
 def test_the_first_pass_opens_a_fix(tmp_path: Path) -> None:
     (state,) = _judged(tmp_path, record(1, occurrence()), passing(2))
     assert state.fix.result == "open"
     assert state.fix.commits == (f"{1:040x}", f"{2:040x}")
-    assert state.tests == (TEST,)
+    assert state.tests == (Target(TEST, "icarus"),)
 
 
 def test_it_holds_after_three_later_passes(tmp_path: Path) -> None:
@@ -55,7 +58,9 @@ def test_it_holds_after_three_later_passes(tmp_path: Path) -> None:
 
 def _other_seed(number: int, seed: str = "7", **changes: Any) -> RunRecord:
     """A run in which the test passes again, with another seed than the one that failed."""
-    again = PassedAgain(nodeid=TEST, fingerprint=CAUSE, seed=seed, changed="commit", failed_seed="42")
+    again = PassedAgain(
+        nodeid=TEST, simulator="icarus", fingerprint=CAUSE, seed=seed, changed="commit", failed_seed="42"
+    )
     return passing(number, **({"passed_again": (again,)} | changes))
 
 
@@ -101,12 +106,14 @@ def test_a_test_that_fails_now_and_then_is_never_fixed_by_what_came_between(tmp_
 def test_one_pass_with_the_seed_that_failed_settles_what_others_left_open(tmp_path: Path) -> None:
     runs = [record(1, occurrence()), _other_seed(2), _ran(tmp_path, 3, TEST), _ran(tmp_path, 4, TEST)]
     assert _results(tmp_path, *runs) == ["open"]
-    again = PassedAgain(nodeid=TEST, fingerprint=CAUSE, seed="42", changed="commit", failed_seed="42")
+    again = PassedAgain(
+        nodeid=TEST, simulator="icarus", fingerprint=CAUSE, seed="42", changed="commit", failed_seed="42"
+    )
     assert _results(tmp_path, *runs, passing(5, passed_again=(again,))) == ["held"]
 
 
 def test_a_pass_with_any_seed_settles_a_failure_without_one(tmp_path: Path) -> None:
-    built = PassedAgain(nodeid=TEST, fingerprint=CAUSE, seed="42", changed="commit")
+    built = PassedAgain(nodeid=TEST, simulator="icarus", fingerprint=CAUSE, seed="42", changed="commit")
     before = [_ran(tmp_path, number, TEST) for number in range(9)]
     (state,) = _judged(tmp_path, *before, record(9, occurrence()), passing(10, passed_again=(built,)))
     assert (state.fix.counts, state.past) == (True, None)
@@ -159,14 +166,12 @@ def test_what_passed_while_a_fix_held_says_nothing_of_the_rate(tmp_path: Path) -
 
 def test_the_rate_is_over_all_tests_of_the_cause_that_pass_again(tmp_path: Path) -> None:
     both = occurrence(tests=(failed(), failed("other")))
-    again = tuple(
-        PassedAgain(nodeid=name, fingerprint=CAUSE, seed="7", changed="commit", failed_seed="42")
-        for name in (TEST, "other")
-    )
+    again = tuple(samples.again(nodeid=name, seed="7") for name in (TEST, "other"))
     runs = [record(1, occurrence()), record(2, both), _ran(tmp_path, 3, "other"), passing(4, passed_again=again)]
     (state,) = _judged(tmp_path, *runs)
     assert state.past is not None
-    assert (state.tests, state.past.rate.failed, state.past.rate.runs) == (("other", TEST), 2, 3)
+    assert state.tests == (Target("other", "icarus"), Target(TEST, "icarus"))
+    assert (state.past.rate.failed, state.past.rate.runs) == (2, 3)
 
 
 def test_runs_that_prove_no_pass_do_not_count(tmp_path: Path) -> None:
@@ -205,7 +210,11 @@ def test_a_record_that_comes_late_is_judged_in_its_place(tmp_path: Path) -> None
 
 
 def test_a_pass_beside_a_failure_of_the_same_cause_is_no_fix(tmp_path: Path) -> None:
-    both = record(2, occurrence(tests=(failed("other"),)), passed_again=(PassedAgain(nodeid=TEST, fingerprint=CAUSE),))
+    both = record(
+        2,
+        occurrence(tests=(failed("other"),)),
+        passed_again=(samples.again(changed="unrecorded", seed=None, failed_seed=None),),
+    )
     assert _results(tmp_path, record(1, occurrence()), both) == []
 
 
@@ -270,12 +279,12 @@ def test_a_row_without_its_values_is_read_as_far_as_it_goes(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("key", "value", "told"),
     [
-        ("by", ["git"], "Expected `str | null`, got `array` - at `$.fixes[0].by`"),
-        ("result", {}, "Expected `str | null`, got `object` - at `$.fixes[0].result`"),
-        ("takes_back", ["x"], "Expected `str | null`, got `array` - at `$.fixes[0].takes_back`"),
-        ("commits", "1f0c", "Expected `array | null`, got `str` - at `$.fixes[0].commits`"),
-        ("log", [7], "Expected `str`, got `int` - at `$.fixes[0].log[0]`"),
-        ("log_count", "many", "Expected `int | null`, got `str` - at `$.fixes[0].log_count`"),
+        ("by", ["git"], "fixes[0].by: expected a text or nothing, got a list"),
+        ("result", {}, "fixes[0].result: expected a text or nothing, got keys with values"),
+        ("takes_back", ["x"], "fixes[0].takes_back: expected a text or nothing, got a list"),
+        ("commits", "1f0c", "fixes[0].commits: expected a list or nothing, got a text"),
+        ("log", [7], "fixes[0].log[0]: expected a text, got a whole number"),
+        ("log_count", "many", "fixes[0].log_count: expected a whole number or nothing, got a text"),
     ],
 )
 def test_a_damaged_row_is_told_with_its_place_and_the_other_runs_count(

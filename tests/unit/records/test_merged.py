@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -32,13 +33,13 @@ def test_both_sides_of_a_month_stay(tasks: Path) -> None:
     month = tasks / "2026" / "11.yaml"
     month.write_bytes(_conflict(ONE + b"---\n" + TWO, TWO + b"---\n" + THREE))
     assert put_right(tasks).changed == ["2026/11.yaml"]
-    assert month.read_bytes() == ONE + b"---\n" + TWO + b"---\n" + THREE
+    assert month.read_bytes() == b"records: 3\n---\n" + ONE + b"---\n" + TWO + b"---\n" + THREE
     assert put_right(tasks).changed == []
 
 
 def test_a_conflict_within_a_record_is_left_to_a_person(tasks: Path) -> None:
     month = tasks / "2026" / "11.yaml"
-    month.write_bytes(_conflict(ONE, ONE.replace(b"duration_s: 600.0", b"duration_s: 1.0")))
+    month.write_bytes(_conflict(ONE, encode(replace(record(1, occurrence()), duration_s=1.0))))
     before = month.read_bytes()
     done = put_right(tasks)
     assert done.left == [("2026/11.yaml", f"conflict in the record {record(1).task_id}, to be settled by hand")]

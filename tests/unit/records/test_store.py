@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from pytest_dvwiki.records.codec import encode
 from pytest_dvwiki.records.disk import WikiError
 from pytest_dvwiki.yamlio import load
 
-from ..samples import CAUSE, occurrence, passing, record
+from ..samples import CAUSE, TEST, occurrence, passing, record, suites
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,15 +35,20 @@ def test_a_record_stands_under_year_and_month_of_its_end(tmp_path: Path) -> None
 
 def test_a_record_comes_back_as_it_was(tmp_path: Path) -> None:
     fixes: tuple[dict[str, Any], ...] = ({"fingerprint": CAUSE, "text": "a\nb", "by": "person", "commits": ["1", "2"]},)
-    for run in (record(1, occurrence()), passing(2), record(3, fixes=fixes, suite="0" * 16, evidence=("x\t\x07",))):
+    for run in (
+        record(1, occurrence()),
+        passing(2),
+        record(3, fixes=fixes, suites=suites(TEST), evidence=("x\t\x07",)),
+    ):
         store.write_record(tmp_path, run)
         assert _read(store.record_path(tmp_path, run)) == ([run], [])
 
 
 def test_the_keys_stand_in_the_order_of_the_format(tmp_path: Path) -> None:
     head = "schema task_id caller_task tool registry fingerprint_version started finished duration_s vcs simulators"
-    tail = "sources suite totals occurrences other waived passed_again fixes without_fix regressed first_bad"
-    assert list(load(encode(record(1)), "record")) == f"{head} {tail} coverage evidence".split()
+    tail = "sources run_id suites axes totals occurrences other waived passed_again fixes without_fix regressed"
+    assert list(load(encode(record(1)), "record")) == f"{head} {tail} first_bad coverage evidence end".split()
+    assert encode(record(1)).startswith(b"schema: 2\n")
 
 
 def test_the_same_record_gives_the_same_bytes() -> None:
@@ -87,7 +93,7 @@ def test_yaml_of_somebody_else_is_no_record_and_no_problem(tmp_path: Path) -> No
     ("change", "message"),
     [
         (("duration_s: 600.0", "duration_s: long"), "duration_s"),
-        (("schema: 1", "schema: 2"), "newer than this version"),
+        (("schema: 2", "schema: 3"), "newer than this version"),
         (("totals: {", "totals: [{"), ".yaml:"),
         (("task_id: ", "task_id: x"), "a record has its file's name"),
         (('finished: "2026-11-21T01:10:00Z"', 'finished: "yesterday"'), "finished is no UTC time: 'yesterday'"),
@@ -97,7 +103,8 @@ def test_a_broken_record_is_reported(tmp_path: Path, change: tuple[str, str], me
     run = record(1, occurrence())
     path = tmp_path / f"{run.task_id}.yaml"
     text = encode(run).decode().replace(*change).replace(f'x"{run.task_id}"', '"other"')
-    path.write_text(text)
+    body = text.partition("end: ")[0]
+    path.write_text(f'{body}end: "{hashlib.sha256(body.encode()).hexdigest()[:16]}"\n')
     records, problems = _read(path)
     assert records == []
     assert len(problems) == 1

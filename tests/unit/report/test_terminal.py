@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_dvwiki.model import (
     Cause,
+    Command,
     FailedTest,
     FirstBad,
     Fix,
@@ -55,7 +56,11 @@ OCCURRENCE = Occurrence(
         for name, seed in [("overflow", "42"), ("wrap", "137"), ("drain", "891"), ("full", "891")]
     ),
     excerpt="line one\nline two\n",
-    reproduce="COCOTB_RANDOM_SEED=42 COCOTB_TEST_FILTER='overflow$' pytest 'tests/test_fifo.py::test_fifo'",
+    command=Command(
+        arguments=("pytest", "tests/test_fifo.py::test_fifo"),
+        variables={"COCOTB_RANDOM_SEED": "42", "COCOTB_TEST_FILTER": "overflow$"},
+        test="tests/test_fifo.py::test_fifo::overflow",
+    ),
 )
 VERDICT = Verdict(
     error_class="uvm_error",
@@ -104,7 +109,7 @@ def test_a_new_cause_shows_label_origin_tests_seeds_first_cause_command_and_page
         "  test_fifo::drain, +1",
         "  UVM_ERROR sb.sv(210) @ 1250: uvm_test_top.env.sb [SCBD] expected 0x12 got 0x13",
         "  run    COCOTB_RANDOM_SEED=42 COCOTB_TEST_FILTER='overflow$' pytest \\",
-        "         'tests/test_fifo.py::test_fifo'",
+        "         tests/test_fifo.py::test_fifo",
         "  page   .agent/wiki/bugs/RTL_20261121_480127.md",
     ]
 
@@ -243,8 +248,11 @@ def test_a_wiki_that_was_not_written_names_the_journal() -> None:
             width=80,
         )
     ]
-    assert "dvwiki: the wiki was not written: /x/wiki: locked by host:123" in lines
-    assert f"dvwiki: the failures are kept in {ROOT}/.agent/journal/run_1; the next run archives them" in lines
+    kept = f"the failures are kept in {ROOT}/.agent/journal/run_1, the next run archives them"
+    assert lines == [
+        "dvwiki: 1 cause, 1 new",
+        f"dvwiki: the wiki was not written: /x/wiki: locked by host:123; {kept}",
+    ]
 
 
 def test_what_was_archived_is_said_last() -> None:
@@ -286,9 +294,41 @@ def test_a_cause_shows_the_commits_with_which_it_came() -> None:
     lines = shown(replace(NEW, first_bad=CAME))
     assert "  came   with one of 2 commits after aaaaaaa up to fffffff: fffffff regs: ack;" in lines
     assert "         bbbbbbb fifo: rework; owners @regs @anna" in lines
-    one = replace(CAME, log=CAME.log[:1], log_count=1, owners=(), dirty=True)
+    one = replace(CAME, log=CAME.log[:1], log_count=1, owners=())
     lines = shown(replace(NEW, first_bad=one))
-    assert "  came   with fffffff regs: ack (rtl/regs.v), or with uncommitted changes" in lines
+    assert "  came   with fffffff regs: ack (rtl/regs.v)" in lines
+
+
+def test_where_no_commit_is_certain_none_is_named() -> None:
+    def said(**changes: Any) -> str:
+        bare = replace(CAME, log=(), log_count=0, owners=())
+        text = " ".join(" ".join(shown(replace(NEW, first_bad=replace(bare, **changes)))).split())
+        return text.partition(" came ")[2]
+
+    assert said(passed_with="other").startswith("first seen at fffffff, last passed with another seed at aaaaaaa ")
+    assert said(passed_with="unknown").startswith("first seen at fffffff, last passed maybe by chance at aaaaaaa ")
+    dirty = "with uncommitted changes in rtl/regs.v at fffffff, or with what was committed since aaaaaaa, where it had"
+    assert said(dirty=True).startswith(dirty)
+    # A record of an earlier version has both.
+    assert "regs: ack" not in said(dirty=True, log=CAME.log, log_count=2)
+
+
+def test_causes_that_came_with_one_commit_stand_together() -> None:
+    one = replace(CAME, log=CAME.log[:1], log_count=1)
+
+    def cause(name: str, came: FirstBad | None) -> Cause:
+        return replace(NEW, occurrence=replace(NEW.occurrence, fingerprint=name, primary=name), first_bad=came)
+
+    causes = (cause("first", one), cause("between", CAME), cause("second", one), cause("alone", None))
+    lines = shown(*causes)
+    places = [lines.index(f"  {name}") for name in ("first", "second", "between", "alone")]
+    assert places == sorted(places)
+    (place,) = [at for at, line in enumerate(lines) if line.startswith("came with the same commit: ")]
+    assert lines[place] == "came with the same commit: 2 causes, fffffff regs: ack"
+    assert place < places[0]
+    thin = [replace(each, first_bad=replace(one, passed_with="other")) for each in causes]
+    assert not any("same commit" in line for line in shown(*thin))
+    assert not any("same commit" in line for line in shown(causes[0], causes[1]))
 
 
 def test_a_known_cause_says_that_this_commit_does_not_have_the_fix() -> None:
@@ -344,14 +384,19 @@ def test_a_pass_that_may_be_chance_is_not_called_a_fix() -> None:
 
 
 def test_a_pass_that_may_be_chance_comes_with_the_command_of_either_seed() -> None:
-    command = "COCOTB_RANDOM_SEED=42 COCOTB_TEST_FILTER='a$' pytest 't.py::test_x'"
-    newest = replace(OCCURRENCE, tests=(FailedTest(nodeid="t.py::test_x::a", seed="42"),), reproduce=command)
+    command = "COCOTB_RANDOM_SEED=42 COCOTB_TEST_FILTER='a$' pytest t.py::test_x"
+    data = Command(
+        arguments=("pytest", "t.py::test_x"),
+        variables={"COCOTB_RANDOM_SEED": "42", "COCOTB_TEST_FILTER": "a$"},
+        test="t.py::test_x::a",
+    )
+    newest = replace(OCCURRENCE, tests=(FailedTest(nodeid="t.py::test_x::a", seed="42"),), command=data)
     record = replace(RECORD, passed_again=(replace(AGAIN, changed="seed"),))
     archived = Archived(record=record, known_again={"9b1f03c2a7d4": replace(GONE, newest=newest)})
     lines = shown(archived=archived)
     assert f"  fails  {command}" in lines
     assert f"  passes {command.replace('42', '43')}" in lines
-    other = replace(newest, tests=(FailedTest(nodeid="t.py::test_x::b", seed="42"), *newest.tests))
+    other = replace(newest, command=replace(data, test="t.py::test_x::b"))
     without = replace(archived, known_again={"9b1f03c2a7d4": replace(GONE, newest=other)})
     assert not [line for line in shown(archived=without) if "pytest" in line]
     same = replace(archived, record=replace(RECORD, passed_again=(replace(SAME_SEED, changed="nothing"),)))

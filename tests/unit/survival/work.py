@@ -20,10 +20,10 @@ from pytest_dvwiki.wiki.store import Fetched
 from pytest_dvwiki.wiki.writing.build import archive, build, init
 from pytest_dvwiki.wiki.writing.reclassify import reclassify
 
-from ..samples import layout, occurrence, passing, record
+from ..samples import archived, layout, occurrence, passing, record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pytest_dvwiki.model import RunRecord
     from pytest_dvwiki.settings import Layout
@@ -40,15 +40,15 @@ def done(kind: str, what: str) -> None:
     os.writev(sys.stdout.fileno(), [f"{kind} {what}\n".encode()])
 
 
-def _archive(place: Layout, run: RunRecord, **more: object) -> None:
-    archive(place, run, **more)  # type: ignore[arg-type]  # the arguments of `archive`
+def _archive(place: Layout, run: RunRecord, names: Sequence[str] | None = None, **more: object) -> None:
+    archived(place, run, names, **more)
     done("record", run.task_id)
 
 
 def a_grown_wiki(place: Layout) -> None:
     """Two causes of three runs, and a person's words on each page."""
     for run in (record(1, occurrence(), occurrence("b" * 12)), record(2, occurrence()), record(3, occurrence())):
-        _archive(place, run, suite_names=["a", "b"])
+        _archive(place, run, ["a", "b"])
     for page in (*place.wiki.glob("bugs/RTL_*.md"), *place.wiki.glob("patterns/[a-z]*.md")):
         page.write_text(page.read_text("utf-8") + f"\n{WORDS}\n", "utf-8")
         done("text", f"{page.relative_to(place.wiki)} {WORDS}")
@@ -72,11 +72,11 @@ def _a_damaged_wiki(place: Layout) -> None:
 
 
 def _first_run(place: Layout) -> None:
-    _archive(place, record(1, occurrence(), occurrence("b" * 12)), suite_names=["a"])
+    _archive(place, record(1, occurrence(), occurrence("b" * 12)), ["a"])
 
 
 def _known_cause(place: Layout) -> None:
-    _archive(place, record(5, occurrence(), occurrence("d" * 12)), suite_names=["a", "c"])
+    _archive(place, record(5, occurrence(), occurrence("d" * 12)), ["a", "c"])
 
 
 def _fix_and_hole(place: Layout) -> None:

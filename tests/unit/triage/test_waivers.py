@@ -39,8 +39,13 @@ def one(match: str, **keys: str) -> str:
     return f"waivers:\n  - id: W-12\n    match: {match}\n{told}"
 
 
+def names_of(fingerprint: str, former: str | None) -> tuple[list[str], list[str]]:
+    prints = [name for name in (fingerprint, former) if name]
+    return prints, ["RTL_20261121_480127"] if fingerprint == CAUSE else []
+
+
 def waived(waivers: Waivers, day: str = DAY) -> tuple[Waived, ...]:
-    return waivers.apply([FAILURE], [VERDICT], {CAUSE: "RTL_20261121_480127"}.get, day)
+    return waivers.apply([FAILURE], [VERDICT], names_of, day)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def month(project: Path) -> Path:
 def test_a_month_becomes_one_file_with_every_byte_of_its_records(project: Path) -> None:
     texts = [path.read_bytes() for path in singles(project)]
     assert compact(layout(project), today=LATER).months == {"2026/11": 3}
-    assert month(project).read_bytes() == b"---\n".join(texts)
+    assert month(project).read_bytes() == b"---\n".join([b"records: 3\n", *texts])
     assert not month(project).with_suffix("").exists()
 
 

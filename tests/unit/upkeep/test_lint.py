@@ -143,6 +143,12 @@ def test_a_page_that_only_the_index_names_is_missing(wiki: Path) -> None:
     assert [each.page for each in found(wiki, "missing", "quick")] == [f"bugs/{name}"]
 
 
+def test_a_title_that_the_tool_made_of_a_message_like_a_link_has_none(wiki: Path) -> None:
+    says = "UVM_ERROR [sb](a.md) \\\\[burst](b.md#x) at ![mem](c.png) [port[3]](d)"
+    archive(layout(wiki.parent.parent), record(30, occurrence("a" * 12, primary=says)))
+    assert found(wiki, "broken_link") == []
+
+
 @pytest.mark.parametrize(
     ("old", "new", "text"),
     [
@@ -278,7 +284,7 @@ def test_a_page_that_the_tool_cannot_write_is_named_with_its_line(
     [
         ("status: open", "status: confirmed", "'open' for 'confirmed'"),
         ("type: RTL_BUG", "type: TB_BUG", "'RTL_BUG' for 'TB_BUG'"),
-        ("# RTL bug: UVM_ERROR", "# Wrong model: UVM_ERROR", "for 'Wrong model: "),
+        ("# UVM_ERROR", "# Wrong model: UVM_ERROR", "for 'Wrong model: "),
     ],
 )
 def test_what_people_set_on_a_page_is_no_fault_until_the_index_shows_it(

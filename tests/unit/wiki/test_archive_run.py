@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.model import Origin, PassedAgain
+from pytest_dvwiki.model import Command, Origin, PassedAgain
 from pytest_dvwiki.records import WikiError
 from pytest_dvwiki.records.store import record_path, suite_id
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.writing.build import archive, build, init
 
-from ..samples import CAUSE, PRIMARY, TEST, failed, files, fixed, layout, occurrence, passing, record
+from ..samples import CAUSE, PRIMARY, TEST, archived, failed, files, fixed, layout, occurrence, passing, record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,7 +105,7 @@ def test_the_page_says_what_an_engineer_needs(place: Layout) -> None:
     archive(place, record(1, occurrence()))
     text = _bug(place).read_text()
     for words in (
-        "# RTL bug: UVM_ERROR sb.sv: reporter \\[SCBD\\] expected … got …",
+        "# UVM_ERROR sb.sv: reporter \\[SCBD\\] expected … got …",
         PRIMARY,
         f"`{TEST}`",
         "Seeds that failed: `42`",
@@ -192,7 +192,7 @@ def test_a_link_that_leads_out_of_the_wiki_is_left_alone(place: Layout, tmp_path
 
 
 def test_the_list_of_tests_is_kept(place: Layout) -> None:
-    archive(place, record(1, occurrence()), suite_names=["b", "a"])
+    archived(place, record(1, occurrence()), ["b", "a"])
     assert (place.tasks / "suites" / f"{suite_id(['a', 'b'])}.txt").read_text() == "a\nb\n"
     assert f'suite: "{suite_id(["a", "b"])}"' in record_path(place.tasks, record(1)).read_text()
 
@@ -214,7 +214,7 @@ def test_a_fix_that_comes_to_hold_reaches_the_pages_of_causes_that_did_not_occur
     page = archive(place, record(1, occurrence())).page_of[CAUSE]
     archive(place, passing(2))
     for number in (3, 4, 5):
-        archive(place, record(number, occurrence("b" * 12, tests=(failed("another"),))), suite_names=[TEST, "another"])
+        archived(place, record(number, occurrence("b" * 12, tests=(failed("another"),))), [TEST, "another"])
     assert f"| held since `{record(5).task_id}` |" in (place.wiki / page).read_text()
     pattern = pages.read((place.wiki / "patterns" / "scoreboard_fail.md").read_bytes())
     assert pattern.metadata["fix_success_rate"] == 1.0
@@ -225,7 +225,7 @@ def test_a_fix_that_comes_to_hold_reaches_the_pages_of_causes_that_did_not_occur
 def test_a_run_tells_which_fixes_it_made_hold(place: Layout) -> None:
     archive(place, record(1, occurrence()))
     archive(place, passing(2))
-    held = [archive(place, record(number), suite_names=[TEST]).held for number in (3, 4, 5, 6)]
+    held = [archived(place, record(number), [TEST]).held for number in (3, 4, 5, 6)]
     assert held == [[], [], [CAUSE], []]
 
 
@@ -313,13 +313,13 @@ def test_a_failure_without_a_pattern_gets_a_page_that_says_how_to_name_it(tmp_pa
 
 def test_a_pass_with_another_seed_stands_beside_the_command_that_fails(place: Layout) -> None:
     archive(place, record(1, occurrence()))
-    again = PassedAgain(nodeid=TEST, fingerprint=CAUSE, seed="7", changed="seed", failed_seed="42")
+    again = PassedAgain(nodeid=TEST, simulator="icarus", fingerprint=CAUSE, seed="7", changed="seed", failed_seed="42")
     archive(place, record(2, passed_again=(again,)))
     told = pages.regions(_bug(place).read_bytes())
     assert isinstance(told, dict)
-    assert "COCOTB_RANDOM_SEED=42 pytest 'tests/test_fifo.py::test_fifo'" in told["reproduce"]
+    assert "&& COCOTB_RANDOM_SEED=42 pytest tests/test_fifo.py::test_fifo\n" in told["reproduce"]
     assert "With this seed it passed (source: tasks/regression_20261121T020000Z_000002.yaml):" in told["reproduce"]
-    assert "COCOTB_RANDOM_SEED=7 pytest 'tests/test_fifo.py::test_fifo'" in told["reproduce"]
+    assert "&& COCOTB_RANDOM_SEED=7 pytest tests/test_fifo.py::test_fifo\n" in told["reproduce"]
 
 
 def test_a_page_begins_with_how_its_cause_stands_and_has_the_advice_of_its_pattern(place: Layout) -> None:
@@ -366,3 +366,10 @@ def test_a_coverage_page_says_since_when_its_bin_is_as_it_is(place: Layout) -> N
             f"{'Covered' if hits else 'Not covered'} since {day}, {hits} of 1 hits in the newest run. (source" in text
         )
     assert "| Date | Task | Class | Hits | State |" in text
+
+
+def test_a_long_command_stands_on_its_page_whole(place: Layout) -> None:
+    excluded = " and ".join(["wrap", *(f"not wrap_around_number_{number}" for number in range(20))])
+    long = Command(arguments=("pytest", "t.py::test_run", f"--cocotb-pytest-args=t.py -k '{excluded}'"))
+    archive(place, record(1, occurrence(command=long)))
+    assert "not wrap_around_number_19'\"\n" in _bug(place).read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from pytest_dvwiki.model import Origin
 from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.writing.build import archive
 
-from ..samples import CAUSE, TEST, layout, occurrence, passing, record
+from ..samples import CAUSE, TEST, archived, layout, now_passing, occurrence, passing, record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,9 +32,9 @@ def test_a_missing_wiki_knows_nothing_and_stays_missing(place: Layout) -> None:
     with WikiHistory(place) as history:
         assert history.cause(CAUSE) is None
         assert history.subtype("scoreboard_fail") is None
-        assert history.still_failing({TEST: "42"}) == ()
+        assert history.still_failing([now_passing()]) == ()
         assert history.fix_template("scoreboard_fail") == ""
-        assert not history.regressed(CAUSE)
+        assert not history.regressed(occurrence())
     assert not place.agent.exists()
 
 
@@ -57,14 +57,14 @@ def test_people_have_the_last_word(place: Layout) -> None:
         known = history.cause(CAUSE)
         assert known is not None
         assert (known.type, known.status) == ("TB_BUG", "wont_fix")
-        assert history.still_failing({TEST: "42"}) == ()
+        assert history.still_failing([now_passing()]) == ()
 
 
 def test_a_closed_cause_still_learns_what_it_passed_with(place: Layout) -> None:
     archive(place, record(1, occurrence()))
     _edit(place, "status: open", "status: closed")
     with WikiHistory(place) as history:
-        assert [each.fingerprint for each in history.still_failing({TEST: "42"})] == [CAUSE]
+        assert [each.fingerprint for each in history.still_failing([now_passing()])] == [CAUSE]
 
 
 def test_the_fix_template_is_what_its_page_says(place: Layout) -> None:
@@ -88,10 +88,10 @@ def test_a_cause_is_known_by_a_fingerprint_that_it_had_before(place: Layout) -> 
 def test_a_closed_page_makes_a_regression(place: Layout) -> None:
     archive(place, record(1, occurrence()))
     with WikiHistory(place) as history:
-        assert not history.regressed(CAUSE)
+        assert not history.regressed(occurrence())
     _edit(place, "status: open", "status: closed")
     with WikiHistory(place) as history:
-        assert history.regressed(CAUSE)
+        assert history.regressed(occurrence())
 
 
 def test_a_fix_that_held_makes_a_regression(place: Layout) -> None:
@@ -99,10 +99,10 @@ def test_a_fix_that_held_makes_a_regression(place: Layout) -> None:
     archive(place, passing(2))
     for number in (3, 4, 5):
         with WikiHistory(place) as history:
-            assert not history.regressed(CAUSE)
-        archive(place, record(number), suite_names=[TEST])
+            assert not history.regressed(occurrence())
+        archived(place, record(number), [TEST])
     with WikiHistory(place) as history:
-        assert history.regressed(CAUSE)
+        assert history.regressed(occurrence())
         known, kind = history.cause(CAUSE), history.subtype("scoreboard_fail")
     assert known is not None
     assert known.fix is not None

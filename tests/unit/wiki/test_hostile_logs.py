@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from markdown_it import MarkdownIt
 
-from pytest_dvwiki.model import LogReference, Origin
+from pytest_dvwiki.model import Command, LogReference, Origin
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.writing.build import archive, build
 
@@ -27,7 +27,7 @@ def _page(tmp_path: Path, text: str) -> str:
     evil = occurrence(
         primary=text,
         excerpt=text,
-        reproduce=text,
+        command=Command(arguments=("pytest", text), variables={"A": text}, folder=text, test=text),
         pattern=text,
         ip_type=text,
         origin=Origin(type="RTL_BUG", confidence=0.5, reasons=(text,)),

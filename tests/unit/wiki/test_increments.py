@@ -15,7 +15,7 @@ from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.wiki.index import FILES
 from pytest_dvwiki.wiki.writing.build import archive, build
 
-from ..samples import failed, fixed, layout, occurrence, record
+from ..samples import archived, failed, fixed, layout, occurrence, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +70,9 @@ def _occurrence(cause: str, tests: list[str], dice: random.Random) -> Any:
 
 def _again(cause: str, test: str, dice: random.Random) -> PassedAgain:
     seed = dice.choice(("42", "7"))
-    return PassedAgain(nodeid=test, fingerprint=cause, seed=seed, changed="commit", failed_seed="42")
+    return PassedAgain(
+        nodeid=test, simulator="icarus", fingerprint=cause, seed=seed, changed="commit", failed_seed="42"
+    )
 
 
 def counted(db: sqlite3.Connection) -> dict[str, list[Any]]:
@@ -96,7 +98,7 @@ def test_after_each_run_a_build_has_nothing_to_do(tmp_path: Path, seed: int) -> 
         # This one comes in late, as from another machine.
         order.insert(min(number + dice.randrange(1, 6), len(order)), order.pop(number))
     for run in order:
-        archive(place, run, suite_names=dice.choice((TESTS, TESTS, TESTS[:4], None)))
+        archived(place, run, dice.choice((TESTS, TESTS, TESTS[:4], None)))
         found = build(place, check=True)
         assert (found.changed, found.refused, found.problems) == ([], [], []), run.task_id
     assert cached(place) == anew(place)
@@ -105,7 +107,7 @@ def test_after_each_run_a_build_has_nothing_to_do(tmp_path: Path, seed: int) -> 
 def test_what_is_taken_away_is_counted_out(tmp_path: Path) -> None:
     place, dice = layout(tmp_path), random.Random(4)
     for run in runs(dice, 30):
-        archive(place, run, suite_names=TESTS)
+        archived(place, run, TESTS)
     for path in sorted(place.tasks.glob("20*/*/*.yaml"))[::3]:
         path.unlink()
     build(place)
@@ -115,7 +117,7 @@ def test_what_is_taken_away_is_counted_out(tmp_path: Path) -> None:
 def test_the_first_build_leaves_nothing_to_the_second(tmp_path: Path) -> None:
     place, dice = layout(tmp_path), random.Random(5)
     for run in runs(dice, 40):
-        archive(place, run, suite_names=TESTS)
+        archived(place, run, TESTS)
     for page in (place.wiki / "bugs").glob("*.md"):
         page.unlink()
     build(place, restore=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_dvwiki.records import codec
 from pytest_dvwiki.wiki.config import WikiConfig
 from pytest_dvwiki.wiki.ingest import WikiIngestService
 from pytest_dvwiki.wiki.lock import locked
@@ -109,7 +110,8 @@ def test_the_same_call_in_another_month_is_the_same_record(config: WikiConfig, s
     earlier = config.layout.tasks / "2024" / "02" / path.name
     earlier.parent.mkdir(parents=True)
     finished = f'finished: "{written(config.layout.root)[0]["finished"]}"'
-    earlier.write_text(path.read_text().replace(finished, 'finished: "2024-02-03T04:05:06Z"'))
+    text = path.read_text().replace(finished, 'finished: "2024-02-03T04:05:06Z"')
+    earlier.write_bytes(codec.seal(text.partition("end: ")[0].encode()))
     path.unlink()
     asyncio.run(pattern(service))
     assert list(config.layout.tasks.glob("2*/*/*.yaml")) == [earlier]

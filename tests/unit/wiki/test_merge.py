@@ -45,7 +45,7 @@ EDITS = {
     "value": ("owner: null", "owner: team of {branch}"),
     "key": ("type: RTL_BUG", "ticket: {branch}-1\ntype: RTL_BUG"),
     "comment": ("superseded_reason: null", "superseded_reason: null  # asked by {branch}"),
-    "title": ("# RTL bug:", "# {branch}:"),
+    "title": ("# UVM_ERROR sb.sv:", "# {branch}:"),
     "symptom": ("\n## Evidence\n", "\nSeen by {branch}.\n\n## Evidence\n"),
     "between": ("## Related Patterns\n", "## Related Patterns\n\nSee also what {branch} wrote.\n"),
     "resolution": ("- [ ] Workaround until then", "- [x] Workaround of {branch}"),
@@ -182,7 +182,7 @@ def test_people_edit_both_sides_while_both_archive(place: Layout) -> None:
         page.write_text(text)
 
     def ours() -> None:
-        edit(("owner: null", "owner: fifo team"), ("# RTL bug:", "# Overflow:"))
+        edit(("owner: null", "owner: fifo team"), ("# UVM_ERROR sb.sv:", "# Overflow:"))
         _seen(place, range(3, 5))
 
     def theirs() -> None:

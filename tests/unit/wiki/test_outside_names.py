@@ -15,7 +15,7 @@ from pytest_dvwiki.wiki.kinds.spec import Clarification
 from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.writing.build import archive, build, note
 
-from ..samples import failed, files, layout, occurrence, record
+from ..samples import archived, failed, files, layout, occurrence, record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +37,7 @@ def test_a_name_makes_files_in_the_wiki_alone(tmp_path: Path, name: str) -> None
         failure_subtype=name, error_class=name, ip_type=name, primary=f"{name} failed", tests=(failed(name, name),)
     )
     told = Clarification(feature=name, kind=name, text="It wraps.", date="2026-11-21", task_id="x")
-    done = archive(place, record(1, cause, coverage=(hole,)), [name], clarification=told)
+    done = archived(place, record(1, cause, coverage=(hole,)), [name], clarification=told)
     assert done.refused == []
     assert len(done.pages_created) == 4
     assert all(SAFE.fullmatch(page.rpartition("/")[2]) for page in done.pages_created), done.pages_created

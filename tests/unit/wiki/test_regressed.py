@@ -69,7 +69,7 @@ def test_it_is_found_and_told_as_an_open_bug(place: Layout, capsys: pytest.Captu
     assert f"**{bug(place).stem}** (regressed, 0.82)" in gather(place, category="bugs").text
     assert main(["search", "expected", "--status", "regressed"]) == 0
     assert capsys.readouterr().out.startswith(f"bugs/{bug(place).name}  RTL_BUG, regressed, ")
-    assert main(["search", "expected", "--status", "closed"]) == 0
+    assert main(["search", "expected", "--status", "closed"]) == 1
     assert capsys.readouterr().out == ""
 
 

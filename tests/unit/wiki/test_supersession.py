@@ -328,9 +328,7 @@ def test_the_command_takes_names_paths_and_fingerprints(place: Layout, capsys: p
     assert main(["merge", CAUSE[:6], str(place.wiki / other), "--reason", "renamed", "--root", str(place.root)]) == 0
     out = capsys.readouterr().out
     assert f"{other} leads to {kept}, which counts 5 runs now (3 + 2)" in out
-    lost, standing = (place.wiki / page for page in (other, kept))
-    assert f"`superseded_by` and `superseded_reason` out of {lost}, and {name_of(place, RENAMED)} out of" in out
-    assert f"of `supersedes` in {standing}; then run `dvwiki build`" in out
+    assert f"to undo it: `dvwiki merge --undo {name_of(place)} {name_of(place, RENAMED)}`" in out
     assert f"the status is that of {name_of(place)}: open; {name_of(place, RENAMED)} said closed" in out
     assert (place.wiki / "log.md").read_text("utf-8").endswith(f" merge | - | {other} into {kept}: renamed\n")
     assert main(["merge", name_of(place), name_of(place, RENAMED), "--root", str(place.root)]) == 0

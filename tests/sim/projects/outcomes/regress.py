@@ -1,6 +1,6 @@
 """Flow M: a regression outside pytest, `make` once for each item in a folder of its own, its output in `make.log`.
 
-python regress.py [ITEM ...]: those named, or all but what only shows alone.
+python regress.py [ITEM ...]: those named, or all but what only shows alone; with --places their folders are made only.
 """
 
 from __future__ import annotations
@@ -34,14 +34,21 @@ ITEMS = {
 ALONE = {"test_terminate"}
 
 
+def place_of(item: str) -> Path:
+    """Return the folder of an item, with the Makefile that a project has for each of its blocks."""
+    place = HERE / "made" / item
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "Makefile").write_text("include ../../Makefile\n")
+    return place
+
+
 def make(item: str) -> None:
     """Runs one item; what fails there is read afterwards."""
-    place = HERE / "made" / item
-    place.mkdir(parents=True)
+    place = place_of(item)
     variables = {"ROOT": str(HERE), "TOP": TOP} | ITEMS[item]
     with (place / "make.log").open("wb") as log:
         subprocess.run(
-            ["make", "-f", HERE / "Makefile"],
+            ["make"],
             cwd=place,
             env=os.environ | variables,
             stdin=subprocess.DEVNULL,
@@ -52,5 +59,9 @@ def make(item: str) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--places"]:
+        for name in ITEMS:
+            place_of(name)
+        sys.exit()
     for name in sys.argv[1:] or [name for name in ITEMS if name not in ALONE]:
         make(name)

@@ -83,7 +83,7 @@ def read(root: Path, *paths: str, given: str = "") -> Leftovers:
         logs=find(root, given).artefacts if given else (),
         root=root,
         interest=Matcher(registry),
-        tells=lambda text: classifier.classify_text(text) is not None,
+        names=lambda text: verdict.error_class if (verdict := classifier.classify_text(text)) else None,
     )
 
 
@@ -404,10 +404,12 @@ def test_a_pytest_item_that_stands_for_cocotb_tests_is_none_itself(tmp_path: Pat
 
 def test_a_makefile_beside_the_results_runs_the_test_again(tmp_path: Path) -> None:
     write(tmp_path, {"tb/results.xml": results(), "tb/sim.log": log()})
-    assert read(tmp_path, "tb").failures[0].reproduce == ""
+    assert read(tmp_path, "tb").failures[0].command is None
     write(tmp_path, {"tb/Makefile": "all:\n"})
-    again = r"(cd tb && COCOTB_RANDOM_SEED=7 COCOTB_TEST_FILTER='\.bad$' make)"
-    assert read(tmp_path, "tb").failures[0].reproduce == again
+    command = read(tmp_path, "tb").failures[0].command
+    assert command is not None
+    assert (command.folder, command.arguments) == ("tb", ("make",))
+    assert command.variables == {"COCOTB_RANDOM_SEED": "7", "COCOTB_TEST_FILTER": "[.]bad$$"}
 
 
 def test_what_is_no_plain_file_has_no_content_to_be_known_by(tmp_path: Path) -> None:

@@ -162,8 +162,8 @@ def test_a_point_of_no_weight_counts_for_nothing(tmp_path: Path) -> None:
         ("r.yml", "- a\n", "not a coverage report"),
         ("r.yml", "coverage:\n  covergroups:\n  - name: cg\n", "as PyUCIS, export UCIS XML"),
         ("r.yml", "t: !!python/object/apply:os.system ['x']\n", "cannot be read as plain YAML: line 1"),
-        ("gone.xml", None, "No such file"),
-        ("gone.yml", None, "No such file"),
+        ("gone.xml", None, r"cannot be read \(no such file or directory\); see"),
+        ("gone.yml", None, r"cannot be read \(no such file or directory\); see"),
     ],
 )
 def test_a_report_that_cannot_be_used_names_file_place_and_remedy(

@@ -151,11 +151,30 @@ def test_of_very_many_commits_those_that_touch_what_the_cause_names_come_first(p
     for number in range(MOST_COMMITS + MOST_FILES):
         project.commit(f"other {number}", **{f"other__{number}_v": "x"})
     found = project.since(before, named="FATAL: rtl/fifo.v:56: overflow")
-    assert subjects(found)[:2] == ["fifo: reset", f"other {MOST_COMMITS + MOST_FILES - 1}"]
+    last = MOST_COMMITS + MOST_FILES - 1
+    assert subjects(found)[:4] == [f"other {last}", f"other {last - 1}", "fifo: reset", f"other {last - 2}"]
     assert (len(found.log), found.log_count) == (MOST_COMMITS, MOST_COMMITS + MOST_FILES + 1)
     assert found.files[0] == "rtl/fifo.v"
     assert (len(found.files), found.file_count) == (MOST_FILES, MOST_COMMITS + MOST_FILES + 1)
     assert found.text.endswith(f"; and {found.log_count - 3} more commits")
+
+
+def test_commits_that_touch_what_the_simulation_read_come_first(project: Project) -> None:
+    before = project.state
+    project.commit("regs: ack", rtl__regs_v="module regs(input ack);")
+    project.commit("fifo: reset", rtl__fifo_v="module fifo(input rst);")
+    for number in range(3):
+        project.commit(f"docs {number}", **{f"docs__{number}_md": "x"})
+    told = "FATAL: rtl/fifo.v:56: overflow"
+    repository = Repository(layout(project.root))
+    found = repository.difference(before, project.state, told, ("rtl/regs.v",))
+    assert subjects(found) == ["fifo: reset", "regs: ack", "docs 2", "docs 1", "docs 0"]
+    assert found.files[:2] == ("rtl/fifo.v", "rtl/regs.v")
+    unread = repository.difference(before, project.state, told)
+    assert subjects(unread) == ["docs 2", "docs 1", "fifo: reset", "docs 0", "regs: ack"], "shown, but not first"
+    assert "fifo: reset" in unread.text
+    unknown = repository.difference(before, project.state)
+    assert subjects(unknown) == ["docs 2", "docs 1", "docs 0", "fifo: reset", "regs: ack"]
 
 
 def test_other_changes_at_the_same_commit(project: Project) -> None:
@@ -366,7 +385,7 @@ def test_uncommitted_changes_came_with_it_too(project: Project) -> None:
     project.write("rtl/fifo.v", "module fifo4;")
     found = Repository(layout(project.root)).came_with(passed, project.state)
     assert found is not None
-    assert (found.note, found.log_count) == ("with uncommitted changes in rtl/fifo.v", 1)
+    assert (found.files, found.log) == (("rtl/fifo.v",), ()), "what was edited is told, and no commit named"
 
 
 def test_nothing_is_known_to_lie_between_what_is_not_of_one_line(project: Project) -> None:

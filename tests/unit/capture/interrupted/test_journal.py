@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.interrupted.journal import Begin, Journal, open_journal, temporary_place
 from pytest_dvwiki.capture.interrupted.orphans import find_orphans
+from pytest_dvwiki.capture.interrupted.takeover import remains_of
 from pytest_dvwiki.model import Excerpt, Failure
 
 if TYPE_CHECKING:
@@ -25,6 +26,19 @@ FAILURE = Failure(
     excerpts=(Excerpt(source="log", lines=((7, "expected 1 got 2"), (9, "ünïcode"))),),
     seed="42",
 )
+
+
+class Nothing:
+    """No line is worth keeping."""
+
+    def find(self, text: str) -> tuple[()]:
+        return ()
+
+    def is_benign(self, message: str) -> bool:
+        return False
+
+    def is_accepted(self, message: str) -> bool:
+        return False
 
 
 def write_and_die(place: Path, code: str) -> None:
@@ -127,7 +141,7 @@ def test_the_next_best_place_is_taken_where_the_first_cannot_be_written(
     assert journal.folder == tmp_path / "second" / "run_1"
     journal.remove()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
-    journal = open_journal([blocked], "run_1")
+    journal = open_journal([blocked, temporary_place()], "run_1")
     assert journal.folder == temporary_place() / "run_1"
     journal.close()
 
@@ -148,10 +162,43 @@ def test_a_folder_that_is_no_journal_is_passed_over(tmp_path: Path) -> None:
 
 def test_begin_keeps_every_field(tmp_path: Path) -> None:
     begin = Begin(
-        nodeid="t", spool=("a", "b"), folder="/f", environment={"A": "1"}, program="vvp", time=1.5, opened=("x",)
+        nodeid="t",
+        spool=("a", "b"),
+        folder="/f",
+        environment={"A": "1"},
+        program="vvp",
+        time=1.5,
+        opened=("x",),
+        simulator="icarus",
+        config="40112aee0000",
     )
     journal = Journal(tmp_path / "run_1")
     journal.begin(begin)
     journal.close()
     (orphan,) = find_orphans(tmp_path, except_for="")
     assert orphan.running == (begin,)
+
+
+def test_a_test_that_was_killed_has_simulator_and_configuration(tmp_path: Path) -> None:
+    log = tmp_path / "run.out"
+    log.write_text("     0.00ns INFO     cocotb.regression                  running t.slow (1/2)\n")
+    journal = Journal(tmp_path / "run_1")
+    journal.begin(
+        Begin(
+            nodeid="test_t.py::test_t",
+            spool=(str(log),),
+            folder=str(tmp_path),
+            environment={},
+            program="dut",
+            time=0.0,
+            simulator="verilator",
+            config="40112aee0000",
+        )
+    )
+    journal.close()
+    (orphan,) = find_orphans(tmp_path, except_for="")
+    remains = remains_of(orphan, root=tmp_path, interest=Nothing())
+    (failure,), (result,) = remains.failures, remains.results
+    assert failure.nodeid == "test_t.py::test_t::slow"
+    assert (failure.simulator, failure.config) == ("verilator", "40112aee0000")
+    assert (result.simulator, result.config) == ("verilator", "40112aee0000")

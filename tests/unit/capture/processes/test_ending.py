@@ -46,13 +46,19 @@ def test_the_report_tells_a_build_from_a_run() -> None:
 @pytest.mark.parametrize(
     ("ending", "said"),
     [
-        (Ending(status=-9, signal=9), "simulator vvp was killed by signal 9 (SIGKILL) while running overflow at 55 ns"),
-        (Ending(status=1), "no results: simulator vvp ended with status 1 while running overflow at 55 ns"),
+        (
+            Ending(status=-9, signal=9),
+            "simulator vvp was killed by signal 9 (SIGKILL) while running overflow, last logged time 55 ns",
+        ),
+        (
+            Ending(status=1),
+            "no results: simulator vvp ended with status 1 while running overflow, last logged time 55 ns",
+        ),
         (
             Ending(timeout="Timeout (>6.0s) from pytest-timeout"),
-            "Timeout (>6.0s) from pytest-timeout while running overflow at 55 ns",
+            "Timeout (>6.0s) from pytest-timeout while running overflow, last logged time 55 ns",
         ),
-        (Ending(cut_short=True), "run was killed while running overflow at 55 ns"),
+        (Ending(cut_short=True), "run was killed while running overflow, last logged time 55 ns"),
         (Ending(status=0), None),
         (Ending(), None),
     ],

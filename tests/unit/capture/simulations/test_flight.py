@@ -30,11 +30,11 @@ def failure(said: str = "", *, message: str = "", log: tuple[tuple[int, str], ..
     ("said", "shown"),
     [
         (
-            "simulator icarus was killed by signal 9 (SIGKILL) at 90 ns",
-            "simulator icarus was killed by signal 9 (SIGKILL) while running overflow at 90 ns",
+            "simulator icarus was killed by signal 9 (SIGKILL), last logged time 90 ns",
+            "simulator icarus was killed by signal 9 (SIGKILL) while running overflow, last logged time 90 ns",
         ),
-        ("run was killed", "run was killed while running overflow at 55 ns"),
-        ("no results file was written", "simulation ended before overflow was done, at 55 ns"),
+        ("run was killed", "run was killed while running overflow, which began at 55 ns"),
+        ("no results file was written", "simulation ended before overflow was done, which began at 55 ns"),
     ],
 )
 def test_what_ended_the_simulation_names_the_test_and_the_time(said: str, shown: str) -> None:
@@ -45,7 +45,7 @@ def test_what_ended_the_simulation_names_the_test_and_the_time(said: str, shown:
 def test_a_hang_that_pytest_timeout_ended_is_the_test_s_own() -> None:
     hung = cut_off(failure(message="Failed: Timeout (>6.0s) from pytest-timeout."), FLIGHT)
     assert [excerpt.text for excerpt in hung.excerpts] == [
-        "Timeout (>6.0s) from pytest-timeout while running overflow at 55 ns"
+        "Timeout (>6.0s) from pytest-timeout while running overflow, which began at 55 ns"
     ]
     assert (hung.nodeid, hung.seed) == (FLIGHT.nodeid, "7")
 

@@ -322,3 +322,58 @@ def test_a_thousand_failing_tests_stay_bounded() -> None:
 )
 def test_a_simulator_has_one_short_name(said: str, name: str) -> None:
     assert simulator_name(said) == name
+
+
+BUILD = """\
+make[1]: Entering directory '/repo/fifo'
+mkdir -p sim_build
+/usr/bin/iverilog -o sim_build/sim.vvp -s dut -g2012 \\
+\t-Pdut.WIDTH=8 rtl/dut.sv
+"""
+RUN = """\
+COCOTB_TOPLEVEL=dut TOPLEVEL_LANG=verilog \\
+         /usr/bin/vvp -m /l/x.vpl sim_build/sim.vvp +mode=2
+"""
+COMPILE = "/usr/bin/iverilog -o sim_build/sim.vvp -s dut -g2012 \\\n\t-Pdut.WIDTH=8 rtl/dut.sv"
+
+
+def test_the_commands_of_each_run_stand_with_it() -> None:
+    one, other = read_regressions(
+        LogText(source="log", text=BUILD + RUN + START + TESTS + SUMMARY + RUN.replace("+mode=2", "") + START + TESTS)
+    )
+    assert one.commands == (("/repo/fifo", COMPILE), ("/repo/fifo", RUN.strip()))
+    assert other.commands == (("/repo/fifo", RUN.replace("+mode=2", "").strip()),)
+
+
+def test_the_commands_of_a_build_that_failed_are_there() -> None:
+    left = "make[1]: Leaving directory '/repo/fifo'\n"
+    one = split(BUILD + "rtl/dut.sv:7: syntax error\n" + left + "iverilog -o x top.sv\n")
+    assert one.commands == (("/repo/fifo", COMPILE), ("", "iverilog -o x top.sv"))
+
+
+def test_a_runner_says_its_commands_with_their_folder() -> None:
+    said = "INFO     Icarus:runner.py:734 Running command vvp -m x.vpl /repo/sim.vvp -none in directory /repo/out\n"
+    assert split(said + START).commands == (("/repo/out", "vvp -m x.vpl /repo/sim.vvp -none"),)
+
+
+def test_what_a_test_prints_is_no_command_of_a_tool() -> None:
+    assert split(START + TESTS.replace("What it does.", "vvp -m x.vpl other.vvp")).commands == ()
+
+
+def test_a_command_that_lost_its_middle_is_left_out() -> None:
+    assert split(f"iverilog {'-DX ' * 20_000} -o sim.vvp dut.sv\n" + START).commands == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "time"),
+    [
+        ("tb.vhd:9:3:@70ns:(report note): still here", "70 ns"),
+        ("# ** Note: still here\n#    Time: 80.5 us  Iteration: 0  Instance: /tb", "80.5 us"),
+        ("ERROR: dut.sv:29: q reached 3\n       Time: 30 Scope: dut", "0 ns"),
+    ],
+)
+def test_the_time_of_a_hang_is_also_read_from_what_the_simulator_says(line: str, time: str) -> None:
+    """Icarus tells its time without a unit."""
+    text = f"     0.00ns INFO     cocotb.regression                  running t.a (1/1)\n{line}\n"
+    (one,) = read_regressions(LogText(source="log", text=text))
+    assert one.time == time

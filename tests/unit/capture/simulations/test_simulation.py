@@ -15,15 +15,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_dvwiki.capture.simulations.reproduce import Call
 from pytest_dvwiki.capture.simulations.simulation import Simulation, SimulationOutcome, collect
 from pytest_dvwiki.capture.texts.logs import LogText
 from pytest_dvwiki.model import Frame
+from pytest_dvwiki.records.command import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from pytest_dvwiki.model import Failure, Tier
+
+
+def pasted(failure: Failure) -> str:
+    """Return the command of a failure as it is pasted in its folder."""
+    assert failure.command is not None
+    return " ".join(words(failure.command))
+
 
 DESIGN = """\
 `timescale 1ns/1ps
@@ -179,6 +188,7 @@ class Left:
     def simulation(self) -> Simulation:
         """What a caller with captured streams hands over."""
         return Simulation(
+            call=Call(),
             nodeid="tests/test_fifo.py::test_fifo",
             root=self.folder,
             results=self.folder / "results.xml",
@@ -330,7 +340,7 @@ def test_strict_logs_refuse_a_test_that_passed_with_an_error_line(tmp_path: Path
     assert failure.message.startswith("ERROR: ")
     assert failure.message.partition(" Time: ")[0].endswith("dut.sv:6: q reached 3")
     assert [line.strip().partition(" ")[0] for _, line in failure.excerpts[0].lines][:1] == ["ERROR:"]
-    assert failure.reproduce.endswith(" --dvwiki --dvwiki-strict-logs")
+    assert pasted(failure).endswith(" --dvwiki --dvwiki-strict-logs")
 
 
 def test_an_error_outside_of_all_tests_counts_with_the_last_one_that_passed(tmp_path: Path) -> None:
@@ -355,7 +365,7 @@ def test_a_test_that_failed_as_it_was_to_is_left_in_peace(tmp_path: Path) -> Non
 
 
 def test_the_command_runs_this_test_alone_with_its_seed(kinds: Left, tmp_path: Path) -> None:
-    command = shlex.split(named(collect(kinds.simulation), "overflow").reproduce)
+    command = shlex.split(pasted(named(collect(kinds.simulation), "overflow")))
     assert command[2:] == ["pytest", "tests/test_fifo.py::test_fifo"]
     again = run(tmp_path, "kinds", environment=dict(word.split("=", 1) for word in command[:2]))
     assert outcomes(collect(again.simulation)) == {"overflow": "failed"}
@@ -363,7 +373,7 @@ def test_the_command_runs_this_test_alone_with_its_seed(kinds: Left, tmp_path: P
 
 
 def test_the_command_finds_a_parametrised_test(kinds: Left, tmp_path: Path) -> None:
-    command = shlex.split(named(collect(kinds.simulation), "par/x=2").reproduce)
+    command = shlex.split(pasted(named(collect(kinds.simulation), "par/x=2")))
     again = run(tmp_path, "kinds", environment=dict(word.split("=", 1) for word in command[:2]))
     assert outcomes(collect(again.simulation)) == {"par/x=2": "failed"}
 
@@ -396,7 +406,7 @@ def test_a_killed_simulator_names_signal_and_test_and_keeps_the_results_before(
     left = run(tmp_path, environment={"SIGNAL": number})
     assert not (tmp_path / "results.xml").exists()
     outcome = collect(left.simulation)
-    expected = f"simulator icarus was killed by signal {number} ({name}) while running third at 20 ns"
+    expected = f"simulator icarus was killed by signal {number} ({name}) while running third, last logged time 20 ns"
     assert said(named(outcome, "third")) == expected
     assert outcomes(outcome) == {"first": "passed", "second": "failed", "third": "failed"}
     second = named(outcome, "second")
@@ -618,9 +628,12 @@ def test_a_failure_of_the_item_after_a_good_simulation_is_the_item_s_own(tmp_pat
 def test_pytest_timeout_and_a_killed_pytest_name_the_test_in_flight(tmp_path: Path) -> None:
     left = run(tmp_path, environment={"SIGNAL": "9"})
     hung = replace(left.simulation, error="Failed: Timeout (>6.0s) from pytest-timeout.", longrepr="")
-    assert said(named(collect(hung), "third")) == "Timeout (>6.0s) from pytest-timeout while running third at 20 ns"
+    assert (
+        said(named(collect(hung), "third"))
+        == "Timeout (>6.0s) from pytest-timeout while running third, last logged time 20 ns"
+    )
     cut = replace(left.simulation, error="", longrepr="", cut_short=True)
-    assert said(named(collect(cut), "third")) == "run was killed while running third at 20 ns"
+    assert said(named(collect(cut), "third")) == "run was killed while running third, last logged time 20 ns"
 
 
 def test_an_interrupt_keeps_the_tests_that_had_failed_and_lets_the_others_be(kinds: Left) -> None:
@@ -644,7 +657,7 @@ def test_two_modules_qualify_the_names(tmp_path: Path) -> None:
     left = run(tmp_path, "kinds,ends", environment={"COCOTB_TEST_FILTER": r"passes$|\.second$"})
     outcome = collect(left.simulation)
     assert outcomes(outcome) == {"kinds.passes": "passed", "ends.second": "failed"}
-    assert "COCOTB_TEST_FILTER='^ends\\.second$'" in named(outcome, "ends.second").reproduce
+    assert "COCOTB_TEST_FILTER='^ends\\.second$'" in pasted(named(outcome, "ends.second"))
     filtered = run(tmp_path, "kinds,ends", environment={"COCOTB_TEST_FILTER": r"^ends\.second$"})
     known = collect(replace(filtered.simulation, modules=("kinds", "ends")))
     assert outcomes(known) == {"ends.second": "failed"}
@@ -733,7 +746,9 @@ def cocotb_1_9(tmp_path: Path, log: str = OLD_LOG) -> Simulation:
     (tmp_path / "results.xml").write_text(OLD_RESULTS)
     logs = (LogText(source="log", text=log),)
     nodeid = "tests/test_fifo.py::test_fifo"
-    return Simulation(nodeid=nodeid, root=tmp_path, results=tmp_path / "results.xml", logs=logs, error="SystemExit: 1")
+    return Simulation(
+        nodeid=nodeid, root=tmp_path, results=tmp_path / "results.xml", logs=logs, error="SystemExit: 1", call=Call()
+    )
 
 
 def test_cocotb_1_9_tells_its_errors_in_the_log_alone(tmp_path: Path) -> None:
@@ -773,7 +788,7 @@ def test_of_cocotb_1_9_s_tests_those_unknown_to_a_log_that_broke_off_had_no_turn
 def test_cocotb_1_9_without_its_log_says_that_the_log_is_missing(tmp_path: Path) -> None:
     bad, *_ = collect(replace(cocotb_1_9(tmp_path), logs=())).failures
     assert "the log is missing" in bad.message
-    assert bad.reproduce.startswith("RANDOM_SEED=7 TESTCASE='bad'")
+    assert pasted(bad).startswith("RANDOM_SEED=7 TESTCASE=bad ")
 
 
 def test_cocotb_1_9_names_modules_in_its_list_of_tests(tmp_path: Path) -> None:
@@ -795,12 +810,13 @@ def test_what_make_says_of_a_signal_goes_for_the_simulator(tmp_path: Path) -> No
     log += "make: *** Deleting file 'results.xml'\nmake: *** [Makefile.icarus:68: results.xml] Killed\n"
     text = (LogText(source="log", text=log),)
     cut = collect(Simulation(nodeid="sim.log", root=tmp_path, logs=text, failed=True)).failures[-1]
-    assert said(cut) == "simulator icarus was killed by signal 9 (SIGKILL) while running cut at 70 ns"
+    assert said(cut) == "simulator icarus was killed by signal 9 (SIGKILL) while running cut, last logged time 70 ns"
+    assert (cut.command, cut.unreproducible) == (None, "signal 9 (SIGKILL) ended the simulation from outside")
 
 
 def test_cocotb_1_9_is_run_again_by_its_own_variables(tmp_path: Path) -> None:
-    assert collect(cocotb_1_9(tmp_path)).failures[0].reproduce == (
-        "RANDOM_SEED=7 TESTCASE='bad' pytest 'tests/test_fifo.py::test_fifo'"
+    assert pasted(collect(cocotb_1_9(tmp_path)).failures[0]) == (
+        "RANDOM_SEED=7 TESTCASE=bad pytest tests/test_fifo.py::test_fifo"
     )
 
 
@@ -809,8 +825,8 @@ def test_a_pyuvm_test_under_cocotb_1_9_cannot_be_chosen_by_its_name(tmp_path: Pa
     (tmp_path / "results.xml").write_text(
         OLD_RESULTS.replace("/repo/t.py", "/v/lib/python3.11/site-packages/pyuvm/extension_classes.py")
     )
-    command = collect(simulation).failures[0].reproduce
-    assert command == "RANDOM_SEED=7 pytest 'tests/test_fifo.py::test_fifo'"
+    command = pasted(collect(simulation).failures[0])
+    assert command == "RANDOM_SEED=7 pytest tests/test_fifo.py::test_fifo"
 
 
 def test_cocotb_test_s_captured_log_reads_like_a_stream(tmp_path: Path) -> None:

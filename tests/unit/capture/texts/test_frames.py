@@ -33,7 +33,11 @@ ValueError: Can't convert LogicArray to int
 
 def test_the_innermost_frame_that_is_the_user_s() -> None:
     assert user_frame(CHAINED, ROOT) == Frame(
-        file="tb/model.py", line=7, function="check", source="assert int(dut.q.value) == expected"
+        file="tb/model.py",
+        line=7,
+        function="check",
+        source="assert int(dut.q.value) == expected",
+        callers=("test_a.py:20", "test_a.py:5"),
     )
 
 

@@ -16,7 +16,7 @@ from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.writing.build import archive, build
 from pytest_dvwiki.wiki.writing.reclassify import Reclassified, reclassify
 
-from ...samples import CAUSE, TEST, failed, files, git, layout, occurrence, passing, record
+from ...samples import CAUSE, TEST, failed, files, git, layout, now_passing, occurrence, passing, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,7 +116,7 @@ def test_old_and_new_fingerprint_are_known_as_one_cause(place: Layout) -> None:
         assert now is not None
         assert (now.fingerprint, now.runs) == (NEW, 2)
         assert now.page is not None
-        assert [(each.nodeid, each.fingerprint) for each in history.still_failing({TEST: "42"})] == [(TEST, NEW)]
+        assert [(each.nodeid, each.fingerprint) for each in history.still_failing([now_passing()])] == [(TEST, NEW)]
 
 
 @pytest.mark.parametrize("fingerprint", [CAUSE, NEW])
@@ -215,7 +215,7 @@ def test_verdicts_that_cannot_be_read_are_named_and_not_applied(place: Layout) -
     assert done.file is not None
     done.file.write_text(done.file.read_text().replace("schema: 1", "schema: 99"))
     result = build(place)
-    assert result.problems == [f"verdicts/{done.file.name}: schema 99 is newer than 1; update dvwiki"]
+    assert result.problems == [f"verdicts/{done.file.name}: schema 99 is newer than 2; update dvwiki"]
     ((_, metadata),) = bug_pages(place).items()
     assert (metadata["fingerprint"], metadata["hit_count"]) == (CAUSE, 2)
 

@@ -63,6 +63,16 @@ class ScoreboardTest(uvm_test):
         self.scoreboard = Scoreboard("scoreboard", self)
 
 
+class RaisingTest(uvm_test):
+    """Its report says what is wrong, and another exception ends it."""
+
+    async def run_phase(self):
+        self.raise_objection()
+        await Timer(10, unit="ns")
+        self.logger.error("wrong answer: expected 0x21 got 0x22")
+        raise RuntimeError("the scoreboard is unhappy")
+
+
 class NoisyTest(uvm_test):
     async def run_phase(self):
         self.raise_objection()
@@ -94,6 +104,11 @@ async def factory_miss(dut):
 @cocotb.test()
 async def check_phase(dut):
     await uvm_root().run_test(ScoreboardTest)
+
+
+@cocotb.test()
+async def report_then_error(dut):
+    await uvm_root().run_test(RaisingTest)
 
 
 @cocotb.test()

@@ -1,0 +1,379 @@
+"""Reads command lines of compilers and simulators: top, parameters, defines and plusargs, and the files they read.
+
+Paths, seeds, names of tests and what only adds to the output are left out, so that the same design in another folder,
+with another seed or with waves is the same configuration.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.capture.processes.grammars import (
+    ALIASES,
+    BUILDS_BY,
+    GHDL_COMMANDS,
+    GRAMMARS,
+    PROGRAMS,
+    RUNS_BY,
+    SCRIPTED,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from pytest_dvwiki.capture.processes.grammars import Does, Grammar, Kind
+
+_HDL = frozenset({".v", ".sv", ".vh", ".svh", ".vlt", ".vp", ".svp", ".vams", ".vhd", ".vhdl"})
+_READ_LIMIT = 1 << 18
+"""Bytes of a file list or a script that are read."""
+_WORD_LIMIT = 20_000
+_DEPTH = 8
+_DUMP_TOPS = frozenset({"cocotb_iverilog_dump", "iverilog_dump"})
+"""Modules that a runner adds to a design whose waves are dumped."""
+_GENERATED = frozenset({"cmds.f", "timescale.f", "cocotb_iverilog_dump.v", "iverilog_dump.v"})
+"""Files that a runner writes for the compiler."""
+_LEFT_OUT = re.compile(
+    r"seed|^cocotb_sim$|^(?:uvm_)?test(?:name|case|s|_?filter)?$|verbos|^(?:dump|vcd|vpd|fst|fsdb|waves?|trace|log)",
+    re.IGNORECASE,
+)
+"""Names of defines, parameters and plusargs that say nothing of the configuration."""
+_TOOL_OPTION = re.compile(r"\+(?:access|acc|libext|libverbose|timescale|vcs|nc\w+|rwc?|r|w|c)\b", re.IGNORECASE)
+"""Words with a plus in front that are options of tools."""
+_FOLDERS = re.compile(r"(?:[A-Za-z]:)?[\w.~$@%-]*[/\\](?:[\w.~$@%-]*[/\\])*")
+_FILE = re.compile(r"[\w.-]*\.[A-Za-z]\w*")
+_TOP = re.compile(r"[A-Za-z_][\w$]*(?:[.-][A-Za-z_][\w$]*)*(?:\(\w+\))?")
+_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|\((\w+)\)|(\w+))")
+_COMMENT = re.compile(r"/\*.*?\*/|(?://|(?<!\S)#)[^\n]*", re.DOTALL)
+_LISTED = re.compile(r'"[^"\n]*"|\S+')
+_CHECKS_ONLY = frozenset({"--lint-only", "-lint-only", "--json-only", "--xml-only", "-E"})
+"""Options with which a compiler makes nothing that could run."""
+_CARRIERS = re.compile(r"(?:perl|python[\d.]*|gdb|valgrind|rr|strace|perf|taskset|numactl|wine)(?:\.exe)?")
+"""Programs in front of a tool that they run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """What a command line says of the design that it builds or runs."""
+
+    simulator: str | None
+    """None for a simulation that is a program of its own."""
+    builds: bool
+    runs: bool
+    items: frozenset[str]
+    """`top dut`, `parameter WIDTH=8`, `define FAST`, `plusarg mode=2`."""
+    sources: tuple[str, ...] = ()
+    """Absolute paths of HDL sources and file lists, in order."""
+    includes: tuple[str, ...] = ()
+    """Absolute paths of the folders in which included files are looked for."""
+    artefact: str | None = None
+    """Absolute path of the file that it makes or runs; None where that is a folder."""
+    places: tuple[str, ...] = ()
+    """Absolute paths by which a build and its runs are known as belonging together; none of a mere check."""
+    toplevel: str | None = None
+    """The top by the environment; that of a command line goes before it."""
+
+
+def read_call(
+    words: Sequence[str], folder: str, variables: Mapping[str, str] | None = None, *, runs: bool = False
+) -> ToolCall | None:
+    """Return what a command line says; None for an unknown program and for one that neither builds nor runs.
+
+    Args:
+        words: The command line.
+        folder: Absolute path of the folder in which it starts.
+        variables: What its environment says besides.
+        runs: Whether it is known to run a simulation, so that an unknown program is one that a tool has made.
+    """
+    program, arguments = _program(words)
+    reader = _Reader(folder, variables or {})
+    if program in SCRIPTED and (script := _script(arguments, folder)):
+        return reader.scripted(script)
+    name = ALIASES.get(program, program)
+    if name in GRAMMARS:
+        return reader.call(name, arguments)
+    return reader.binary(words) if runs and not _CARRIERS.fullmatch(program) else None
+
+
+def program_name(word: str) -> str:
+    """Return the name of a program without its folder."""
+    return os.path.basename(word).removesuffix(".exe")  # noqa: PTH119  # may be no path at all
+
+
+def _program(words: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """Return the name of the tool that a command line runs, and its arguments."""
+    if not words:
+        return "", ()
+    program = program_name(words[0])
+    if program not in PROGRAMS and _CARRIERS.fullmatch(program):
+        for number, word in enumerate(words[1:], start=1):
+            if program_name(word) in PROGRAMS:
+                return program_name(word), words[number + 1 :]
+    return program, words[1:]
+
+
+def _script(words: Sequence[str], folder: str) -> str:
+    """Return the text of the script that a simulator is given by `-do FILE`; empty where there is none."""
+    for number, word in enumerate(words):
+        # cocotb-test writes `-do do FILE`.
+        given = [one for one in words[number + 1 : number + 3] if one != "do"][:1] if word == "-do" else ()
+        for name in given:
+            if text := _text(_absolute(folder, name)):
+                return text
+    return ""
+
+
+def _text(path: str) -> str:
+    with suppress(OSError, ValueError), open(path, "rb") as stream:  # noqa: PTH123  # any text may be given as a path
+        return stream.read(_READ_LIMIT).decode("utf-8", "replace")
+    return ""
+
+
+def _absolute(folder: str, word: str) -> str:
+    return os.path.normpath(os.path.join(folder, word))  # noqa: PTH118  # joined as text
+
+
+def _without_folders(text: str) -> str:
+    """Return a value without folders: of a file its name, of a folder nothing, of a quotient all of it."""
+
+    def without(found: re.Match[str]) -> str:
+        is_path = found[0][0] in "/\\.~" or found[0][1:2] == ":" or _FILE.match(text, found.end())
+        return "" if is_path else found[0]
+
+    return _FOLDERS.sub(without, text)
+
+
+class _Reader:
+    """Reads one command line."""
+
+    def __init__(self, folder: str, variables: Mapping[str, str]) -> None:
+        self._folder = folder
+        self._toplevel = variables.get("COCOTB_TOPLEVEL") or variables.get("TOPLEVEL")
+        self._defines: dict[str, str] = {}
+        self._parameters: dict[str, str] = {}
+        self._plusargs: set[str] = set()
+        self._tops: list[str] = []
+        self._sources: dict[str, None] = {}
+        self._includes: dict[str, None] = {}
+        self._positional: list[str] = []
+        self._folders: dict[str, None] = {}
+        self._artefact: str | None = None
+
+    def scripted(self, script: str) -> ToolCall | None:
+        """Return what the commands of a simulator's script say together."""
+        calls = []
+        for line in script.splitlines():
+            with suppress(ValueError):
+                words = shlex.split(line.rstrip(" ;"))
+                call = read_call(words, self._folder) if words and words[0] in PROGRAMS else None
+                calls += [call] if call is not None else []
+        if not calls:
+            return None
+        return ToolCall(
+            simulator=calls[-1].simulator,
+            builds=any(call.builds for call in calls),
+            runs=any(call.runs for call in calls),
+            items=frozenset().union(*(call.items for call in calls)),
+            sources=tuple(dict.fromkeys(source for call in calls for source in call.sources)),
+            includes=tuple(dict.fromkeys(include for call in calls for include in call.includes)),
+            places=(self._folder,),
+            toplevel=self._toplevel,
+        )
+
+    def binary(self, words: Sequence[str]) -> ToolCall:
+        """Return what the call of a simulation says that is a program of its own."""
+        for word in words[1:]:
+            self._plus(word)
+        self._artefact = _absolute(self._folder, words[0])
+        return self._told(None, "run", (self._artefact,))
+
+    def call(self, name: str, words: Sequence[str]) -> ToolCall | None:
+        """Return what the call of a tool says."""
+        grammar, does = GRAMMARS[name], _does(name, words)
+        if does is None:
+            return None
+        words = words[1:] if name == "ghdl" else words
+        self._take(grammar, words)
+        if does == "build":
+            self._plusargs.clear()
+        if name == "vvp":
+            self._artefact = _absolute(self._folder, self._positional[0]) if self._positional else None
+        elif grammar.names_top and not (name == "nvc" and "-a" in words):
+            named = [word for word in self._positional if _TOP.fullmatch(word)]
+            # An architecture may follow the entity.
+            self._tops += ["-".join(named[:2])] if name == "ghdl" and named else named
+        is_check = not _CHECKS_ONLY.isdisjoint(words)
+        places = () if is_check else tuple(self._places(name))
+        told = self._told(grammar.simulator, does, places)
+        says_nothing = not (told.sources or told.items or (told.artefact and does == "run"))
+        return None if says_nothing and not RUNS_BY.intersection(words) else told
+
+    def _places(self, name: str) -> Iterator[str]:
+        """Tell where a tool puts, or finds, what is built."""
+        folders = [_absolute(self._folder, each) for each in self._folders]
+        match name:
+            case "iverilog":
+                self._artefact = _absolute(self._folder, self._artefact or "a.out")
+            case "verilator":
+                made = self._artefact or f"V{self._tops[0] if self._tops else 'top'}"
+                self._artefact = _absolute(folders[0] if folders else _absolute(self._folder, "obj_dir"), made)
+            case "vcs":
+                self._artefact = _absolute(self._folder, self._artefact or "simv")
+                yield self._folder  # where vlogan and vhdlan put their part
+            case "vvp":
+                pass
+            case _:
+                yield from folders or [self._folder]
+        if self._artefact is not None:
+            yield self._artefact
+
+    def _told(self, simulator: str | None, does: Does, places: tuple[str, ...]) -> ToolCall:
+        tops = sorted({_without_library(top) for top in self._tops} - _DUMP_TOPS)
+        items = {f"top {top}" for top in tops}
+        items |= {f"define {name}{value}" for name, value in self._defines.items()}
+        above = {*tops, self._toplevel}
+        items |= {f"parameter {_below(name, above)}{value}" for name, value in self._parameters.items()}
+        items |= {f"plusarg {word}" for word in self._plusargs}
+        return ToolCall(
+            simulator=simulator,
+            builds=does != "run",
+            runs=does != "build",
+            items=frozenset(items),
+            sources=tuple(self._sources),
+            includes=tuple(self._includes),
+            artefact=self._artefact if places else None,
+            places=places,
+            toplevel=self._toplevel,
+        )
+
+    def _take(self, grammar: Grammar, words: Sequence[str]) -> None:
+        """Read the words in order; those of a file list stand where it is named."""
+        dashes = grammar.simulator == "verilator"
+        # Each with the folder that its path is relative to, and how many file lists it stands in.
+        waiting = [(word, self._folder, 0) for word in reversed(words)]
+        for _ in range(_WORD_LIMIT):
+            if not waiting:
+                return
+            word, base, depth = waiting.pop()
+            option = word[1:] if dashes and word.startswith("--") else word
+            head, blank, rest = option.partition(" ")
+            kind: Kind | None
+            if blank and head in grammar.separate:  # as the runner writes `-define NAME=1`
+                with suppress(ValueError):
+                    waiting += [(one, base, depth) for one in reversed((head, *shlex.split(rest)))]
+                continue
+            if option in grammar.separate:
+                kind, value = grammar.separate[option], waiting.pop()[0] if waiting else ""
+            else:
+                kind, value = _joined(grammar, option)
+            if kind in {"list", "list_beside"} and value and depth < _DEPTH:
+                path = _absolute(base, _expanded(value))
+                self._source(path)
+                inner = os.path.dirname(path) if kind == "list_beside" else base  # noqa: PTH120  # joined as text
+                listed = _LISTED.findall(_COMMENT.sub(" ", _text(path)))
+                waiting += [(one.strip('"'), inner, depth + 1) for one in reversed(listed)]
+            elif kind is not None:
+                self._option(kind, value, base)
+            elif option.startswith("+"):
+                self._plus(option, base)
+            elif option and not option.startswith("-"):
+                self._plain(_expanded(word), base)
+
+    def _option(self, kind: Kind, value: str, base: str) -> None:
+        match kind:
+            case "define":
+                self._define(value)
+            case "parameter":
+                self._parameter(value)
+            case "top":
+                self._tops.append(value)
+            case "source":
+                self._source(_absolute(base, value))
+            case "include":
+                self._includes[_absolute(base, value)] = None
+            case "artefact":
+                self._artefact = value
+            case "folder":
+                self._folders[value] = None
+
+    def _plain(self, word: str, base: str) -> None:
+        if os.path.splitext(word)[1].lower() in _HDL:  # noqa: PTH122  # may be no path at all
+            self._source(_absolute(base, word))
+        else:
+            self._positional.append(word)
+
+    def _source(self, path: str) -> None:
+        if os.path.basename(path) not in _GENERATED:  # noqa: PTH119  # joined as text
+            self._sources[path] = None
+
+    def _plus(self, word: str, base: str = "") -> None:
+        if word.startswith("+define+"):
+            for define in word.removeprefix("+define+").split("+"):
+                self._define(define)
+        elif word.startswith("+incdir+"):
+            for folder in word.removeprefix("+incdir+").split("+"):
+                self._includes[_absolute(base, folder)] = None
+        elif word.startswith("+") and not _TOOL_OPTION.match(word):
+            name = re.split(r"[=+]", word[1:], maxsplit=1)[0]
+            if not _LEFT_OUT.search(word[1:] if name == "verilator" else name):
+                self._plusargs.add(_without_folders(word[1:]))
+
+    def _define(self, text: str) -> None:
+        name, _, value = text.strip("'\"").partition("=")
+        if name and not _LEFT_OUT.search(name):
+            self._defines[name] = _value(value)
+
+    def _parameter(self, text: str) -> None:
+        name, sign, value = text.strip("'\"").partition("=")
+        name = name.strip()
+        if sign and name and not _LEFT_OUT.search(name):
+            self._parameters[name.replace("/", ".").lstrip(".")] = _value(value.removeprefix(">"))
+
+
+def _does(name: str, words: Sequence[str]) -> Does | None:
+    """Return whether a call builds, runs or does both; None where it does neither, as `--version`."""
+    if name == "ghdl":
+        return GHDL_COMMANDS.get(words[0]) if words else None
+    if name == "nvc":
+        return "run" if "-r" in words else "build" if "-a" in words or "-e" in words else None
+    grammar = GRAMMARS[name]
+    if name == "vcs":
+        return "both" if "-R" in words else "build"
+    if grammar.does != "both":
+        return grammar.does
+    return "build" if BUILDS_BY.intersection(words) else "run" if RUNS_BY.intersection(words) else "both"
+
+
+def _joined(grammar: Grammar, word: str) -> tuple[Kind | None, str]:
+    """Return the kind of an option whose word is joined to it, and that word."""
+    for prefix, kind in grammar.joined.items():
+        if word.startswith(prefix) and (kind != "parameter" or "=" in word):
+            return kind, word[len(prefix) :]
+    return None, ""
+
+
+def _expanded(word: str) -> str:
+    """Return a word with the variables of the environment in it, as file lists name them."""
+    if "$" not in word:
+        return word
+    return _VARIABLE.sub(lambda found: os.environ.get(found[1] or found[2] or found[3], found[0]), word)
+
+
+def _value(text: str) -> str:
+    plain = _without_folders(text.strip().strip("'\"").replace('\\"', '"').strip('"'))
+    return f"={plain}" if plain else ""
+
+
+def _without_library(top: str) -> str:
+    """Return a top without the library in front of it."""
+    return top.strip("'\"").rpartition(".")[2]
+
+
+def _below(name: str, tops: Collection[str | None]) -> str:
+    """Return the name of a parameter as its top knows it."""
+    head, dot, rest = name.partition(".")
+    return rest if dot and head in tops else name

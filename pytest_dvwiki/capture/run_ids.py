@@ -1,0 +1,142 @@
+"""By what a run is known: what its artefacts say of themselves, else ids of the CI system or the batch system."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki import reading
+from pytest_dvwiki.capture.files.results import ResultsError, read_results
+from pytest_dvwiki.model import RunId
+from pytest_dvwiki.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pytest_dvwiki.capture.files.artefacts import Artefact
+    from pytest_dvwiki.model import SourceRun
+
+_CI: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("azure", "", ("BUILD_BUILDID", "BUILD_BUILDNUMBER")),
+    ("bamboo", "", ("bamboo_planKey", "bamboo_buildNumber")),
+    ("bitbucket", "", ("BITBUCKET_BUILD_NUMBER",)),
+    ("buildkite", "", ("BUILDKITE_BUILD_ID", "BUILDKITE_BUILD_NUMBER")),
+    ("circleci", "", ("CIRCLE_WORKFLOW_ID",)),
+    ("drone", "", ("DRONE_REPO", "DRONE_BUILD_NUMBER")),
+    ("github", "", ("GITHUB_RUN_ID", "GITHUB_RUN_NUMBER")),
+    ("gitlab", "", ("CI_PIPELINE_ID", "CI_PIPELINE_IID")),
+    ("travis", "", ("TRAVIS_BUILD_ID", "TRAVIS_BUILD_NUMBER")),
+    ("woodpecker", "", ("CI_REPO", "CI_PIPELINE_NUMBER")),
+    ("teamcity", "TEAMCITY_VERSION", ("TEAMCITY_BUILDCONF_NAME", "BUILD_NUMBER")),
+    ("jenkins", "JENKINS_URL", ("JOB_NAME", "BUILD_NUMBER")),
+    ("build", "", ("JOB_NAME", "BUILD_NUMBER")),
+)
+"""CI systems, the variable by which one is known whose others are not its own, and the variables that number its runs.
+
+A second attempt has the numbers of the first one: variables that count attempts or jobs are not among them.
+"""
+_NO_NUMBERS = frozenset({"bamboo_planKey", "DRONE_REPO", "CI_REPO", "TEAMCITY_BUILDCONF_NAME", "JOB_NAME"})
+"""What only tells whose number it is."""
+_EPOCH = 1970
+_LONGEST = 200
+_ENDS = 1 << 16
+"""Bytes at either end of a log in which it may say when it was started."""
+_TIME = r"\d{1,2}:\d\d:\d\d"
+_MONTH = "[A-Z][a-z]{2}"
+_SLASHED = r"\d\d?/\d\d?/\d{2,4}"
+_DAY = rf"(?:\d{{4}}-\d\d-\d\d|{_MONTH} {{1,2}}\d{{1,2}}, ?\d{{4}}|\d{{1,2}}[- ]{_MONTH}[- ,]{{1,2}}\d{{4}}|{_SLASHED})"
+_DATE = rf"[A-Z][a-z]{{2}} {_MONTH} {{1,2}}\d{{1,2}} {_TIME} (?:[A-Z]{{2,5}} )?\d{{4}}"
+"""As the program `date` and C's `ctime` write it: `Sat Nov 21 10:20:11 2026`."""
+_OF_A_LOG = tuple(
+    re.compile(text, re.MULTILINE)
+    for text in (
+        rf"^\[?\d{{4}}-\d\d-\d\d[T ]{_TIME}",  # each line has its time
+        rf"^[#* \t]{{0,40}}{_DATE}[ \t]{{0,40}}$",
+        rf"\b[Ss]tart(?:ed|ing)?\b[^\n]{{0,60}}?(?:{_DATE}|{_DAY}\D{{1,6}}{_TIME}|{_TIME}\D{{1,6}}{_DAY})",
+        rf"\bRuntime version [^\n;]{{1,40}};\s+{_MONTH} {{1,2}}\d{{1,2}} \d\d:\d\d \d{{4}}",  # VCS
+        r"^[#*> \t]{0,40}(?i:(?:regression[ _-]?)?run[ _-]?id)\s*[:=]\s*\S",
+    )
+)
+_OF_COVERAGE = re.compile(rf"\b(?:date|timestamp|start_?[Tt]ime)=\"\d{{4}}-\d\d-\d\d[T ]{_TIME}")
+
+
+def run_id(environment: Mapping[str, str], given: str | None = None) -> RunId:
+    """Return by what the present run is known where its artefacts do not tell.
+
+    Args:
+        environment: Variables of the process.
+        given: What the caller calls it.
+    """
+    return RunId(given=_clean(given), ci=_ci(environment), job=_job(environment))
+
+
+def in_order(run: RunId, commit: str | None) -> tuple[str | None, ...]:
+    """Return the ids of a run and its commit; of two runs the first that both have decides whether they are one."""
+    return run.given, run.ci, run.job, commit
+
+
+def may_be_one(run: SourceRun, other: RunId, commit: str | None) -> bool:
+    """Return whether two runs with the same artefacts are one run.
+
+    Where they have no id in common, nothing says that they are two.
+    """
+    pairs = zip(in_order(run.run_id, run.commit), in_order(other, commit), strict=True)
+    return next((mine == theirs for mine, theirs in pairs if mine and theirs), True)
+
+
+def names_itself(artefact: Artefact) -> bool:
+    """Return whether an artefact holds the time at which its run was started, or an id of the run.
+
+    No other run writes the same bytes then.
+    """
+    if artefact.kind == "results":
+        try:
+            file = read_results(artefact.path)
+        except ResultsError:
+            return False
+        return file.run_id is not None or _is_time(file.timestamp)
+    if artefact.kind == "coverage":
+        return _OF_COVERAGE.search(_ends(artefact.path)) is not None
+    text = _ends(artefact.path)
+    return any(each.search(text) for each in _OF_A_LOG)
+
+
+def _ci(environment: Mapping[str, str]) -> str | None:
+    for system, sign, names in _CI:
+        found = {name: environment[name] for name in names if environment.get(name)}
+        if found.keys() - _NO_NUMBERS and (not sign or sign in environment):
+            return _clean(" ".join((system, *found.values())))
+    return None
+
+
+def _job(environment: Mapping[str, str]) -> str | None:
+    if job := environment.get("LSB_JOBID"):
+        index = environment.get("LSB_JOBINDEX") or "0"
+        return _clean(f"lsf {job}" if index == "0" else f"lsf {job}[{index}]")
+    job = environment.get("SLURM_JOB_ID") or environment.get("SLURM_JOBID")
+    return _clean(f"slurm {job}") if job else None
+
+
+def _clean(text: str | None) -> str | None:
+    """Return an id as records hold it: without secrets, and still another one for another text."""
+    if not text or not text.strip():
+        return None
+    shown = redact(text.strip())[:_LONGEST]
+    return shown if shown == text.strip() else f"{shown} {hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def _is_time(text: str | None) -> bool:
+    try:
+        return text is not None and len(text) > len("2026-11-21") and datetime.fromisoformat(text).year > _EPOCH
+    except ValueError:
+        return False
+
+
+def _ends(path: Path) -> str:
+    with reading.open_regular(path) as stream:
+        head = stream.read(_ENDS)
+        stream.seek(max(len(head), path.stat().st_size - _ENDS))
+        return (head + b"\n" + stream.read(_ENDS)).decode("utf-8", "replace")

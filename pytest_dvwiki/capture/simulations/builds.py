@@ -1,0 +1,290 @@
+"""Which build a simulation ran: its configuration and its sources, also where the build was skipped.
+
+A runner builds only where sources changed, and a Makefile as well; then the last build of the same place counts, which
+is kept in a file beside the journal. What was built is known again by time and size of the file, so that a build which
+nobody saw is not taken for the one on record.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki import reading
+from pytest_dvwiki.capture.processes.commands import commands
+from pytest_dvwiki.capture.processes.toolcalls import read_call
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from pytest_dvwiki.capture.processes.toolcalls import ToolCall
+
+_FILES = 256
+"""Builds that are kept on disk; beyond that the oldest goes."""
+_SOURCES = 1000
+_OPEN = 64
+"""Builds that nothing has run yet."""
+_NO_RUN = "0000"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Build:
+    """The last build of a place."""
+
+    simulator: str | None
+    items: tuple[str, ...]
+    """What its commands say, sorted; each a kind and a hash, since a define may be a secret."""
+    sources: tuple[str, ...] = ()
+    includes: tuple[str, ...] = ()
+    artefact: str | None = None
+    places: tuple[str, ...] = ()
+    stamp: tuple[int, int] | None = None
+    """Time in nanoseconds and size of the artefact; None where there is no such file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What is known of the design that a simulation ran."""
+
+    simulator: str | None = None
+    config: str | None = None
+    """12 hex of the configuration: 8 for what the build says, 4 for what the run adds, `0000` where it adds nothing.
+
+    None where the build is unknown. Of a build that failed the first 8 alone say something.
+    """
+    sources: tuple[str, ...] = ()
+    includes: tuple[str, ...] = ()
+    artefact: str | None = None
+
+
+UNKNOWN = Setup()
+
+
+def config_of(build: Iterable[str], run: Iterable[str] = ()) -> str:
+    """Return the hash of a configuration, as `Setup.config`.
+
+    Args:
+        build: What the build says, as `ToolCall.items`.
+        run: What the run says.
+    """
+    return _config(_hashed(build), _hashed(run))
+
+
+def _hashed(items: Iterable[str]) -> list[str]:
+    """Return items by which no value can be read, sorted: `define 5ae4…`."""
+    return sorted(f"{item.partition(' ')[0]} {_hash({item})[:16]}" for item in items)
+
+
+def _config(build: Iterable[str], run: Iterable[str]) -> str:
+    built = set(build)
+    added = set(run) - built
+    return _hash(built)[:8] + (_hash(added)[: len(_NO_RUN)] if added else _NO_RUN)
+
+
+def _hash(items: set[str]) -> str:
+    return hashlib.sha256("\n".join(sorted(items)).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+class Builds:
+    """The last build of each place, in memory and on disk.
+
+    Args:
+        folder: Where they are kept; None keeps them in memory alone.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._known: dict[str, Build | None] = {}
+
+    def find(self, places: Iterable[str]) -> Build | None:
+        """Return the build that a run at these places runs; None where it is not known, or was not the last one."""
+        for place in places:
+            found = self._known.get(place)
+            if found is None or stamp_of(found.artefact) != found.stamp:
+                found = self._read(place)  # another process may have built meanwhile
+            if found is not None and stamp_of(found.artefact) == found.stamp:
+                self._known[place] = found
+                return found
+        return None
+
+    def keep(self, build: Build) -> None:
+        """Keep a build that a simulation runs."""
+        build = replace(build, stamp=stamp_of(build.artefact))
+        for place in build.places:
+            if self._known.get(place) != build:
+                self._known[place] = build
+                self._write(place, build)
+
+    def _path(self, folder: Path, place: str) -> Path:
+        return folder / f"{hashlib.sha256(place.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}.json"
+
+    def _read(self, place: str) -> Build | None:
+        if self._folder is None:
+            return None
+        import msgspec  # noqa: PLC0415  # only a build that was skipped pays for it
+
+        try:
+            return msgspec.json.decode(reading.read_bytes(self._path(self._folder, place)), type=Build)
+        except (OSError, msgspec.DecodeError):
+            return None
+
+    def _write(self, place: str, build: Build) -> None:
+        """Write the file of a place; a reader sees the old one or the new one."""
+        if self._folder is None:
+            return
+        import msgspec  # noqa: PLC0415
+
+        path = self._path(self._folder, place)
+        temporary = path.with_suffix(f".{os.getpid()}.tmp")
+        with suppress(OSError):
+            if not path.exists():
+                self._make_room(self._folder)
+            temporary.write_bytes(msgspec.json.encode(build))
+            temporary.replace(path)
+
+    @staticmethod
+    def _make_room(folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / ".gitignore").write_text("*\n", encoding="utf-8")
+        files = [(entry.stat().st_mtime_ns, entry.path) for entry in os.scandir(folder) if entry.name.endswith(".json")]
+        for _, oldest in sorted(files)[: max(0, len(files) - _FILES + 1)]:
+            os.unlink(oldest)  # noqa: PTH108  # no path object for each of many
+
+
+def stamp_of(artefact: str | None) -> tuple[int, int] | None:
+    """Return time and size of a file; None where there is none."""
+    if artefact is None:
+        return None
+    try:
+        status = os.stat(artefact)  # noqa: PTH116  # once for each simulation
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+class Watch:
+    """Follows the calls of tools in order, and joins runs with the builds before them.
+
+    Args:
+        builds: The builds before these calls, and to come after them.
+    """
+
+    def __init__(self, builds: Builds) -> None:
+        self._builds = builds
+        self._open: list[tuple[Build, tuple[int, int] | None]] = []
+        """Builds that nothing has run yet, each with the stamp of what stood there before."""
+        self._of_item = 0
+        """Index of the first of them that belongs to the present item."""
+        self._merging = False
+        """Whether nothing has run since the last build."""
+
+    def next_item(self) -> None:
+        """Note that another item begins: a build that failed is not what it runs."""
+        self._of_item = len(self._open)
+        self._merging = False
+
+    def saw(self, call: ToolCall) -> Setup:
+        """Take a call, and return what it runs; of a build what is known until now."""
+        build = self._built(call) if call.builds else None
+        if not call.runs:
+            return _setup(build, call, ())
+        build = build or self._ready(call) or self._builds.find(call.places) or self._only(call)
+        self._merging = False
+        if build is None:
+            return Setup(simulator=call.simulator)
+        self._builds.keep(build)
+        self._open = [one for one in self._open if not set(one[0].places) & set(build.places)]
+        self._of_item = min(self._of_item, len(self._open))
+        return _setup(build, call, call.items)
+
+    def _built(self, call: ToolCall) -> Build:
+        """Add a call to the build that it is part of; one that makes the same file again takes its place."""
+        found = Build(
+            simulator=call.simulator,
+            items=tuple(_hashed(call.items)),
+            sources=call.sources[:_SOURCES],
+            includes=call.includes,
+            artefact=call.artefact,
+            places=call.places,
+        )
+        mine = range(self._of_item, len(self._open)) if self._merging else ()
+        for number in mine:
+            other, before = self._open[number]
+            same = other.artefact == found.artefact
+            if not set(other.places) & set(found.places) or not (same or None in {other.artefact, found.artefact}):
+                continue
+            if other.artefact is None or not same:
+                found = _merged(other, found)
+            self._open[number] = (found, before)
+            return found
+        if len(self._open) == _OPEN:
+            del self._open[0]
+            self._of_item = max(0, self._of_item - 1)
+        self._open.append((found, stamp_of(found.artefact)))
+        self._merging = True
+        return found
+
+    def _ready(self, call: ToolCall) -> Build | None:
+        """Return the newest build at the run's place: of this item, or of an earlier one where it made its file."""
+        for number in range(len(self._open) - 1, -1, -1):
+            build, before = self._open[number]
+            if set(build.places) & set(call.places):
+                is_own = number >= self._of_item
+                return build if is_own or build.artefact is None or stamp_of(build.artefact) != before else None
+        return None
+
+    def _only(self, call: ToolCall) -> Build | None:
+        """Return the only build of this item, where tools name the place in different ways."""
+        mine = [build for build, _ in self._open[self._of_item :]]
+        same = len(mine) == 1 and call.artefact is None and call.simulator in {None, mine[0].simulator}
+        return mine[0] if same else None
+
+
+def _merged(one: Build, other: Build) -> Build:
+    return Build(
+        simulator=other.simulator,
+        items=tuple(sorted({*one.items, *other.items})),
+        sources=tuple(dict.fromkeys((*one.sources, *other.sources)))[:_SOURCES],
+        includes=tuple(dict.fromkeys((*one.includes, *other.includes))),
+        artefact=other.artefact or one.artefact,
+        places=tuple(dict.fromkeys((*other.places, *one.places))),
+    )
+
+
+def _setup(build: Build | None, call: ToolCall, run: Iterable[str]) -> Setup:
+    items = build.items if build is not None else ()
+    said = set(run)
+    if call.runs and call.toplevel and not any(item.startswith("top ") for item in (*items, *said)):
+        said.add(f"top {call.toplevel}")
+    return Setup(
+        simulator=(build.simulator if build is not None else None) or call.simulator,
+        config=_config(items, _hashed(said)),
+        sources=build.sources if build is not None else (),
+        includes=build.includes if build is not None else (),
+        artefact=build.artefact if build is not None else None,
+    )
+
+
+def setup_of_log(echoed: Iterable[tuple[str, str]], folder: str, builds: Builds) -> Setup:
+    """Return what a log's last simulation ran, by the commands that the log shows; else what was built last.
+
+    Args:
+        echoed: The commands, each with the folder that the log names before it, or nothing.
+        folder: Absolute path of the folder in which the first of them started.
+        builds: The builds before it.
+    """
+    watch = Watch(builds)
+    built = ran = UNKNOWN
+    for there, text in echoed:
+        for command in commands(("sh", "-c", text), os.path.join(folder, there)):  # noqa: PTH118  # joined as text
+            runs = os.path.basename(command.words[0]) in {"Vtop", "simv"}  # noqa: PTH119  # as Makefiles call them
+            call = read_call(command.words, command.folder, command.variables, runs=runs)
+            if call is not None and call.runs:
+                ran = watch.saw(call)
+            elif call is not None:
+                built = watch.saw(call)
+    return built if ran == UNKNOWN else ran

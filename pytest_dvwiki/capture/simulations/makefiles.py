@@ -1,0 +1,168 @@
+"""What a Makefile of cocotb takes from outside, and with which values it ran.
+
+Those who read a run's artefacts later do not know the environment that it had. Its log does: make prints the commands
+that it runs, with all variables expanded.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.capture.simulations.reproduce import VARIABLES, Call, relative, with_places
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+_REFERENCE = re.compile(r"\$[({]([A-Za-z_]\w*)[)}]")
+_OR = re.compile(r"\$[({]or[ \t]+(\$[({]\w+[)}])[ \t]*,[^(){}$]*[)}]")
+"""`$(or $(NAME),default)`."""
+_CONDITION = re.compile(r"^[ \t]*(?:else[ \t]+)?ifn?def[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
+_ASSIGNMENT = re.compile(
+    r"^[ \t]*(?:export[ \t]+|override[ \t]+)?([A-Za-z_]\w*)[ \t]*(\?=|\+=|:{0,3}=)[ \t]*([^#\n]*?)[ \t]*(?:#.*)?$",
+    re.MULTILINE,
+)
+_INCLUDE = re.compile(r"^[ \t]*-?include[ \t]+([^$\n]+?)[ \t]*$", re.MULTILINE)
+_WORD = re.compile(r"\S*\$[({]\w+[)}]\S*")
+_OF_MAKE = re.compile(r"MAKE\w*|CURDIR|SHELL|PATH|HOME|PWD|OLDPWD|USER|LOGNAME|TERM|LANG|LC_\w+|TMPDIR|HOSTNAME")
+# What cocotb's Makefile gives to the simulator, as the log shows it.
+_GIVEN = re.compile(r"\b(COCOTB_TEST_MODULES|MODULE|COCOTB_TOPLEVEL|TOPLEVEL|TOPLEVEL_LANG)=([^\s\\]+)")
+_SIMULATORS = (
+    (re.compile(r"(?:^|[/ \t])(?:iverilog|vvp) +-", re.MULTILINE), "icarus"),
+    (re.compile(r"(?:^|[/ \t])(ghdl|nvc|verilator|vcs|xrun) +-", re.MULTILINE), None),
+    (re.compile(r"Running on (GHDL|Verilator|NVC)\b"), None),
+)
+_TOP = re.compile(r"\biverilog\b.* -s (\S+)|\bverilator\b.* --top-module (\S+)")
+_OTHER_NAMES = {"xrun": "xcelium"}
+_HEAD = 256 * 1024
+_MOST_FILES = 8
+_LONGEST_VALUE = 400
+_LEAST_LITERAL = 3
+"""Characters of a word of the Makefile by which it is known again in a log."""
+
+
+def from_outside(text: str) -> frozenset[str]:
+    """Return the names of the variables that the text of a Makefile takes from outside."""
+    assignments = _ASSIGNMENT.findall(text)
+    fixed = {name for name, how, value in assignments if how not in {"?=", "+="} and f"({name})" not in value}
+    weak = {name for name, how, _ in assignments if how in {"?=", "+="}}
+    names = (set(_REFERENCE.findall(text)) | set(_CONDITION.findall(text)) | weak) - fixed
+    return frozenset(name for name in names if not _OF_MAKE.fullmatch(name))
+
+
+def make_call(makefile: Path, logs: Iterable[Path], root: Path, environment: Mapping[str, str] | None = None) -> Call:
+    """Return how a Makefile was run.
+
+    A variable whose value follows from the log has that one, any other that it takes from outside the present one.
+
+    Args:
+        makefile: The Makefile.
+        logs: What the run printed.
+        root: The workspace root.
+        environment: The present variables.
+    """
+    from pytest_dvwiki.records.command import workspace  # noqa: PLC0415
+
+    environment = os.environ if environment is None else environment
+    top, in_repository = workspace(root)
+    folder, text, log = makefile.parent, text_of(makefile), "\n".join(map(_head, logs))
+    names, shown = from_outside(text), _shown(log)
+    solved = shown | _solved(text, names, log, shown)
+    variables, words = {}, []
+    for name, value in solved.items():
+        settings = [(how, told) for each, how, told in _ASSIGNMENT.findall(text) if each == name]
+        if name == "SIM" or name in names or not settings:
+            if name == "SIM" or ("?=", value) not in settings:
+                variables[name] = value
+        elif not any(told == value or _follows(told, solved.keys() - shown.keys()) for _, told in settings):
+            words.append(f"{name}={value}")  # what a Makefile sets itself, only make's own command line changes
+    for name in sorted(names | set(VARIABLES)):
+        if name not in solved and environment.get(name) and len(environment[name]) < _LONGEST_VALUE:
+            variables[name] = environment[name]
+    return Call(
+        arguments=("make", *words),
+        variables=with_places(variables, top, folder),
+        folder=relative(folder, top),
+        in_repository=in_repository,
+        items=None,
+    )
+
+
+def _shown(log: str) -> dict[str, str]:
+    """Return cocotb's own variables with the values that a log shows."""
+    found: dict[str, str] = {}
+    for pattern, name in _SIMULATORS:
+        if match := pattern.search(log):
+            found["SIM"] = name or _OTHER_NAMES.get(match[1], match[1].lower())
+            break
+    for name, value in _GIVEN.findall(log):
+        found.setdefault(name, value)
+    if (top := _TOP.search(log)) and not {"COCOTB_TOPLEVEL", "TOPLEVEL"} & found.keys():
+        found["COCOTB_TOPLEVEL"] = top[1] or top[2]
+    return found
+
+
+def _follows(value: str, known: Collection[str]) -> bool:
+    """Whether a value that the Makefile sets is made of variables that are given to it."""
+    names = set(_REFERENCE.findall(value))
+    return bool(names) and names <= set(known)
+
+
+def _solved(text: str, names: Collection[str], log: str, shown: Mapping[str, str]) -> dict[str, str]:
+    """Return the values of variables that follow from the commands that a log shows.
+
+    `-Pdut.WIDTH=$(WIDTH)` in the Makefile and `-Pdut.WIDTH=16` in the log tell the width.
+    """
+    found: dict[str, str] = {}
+    for name, _, value in _ASSIGNMENT.findall(text):
+        only = _REFERENCE.fullmatch(value)
+        if only and name in shown and only[1] in names:
+            found.setdefault(only[1], shown[name])
+    for word in _WORD.findall(text):
+        wanted = [name for name in _REFERENCE.findall(word) if name in names and name not in found]
+        if not wanted or len(_REFERENCE.sub("", word)) < _LEAST_LITERAL:
+            continue
+        pattern = re.compile(rf"(?<!\S){''.join(_pattern(word))}(?!\S)")
+        matches = {match.groups(): match for match in pattern.finditer(log)}
+        if len(matches) == 1:
+            (match,) = matches.values()
+            found |= {name: match[name] for name in wanted if match[name]}
+    return found
+
+
+def _pattern(word: str) -> Iterator[str]:
+    """Yield the parts of an expression for a word of a Makefile, with a group for each variable."""
+    seen: set[str] = set()
+    for index, part in enumerate(_REFERENCE.split(word)):
+        if index % 2 == 0:
+            yield re.escape(part)
+        elif part in seen:
+            yield f"(?P={part})"
+        else:
+            seen.add(part)
+            yield rf"(?P<{part}>[^\s'\"]*?)"
+
+
+def text_of(makefile: Path) -> str:
+    """Return the text of a Makefile with those that it includes by name, without comments, lines joined."""
+    texts: list[str] = []
+    waiting = [makefile]
+    seen: set[Path] = set()
+    while waiting and len(seen) < _MOST_FILES:
+        path = waiting.pop(0)
+        if path not in seen:
+            seen.add(path)
+            text = _OR.sub(r"\1", _head(path).replace("\\\n", " "))
+            texts.append("\n".join(line for line in text.split("\n") if not line.lstrip().startswith("#")))
+            waiting += (path.parent / name for found in _INCLUDE.findall(text) for name in found.split())
+    return "\n".join(texts)
+
+
+def _head(path: Path) -> str:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(_HEAD).decode("utf-8", "replace")
+    except OSError:
+        return ""

@@ -1,0 +1,140 @@
+"""Which files of a project a simulation read: HDL with what it includes, and Python with what it imports."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.patterns.frames import is_library
+from pytest_dvwiki.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from pytest_dvwiki.capture.simulations.builds import Setup
+
+_LIMIT = 200
+"""Files that are told."""
+_READ_LIMIT = 1 << 20
+"""Bytes of a file that are searched for the files it names."""
+_INCLUDE = re.compile(r'^\s*`include\s+"([^"\n]+)"', re.MULTILINE)
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#]*)|import[ \t]+([\w., \t]+))", re.MULTILINE
+)
+_NAME = re.compile(r"\w+")
+_CONTINUED = re.compile(r"\\\n")
+_UNREAD = frozenset({".c", ".cc", ".cpp", ".h", ".hpp", ".so", ".mk", ".a", ".o"})
+"""What a compiler's own dependencies name besides HDL."""
+
+
+def files_read(
+    setup: Setup, *, files: Iterable[str], modules: Iterable[str], folder: str, root: Path
+) -> tuple[str, ...]:
+    """Return the files of a project that a simulation read, relative to the root; none where they are unknown.
+
+    Args:
+        setup: What was built.
+        files: Absolute paths of Python files, or a Makefile, that are known to have been read.
+        modules: Names of test modules.
+        folder: Absolute path of the folder that the simulation ran in.
+        root: Folder of the project; what lies outside is left out.
+    """
+    base, real = f"{root}{os.sep}", f"{os.path.realpath(root)}{os.sep}"
+    found: dict[str, None] = {}
+    for path in (*_hdl(setup, folder), *_others(files, modules, folder, base)):
+        # git knows a file by its own name, not by a link to it.
+        there = os.path.realpath(path)
+        if there.startswith(real) and not is_library(there):
+            found[redact(there.removeprefix(real).replace(os.sep, "/"))] = None
+            if len(found) == _LIMIT:
+                break
+    return tuple(found)
+
+
+def _hdl(setup: Setup, folder: str) -> Iterator[str]:
+    """Tell the sources of a build, then the files that they include."""
+    yield from setup.sources
+    yield from _dependencies(setup, folder)
+    waiting, met = list(reversed(setup.sources)), set(setup.sources)
+    while waiting and len(met) < 10 * _LIMIT:
+        path = waiting.pop()
+        for name in _INCLUDE.findall(_text(path)):
+            folders = (os.path.dirname(path), *setup.includes)  # noqa: PTH120  # joined as text
+            there = next((one for each in folders if os.path.isfile(one := _absolute(each, name))), None)  # noqa: PTH113
+            if there is not None and there not in met:
+                met.add(there)
+                waiting.append(there)
+                yield there
+
+
+def _dependencies(setup: Setup, folder: str) -> Iterator[str]:
+    """Tell the files that Verilator says it has read, in the `.d` file beside what it made."""
+    if setup.simulator != "verilator" or setup.artefact is None:
+        return
+    made = os.path.dirname(setup.artefact)  # noqa: PTH120  # joined as text
+    try:
+        names = [entry.path for entry in os.scandir(made) if entry.name.endswith("__ver.d")]
+    except OSError:
+        return
+    for name in sorted(names):
+        _, _, read = _CONTINUED.sub(" ", _text(name)).partition(" : ")
+        for word in read.split():
+            suffix = os.path.splitext(word)[1]  # noqa: PTH122  # joined as text
+            # Relative to where Verilator ran: a runner's folder of the build, or that of a Makefile.
+            there = (_absolute(each, word) for each in (made, folder)) if suffix and suffix not in _UNREAD else ()
+            yield from [path for path in there if os.path.isfile(path)][:1]  # noqa: PTH113  # many of them
+
+
+def _others(files: Iterable[str], modules: Iterable[str], folder: str, base: str) -> Iterator[str]:
+    """Tell Python files, each with the files of the project that it imports, and Makefiles."""
+    search = list(dict.fromkeys((folder, *(os.path.abspath(each) for each in sys.path))))  # noqa: PTH100
+    search = [each for each in search if f"{each}/".startswith(base)]
+    waiting = list(files)
+    waiting += [path for name in modules for path in _found(name, search)]
+    waiting.reverse()
+    met: set[str] = set()
+    while waiting and len(met) < _LIMIT:
+        path = waiting.pop()
+        if path in met or not path.startswith(base):
+            continue
+        met.add(path)
+        yield path
+        here = os.path.dirname(path)  # noqa: PTH120  # joined as text
+        if not path.endswith(".py"):
+            continue
+        for where, names, plain in _IMPORT.findall(_text(path)):
+            if plain:
+                named = [part.split()[0] for part in plain.split(",") if part.split()]
+                waiting += [one for name in named for one in _found(name, (here, *search))]
+                continue
+            folders = [here, *search]
+            module = where.lstrip(".")
+            if module != where:  # relative to the package
+                folders = [os.path.normpath(os.path.join(here, *[".."] * (len(where) - len(module) - 1)))]  # noqa: PTH118
+            waiting += _found(module, folders) if module else ()
+            inner = (f"{module}.{name}" if module else name for name in _NAME.findall(names))
+            waiting += [one for name in inner for one in _found(name, folders)]
+
+
+def _found(module: str, folders: Iterable[str]) -> list[str]:
+    """Return the file of a module in the first folder that has it."""
+    path = module.replace(".", "/")
+    for folder in folders:
+        for name in (f"{folder}/{path}.py", f"{folder}/{path}/__init__.py"):
+            if os.path.isfile(name):  # noqa: PTH113  # many of them
+                return [name]
+    return []
+
+
+def _text(path: str) -> str:
+    with suppress(OSError, ValueError), open(path, "rb") as stream:  # noqa: PTH123  # many of them
+        return stream.read(_READ_LIMIT).decode("utf-8", "replace")
+    return ""
+
+
+def _absolute(folder: str, name: str) -> str:
+    return os.path.normpath(os.path.join(folder, name))  # noqa: PTH118  # joined as text

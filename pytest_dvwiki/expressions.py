@@ -1,0 +1,123 @@
+r"""Expressions that people give, decided by RE2: in a time that grows with the text alone, whatever they are.
+
+A file that a pull request brings may hold any expression, and `(a+)+$` keeps `re` busy for ever. On lines of ASCII both
+find the same, but for a few signs:
+
+* `$` stands at the end of the text only; to `re` also before a line feed that ends it.
+* `\d`, `\w`, `\s` and `\b` know ASCII alone; `\s` takes no vertical tab.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+LONGEST = 4096
+"""Characters of a line that are looked at; of a longer one half of them at each end."""
+_MEMORY = 16 << 20
+"""Bytes that RE2 may take for one expression."""
+_REMEDIES = (
+    (r"\(\?<?[=!]", "{} (a look-around)", "write what stands there as a part of the expression, or by a second one"),
+    (r"\\[1-9]|\(\?P=\w*\)?", "{} (a back reference)", "name the texts that may stand there, as in (?:one|two)"),
+    (r"\(\?>", "{} (an atomic group)", "write (?:"),
+    (r"\(\?\(", "{} (a condition)", "write two expressions"),
+    (r"\(\?#", "{} (a comment)", "leave it out; YAML has comments"),
+    (r"(?<!\\)(?:[*+?]|\{\d*,?\d*\})\+", "{} (a possessive repeat)", "leave the last + out"),
+    (r"(?<!\\)(?:[*+]|\{\d*,?\d*\})[*+{]", "{} (a repeat of a repeat)", "put a group (?:…) between them"),
+    (r"\\Z", r"{}", "write $"),
+    (r"\\[uUN]", "{} (an escape by number or name)", "write the character itself"),
+)
+"""What `re` knows and RE2 does not: how it is found, how it is called, and what to write."""
+
+
+class ExpressionError(ValueError):
+    """An expression that cannot be used; its text says why, and what to write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where an expression was found first."""
+
+    start: int
+    groups: dict[str, str]
+    """Those that took part."""
+
+
+class Search(Protocol):
+    """An expression, ready for use."""
+
+    def search(self, text: str) -> Found | None:
+        """Return its first occurrence."""
+
+
+class _Given:
+    """An expression of RE2."""
+
+    __slots__ = ("_expression", "_names")
+
+    def __init__(self, expression: Any) -> None:
+        self._expression = expression
+        self._names = tuple(expression.groupindex.items())
+
+    def search(self, text: str) -> Found | None:
+        if len(text) > LONGEST:
+            text = f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
+        data = text.encode("utf-8", "replace")
+        found = self._expression.search(data)
+        if found is None:
+            return None
+        groups = ((name, found[number]) for name, number in self._names)
+        return Found(
+            start=found.start() if len(data) == len(text) else len(data[: found.start()].decode("utf-8", "replace")),
+            groups={name: value.decode("utf-8", "replace") for name, value in groups if value is not None},
+        )
+
+
+@functools.lru_cache(maxsize=1024)
+def given(source: str) -> Search:
+    """Return an expression of a person, ready for use.
+
+    Args:
+        source: The expression, in the syntax of RE2.
+
+    Raises:
+        ExpressionError: RE2 does not take it.
+    """
+    import re2  # type: ignore[import-untyped]  # noqa: PLC0415  # 12 ms that only who gives an expression pays
+
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = _MEMORY
+    try:
+        return _Given(re2.compile(source, options))
+    except UnicodeEncodeError:
+        raise ExpressionError("it holds half a character; write it anew") from None
+    except re2.error as error:
+        words = error.args[0] if error.args else ""
+        reason = words.decode("utf-8", "replace") if isinstance(words, bytes) else str(words)
+        raise ExpressionError(_explained(source, reason)) from None
+
+
+def glob(wanted: str) -> Search:
+    """Return a glob, ready for use; a `[` is just a character, as in the name of a test with parameters.
+
+    Args:
+        wanted: A text in which `*` and `?` alone are special.
+    """
+    parts = (".*" if each == "*" else "." if each == "?" else re.escape(each) for each in re.sub(r"\*+", "*", wanted))
+    return given(rf"(?s)\A{''.join(parts)}\z")
+
+
+def _explained(source: str, reason: str) -> str:
+    """Return what is wrong with an expression, and what to write."""
+    if "repetition size" in reason:
+        return f"{reason}; write m <= n <= 1000, in groups inside each other 1000 together, or * or +"
+    for construct, name, remedy in _REMEDIES:
+        found = re.search(construct, source)
+        if found:
+            return f"{name.format(found[0])} at {found.start()} is nothing that RE2 takes; {remedy}"
+    if "too large" in reason:
+        return "it stands for too much; use fewer or smaller repeats {m,n}"
+    return f"{reason or 'it is none'}; mend it, or escape by \\ what stands for itself"

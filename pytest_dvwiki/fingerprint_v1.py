@@ -1,0 +1,48 @@
+"""Fingerprints of version 1: under them older records name their causes."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.fingerprint import AFTER, COMPARED, UNIT, expression, fingerprint, joined, masked, shortened
+
+if TYPE_CHECKING:
+    import re
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    return expression(
+        kept=r"(?!)",
+        value=rf"""[-+]?(?!0[xXbB])(?:[0-9a-fA-FxXzZ_]+|True\b|False\b)(?![\w'."])(?!\ ?{UNIT})""",
+        names=r"(?:(?<==)[A-Z][A-Z0-9_]{1,40}(?![\w'(\[.])|[A-Z][A-Z0-9_]{1,40}(?![\w'(\[])"
+        rf"(?=[ ]{{0,3}}(?:$|[,;:)\]}}&|/!]|\.(?!\w)|[=!]=)|[ ](?:(?i:{AFTER}|{COMPARED})\b|\w{{1,40}}[=:])))",
+        letters=r"[A-F]{2,16}|[a-f]{1,16}(?!['\"(])",
+    )
+
+
+def mask_v1(text: str) -> str:
+    """Return the mask of a text, of which version 1 replaced words, too, that are hex digits or stand for a value."""
+    return joined(_token().sub(masked, shortened(text)))
+
+
+def fingerprint_v1(
+    *,
+    report_class: str,
+    file: str | None,
+    message_id: str | None,
+    function: str | None,
+    source_line: str | None,
+    text: str,
+) -> str:
+    """Return the identity of a cause as version 1 had it, from the same parts as `fingerprint`."""
+    return fingerprint(
+        report_class=report_class,
+        file=file,
+        message_id=message_id,
+        function=function,
+        source_line=source_line,
+        text=text,
+        mask=mask_v1,
+    )

@@ -1,0 +1,38 @@
+"""Sentences that the capture writes about how a simulation ended: no log holds them, so nobody quotes them."""
+
+from __future__ import annotations
+
+import re
+
+LOGGED = ", last logged time "
+"""How a sentence tells the last simulation time of the log, which may be far before the end."""
+
+_ENDED = re.compile(
+    r"^(?P<end>(?:no results: )?(?:the )?simulator\b.{0,300}? (?:was killed by|ended with) .+?|run was killed)"
+    rf"(?: while running .+|{LOGGED}\d[\d.]* ?\w+| at \d[\d.]* ?\w+| after its last test)?$",
+    re.ASCII,
+)
+_UNDONE = re.compile(r"^simulation ended before .+ was done\b", re.ASCII)
+_OTHERS = re.compile(
+    r"^(?:no results file was written|results file \S.* cannot be read: )"
+    r"|^(?:Timeout \(>[\d.]+s\) from pytest-timeout|TimeoutExpired: Command .{1,200} timed out after [\d.]+ seconds)"
+    rf"(?: while running |{LOGGED}| at \d| after its last test)"
+    r"|^\S+: no entity was compiled for component ",
+    re.ASCII,
+)
+
+
+def end_told(message: str) -> str | None:
+    """What a sentence tells of the end, without test and time; None where the message is no such sentence.
+
+    Args:
+        message: Any message.
+    """
+    if found := _ENDED.match(message):
+        return found["end"]
+    return "simulation ended before a test was done" if _UNDONE.match(message) else None
+
+
+def is_own(message: str) -> bool:
+    """Whether the capture wrote a message."""
+    return end_told(message) is not None or _OTHERS.match(message) is not None

@@ -1,0 +1,123 @@
+"""Tests whose names hold secrets: what is stored of them, and the commands that run them again.
+
+A name is masked where it leaves the process: in the journal, and at the beginning of the pipeline that leads to
+records, pages, terminal and prompts. Before that the names are pytest's own, by which reports are told apart.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.redact import redact, redact_id
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_dvwiki.model import Command, Failure, Result, Run
+
+UNREPRODUCIBLE = "the test cannot be chosen without a secret in its name"
+_MASKED = re.compile(r"\[redacted(?:-[0-9a-f]{8})?\]|…")
+"""What stands for a secret in a name, and in a command."""
+_STORED = re.compile(r"\[redacted-[0-9a-f]{8}\]")
+_CHOOSING = ("COCOTB_TEST_FILTER", "COCOTB_TESTCASE", "TESTCASE")
+"""Variables that name a test within a simulator."""
+
+
+def stored_run(run: Run) -> Run:
+    """Return a run with the names of its tests and files as they are stored."""
+    return replace(
+        run,
+        failures=tuple(map(stored_failure, run.failures)),
+        results=stored_results(run.results),
+        sources=tuple({name: redact(value) for name, value in source.items()} for source in run.sources),
+    )
+
+
+def stored_results(results: Sequence[Result]) -> tuple[Result, ...]:
+    """Return results with the names of their tests as they are stored."""
+    return tuple(
+        result if (nodeid := redact_id(result.nodeid)) == result.nodeid else replace(result, nodeid=nodeid)
+        for result in results
+    )
+
+
+def stored_failure(failure: Failure) -> Failure:
+    """Return a failure with its name as it is stored, and a command that names the test without its parameters.
+
+    Where the name without its parameters still holds a secret there is no command, and the reason is told.
+    """
+    nodeid = redact_id(failure.nodeid)
+    if nodeid == failure.nodeid and not _STORED.search(nodeid):
+        return failure
+    command = stored_command(failure.command, nodeid)
+    is_lost = failure.command is not None and command is None
+    return replace(
+        failure,
+        nodeid=nodeid,
+        command=command,
+        unreproducible=UNREPRODUCIBLE if is_lost else failure.unreproducible,
+    )
+
+
+def stored_command(command: Command | None, nodeid: str) -> Command | None:
+    """Return a command without secrets; None where it then cannot choose the test."""
+    nodeid = redact_id(nodeid)
+    return command if command is None or not _STORED.search(nodeid) else _without_secrets(command, nodeid)
+
+
+def _without_secrets(command: Command, nodeid: str) -> Command | None:
+    """Return the command with the test named without its parameters; None where that still takes a secret.
+
+    Args:
+        command: What runs the test.
+        nodeid: Of the test, masked.
+    """
+    arguments: list[str] = []
+    before = ""
+    for word in command.arguments:
+        chosen: str | None = word
+        if "::" in word or before == "-k":
+            chosen = _bare(word) if before != "-k" else _bare_names(word)
+        elif word.startswith("--cocotb-pytest-args=") and redact(word) != word:
+            chosen = None
+        if chosen is None:
+            return None
+        arguments.append(redact(chosen))
+        before = word
+    variables = dict(command.variables)
+    if _has_secret(nodeid.rpartition("::")[2]):
+        for name in _CHOOSING:
+            if name in variables:
+                choice = _filter(nodeid.rpartition("::")[2]) if name == _CHOOSING[0] else None
+                if choice is None:
+                    return None
+                variables[name] = choice
+    return replace(command, arguments=tuple(arguments), variables=variables)
+
+
+def _bare(nodeid: str) -> str | None:
+    """Return a node id without its parameters where it holds a secret; None where it then still does."""
+    if not _has_secret(nodeid):
+        return nodeid
+    masked = redact_id(nodeid)
+    at, found = masked.find("["), _MASKED.search(masked)
+    # The mask itself has brackets: where it comes first it stands for a part of the names.
+    return None if found is None or found.start() <= at or at < 0 else masked[:at]
+
+
+def _bare_names(expression: str) -> str | None:
+    """Return an expression for `-k` whose names have no parameters with secrets."""
+    names = [_bare(name) for name in expression.split(" and ")]
+    return None if None in names else " and ".join(name for name in names if name)
+
+
+def _filter(test: str) -> str | None:
+    """Return the expression by which cocotb finds all variants of a test; None where its own name holds a secret."""
+    name = test.partition("/")[0]
+    return None if _has_secret(name) else rf"\.{re.escape(name.rpartition('.')[2])}(?:/|$)"
+
+
+def _has_secret(text: str) -> bool:
+    return _MASKED.search(text) is not None or redact(text) != text

@@ -1,0 +1,61 @@
+"""Names in a message: of assertions, tests, signals and instances. Their words say nothing about what happened."""
+
+from __future__ import annotations
+
+import re
+
+WORDED = frozenset(
+    {"scoreboard_fail", "timeout", "hang", "x_propagation", "coverage_miss", "protocol_violation", "timing_offset"}
+)
+"""Subtypes that a message gets for its words, whatever tool reported it."""
+
+_NAME = "N"
+_DETAIL = re.compile(r"\b(Scope|Instance|Process|Region|Module): ?(?:in )?[^\s,;]+")
+_ASSERTION = re.compile(
+    r"(?P<head>(?i:\bassert(?:ion|_property)?) (?:property )?(?P<quote>[`'\"]?))(?!error|failed|violat|fail\b|failure)"
+    r"[\w.$:\[\]]{1,200}(?=(?P=quote)'? ?:? ?(?i:has |was )?(?i:fail|violat|triggered|fired))"
+    r"|(?P<after>(?i:\bassertion (?:failed|violation) in ))[\w.$\[\]]{1,200}"
+)
+_TEST = re.compile(
+    r"(?P<head>(?i:\btest(?:case| case|bench)?:? )(?P<quote>['\"]?))[\w.$\[\]-]{1,200}"
+    r"(?=(?P=quote):? ?(?i:has |is )?(?i:fail))"
+)
+_IDENTIFIER = re.compile(
+    r"(?P<open>\[?)(?<![\w$.\\<-])(?P<name>[A-Za-z$][\w$]*(?:\[\w{1,20}\])?(?:[._][\w$]+(?:\[\w{1,20}\])?)+)"
+    r"(?P<close>\]?)(?P<label>(?:\([^()\s]{0,20}\)|\[[^\[\]\s]{0,20}\])? ?[:=]?= ?(?=\S))?"
+)
+_COMPARED = re.compile(r"(?i:(?:^|[_.])(?:exp\w*|act\w*|got|dut|ref\w*|golden|model|rtl|iss)(?:$|[_.\d]))")
+_CHECKER = re.compile(r"(?i:scoreboard|scbd?|checker|comparator|predictor|(?:^|[_.])sb(?:$|[_.\d]))")
+_CALL = re.compile(r"(?:fail_(?:unless|if)|await|check)_\w+")
+"""Procedures of testbench libraries, which name themselves in what they report."""
+_CAPITALS = re.compile(r"[A-Z0-9_$]+")
+_EXCEPTION = re.compile(r"(?:\w+\.)*[A-Z]\w*[a-z]\w*")
+
+
+def nameless(text: str) -> str:
+    """A message with its names taken out.
+
+    What stays is no name: an id in brackets or in capitals, an exception's type, a component that is a checker, and the
+    label of a compared value (`exp_data=3`).
+    """
+    text = _DETAIL.sub(rf"\1: {_NAME}", text)
+    text = _ASSERTION.sub(lambda found: f"{found['head'] or found['after']}{_NAME}", text)
+    text = _TEST.sub(rf"\g<head>{_NAME}", text)
+    return _IDENTIFIER.sub(_without_name, text)
+
+
+def _without_name(found: re.Match[str]) -> str:
+    name = found["name"]
+    is_id = found["open"] and found["close"] and "." not in name
+    if (
+        is_id
+        or _CAPITALS.fullmatch(name)
+        or _CHECKER.search(name)
+        or _CALL.fullmatch(name)
+        or _EXCEPTION.fullmatch(name)
+    ):
+        return found[0]
+    if found["label"] and _COMPARED.search(name):
+        return found[0]
+    shown = f"dut.{_NAME}" if name.startswith("dut.") else _NAME
+    return f"{found['open']}{shown}{found['close']}{found['label'] or ''}"

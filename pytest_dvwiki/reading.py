@@ -1,0 +1,143 @@
+"""Reading files that people or git bring: regular files of bounded size, and nothing else.
+
+A pull request can put a FIFO, a device or a link to one in the place of any file, and reading those never ends.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from io import BufferedReader
+    from pathlib import Path
+
+MOST = 64 << 20
+"""Bytes of the longest file that is read as a whole."""
+MOST_BY_HAND = 1 << 20
+"""Bytes of the longest file that people write by hand: settings, patterns, waivers, schema.yaml."""
+MOST_OF_RECORDS = 256 << 20
+"""Bytes of the longest file of a month's records."""
+_KINDS = {
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFDIR: "a folder",
+}
+_DANGLING = "is a link to a file that is not there; restore the file, or remove the link"
+_REMEDIES = {
+    errno.EACCES: "give yourself read permission",
+    errno.EPERM: "give yourself read permission",
+    errno.ELOOP: "the link leads to itself; replace it by a file",
+    errno.ENOENT: "see that the name is right",
+    errno.ENOTDIR: "a file stands where a folder should be; move it away",
+    errno.ENAMETOOLONG: "give it a shorter name",
+}
+
+
+class UnreadableError(OSError):
+    """A file that cannot be read; its text names the file, the reason and a remedy."""
+
+    def __str__(self) -> str:
+        return f"{self.filename}: {self.strerror}"
+
+
+def reason(error: OSError) -> str:
+    """Return why a file cannot be read, and a remedy, without the file's name.
+
+    Args:
+        error: What the system, or this module, said.
+    """
+    if isinstance(error, UnreadableError):
+        return str(error.strerror)
+    remedy = _REMEDIES.get(error.errno or 0, "see that it is there and can be read")
+    return f"cannot be read ({(error.strerror or type(error).__name__).lower()}); {remedy}"
+
+
+def told(error: Exception) -> str:
+    """Return an error in words: of one of the system its file and a remedy, of any other one its kind.
+
+    Args:
+        error: Any; those of the wiki's own name file and remedy themselves.
+    """
+    if not isinstance(error, OSError):
+        return f"{type(error).__name__}: {error}"
+    if isinstance(error, UnreadableError) or error.errno is None:
+        return str(error)
+    return f"{error.filename}: {reason(error)}" if error.filename else reason(error)
+
+
+def open_regular(path: Path) -> BufferedReader:
+    """Open a regular file for reading.
+
+    Raises:
+        FileNotFoundError, NotADirectoryError: There is nothing of that name.
+        UnreadableError: It is no regular file, a link to nothing, or cannot be opened.
+    """
+    try:
+        # Without O_NONBLOCK the opening of a FIFO waits for somebody who writes.
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if not path.is_symlink():
+            raise
+        raise UnreadableError(errno.ENOENT, _DANGLING, os.fspath(path)) from error
+    except (OSError, ValueError) as error:
+        system = error if isinstance(error, OSError) else OSError(errno.EINVAL, "its name holds a NUL")
+        raise UnreadableError(system.errno, reason(system), os.fspath(path)) from error
+    kind = stat.S_IFMT(os.fstat(handle).st_mode)
+    if kind != stat.S_IFREG:
+        os.close(handle)
+        what = _KINDS.get(kind, "no regular file")
+        raise UnreadableError(errno.EINVAL, f"is {what}; put a regular file in its place", os.fspath(path))
+    return os.fdopen(handle, "rb")
+
+
+def read_bytes(path: Path, most: int = MOST) -> bytes:
+    """Return the content of a regular file.
+
+    Args:
+        path: The file; a link to a regular file counts as one.
+        most: Bytes that it may have.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        UnreadableError: It is no regular file, is longer, or cannot be read.
+    """
+    with open_regular(path) as file:
+        try:
+            data = file.read(most + 1)
+        except OSError as error:
+            raise UnreadableError(error.errno, reason(error), os.fspath(path)) from error
+    if len(data) > most:
+        size = f"{most >> 20} MiB" if most >> 20 else f"{most} bytes"
+        raise UnreadableError(errno.EFBIG, f"is longer than {size}; shorten or split it", os.fspath(path))
+    return data
+
+
+def read_records(path: Path) -> bytes:
+    """Return the content of a file of records, which may be that of a month.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        UnreadableError: As by `read_bytes`.
+    """
+    return read_bytes(path, MOST_OF_RECORDS)
+
+
+def read_text(path: Path, most: int = MOST_BY_HAND) -> str:
+    """Return the content of a regular file in UTF-8, without a byte order mark.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        UnreadableError: As by `read_bytes`, or the file is not UTF-8.
+    """
+    try:
+        text = read_bytes(path, most).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        where = f"is not UTF-8 (byte {error.start}); save it as UTF-8"
+        raise UnreadableError(errno.EILSEQ, where, os.fspath(path)) from error
+    # As Python's text files do.
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

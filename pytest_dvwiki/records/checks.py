@@ -1,0 +1,43 @@
+"""What of an occurrence is compared to learn which causes one statement reports; see `learned`."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_dvwiki.model import Occurrence, RunRecord
+
+_CLASSES = frozenset({"sim_error", "uvm_error", "uvm_fatal"})
+"""Of checks at run time. A compiler's place is the line that is wrong, not the statement that says so."""
+_CHECKS = frozenset({"assertion_error", "assertion_fail", "scoreboard_fail"})
+_TOKEN = re.compile(r"\w+|[^\w\s]", re.ASCII)
+
+
+def checked(record: RunRecord, occurrence: Occurrence) -> tuple[object, ...] | None:
+    """Return the row of `checks` by which an occurrence is compared with others; None where it cannot be."""
+    place = occurrence.place
+    vcs = record.vcs
+    is_check = occurrence.error_class in _CLASSES or occurrence.failure_subtype in _CHECKS
+    if place is None or not (is_check and place.words and place.line and vcs.commit):
+        return None
+    if vcs.dirty and vcs.changes is None:
+        return None
+    label = (occurrence.error_class, occurrence.failure_subtype)
+    family = (*label, place.report, place.id, place.file, place.function, place.source, len(tokens_of(place.words)))
+    statement = (*family, place.line, *place.callers)
+    sources = (vcs.commit, vcs.changes if vcs.dirty else None)
+    return (
+        *(_hash(*statement, *sources), _hash(*statement), _hash(*sources), _hash(*family)),
+        *(place.words, place.file, place.line, place.function, place.source),
+    )
+
+
+def tokens_of(words: str) -> tuple[str, ...]:
+    """Return the words and signs of a masked text."""
+    return tuple(_TOKEN.findall(words))
+
+
+def _hash(*parts: object) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

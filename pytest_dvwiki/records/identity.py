@@ -1,0 +1,62 @@
+"""Which fingerprints on record name one cause: former ones, and those that were learned to be one."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+
+    from pytest_dvwiki.records.verdicts import Verdicts
+
+
+def names(db: sqlite3.Connection, known: Verdicts) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """Return what fingerprints became, and the former ones that hold several causes together.
+
+    A fingerprint of version 1 becomes that of version 2 which occurred under it. Where several did, nobody can tell
+    whose its history is: it stays a cause of its own.
+
+    Args:
+        db: The tables.
+        known: What was learned, and what people said against it.
+
+    Returns:
+        The present name of each fingerprint that has another one, and pairs of a former one and a cause it held.
+    """
+    learned = {name: head for head, *others in known.groups for name in others}
+    heirs: dict[str, set[str]] = defaultdict(set)
+    rows = db.execute(
+        "SELECT DISTINCT former, fingerprint FROM identities"
+        " WHERE former IN (SELECT fingerprint FROM identities WHERE former = '')"
+    )
+    for former, fingerprint in rows:
+        heirs[former].add(learned.get(fingerprint, fingerprint))
+    found = dict(learned)
+    splits: list[tuple[str, str]] = []
+    for former, causes in sorted(heirs.items()):
+        if len(causes) > 1:
+            splits += [(former, cause) for cause in sorted(causes - {former})]
+        elif former not in causes:
+            found[former] = next(iter(causes))
+    return found, splits
+
+
+def are_new(db: sqlite3.Connection, task_ids: Sequence[str]) -> bool:
+    """Tell whether runs that were just taken in may change what fingerprints became.
+
+    Args:
+        db: The tables, with these runs.
+        task_ids: The runs.
+    """
+    asked = (
+        "SELECT 1 FROM identities i WHERE i.run IN"
+        " (SELECT id FROM runs WHERE task_id IN (SELECT value FROM json_each(?)))"
+        " AND CASE i.former WHEN '' THEN EXISTS (SELECT 1 FROM identities o WHERE o.former = i.fingerprint)"
+        " ELSE EXISTS (SELECT 1 FROM identities o WHERE o.former = '' AND o.fingerprint = i.former)"
+        " AND NOT EXISTS (SELECT 1 FROM identities o"
+        " WHERE o.former = i.former AND o.fingerprint = i.fingerprint AND o.run != i.run) END LIMIT 1"
+    )
+    return db.execute(asked, (json.dumps(list(task_ids)),)).fetchone() is not None

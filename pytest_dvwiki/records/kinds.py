@@ -1,0 +1,49 @@
+"""Kinds of failures by what decides that they are gone: a pass with any seed, or only many."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_dvwiki.model import FailedTest, Failure, Occurrence, Verdict
+
+DETERMINISTIC_CLASSES = frozenset({"compile_error", "elaboration_error"})
+DETERMINISTIC_SUBTYPES = frozenset(
+    {
+        "config_db_missing",
+        "factory_error",
+        "handle_not_found",
+        "import_error",
+        "missing_file",
+        "missing_library",
+        "missing_module",
+        "missing_timescale",
+        "no_test",
+        "python_syntax_error",
+    }
+)
+"""Subtypes of any class but `tool_error` that no seed can change."""
+_BEFORE_SIMULATOR = frozenset({"import_error", "python_syntax_error"})
+
+
+def is_deterministic(occurrence: Occurrence) -> bool:
+    """Tell whether no seed can change that a failure of this kind occurs."""
+    return is_deterministic_kind(occurrence, occurrence.tests)
+
+
+def is_deterministic_kind(cause: Occurrence | Verdict, tests: Sequence[FailedTest | Failure]) -> bool:
+    """Tell whether no seed can change that tests fail so."""
+    if cause.error_class == "tool_error":
+        return False
+    return (
+        cause.error_class in DETERMINISTIC_CLASSES
+        or cause.failure_subtype in DETERMINISTIC_SUBTYPES
+        or (bool(tests) and all(test.phase == "collect" for test in tests))
+    )
+
+
+def precedes_simulator(cause: Occurrence | Verdict, test: FailedTest | Failure) -> bool:
+    """Tell whether a test failed before any simulator was chosen, so that a pass on any of them counts."""
+    return test.phase == "collect" or (test.simulator is None and cause.failure_subtype in _BEFORE_SIMULATOR)

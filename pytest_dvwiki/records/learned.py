@@ -1,0 +1,173 @@
+"""What occurrences on record teach: a statement that prints a name as one of its values reports one cause.
+
+Fingerprints of version 2 keep words, so a scoreboard line that prints an operation, a channel, a state or the name of a
+transaction gives one fingerprint for each. They are one cause where the same statement (file, function, line, source
+and callers) reported them in runs of the same sources, with at least three words at exactly one position and the same
+words elsewhere. A statement that was seen with three of them takes in a further word where it reports it in runs of the
+same sources, or where its source line and its callers are on record and unchanged, or beside two words that it is known
+to print.
+
+What is learned is a function of the records, so that every machine comes to the same; it is kept as a file of verdicts
+with its evidence (see `verdicts`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.records.checks import tokens_of
+from pytest_dvwiki.records.verdicts import Member, Merge
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator, Sequence
+
+    from pytest_dvwiki.records.verdicts import Verdicts
+
+FEWEST = 3
+"""Different words that show that a position holds a value."""
+_NAME = re.compile(r"(?!(?:V|XZ)$)[A-Za-z_]\w*", re.ASCII)
+_FAULT = re.compile(
+    r"(?i)(?:mis)?match(?:es|ed)?|errors?|fail(?:s|ed|ures?|ing)?|checks?|checker|violat(?:ion|ions|ed|es)|wrong|bad"
+    r"|incorrect|invalid|illegal|missing|missed|unexpected|extra|duplicated?|dropped|lost|late|early|stuck|hang|hung"
+    r"|timeout|timed|overflow(?:ed)?|underflow(?:ed)?|overrun|underrun|deadlock|livelock|parity|crc|ecc|checksum"
+    r"|corrupt(?:ed|ion)?|unknown|unstable|glitch|reordered"
+)
+"""Words that say what is wrong; one that stands in their place, or right before one, names a check."""
+_NAMED = re.compile(
+    r"(?i)op|opcode|operation|cmd|command|instr|instruction|channel|chan|ch|port|state|txn|transaction|packet|pkt|type"
+    r"|kind|mode|lane|bank|worker|agent|master|slave|core|seq|sequence|item|req|request|resp|response|burst|phase"
+)
+"""What has a name as its value."""
+
+
+def lessons(db: sqlite3.Connection, known: Verdicts) -> list[Merge]:
+    """Return what the records teach that no file of verdicts says yet.
+
+    Args:
+        db: The tables.
+        known: What is kept already.
+    """
+    families = db.execute(
+        "SELECT family FROM checks WHERE family IN (SELECT family FROM checks WHERE fresh)"
+        " GROUP BY family HAVING COUNT(DISTINCT fingerprint) >= ? ORDER BY family",
+        (FEWEST,),
+    ).fetchall()
+    found = [merge for (family,) in families for merge in _of_family(_rows(db, family))]
+    return [merge for merge in found if known.is_news(merge)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A cause at a spot, as it was seen there first."""
+
+    fingerprint: str
+    spot: str
+    """The statement in certain sources."""
+    statement: str
+    sources: str
+    tokens: tuple[str, ...]
+    member: Member
+    file: str
+    function: str
+    source: str
+    """Empty where no traceback showed the statement."""
+
+
+def _rows(db: sqlite3.Connection, family: str) -> list[_Row]:
+    rows = db.execute(
+        "SELECT c.fingerprint, c.spot, c.statement, c.sources, c.words, c.file, c.function, c.source, c.line,"
+        " MIN(r.moment), r.task_id, r.vcs_commit FROM checks c JOIN runs r ON r.id = c.run WHERE c.family = ?"
+        " GROUP BY c.fingerprint, c.spot ORDER BY MIN(r.moment), c.fingerprint, c.spot",
+        (family,),
+    )
+    return [
+        _Row(
+            fingerprint=fingerprint,
+            spot=spot,
+            statement=statement,
+            sources=sources,
+            tokens=tokens_of(words),
+            member=Member(fingerprint=fingerprint, word="", first=moment, task_id=task, commit=commit, line=line),
+            file=file,
+            function=function,
+            source=source,
+        )
+        for fingerprint, spot, statement, sources, words, file, function, source, line, moment, task, commit in rows
+    ]
+
+
+def _of_family(rows: Sequence[_Row]) -> Iterator[Merge]:
+    """The merges that the causes of one family make."""
+    by_form: dict[tuple[int, tuple[str, ...]], list[_Row]] = defaultdict(list)
+    for row in rows:
+        for at, token in enumerate(row.tokens):
+            if _NAME.fullmatch(token):
+                by_form[at, (*row.tokens[:at], "*", *row.tokens[at + 1 :])].append(row)
+    for (at, form), members in sorted(by_form.items(), key=lambda item: item[0]):
+        if len({row.tokens[at] for row in members}) < FEWEST:
+            continue
+        for group in _linked(members):
+            merge = _merge(group, at, form)
+            if merge is not None:
+                yield merge
+
+
+def _linked(rows: Sequence[_Row]) -> list[list[_Row]]:
+    """The rows that one statement printed, as far as that is known.
+
+    Spots are of one statement where a traceback shows it unchanged, or where two causes in common show that it moved.
+    What follows from some rows follows from more rows, too: so it does not matter in which order they come.
+    """
+    kin: dict[object, set[str]] = defaultdict(set)
+    sources = {row.spot: row.sources for row in rows}
+    causes: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        causes[row.spot].add(row.fingerprint)
+        if row.source:
+            kin[row.statement].add(row.spot)
+    for spot, fingerprints in causes.items():
+        for pair in itertools.combinations(sorted(fingerprints), 2):
+            kin[pair].add(spot)
+    groups = {spot: {spot} for spot in causes}
+    for name, spots in kin.items():
+        if isinstance(name, str) or len({sources[spot] for spot in spots}) > 1:
+            joined = set().union(*(groups[spot] for spot in spots))
+            groups |= dict.fromkeys(joined, joined)
+    distinct = {id(group): group for group in groups.values()}.values()
+    return [[row for row in rows if row.spot in group] for group in sorted(distinct, key=min)]
+
+
+def _merge(rows: Sequence[_Row], at: int, form: tuple[str, ...]) -> Merge | None:
+    """What a group of rows is evidence of; None where it is not enough, or its words name different checks."""
+    at_spot: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        at_spot[row.spot].add(row.tokens[at])
+    words = {row.tokens[at] for row in rows}
+    if max(map(len, at_spot.values())) < FEWEST or any(_FAULT.fullmatch(word) for word in words):
+        return None
+    if not (rows[0].source or _is_value(form, at)):
+        return None
+    members: dict[str, Member] = {}
+    for row in rows:
+        members.setdefault(row.fingerprint, replace(row.member, word=row.tokens[at]))
+    return Merge(
+        words=" ".join(form),
+        file=rows[0].file,
+        function=rows[0].function,
+        source=rows[0].source,
+        members=tuple(members.values()),
+    )
+
+
+def _is_value(form: Sequence[str], at: int) -> bool:
+    """Whether a position of a report that no traceback places can only hold a value: among values, or behind a noun."""
+    before = form[at - 1] if at else ""
+    after = form[at + 1] if at + 1 < len(form) else ""
+    if _FAULT.fullmatch(after):
+        return False
+    return before in {"V", "="} or after == "V" or _NAMED.fullmatch(before) is not None

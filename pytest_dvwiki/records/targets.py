@@ -1,0 +1,73 @@
+"""What a test ran on: a pass counts for a failure of the same test on the same simulator in the same configuration."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_dvwiki.records.kinds import DETERMINISTIC_CLASSES, precedes_simulator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pytest_dvwiki.model import FailedTest, Occurrence
+
+_NOTHING_GIVEN = hashlib.sha256().hexdigest()[:8]
+"""A build to which no parameter was given up to where it failed, as of GHDL, which analyses before it elaborates."""
+_NOTHING_ADDED = "0000"
+"""The end of a configuration to which the run adds nothing; what stands before it is that of the build."""
+ANY = "*"
+"""Stands for every simulator and configuration."""
+
+
+class Target(NamedTuple):
+    """A test on a simulator in a build configuration; empty where there is none or it is not on record."""
+
+    nodeid: str
+    simulator: str = ""
+    config: str = ""
+
+    def is_met_by(self, simulator: str, config: str) -> bool:
+        """Tell whether a run on this simulator in this configuration says something of the target."""
+        return self.simulator == ANY or (self.simulator == simulator and is_same_config(self.config, config))
+
+
+def is_same_config(one: str, other: str) -> bool:
+    """Tell whether two configurations are the same; one of a build alone is that of all runs of the build."""
+    return (
+        one == other
+        or ANY in {one, other}
+        or (bool(one and other) and (one.startswith(other) or other.startswith(one)))
+    )
+
+
+def of_failure(occurrence: Occurrence, test: FailedTest) -> Target:
+    """Return what a pass must have run on to count for a failure."""
+    if precedes_simulator(occurrence, test):
+        return Target(test.nodeid, ANY, ANY)
+    config = test.config or ""
+    if occurrence.error_class in DETERMINISTIC_CLASSES and config.endswith(_NOTHING_ADDED):
+        # What did not build never came to what its run would have added.
+        config = config.removesuffix(_NOTHING_ADDED)
+        if config == _NOTHING_GIVEN:
+            # A step that was given no parameter failed: none of a later step can change that.
+            config = ANY
+    return Target(test.nodeid, test.simulator or "", config)
+
+
+def wanted(targets: Iterable[Target]) -> str:
+    """Return targets for a statement that joins `json_each(?) t`, with `MEETS`."""
+    return json.dumps([list(target) for target in targets])
+
+
+def meets(row: str) -> str:
+    """Return the SQL condition that a row of this alias is of a target `t` of `wanted`."""
+    nodeid, simulator, config = (f"json_extract(t.value, '$[{number}]')" for number in range(3))
+    row_config = f"{row}.config"
+    same = (
+        f"'{ANY}' IN ({row_config}, {config}) OR {row_config} = {config} OR ({row_config} != '' AND {config} != ''"
+        f" AND substr({row_config}, 1, length({config})) = substr({config}, 1, length({row_config})))"
+    )
+    on = f"'{ANY}' IN ({simulator}, {row}.simulator) OR ({row}.simulator = {simulator} AND ({same}))"
+    return f"{row}.nodeid = {nodeid} AND ({on})"

@@ -1,0 +1,32 @@
+"""Which folder a test was built in, by its name: a folder that failed to build stands for the tests that it has."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_FILE = re.compile(r"\.(?:xml|log|py|transcript)$|(?:^|/)transcript$")
+
+
+def folder_of(nodeid: str) -> str | None:
+    """Return the folder of a test whose name begins with a file, `.` for the root; None for any other test.
+
+    A test whose name begins with a folder is one inside it already: `axi::counts`.
+    """
+    file, inside, _ = nodeid.partition("::")
+    return (file.rpartition("/")[0] or ".") if inside and _FILE.search(file) else None
+
+
+def parents_of(nodeid: str) -> list[str]:
+    """Return what a test ran inside, the nearest first: a class, a runner, the module, the folder it was built in."""
+    parts = nodeid.split("::")
+    folder = folder_of(nodeid)
+    return ["::".join(parts[:count]) for count in range(len(parts) - 1, 0, -1)] + ([folder] if folder else [])
+
+
+def of_folder(names: Iterable[str], folder: str) -> list[str]:
+    """Return the tests that stand in files of a folder, and not in one below it."""
+    return [name for name in names if folder_of(name) == folder]

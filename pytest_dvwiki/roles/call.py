@@ -1,0 +1,41 @@
+"""How this session of pytest was called, for the commands that run its tests again."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.capture.simulations.reproduce import pytest_call
+
+if TYPE_CHECKING:
+    import pytest
+
+    from pytest_dvwiki.capture.simulations.reproduce import Call
+
+_PYTHON = re.compile(r"python(?:3(?:\.\d+)?)?")
+
+
+def call_of(config: pytest.Config) -> Call:
+    """Return how a session was called."""
+    params = config.invocation_params
+    return pytest_call(
+        [str(word) for word in params.args],
+        root=config.rootpath,
+        here=params.dir,
+        configuration=config.inipath,
+        items=config.getoption("file_or_dir", None) or (),
+        environment=os.environ,
+        program=_program(),
+    )
+
+
+def _program() -> tuple[str, ...]:
+    """Return how pytest was started: `python -m` puts the working folder on the path of imports."""
+    started = Path(sys.argv[0])
+    if started.name != "__main__.py" or started.parent.name != "pytest":
+        return ("pytest",)
+    name = Path(sys.executable).name
+    return (name if _PYTHON.fullmatch(name) else "python", "-m", "pytest")

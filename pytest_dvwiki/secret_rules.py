@@ -1,0 +1,316 @@
+"""The rules of `secrets.yaml`: which parts of a text are secrets.
+
+A rule is compiled when a text first holds one of its keywords; most lines hold none. The wheel brings the rules as
+JSON, which is read twenty times as fast as YAML.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+SOURCE = Path(__file__).with_name("secrets.yaml")
+COMPILED = SOURCE.with_suffix(".json")
+"""Beside the YAML file of an installed package; there is none in a checkout."""
+
+_SEPARATOR = r"[ \t]{0,3}(?P<sep>:=|=>|[=!]?==?|:(?!:))[ \t]{0,3}"
+_VALUE = r"(?:[bru]?\\?(?P<quote>['\"])(?P<quoted>[^'\"\n]*)|(?P<plain>[^\s'\"]+))"
+_SUFFIX = r"(?:[_-]?(?:\d{1,3}|base|value|old|new|prod|test|dev|ci|staging|hash|b64|base64|plain|text|string))?"
+_BEHIND = r",;)]}>"
+"""Characters that end a value which is not quoted, but do not belong to it."""
+
+_NUMBER = re.compile(
+    r"""(?ix) [-+]?(?: 0[xbo][0-9a-f_xz?.]+ | \d*'s?[bodh]\ ?[0-9a-f_xz?]+ | \d[\d_.,:]*(?:e[-+]?\d+)? | [01xz_]{4,}
+    | [xz] | \d[\d.]*\ ?[fpnum]?s | (?:\\\\?x[0-9a-f]{2})+
+    | (?:LogicArray|BinaryValue|BitVector|Logic|Bit|Unsigned|Signed)\( )"""
+)
+_HEX = re.compile(r"(?i)(?:[0-9a-f]{2,}|[0-9a-fx]{2,}|[0-9a-f_]{4,})")
+_BITS = re.compile(r"(?i)[01xz_]+")
+_COMPARED = re.compile(
+    r"(?i)\b(?:exp(?:ect(?:ed)?)?|act(?:ual)?|got|mismatch\w*|reg(?:ister)?s?|addr(?:ess)?|read|wrote|written|csr|crc|dump"
+    r"|ref|dut|rtl|model|golden|observed)\b|[=!]=|\[\d+(?::\d+)?\]"
+)
+"""What a line of a testbench has beside a number that it prints."""
+_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        "true false none null nil yes no ok on off pass passed fail failed error expected expect exp actual "
+        "act got is was must should not required missing invalid wrong incorrect mismatch mismatched empty "
+        "unset set given field for the too and or in out str int bool bytes float any optional object string "
+        "text self value changed unknown undefined default register reg locked unlocked enabled disabled "
+        "valid auto prompt hidden masked redacted idle busy done",
+    )
+)
+"""What stands behind such a name and is no secret, but a word of a report or of code."""
+_CODE = re.compile(
+    r"""(?x) [A-Za-z_][\w.]*[(\[] | (?:self|cls|os|args|config|settings|env|request|dut|cfg|tb|this|super)\.\w
+    | \$ | % | \{\w*\} | <[\w -]+> | [*x.•]{2,}$ | (?:Optional|Union|Literal|Secret\w*|List|Dict)\b | \[ | \(""",
+)
+"""With what a value begins that is code or stands for something that is not shown."""
+_IDENTIFIER = re.compile(r"[A-Z][A-Z0-9_]*|[a-z]+(?:[_.:-][a-z0-9]+)*_?\d{0,3}|[A-Za-z_]\w*(?:\.\w+)+")
+_IDENTIFIER_LEAST = 24
+_OPAQUE_LEAST, _RANDOM_LEAST = 6, 16
+_DIGITS_LEAST = 4
+_HEX_LEAST = 9
+"""Digits of a number without base that is no word of a bus."""
+_ENVIRONMENT = re.compile(r"\W*|.*(?:export|set|env|-e)\s*")
+"""What stands before a variable where an environment is printed or set."""
+_RANDOM = re.compile(r"[A-Za-z0-9+/=_-]*")
+_NAME_BEFORE = re.compile(r"[\w.-]{1,60}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Tells one kind of secret.
+
+    `parts` gives the spans of a text that are secrets, in order.
+    """
+
+    id: str
+    keywords: tuple[str, ...]
+    """In small letters; a text without any of them has no secret of this kind."""
+    parts: Callable[[str], Iterator[tuple[int, int]]]
+
+
+@functools.cache
+def entries() -> list[dict[str, Any]]:
+    """The rules as they are written down."""
+    if COMPILED.is_file():
+        shipped: list[dict[str, Any]] = json.loads(COMPILED.read_text("utf-8"))
+        return shipped
+    from pytest_dvwiki import yamlio  # noqa: PLC0415  # an installed package has no need of it
+
+    written: list[dict[str, Any]] = yamlio.load(SOURCE.read_text("utf-8"), SOURCE.name)
+    return written
+
+
+def compiled() -> bytes:
+    """The rules as the wheel brings them, without what only tests read."""
+    kept = ("id", "prefixes", "alphabet", "length", "varied", "expression", "keywords", "numbers", "names", "values")
+    return json.dumps([{key: entry[key] for key in kept if key in entry} for entry in entries()]).encode()
+
+
+@functools.cache
+def rules() -> tuple[Rule, ...]:
+    """The rules in their order."""
+    return tuple(map(_rule, entries()))
+
+
+def rules_for(text: str) -> list[Rule]:
+    """The rules that may find something in a text, in their order.
+
+    Two expressions look for the beginnings of all keywords at once: most lines have none, and a search for each keyword
+    would take three times as long.
+    """
+    lowered = text.lower()
+    places: set[int] = set()
+    for first, keywords in _filters():
+        if first.search(lowered):
+            places.update(place for keyword, of in keywords for place in of if keyword in lowered)
+    return [rules()[place] for place in sorted(places)]
+
+
+@functools.cache
+def _filters() -> tuple[tuple[re.Pattern[str], tuple[tuple[str, list[int]], ...]], ...]:
+    """Return an expression that finds any keyword, and the keywords, each with the places of its rules.
+
+    Those of the tokens stand for themselves.
+    """
+    tokens: dict[str, list[int]] = {}
+    others: dict[str, list[int]] = {}
+    for place, (entry, rule) in enumerate(zip(entries(), rules(), strict=True)):
+        for keyword in rule.keywords:
+            (tokens if "prefixes" in entry else others).setdefault(keyword, []).append(place)
+    # A token begins where no word goes on, which spares most of the search.
+    return (
+        (re.compile(rf"(?<![a-z0-9]){_any_of(tokens)}"), tuple(tokens.items())),
+        (re.compile(_any_of(others)), tuple(others.items())),
+    )
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """An expression that finds any of several words, as a tree of their letters."""
+    tree: dict[str, Any] = {}
+    for word in words:
+        node = tree
+        for letter in word:
+            node = node.setdefault(letter, {})
+        node[""] = {}
+    return _branches(tree)
+
+
+def _branches(node: dict[str, Any]) -> str:
+    if "" in node:
+        return ""
+    return f"(?:{'|'.join(re.escape(letter) + _branches(below) for letter, below in sorted(node.items()))})"
+
+
+def _rule(entry: dict[str, Any]) -> Rule:
+    if "prefixes" in entry:
+        words = tuple(prefix.lower() for prefix in entry["prefixes"])
+        return Rule(entry["id"], words, functools.partial(_tokens, _Lazy(functools.partial(_token, entry))))
+    if "names" in entry:
+        names = entry["names"]
+        words = tuple(dict.fromkeys(name.rpartition("_")[2] for name in names))
+        judge = functools.partial(_values, _Lazy(functools.partial(_named, tuple(names))), entry["values"])
+        return Rule(entry["id"], words, judge)
+    expression = _Lazy(functools.partial(re.compile, entry["expression"], re.MULTILINE))
+    parts = functools.partial(_groups, expression, numbers_stay=entry.get("numbers") == "stay")
+    return Rule(entry["id"], tuple(entry["keywords"]), parts)
+
+
+class _Lazy:
+    """An expression that is compiled at first use."""
+
+    def __init__(self, make: Callable[[], re.Pattern[str]]) -> None:
+        self._make = make
+
+    @functools.cached_property
+    def pattern(self) -> re.Pattern[str]:
+        return self._make()
+
+
+# Tokens that name themselves
+
+
+def _token(entry: dict[str, Any]) -> re.Pattern[str]:
+    prefixes = "|".join(map(re.escape, entry["prefixes"]))
+    alphabet, (least, *most) = entry["alphabet"], entry["length"]
+    varied = r"(?=[\w-]{0,40}?(?<![A-Za-z0-9])(?=[A-Za-z]{0,16}\d)(?=\d{0,16}[A-Za-z])[A-Za-z0-9]{16})"
+    end = rf"(?![{alphabet}])" if most else ""
+    length = f"{{{least},{most[0] if most else ''}}}"
+    lead = rf"(?<![A-Za-z0-9])(?:{prefixes}){varied if entry.get('varied') else ''}"
+    return re.compile(rf"{lead}[{alphabet}]{length}{end}")
+
+
+def _tokens(expression: _Lazy, text: str) -> Iterator[tuple[int, int]]:
+    for found in expression.pattern.finditer(text):
+        # A token does not end in what ends a sentence.
+        yield found.start(), found.start() + len(found[0].rstrip(".-")) if found[0][-1] in ".-" else found.end()
+
+
+# Secrets that only their surroundings tell
+
+
+def _groups(expression: _Lazy, text: str, *, numbers_stay: bool) -> Iterator[tuple[int, int]]:
+    for found in expression.pattern.finditer(text):
+        span = found.span(found.lastgroup or 0)
+        if not (numbers_stay and _HEX.fullmatch(text, *span) and _is_compared(text, span)):
+            yield span
+
+
+def _is_compared(text: str, span: tuple[int, int]) -> bool:
+    """Whether the line of a value compares numbers, as a testbench does."""
+    start, end = text.rfind("\n", 0, span[0]) + 1, text.find("\n", span[1])
+    rest = f"{text[start : span[0]]} {text[span[1] : len(text) if end < 0 else end]}"
+    return _COMPARED.search(rest) is not None
+
+
+# Values behind names
+
+
+def _named(names: Sequence[str]) -> re.Pattern[str]:
+    words = "|".join(name.replace("_", "[_-]?") for name in sorted(names, key=len, reverse=True))
+    return re.compile(rf"(?i)(?P<word>{words}){_SUFFIX}(?P<close>\\?['\"]\]?)?{_SEPARATOR}{_VALUE}")
+
+
+def _values(expression: _Lazy, kind: str, text: str) -> Iterator[tuple[int, int]]:
+    for found in expression.pattern.finditer(text):
+        span = found.span("quoted" if found["quote"] else "plain")
+        value = text[slice(*span)]
+        if not found["quote"]:
+            value = value.partition("]::")[0]  # the end of a test's parameters
+            value = value.rstrip(_BEHIND) if kind in {"any", "short"} else re.split(r"[,;&)\]}<>]", value)[0]
+            value = _RANDOM.match(value)[0] if kind == "random" else value.rstrip("\\")  # type: ignore[index]
+        # A value of bytes in quotes of its own is a value within a text.
+        is_bytes = found["quote"] and value in {"b", "\\", "b\\"}
+        if value and not is_bytes and not _stays(_Value(text, found, value), kind):
+            yield span[0], span[0] + len(value)
+
+
+class _Value:
+    """A value behind a name, with what stands round both."""
+
+    def __init__(self, text: str, found: re.Match[str], value: str) -> None:
+        self.value = value
+        self.word = found["word"].lower()
+        self.quoted = found["quote"] is not None
+        self.sep = found["sep"]
+        self.is_key = found["close"] is not None
+        """Whether the name is quoted: a key of JSON or of a Python dictionary."""
+        before = _NAME_BEFORE.search(text, max(0, found.start() - 60), found.start())
+        self._name_start = before.start() if before else found.start()
+        self.prefix = before[0] if before else ""
+        self.before = text[text.rfind("\n", 0, found.start()) + 1 : self._name_start]
+        self.is_compared = _is_compared(text, (found.start("sep"), found.end()))
+        name = self.prefix + found["word"]
+        self.is_variable = name == name.upper() and found.end("sep") == found.start("quote" if self.quoted else "plain")
+        """Whether it reads as the environment prints it: NAME=value."""
+
+    @property
+    def in_environment(self) -> bool:
+        return self.is_variable and self.sep == "=" and _ENVIRONMENT.fullmatch(self.before) is not None
+
+
+def _stays(value: _Value, kind: str) -> bool:
+    """Whether a value is none of a secret."""
+    text = value.value
+    if text.startswith("[redacted") or text.lower() in _WORDS:
+        return True
+    if not value.quoted and (_CODE.match(text) or text.lower() == value.word):
+        return True
+    if _NUMBER.fullmatch(text):
+        # A number is a password only where an environment is printed.
+        is_long = len(text) >= _DIGITS_LEAST and text.isalnum() and (kind == "any" or value.prefix != "")
+        return not (kind in {"any", "short"} and is_long and value.in_environment and not value.is_compared)
+    if (_HEX.fullmatch(text) or _BITS.fullmatch(text)) and (value.is_compared or kind == "random"):
+        return True
+    return _JUDGES[kind](value)
+
+
+def _any(value: _Value) -> bool:
+    return value.sep.endswith("==") and not value.quoted
+
+
+def _short(value: _Value) -> bool:
+    if value.prefix and value.prefix[-1].isalnum():
+        return True  # "bypass", "compass"
+    if value.word == "pwd" and value.value.startswith(("/", "~")):
+        return True
+    return not (value.sep == "=" or (value.is_key and value.quoted))
+
+
+def _opaque(value: _Value) -> bool:
+    text = value.value
+    if value.word == "auth" and not (value.is_variable or value.is_key):
+        return True
+    has_digit, has_letter = any(map(str.isdigit, text)), any(map(str.isalpha, text))
+    if len(text) < _OPAQUE_LEAST or not has_letter:
+        return True
+    if _HEX.fullmatch(text):
+        return not has_digit or (len(text) < _HEX_LEAST and not value.is_variable)
+    if _IDENTIFIER.fullmatch(text) and len(text) < _IDENTIFIER_LEAST and not _is_mixed(text):
+        return not (has_digit and value.is_key and value.quoted)
+    if value.sep == ":" and not (value.is_key or value.prefix):
+        return not (_is_mixed(text) and has_digit)
+    return not (has_digit or _is_mixed(text))
+
+
+def _random(value: _Value) -> bool:
+    text = value.value
+    return not (value.is_variable and len(text) >= _RANDOM_LEAST and _is_mixed(text) and any(map(str.isdigit, text)))
+
+
+def _is_mixed(text: str) -> bool:
+    """Whether small letters and capitals alternate as in no name."""
+    return re.search(r"[a-z]", text) is not None and re.search(r"[a-z0-9][A-Z]", text) is not None
+
+
+_JUDGES: dict[str, Callable[[_Value], bool]] = {"any": _any, "short": _short, "opaque": _opaque, "random": _random}

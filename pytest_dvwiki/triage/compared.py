@@ -1,0 +1,189 @@
+"""What a check compared: whether an assertion compares at all, its values, an X among them, the first difference."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+LONG = 200
+"""Characters of a message from which on its sequences are shortened to their first difference."""
+_SHOWN = 3
+"""Items of a shortened sequence that are shown."""
+_CONTINUED = 6
+"""Lines below an exception that may hold its values."""
+
+_OBJECT = re.compile(r"<[\w.]+(?:: | object at | )[^<>]{0,200}>")
+"""How Python shows an enumeration's value or an object."""
+_TOKEN = re.compile(
+    r"""(?P<string>[rbfu]{0,2}(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"))|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<comma>,)"""
+    r"""|(?P<operator>==|!=|<=|>=|<|>|\b(?:not\s+)?in\b|\bis\b(?!\s+(?:not\s+)?None\b)(?:\s+not\b)?)|(?P<for>\bfor\b)"""
+    r"""|(?P<word>\b(?:not|and|or|None|True|False|await|if|else|assert|is)\b)|(?P<name>[A-Za-z_]\w*)""",
+    re.VERBOSE,
+)
+_DESIGN = re.compile(r"\.value\b|\bdut\.|\b(?:LogicArray|Logic|BinaryValue|LogicObject)\(")
+
+_TYPED = re.compile(
+    r"\b(?:Logic(?:Array)?|BinaryValue|BitVector)\(\s*['\"]?[01_]*[xXzZuUwW]"
+    r"|(?<![\w'])\d*'[sS]?[bBoOdDhH] ?[0-9a-fA-F_?]*[xXzZ][0-9a-fA-FxXzZ_?]*(?!\w)"
+    r"|(?<![\w.])0[xXbB][0-9a-fA-F_]*[xXzZ][0-9a-fA-FxXzZ_]*(?!\w)"
+)
+"""An unknown value that its type or base shows to be one."""
+_VALUE = re.compile(
+    r"(?:\b(?:expected|expect|exp|got|actual|act|was|is|were|received|reads?|returned|found|saw|sampled|observed"
+    r"|instead of|but|versus|vs\.?|ref|golden|model|dut|value|result|data|assert)(?:_\w{1,30})? ?[:=]?|[=!]=|=)"
+    r"[ :=]{0,3}['\"(\[]{0,2}(?P<value>[0-9a-zA-Z_]{1,256})(?![\w.])(?=(?P<rest>.{0,16}))",
+    re.IGNORECASE,
+)
+"""What stands where a check tells a value."""
+_BITS = re.compile(r"(?=[01_]*[xzuw])[01xzuw_]{2,}", re.IGNORECASE)
+_NUMBER = re.compile(r"0x[01]+", re.IGNORECASE)
+_PLAIN = 4
+"""Bits that are no word, whatever they are compared with."""
+_DIGITS = re.compile(r"(?=[0-9a-f]*[xz])[0-9a-fxz]+", re.IGNORECASE)
+_ENDS = re.compile(
+    r"['\")\]\s]*(?:$|[,;:(|]|(?:got|but|actual|act|instead|expected|exp|vs|versus|Time|at|while)\b)", re.IGNORECASE
+)
+"""What follows a single letter where it is a value and no name."""
+
+_SEQUENCE = re.compile(
+    r"\[[^\[\]]{40,}\]|\((?=[^()]*,)[^()]{40,}\)|b'(?:[^'\\]|\\.){40,}'|b\"(?:[^\"\\]|\\.){40,}\""
+    r"|'(?:[^'\\]|\\.){40,}'|\b0x[0-9a-fA-F_]{24,}|\b[01xXzZ]{40,}\b"
+)
+_AT_INDEX = re.compile(r"^(?:E\s+)?\s*At index (?P<index>\d+) diff: (?P<values>.{1,300})$")
+_ASSERT = re.compile(r"^(?:E\s+)?\s*assert (?P<values>\S.*)$")
+_TRACEBACK = re.compile(r"\s*(?:Traceback \(most recent call last\)|File \"|> )")
+"""Where the code begins, which shows statements and no values."""
+_ITEM = re.compile(r"\\x[0-9a-fA-F]{2}|\\.|.", re.DOTALL)
+
+
+def compares(assertion: str, *, shown: bool) -> bool:
+    """Whether the condition of an assertion compares two values.
+
+    Args:
+        assertion: From `assert` on: the statement, or what its rewritten form shows of it.
+        shown: Whether it shows values in place of names; a statement of constants alone compares nothing.
+    """
+    depth = 0
+    in_loop: list[int] = []
+    named = compared = False
+    for token in _TOKEN.finditer(_OBJECT.sub("V", assertion.strip().removeprefix("assert"))):
+        kind = token.lastgroup
+        if kind == "comma" and depth == 0:
+            break
+        if kind == "open":
+            depth += 1
+        elif kind == "close":
+            depth -= 1
+        elif kind == "for":
+            in_loop.append(depth)
+        elif kind == "operator":
+            if token[0] == "in" and in_loop and in_loop[-1] == depth:
+                in_loop.pop()
+            elif not _is_of_none(assertion, token[0]):
+                compared = True
+        named = named or kind == "name"
+    return compared and (shown or named)
+
+
+def _is_of_none(assertion: str, operator: str) -> bool:
+    """Whether the only comparison is with None."""
+    return re.search(rf"{re.escape(operator)}\s+None\b", assertion) is not None
+
+
+def is_of_design(text: str) -> bool:
+    """Whether a statement or text shows a value of the design by its type or handle."""
+    return _DESIGN.search(text) is not None
+
+
+def shows_unknown(text: str) -> bool:
+    """Whether a message that compares shows a value with X, Z or another unknown bit.
+
+    Digits without a type or base count where what they are compared with has as many digits, all of them known:
+    `x86` and `10x` are words.
+    """
+    if _TYPED.search(text):
+        return True
+    values = [(found["value"], found["rest"]) for found in _VALUE.finditer(text)]
+    known = {len(value) for value, _ in values if all(digit in "0123456789abcdefABCDEF" for digit in value)}
+    return any(_is_unknown(value, rest, like=len(value) in known) for value, rest in values)
+
+
+def _is_unknown(value: str, rest: str, *, like: bool) -> bool:
+    if len(value) == 1:
+        return value in "xXzZU" and like and _ENDS.match(rest) is not None
+    if _BITS.fullmatch(value) and not _NUMBER.fullmatch(value):
+        return like or len(value) >= _PLAIN or set(value.lower()) in ({"x"}, {"z"})
+    return like and _DIGITS.fullmatch(value) is not None
+
+
+def values_below(lines: Sequence[tuple[int, str]], line: int) -> tuple[str, str]:
+    """What the lines below an exception say of its values.
+
+    Args:
+        lines: Numbered lines.
+        line: The number of the one that names the exception.
+
+    Returns:
+        The rewritten assertion, and the first difference that pytest found; each empty where it is not there.
+    """
+    values = difference = ""
+    for text in _below(lines, line):
+        if not values and (found := _ASSERT.match(text)):
+            shown = f"assert {found['values'].strip()}"
+            values = shown if compares(shown, shown=True) else ""
+        elif found := _AT_INDEX.match(text):
+            difference = f"first difference at index {found['index']}: {found['values'].strip()}"
+            break
+    return values, difference
+
+
+def _below(lines: Iterable[tuple[int, str]], line: int) -> Iterator[str]:
+    for number, text in lines:
+        if number > line and (number > line + _CONTINUED or _TRACEBACK.match(text)):
+            return
+        if number > line:
+            yield text
+
+
+def shortened(text: str) -> str:
+    """A long message whose compared sequences are cut down to their beginnings and the first difference."""
+    if len(text) <= LONG:
+        return text
+    found = list(_SEQUENCE.finditer(text))
+    pair = next(((one, two) for one, two in pairwise(found) if one[0][0] == two[0][0]), None)
+    if pair is None:
+        return text
+    one, two = (_items(each[0]) for each in pair)
+    at = next((n for n, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
+    if any("..." in item or "…" in item for item in (*one[: at + 1], *two[: at + 1])):
+        return text
+    told = f"{text[: pair[0].start()]}{_brief(pair[0][0], one)}{text[pair[0].end() : pair[1].start()]}"
+    rest = text[pair[1].end() :]
+    if at < min(len(one), len(two)):
+        what = f"first difference at index {at}: {one[at]} and {two[at]}"
+    elif len(one) != len(two):
+        what = f"the first {at} are equal"
+    else:
+        return text
+    return f"{told}{_brief(pair[1][0], two)}, {what}{rest}"
+
+
+def _items(sequence: str) -> list[str]:
+    """The items of a sequence as it is printed: of a list its elements, of a text its characters."""
+    if sequence[0] in "[(":
+        return [item.strip() for item in sequence[1:-1].split(",")]
+    if sequence.startswith(("b'", 'b"', "'")):
+        return _ITEM.findall(sequence.lstrip("b")[1:-1])
+    return list(sequence.removeprefix("0x"))
+
+
+def _brief(sequence: str, items: list[str]) -> str:
+    """The beginning of a sequence and its length."""
+    if sequence[0] in "[(":
+        return f"{sequence[0]}{', '.join(items[:_SHOWN])}, … {len(items)} items{sequence[-1]}"
+    start = sequence[: 8 + len(sequence) - len(sequence.removeprefix("0x"))]
+    return f"{start}… ({len(items)} digits)" if sequence[-1] not in "'\"" else f"{start}… ({len(items)} characters)"

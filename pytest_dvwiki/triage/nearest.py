@@ -1,0 +1,94 @@
+"""What a message that no pattern knows is most like: the example of a pattern with the most words in common.
+
+The words of an example count by how few examples have them (tf-idf), and the similarity is the cosine of the two.
+Names, numbers and paths are masked, so that only what the tool says is compared.
+
+The label of that example is told and never used as a verdict: no similarity makes it right in nine of ten cases
+(`docs/naming.md` shows the curve, `tests/bench/nearest.py` measures it).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.fingerprint import mask
+from pytest_dvwiki.model import Like
+from pytest_dvwiki.patterns.schema import UNKNOWN
+from pytest_dvwiki.triage.anatomy import dissect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pytest_dvwiki.patterns.registry import Registry
+
+LEAST = 0.3
+"""Below this a likeness says nothing."""
+_WORD = re.compile(r"[a-z][a-z'-]+")
+_EMPTY = frozenset({"the", "an", "of", "to", "in", "at", "is", "on", "for", "and", "by", "error", "fatal", "warning"})
+
+
+class Nearest:
+    """Examples with their labels, searched by words.
+
+    Args:
+        examples: Each with its text, its label `class/subtype` and where it comes from.
+    """
+
+    def __init__(self, examples: Iterable[tuple[str, str, str]]) -> None:
+        self._examples = [(text, label, source, Counter(words(text))) for text, label, source in examples]
+        seen = Counter(word for *_, counted in self._examples for word in counted)
+        count = len(self._examples)
+        self._weights = {word: math.log((1 + count) / (1 + often)) + 1 for word, often in seen.items()}
+        self._unseen = math.log(1 + count) + 1
+        self._lengths = [self._length(counted) for *_, counted in self._examples]
+        self._with: dict[str, list[int]] = {}
+        for number, (*_, counted) in enumerate(self._examples):
+            for word in counted:
+                self._with.setdefault(word, []).append(number)
+
+    def like(self, message: str, *, without: frozenset[int] = frozenset()) -> Like | None:
+        """The nearest example of a message; None where nothing is like it.
+
+        Args:
+            message: What no pattern knows.
+            without: Numbers of examples that do not count.
+        """
+        counted = Counter(words(message))
+        products: dict[int, float] = {}
+        for word, often in counted.items():
+            for number in self._with.get(word, ()):
+                weight = self._weights[word] ** 2
+                products[number] = products.get(number, 0.0) + weight * often * self._examples[number][3][word]
+        length = self._length(counted)
+        best = max(
+            ((product / (length * self._lengths[n]), -n) for n, product in products.items() if n not in without),
+            default=None,
+        )
+        if best is None or best[0] < LEAST:
+            return None
+        text, label, source, _ = self._examples[-best[1]]
+        return Like(example=text, label=label, pattern=source, similarity=round(best[0], 2))
+
+    def _length(self, counted: Counter[str]) -> float:
+        return math.sqrt(sum((self._weights.get(word, self._unseen) * often) ** 2 for word, often in counted.items()))
+
+
+def words(message: str) -> Sequence[str]:
+    """The words of a message by which it is compared, without its place, names and values."""
+    masked = mask(dissect(message).text).lower()
+    return [word for word in _WORD.findall(masked) if word not in _EMPTY and len(word) > 1]
+
+
+@lru_cache(maxsize=2)
+def of_registry(registry: Registry) -> Nearest:
+    """The examples of all patterns that name what they know."""
+    return Nearest(
+        (example, f"{pattern.error_class}/{pattern.failure_subtype}", pattern.id)
+        for pattern in registry
+        if pattern.tier != "benign" and UNKNOWN not in {pattern.error_class, pattern.failure_subtype}
+        for example in pattern.examples
+    )

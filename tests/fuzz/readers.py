@@ -1,0 +1,433 @@
+"""Every reader of a file that people or git bring: any bytes in its place are read, or told with file and remedy.
+
+A target puts the bytes into a project of its own and asks what reads them in earnest. What it says must name the file,
+say what to do, and show nothing of Python or the system.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import gzip
+import io
+import re
+import shutil
+import tarfile
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.agent.prompts import gather
+from pytest_dvwiki.capture.files.artefacts import find_artefacts
+from pytest_dvwiki.capture.files.coverage import read_reports
+from pytest_dvwiki.capture.files.results import ResultsError, read_results
+from pytest_dvwiki.capture.files.sources import SourceError, find_sources, read_source
+from pytest_dvwiki.capture.interrupted.orphans import find_orphans
+from pytest_dvwiki.capture.interrupted.takeover import remains_of
+from pytest_dvwiki.capture.texts.logs import open_log
+from pytest_dvwiki.model import FailedTest, Occurrence, Origin, RunRecord
+from pytest_dvwiki.patterns.matcher import Matcher
+from pytest_dvwiki.patterns.registry import load_registry
+from pytest_dvwiki.records.archive import Archive
+from pytest_dvwiki.records.verdicts import read as read_verdicts
+from pytest_dvwiki.settings import Layout, SettingsError, is_switched_on_by_project, resolve
+from pytest_dvwiki.triage.waivers import load_waivers
+from pytest_dvwiki.upkeep.lint import lint
+from pytest_dvwiki.wiki.schema import SchemaError, load_schema
+from pytest_dvwiki.wiki.text import pages
+from pytest_dvwiki.wiki.writing.build import archive, build
+from pytest_dvwiki.wiki.writing.scaffold import SCHEMA_YAML
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+_RAW = re.compile(
+    r"Traceback|\[Errno|<[A-Za-z]+Info\b|object at 0x|\$\.|`(?:array|object|null|str|int)`|codec can't|"
+    r"Error\(|\b[A-Z]\w+Error: "
+)
+"""What is Python's, the system's or a library's own way to say something."""
+_REMEDY = re.compile(r"; \S|: expected |: give |: say |: write |; .*|: take ")
+PIECES = (
+    *(
+        b"\0",
+        b"\xff",
+        b"---\n",
+        b"[",
+        b"[[[[",
+        b"{",
+        b"}",
+        b"&a ",
+        b"*a",
+        b"!!bool ",
+        b"!!timestamp ",
+        b"!!int ",
+        b": ",
+    ),
+    *(b"- ", b"\n", b"\r", b"2026-99-99", b"9999-12-31T23:59:59Z", b"0000-00-00", b"9" * 60, b"9" * 5000, b"null"),
+    *(b"[]", b"{}", b"''", b"\xed\xa0\x80", b"| ", b"> ", b"#", b"'", b'"', b"<", b"&x;", b"]]>", b"-1", b"1e999"),
+    *(b".nan", b".inf", b"true", b"(?=x)", b"(a+)+$", b"(", b"../../x", b"\xe2\x80\xa8", b"<<<<<<< x\n", b"=======\n"),
+    *(b">>>>>>> y\n", b"0x", b"1:1:1:1", b"? ", b"<!-- dvwiki:begin evidence\n", b"-->", b"<<: *a", b"\xc3\xa9"),
+)
+"""What files of these kinds break on."""
+_PRIMARY = "UVM_ERROR sb.sv(210) @ 1250ns: reporter [SCBD] expected 0x12 got 0x13"
+
+
+def told(text: str, name: str) -> None:
+    """See that a message names the file, and what to do about it, in words."""
+    assert name in text, (name, text)
+    assert not _RAW.search(text), text
+    assert _REMEDY.search(text), text
+
+
+@functools.cache
+def project() -> Layout:
+    """Return a project with a wiki of two runs."""
+    folder = Path(tempfile.mkdtemp(prefix="dvwiki-fuzz-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    place = Layout(root=folder, wiki=folder / ".agent" / "wiki")
+    archive(place, _run(1))
+    archive(place, _run(2))
+    (place.wiki / "specs").mkdir(exist_ok=True)
+    return place
+
+
+def _run(number: int) -> RunRecord:
+    cause = Occurrence(
+        fingerprint="9b1f03c2a7d4",
+        error_class="uvm_error",
+        failure_subtype="scoreboard_fail",
+        pattern=None,
+        origin=Origin(type="RTL_BUG", confidence=0.8),
+        primary=_PRIMARY,
+        tests=(FailedTest(nodeid="t::a", seed=str(number)),),
+        excerpt=_PRIMARY,
+    )
+    moment = f"2026-11-21T{number:02d}:00:00Z"
+    return RunRecord(
+        task_id=f"regression_20261121T{number:02d}0000Z_{number:06x}",
+        tool="pytest-dvwiki 0.1.0",
+        registry="9f2c",
+        fingerprint_version=1,
+        started=moment,
+        finished=moment,
+        duration_s=600.0,
+        occurrences=(cause,),
+    )
+
+
+def _page() -> Path:
+    (page,) = project().wiki.glob("bugs/RTL_*.md")
+    return page
+
+
+@functools.cache
+def _original(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+def _put(path: Path, data: bytes) -> None:
+    """Write bytes in a file's place; a reader knows a file by its time and size."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    path.write_bytes(data)
+
+
+def _put_back(path: Path, data: bytes) -> None:
+    path.unlink(missing_ok=True)
+    if data:
+        path.write_bytes(data)
+
+
+def page(data: bytes) -> None:
+    """A page is read, checked, shown and written to, or left alone with a reason."""
+    path = _page()
+    before = _original(path)
+    try:
+        _put(path, data)
+        edited = pages.edit(data, {"hit_count": 2}, {"evidence": "- x"})
+        if isinstance(edited, pages.Refused):
+            assert not _RAW.search(edited.reason), edited.reason
+        for finding in lint(project(), "full"):
+            assert not _RAW.search(finding.text), finding
+            assert finding.remedy
+        gather(project(), query="expected")
+        for name, why in build(project()).refused:
+            assert name, why
+            assert not _RAW.search(why), why
+    finally:
+        _put_back(path, before)
+
+
+def _records(data: bytes, path: Path) -> None:
+    place = project()
+    try:
+        _put(path, data)
+        with Archive(place.tasks, None) as found:
+            found.refresh()
+            problems = list(found.problems())
+        for problem in problems:
+            told(str(problem), path.name)
+    finally:
+        path.unlink()
+
+
+def record_file(data: bytes) -> None:
+    """A record counts, is somebody else's, or is told."""
+    _records(data, project().tasks / "2026" / "11" / "regression_20261121T030000Z_000003.yaml")
+
+
+def month(data: bytes) -> None:
+    """The file of a month as a record."""
+    _records(data, project().tasks / "2026" / "10.yaml")
+
+
+def verdict(data: bytes) -> None:
+    """A file of verdicts counts or is told."""
+    path = project().tasks / "verdicts" / "20261121T030000Z_abcdef.yaml"
+    try:
+        _put(path, data)
+        found = read_verdicts(project().tasks)
+        for _, problem in found.problems:
+            told(problem, path.name)
+        with Archive(project().tasks, None) as known:
+            known.refresh()
+    finally:
+        path.unlink()
+
+
+def pattern(data: bytes) -> None:
+    """Patterns count or are told, each; those that count are looked for."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "own.yaml"
+        path.write_bytes(data)
+        registry = load_registry([path], problem=lambda error: told(str(error), "own.yaml"))
+        if len(registry) != len(load_registry()):
+            Matcher(registry).hits(f"{_PRIMARY}\n{'a' * 4000}!\n")
+
+
+def waiver(data: bytes) -> None:
+    """Waivers count or are told, each; those that count are applied."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "waivers.yaml"
+        path.write_bytes(data)
+        waivers = load_waivers(path)
+        for problem in waivers.problems:
+            told(problem, "waivers.yaml")
+        for each in waivers.waivers:
+            each.matches({"message": "a" * 4000 + "!", "test": "t[0x12]", "pattern": "uvm.x", "fingerprint": "9b1f"})
+
+
+def project_file(data: bytes) -> None:
+    """Settings are taken or told."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        (root / ".agent").mkdir()
+        (root / ".agent" / "project.yaml").write_bytes(data)
+        for ask in (lambda: resolve(root, environ={}), lambda: is_switched_on_by_project(root)):
+            try:
+                ask()
+            except SettingsError as error:
+                if "project.yaml" in str(error):
+                    told(str(error), "project.yaml")
+
+
+def schema(data: bytes) -> None:
+    """A schema.yaml is taken or told."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "schema.yaml").write_bytes(data)
+        try:
+            load_schema(Path(folder))
+        except SchemaError as error:
+            told(str(error), "schema.yaml")
+
+
+def results(data: bytes) -> None:
+    """A results file, of cocotb or JUnit, is taken or told."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "results.xml"
+        path.write_bytes(data)
+        try:
+            read_results(path)
+        except ResultsError as error:
+            told(str(error), "results.xml")
+
+
+def _coverage(data: bytes, name: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(data)
+        for problem in read_reports([(name, path)]).problems:
+            told(problem, name)
+
+
+def coverage(data: bytes) -> None:
+    """A report of coverage is taken or told."""
+    _coverage(data, "coverage.xml" if data.lstrip().startswith(b"<") else "coverage.yml")
+
+
+def journal(data: bytes) -> None:
+    """What is readable of a killed run's journal is taken over."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "regression_20261121T030000Z_abcdef" / "main.jsonl"
+        path.parent.mkdir()
+        path.write_bytes(data)
+        for orphan in find_orphans(Path(folder), except_for="none"):
+            remains_of(orphan, root=Path(folder), interest=_matcher())
+
+
+@functools.cache
+def _matcher() -> Matcher:
+    return Matcher(load_registry())
+
+
+_SUFFIXES = (".zip", ".tar", ".tar.gz", ".log.gz", ".log.bz2", ".log.xz", ".log.zst", ".tar.zst")
+
+
+def archived(data: bytes) -> None:
+    """An archive gives its files, or is told; its kind is that of its first bytes, else of the last one."""
+    kinds = {b"PK": ".zip", b"\x1f\x8b": ".tar.gz", b"BZ": ".log.bz2", b"\xfd7": ".log.xz", b"\x28\xb5": ".log.zst"}
+    suffix = kinds.get(data[:2], _SUFFIXES[data[-1] % len(_SUFFIXES)] if data else ".zip")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"run{suffix}"
+        path.write_bytes(data)
+        scratch = Path(folder) / "scratch"
+        scratch.mkdir()
+        for problem in find_artefacts([str(path)], root=Path(folder), scratch=scratch).problems:
+            told(problem, path.name)
+        for source in find_sources([str(path)]).files:
+            try:
+                for _, pieces in read_source(source, lambda _: None):
+                    for _ in pieces:
+                        pass
+            except SourceError as error:
+                told(f"{path.name}: {error}", path.name)
+
+
+def log(data: bytes) -> None:
+    """A log is read to its end."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "sim.log"
+        path.write_bytes(data)
+        text = "".join(chunk.text for chunk in open_log(path))
+        _matcher().hits(text)
+
+
+def _zip() -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as made:
+        made.writestr("sim.log", f"{_PRIMARY}\n")
+        made.writestr("results.xml", "<testsuites></testsuites>")
+    return out.getvalue()
+
+
+def _tar() -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as made:
+        info = tarfile.TarInfo("sim.log")
+        info.size = 4
+        made.addfile(info, io.BytesIO(b"log\n"))
+    return out.getvalue()
+
+
+_PATTERN = rb"""
+- id: own.odd
+  error_class: sim_error
+  failure_subtype: hang
+  tier: cause
+  match: ["odd (?P<n>a+)+$"]
+  unless: ["never"]
+  together_with: ["x.*y"]
+  description: D.
+  fix: F {n}.
+  examples: ["odd aaa"]
+"""
+_RESULTS = b"""<?xml version="1.0"?>
+<testsuites name="results"><testsuite name="all"><property name="random_seed" value="42"/>
+<testcase name="test_a" classname="t" file="tb.py" lineno="3" time="0.1" sim_time_ns="10"><failure type="E"
+message="assert 1 == 2"><![CDATA[Traceback]]></failure></testcase></testsuite></testsuites>
+"""
+_JUNIT = b"""<testsuites><testsuite name="pytest" tests="1" timestamp="2026-11-21T20:27:30" hostname="h">
+<testcase classname="tests.test_a" name="test_b[1]" time="0.01"><error message="x">E</error>
+<system-out>o</system-out></testcase></testsuite></testsuites>
+"""
+_JOURNAL = b"""{"event":"start","task_id":"r","process":"main","pid":1,"started":1.5,"host":"h","version":1}
+{"event":"begin","nodeid":"t.py::a","started":2.5}
+{"event":"failure","failure":{"nodeid":"t.py::a"}}
+"""
+_VERDICT = b"""schema: 1
+number: 1
+tool: "t"
+registry: "9f"
+fingerprint_version: 2
+newest: "2026-11-21T20:27:30Z a b"
+verdicts:
+- {fingerprint: "9b1f03c2a7d4", becomes: "0a66a656159d", error_class: uvm_error, failure_subtype: x, pattern: null}
+"""
+_WAIVER = b"""mode: selective
+waivers:
+- id: W-1
+  match: {message: "regex:(a+)+$", test: "t*"}
+  reason: r
+  owner: o
+  expires: "2026-12-31"
+"""
+_PROJECT = b"""wiki:
+  enabled: true
+  lock_timeout: 3.5
+  max_context_tokens: 900
+  search_backend: keyword
+"""
+_COVERAGE = b"""t.p:
+  cover_percentage: 1
+  bins:_hits: {a: 1, b: 0}
+  at_least: 1
+  weight: 1
+  size: 2
+"""
+_COVERAGE_XML = b"""<?xml version="1.0"?>
+<top abs_name="top" size="2" coverage="1"><p abs_name="top.p" at_least="1" weight="1" size="2">
+<bin0 bin="a" hits="1" abs_name="top.p.a"/></p></top>
+"""
+
+
+def seeds(target: str) -> list[bytes]:
+    """Return inputs to begin with."""
+    place = project()
+    first = next(place.tasks.glob("2026/11/*.yaml")).read_bytes().replace(b"T010000Z_000001", b"T030000Z_000003")
+    given = {
+        "page": lambda: [_original(_page()), b"---\na: &a [1]\nb: [*a, *a]\n---\n# T\n"],
+        "record": lambda: [first],
+        "month": lambda: [first + b"---\n" + first],
+        "verdict": lambda: [_VERDICT],
+        "pattern": lambda: [_PATTERN],
+        "waiver": lambda: [_WAIVER],
+        "project": lambda: [_PROJECT],
+        "schema": lambda: [SCHEMA_YAML.encode()],
+        "results": lambda: [_RESULTS],
+        "junit": lambda: [_JUNIT],
+        "coverage": lambda: [_COVERAGE, _COVERAGE_XML],
+        "journal": lambda: [_JOURNAL],
+        "archive": lambda: [_zip(), _tar(), gzip.compress(_tar(), mtime=0), gzip.compress(b"log\n" * 40, mtime=0)],
+        "log": lambda: [f"{_PRIMARY}\n".encode()],
+    }
+    return given[target]()
+
+
+READERS: dict[str, Callable[[bytes], None]] = {
+    "page": page,
+    "record": record_file,
+    "verdict": verdict,
+    "month": month,
+    "pattern": pattern,
+    "waiver": waiver,
+    "project": project_file,
+    "schema": schema,
+    "results": results,
+    "junit": results,
+    "coverage": coverage,
+    "journal": journal,
+    "archive": archived,
+    "log": log,
+}

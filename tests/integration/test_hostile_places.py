@@ -1,0 +1,161 @@
+"""What a container, a file system or a pull request may put before a run: it ends as it would without the plugin."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+TESTS = """
+def test_ok():
+    pass
+
+def test_bad():
+    assert 1 == 2
+"""
+PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest")
+UNKNOWN = ("unshare", "--user", "--map-user=54321", "--map-group=54321")
+READ_ONLY = (
+    "unshare",
+    "--mount",
+    "sh",
+    "-c",
+    'mount --bind . . && mount -o remount,bind,ro . && cd . && exec "$@"',
+    "sh",
+)
+ALIASES = "\n".join(["a0: &a0 [x, x]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 20))])
+
+
+@cache
+def _works(*prefix: str) -> bool:
+    try:
+        return subprocess.run([*prefix, "true"], capture_output=True, check=False, timeout=30).returncode == 0
+    except OSError:
+        return False
+
+
+def _run(
+    folder: Path, *words: str, prefix: Sequence[str] = (), environ: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONWARNINGS": "", **(environ or {})}
+    return subprocess.run(
+        [*prefix, *PYTEST, *words],
+        cwd=folder,
+        env={name: value for name, value in environment.items() if value or not environ},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def _told(result: subprocess.CompletedProcess[str]) -> list[str]:
+    """The plugin's lines."""
+    return [line for line in result.stdout.splitlines() if line.startswith("dvwiki")]
+
+
+def _others(result: subprocess.CompletedProcess[str]) -> list[str]:
+    """All other lines, without the time."""
+    lines = [line for line in result.stdout.splitlines() if not line.startswith("dvwiki")]
+    return [line.partition(" in ")[0] if line.startswith("1 failed") else line for line in lines]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "test_a.py").write_text(TESTS)
+    return tmp_path
+
+
+@pytest.mark.skipif(not _works(*UNKNOWN), reason="needs user namespaces")
+def test_a_user_without_home_and_name_and_of_another_owner_s_checkout_has_a_run_as_any_other(project: Path) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=project, check=True)
+    nobody = {"HOME": "", "USER": "", "LOGNAME": "", "DVWIKI_CACHE_DIR": "", "GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"}
+    without = _run(project, "-p", "no:dvwiki", prefix=UNKNOWN, environ=nobody)
+    result = _run(project, "--dvwiki", prefix=UNKNOWN, environ=nobody)
+    assert (result.returncode, result.stderr) == (without.returncode, without.stderr) == (1, "")
+    assert _others(result) == _others(without)
+    assert _told(result) == ["dvwiki: 1 cause, 1 new; .agent/wiki/index.md"]
+
+
+@pytest.mark.skipif(not _works(*READ_ONLY), reason="needs to mount")
+def test_a_file_system_that_cannot_be_written_costs_one_line(
+    project: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    only_read = {"TMPDIR": str(tmp_path_factory.mktemp("tmp")), "DVWIKI_CACHE_DIR": str(project / "cache")}
+    without = _run(project, "-p", "no:dvwiki", prefix=READ_ONLY, environ=only_read)
+    result = _run(project, "--dvwiki", prefix=READ_ONLY, environ=only_read)
+    assert (result.returncode, result.stderr) == (without.returncode, without.stderr) == (1, "")
+    assert _others(result) == _others(without)
+    headline, told = _told(result)
+    assert headline == "dvwiki: 1 cause, 1 new"
+    assert told.startswith(f"dvwiki: the wiki was not written: cannot write {project}/.agent/wiki")
+    assert "put wiki_dir elsewhere; the failures are kept in " in told
+
+
+def _fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _endless(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def _dangling(path: Path) -> None:
+    path.symlink_to("/nonexistent/file")
+
+
+def _deep(path: Path) -> None:
+    text = f"a:\n  {'[' * 100_000}\n"
+    path.write_text(f"---\n{text}---\n# Deep\n" if path.suffix == ".md" else text)
+
+
+def _growing(path: Path) -> None:
+    path.write_text(f"---\n{ALIASES}\n---\n# Growing\n" if path.suffix == ".md" else ALIASES)
+
+
+MAKERS = (_fifo, _endless, _dangling, _deep, _growing)
+BROUGHT = (
+    "wiki/bugs/odd{}.md", "wiki/patterns/odd{}.md", "patterns/own{}.yaml",
+    "tasks/2026/11/regression_20261121T10101{}Z_abcdef.yaml", "tasks/2026/0{}.yaml",
+    "tasks/verdicts/20261121T10101{}Z_abcdef.yaml",
+)  # fmt: skip
+
+
+def test_no_file_that_a_pull_request_can_bring_hangs_a_run_or_changes_its_end(project: Path) -> None:
+    assert _run(project, "--dvwiki").returncode == 1
+    files = [(name.format(n), make) for name in BROUGHT for n, make in enumerate(MAKERS, 1)]
+    for name, make in (*files, ("wiki/schema.yaml", _endless), ("waivers.yaml", _fifo)):
+        path = project / ".agent" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        make(path)
+    result = _run(project, "--dvwiki")
+    assert (result.returncode, result.stderr) == (1, "")
+    assert _others(result)[-2:] == ["FAILED test_a.py::test_bad - assert 1 == 2", "1 failed, 1 passed"]
+    headline, *told = _told(result)
+    assert headline == "dvwiki: 1 cause, 1 known; .agent/wiki/index.md"
+    assert sum(f"left out: {project}/.agent/patterns/own" in line for line in told) == len(MAKERS)
+    assert f"dvwiki: [WAIVER] {project}/.agent/waivers.yaml: is a FIFO; put a regular file in its place" in str(told)
+    assert not [line for line in told if "Error" in line or "Errno" in line]
+    assert not [line for line in told if "; " not in line and "`dvwiki lint`" not in line]
+
+
+@pytest.mark.parametrize("make", [_fifo, _growing])
+def test_a_project_file_that_cannot_be_read_switches_the_plugin_off_with_one_line(
+    project: Path, make: Callable[[Path], None]
+) -> None:
+    (project / ".agent").mkdir()
+    make(project / ".agent" / "project.yaml")
+    result = _run(project, "--dvwiki")
+    assert (result.returncode, result.stderr) == (1, "")
+    (told,) = _told(result)
+    assert told.startswith(f"dvwiki is off: {project}/.agent/project.yaml:")
+    assert "; " in told

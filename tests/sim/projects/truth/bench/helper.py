@@ -1,0 +1,5 @@
+"""What the tests without a simulator ask."""
+
+
+def value() -> int:
+    return 1

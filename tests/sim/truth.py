@@ -1,0 +1,177 @@
+"""The table of scenarios as data: what is done in a repository, and what may and must be said of it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from .harness import HERE, Project, environment, missing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+_PLACES = ("terminal", "page", "prompt")
+_NAME = re.compile(r"<([^<>?!=]+)>")
+"""A commit in an expression, by its message; what has a `?`, `!` or `=` belongs to the expression."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A history of one repository, and what is told in it."""
+
+    name: str
+    section: int
+    further: bool
+    steps: tuple[Mapping[str, Any], ...]
+
+    @property
+    def simulators(self) -> set[str]:
+        """Those on which it runs something."""
+        return {on for step in self.steps if "run" in step or "make" in step for on in _simulators(step)}
+
+    def absent(self) -> list[str]:
+        """Return what cannot be run here."""
+        return [reason for name in sorted(self.simulators) if (reason := missing(name))]
+
+    def complaints(self, folder: Path) -> list[str]:
+        """Play the scenario in a new copy of the project.
+
+        Args:
+            folder: Where to make the copy.
+
+        Returns:
+            What should have been said and was not, and the other way round; empty where all is right.
+        """
+        play = _Play(Project.copy("truth", folder))
+        play.git("init", "-q", "-b", "main")
+        play.do({"commit": "base"})
+        return [
+            f"step {number} {complaint}" for number, step in enumerate(self.steps, 1) for complaint in play.do(step)
+        ]
+
+
+def _simulators(step: Mapping[str, Any]) -> list[str]:
+    given = step.get("run", step.get("make")) or {}
+    return [given.get("sim", "icarus")] if given.get("sim") != "none" else []
+
+
+@cache
+def scenarios() -> tuple[Scenario, ...]:
+    """Return the table."""
+    rows = yaml.safe_load((HERE / "truth.yaml").read_text(encoding="utf-8"))["scenarios"]
+    return tuple(Scenario(row["id"], row["section"], row.get("further", False), tuple(row["steps"])) for row in rows)
+
+
+class _Play:
+    """A project in which steps are done one after another.
+
+    Args:
+        project: A copy of the project.
+    """
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._commits: dict[str, str] = {}
+        self._terminal = ""
+        (project.folder / ".agent").mkdir(exist_ok=True)
+
+    def do(self, step: Mapping[str, Any]) -> list[str]:
+        """Do one step, and return what is wrong with what is said after it."""
+        folder = self._project.folder
+        for path, text in step.get("write", {}).items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text, encoding="utf-8")
+        for path, changes in step.get("edit", {}).items():
+            text = (folder / path).read_text(encoding="utf-8")
+            for old, new in changes.items():
+                assert old in text, f"{path} has no {old!r}"
+                text = text.replace(old, new)
+            (folder / path).write_text(text, encoding="utf-8")
+        for words in step.get("git", ()):
+            self.git(*self._with_commits(words).split())
+        if "sh" in step:
+            self._project.call(["sh", "-c", self._with_commits(step["sh"])], environment("icarus"))
+        if "commit" in step:
+            self._commit(step["commit"])
+        if "run" in step:
+            self._run(step["run"] or {})
+        if "make" in step:
+            self._make(step["make"] or {})
+        if "ingest" in step:
+            self._terminal = self._dvwiki("ingest", *map(self._with_commits, step["ingest"]))
+        return self._wrong(step)
+
+    def git(self, *words: str) -> str:
+        """Call git, and return what it says."""
+        who = ("-c", "user.name=A", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false")
+        done = subprocess.run(
+            ["git", *who, *words], cwd=self._project.folder, capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip()
+
+    def _commit(self, message: str) -> None:
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", message)
+        self._commits[message] = self.git("rev-parse", "HEAD")[:7]
+
+    def _run(self, given: Mapping[str, Any]) -> None:
+        simulator = given.get("sim", "icarus")
+        seed = {"COCOTB_RANDOM_SEED": str(given.get("seed", 1))}
+        call = self._project.run(
+            "-p",
+            "no:cacheprovider",
+            *given.get("args", ["test_dut.py"]),
+            simulator="icarus" if simulator == "none" else simulator,
+            env=seed | {key: str(value) for key, value in given.get("env", {}).items()},
+        )
+        self._terminal = call.output.partition("= dvwiki")[2]
+
+    def _make(self, given: Mapping[str, Any]) -> None:
+        variables = {"COCOTB_RANDOM_SEED": str(given.get("seed", 1))} | given.get("env", {})
+        script = "rm -rf sim_build results.xml; make > make.log 2>&1"
+        self._project.call(["sh", "-c", script], environment(given.get("sim", "icarus"), variables))
+
+    def _dvwiki(self, *words: str) -> str:
+        command = [sys.executable, "-m", "pytest_dvwiki", *words]
+        return self._project.call(command, environment("icarus")).output
+
+    def _with_commits(self, text: str) -> str:
+        return _NAME.sub(lambda found: self._commits[found[1]], text)
+
+    def _said(self, place: str) -> str:
+        """Return what stands at one of the places, each paragraph on one line."""
+        if place == "terminal":
+            return _plain(self._terminal)
+        if place == "prompt":
+            return _plain(self._dvwiki("context"))
+        return "\n".join(_plain(path.read_text(encoding="utf-8")) for path in self._project.archive.pages.values())
+
+    def _wrong(self, step: Mapping[str, Any]) -> list[str]:
+        complaints = []
+        for place in _PLACES:
+            wanted, forbidden = step.get(place, ()), step.get(f"{place}_not", ())
+            if not (wanted or forbidden):
+                continue
+            said = self._said(place)
+            lacking = [text for text in wanted if not self._found(text, said)]
+            wrong = [text for text in forbidden if self._found(text, said)]
+            if lacking or wrong:
+                complaints.append(f"{place}: lacks {lacking}, has {wrong}; said:\n{said}")
+        return complaints
+
+    def _found(self, expression: str, said: str) -> bool:
+        return re.search(self._with_commits(expression), said) is not None
+
+
+def _plain(text: str) -> str:
+    """Return a text without colours and line breaks inside a paragraph."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", text)
+    paragraphs: Sequence[str] = re.split(r"\n\s*\n", text)
+    return "\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)

@@ -1,0 +1,225 @@
+"""A simulation has the configuration of the build that it runs, also where that build was skipped."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dvwiki.capture.processes.toolcalls import read_call
+from pytest_dvwiki.capture.simulations.builds import Builds, Setup, Watch, config_of, setup_of_log
+from pytest_dvwiki.capture.simulations.reads import files_read
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Project:
+    """A folder with Icarus's output in it, and who watches its commands."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.binary = root / "sim.vvp"
+        self.made = 0
+        self.process()
+
+    def process(self) -> None:
+        """Begin another process."""
+        self.watch = Watch(Builds(self.root / "builds"))
+
+    def build(self, width: int, *, fails: bool = False) -> Setup:
+        setup = self.call("iverilog", "-o", "sim.vvp", "-s", "dut", f"-Pdut.W={width}", "dut.sv")
+        if not fails:
+            self.made += 1
+            self.binary.write_text(f"{width}")
+            os.utime(self.binary, (self.made, self.made))
+        return setup
+
+    def run(self, *plusargs: str) -> Setup:
+        return self.call("vvp", "-m", "x.vpl", "sim.vvp", *plusargs)
+
+    def call(self, *words: str) -> Setup:
+        found = read_call(words, str(self.root), {}, runs=words[0] == "vvp")
+        assert found is not None
+        return self.watch.saw(found)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def test_a_configuration_is_that_of_build_and_run(project: Project) -> None:
+    project.build(8)
+    plain, again, other = project.run(), project.run(), project.run("+mode=2")
+    assert plain.config == again.config == config_of({"top dut", "parameter W=8"})
+    assert plain.simulator == "icarus"
+    assert plain.sources == (f"{project.root}/dut.sv",)
+    assert other.config == config_of({"top dut", "parameter W=8"}, {"plusarg mode=2"}) != plain.config
+
+
+def test_the_first_eight_digits_are_those_of_the_build_alone(project: Project) -> None:
+    failed = project.build(8, fails=True)
+    project.build(8)
+    ran = project.run("+mode=2")
+    assert failed.config is not None
+    assert ran.config is not None
+    assert failed.config[:8] == ran.config[:8]
+    assert (failed.config[8:], ran.config[8:] != "0000") == ("0000", True)
+
+
+def test_a_skipped_build_is_the_last_one_of_its_place(project: Project) -> None:
+    project.build(8)
+    eight = project.run().config
+    project.process()
+    assert project.run().config == eight
+    project.watch.next_item()
+    project.build(16)
+    sixteen = project.run().config
+    project.process()
+    assert project.run().config == sixteen != eight
+
+
+def test_a_build_that_nobody_saw_is_not_the_last_one(project: Project) -> None:
+    project.build(8)
+    assert project.run().config
+    project.binary.write_text("built by hand")
+    assert project.run() == Setup(simulator="icarus")
+    project.process()
+    assert project.run() == Setup(simulator="icarus")
+
+
+def test_a_run_without_any_build_is_of_an_unknown_one(project: Project) -> None:
+    assert project.run() == Setup(simulator="icarus")
+
+
+def test_a_build_that_failed_is_not_what_the_next_item_runs(project: Project) -> None:
+    project.build(8)
+    eight = project.run().config
+    project.watch.next_item()
+    project.build(16, fails=True)
+    project.watch.next_item()
+    assert project.run().config == eight
+
+
+def test_what_a_fixture_builds_is_run_by_later_items(project: Project) -> None:
+    sixteen = project.build(16).config
+    project.watch.next_item()
+    assert project.run().config == sixteen
+    project.watch.next_item()
+    assert project.run().config == sixteen
+
+
+def test_two_builds_of_one_place_are_not_one(project: Project) -> None:
+    project.build(8)
+    project.build(16)
+    assert project.run().config == config_of({"top dut", "parameter W=16"})
+
+
+def test_a_build_in_several_steps_is_one(project: Project) -> None:
+    for words in (("ghdl", "-i", "--work=top", "a.vhdl"), ("ghdl", "-m", "--work=top", "dut")):
+        project.call(*words)
+    narrow = project.call("ghdl", "-r", "--work=top", "dut", "--vpi=x.so", "-gW=8")
+    wide = project.call("ghdl", "-r", "--work=top", "dut", "--vpi=x.so", "-gW=16")
+    assert narrow.sources == (f"{project.root}/a.vhdl",)
+    assert narrow.config == config_of({"top dut"}, {"parameter W=8"}) != wide.config
+
+
+def test_a_program_that_a_tool_made_has_the_tools_configuration(project: Project) -> None:
+    words = ("-Mdir", "obj", "--top-module", "dut", "-o", "dut", "-GW=8", "dut.sv")
+    project.call("verilator", "-cc", "--exe", *words)
+    found = read_call(("obj/dut", "+mode=2"), str(project.root), {"COCOTB_TOPLEVEL": "dut"}, runs=True)
+    assert found is not None
+    setup = project.watch.saw(found)
+    assert (setup.simulator, setup.config) == (
+        "verilator", config_of({"top dut", "parameter W=8"}, {"plusarg mode=2"})
+    )  # fmt: skip
+
+
+def test_no_more_builds_are_kept_than_are_of_use(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_dvwiki.capture.simulations.builds._FILES", 3)
+    for number in range(6):
+        folder = project.root / str(number)
+        folder.mkdir()
+        for words in (("iverilog", "-o", "x", "-s", "dut", "d.sv"), ("vvp", "x")):
+            call = read_call(words, str(folder))
+            assert call is not None
+            project.watch.saw(call)
+    kept = project.root / "builds"
+    assert len(list(kept.glob("*.json"))) == 3
+    assert (kept / ".gitignore").read_text() == "*\n"
+    assert not list(kept.glob("*.tmp"))
+
+
+def test_what_is_kept_shows_no_value(project: Project) -> None:
+    project.call("iverilog", "-o", "sim.vvp", "-s", "dut", "-DLICENCE=swordfish-42", "dut.sv")
+    project.run("+key=correct-horse")
+    kept = "".join(path.read_text() for path in (project.root / "builds").glob("*.json"))
+    assert "dut.sv" in kept
+    assert "swordfish" not in kept
+    assert "horse" not in kept
+
+
+def test_a_broken_file_of_a_build_is_an_unknown_build(project: Project) -> None:
+    project.build(8)
+    project.run()
+    for path in (project.root / "builds").glob("*.json"):
+        path.write_text("{")
+    project.process()
+    assert project.run().config is None
+
+
+def test_the_commands_that_make_shows_are_read(tmp_path: Path) -> None:
+    shown = [
+        ("", "/usr/bin/iverilog -o sb/sim.vvp -s dut -g2012 -Pdut.W=8 rtl/dut.sv"),
+        ("", "COCOTB_TOPLEVEL=dut TOPLEVEL_LANG=verilog \\\n\t/usr/bin/vvp -m /l/x.vpl  sb/sim.vvp +mode=2"),
+    ]
+    builds = Builds(None)
+    setup = setup_of_log(shown, str(tmp_path), builds)
+    assert setup.config == config_of({"top dut", "parameter W=8"}, {"plusarg mode=2"})
+    assert setup.sources == (f"{tmp_path}/rtl/dut.sv",)
+    # The second make builds nothing.
+    assert setup_of_log(shown[1:], str(tmp_path), builds) == setup
+    assert setup_of_log(shown[1:], f"{tmp_path}/other", builds).config is None
+
+
+def test_the_files_read_are_those_included_and_imported(tmp_path: Path) -> None:
+    for name, text in {
+        "rtl/dut.sv": '`include "defs.svh"\nmodule dut; endmodule\n',
+        "rtl/inc/defs.svh": '  `include "more.svh"\n// `include "not.svh"\n',
+        "rtl/inc/more.svh": "",
+        "rtl/inc/not.svh": "",
+        "rtl/unused.sv": "",
+        "tb/bench.py": "import os, helper\nfrom vip import driver as d\nfrom vip.seq import (\n    Item,\n)\n",
+        "tb/helper.py": "import bench\n",
+        "tb/vip/__init__.py": "from .monitor import Monitor\n",
+        "tb/vip/driver.py": "from . import seq\n",
+        "tb/vip/seq.py": "",
+        "tb/vip/monitor.py": "",
+        "tb/unused.py": "",
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    setup = Setup(sources=(f"{tmp_path}/rtl/dut.sv", "/elsewhere/x.sv"), includes=(f"{tmp_path}/rtl/inc",))
+    found = files_read(setup, files=(), modules=("bench",), folder=f"{tmp_path}/tb", root=tmp_path)
+    assert set(found) == {
+        "rtl/dut.sv", "rtl/inc/defs.svh", "rtl/inc/more.svh",
+        "tb/bench.py", "tb/helper.py", "tb/vip/__init__.py", "tb/vip/driver.py", "tb/vip/seq.py", "tb/vip/monitor.py",
+    }  # fmt: skip
+    assert files_read(Setup(), files=(), modules=("absent",), folder=str(tmp_path), root=tmp_path) == ()
+
+
+def test_what_verilator_says_it_read_counts(tmp_path: Path) -> None:
+    made = tmp_path / "obj"
+    for name in ("obj/x", "inc/defs.svh", "inc/far.svh", "dut.sv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    (made / "Vtop__ver.d").write_text(
+        f"{made}/Vtop.cpp {made}/Vtop.mk  : /l/verilator_bin {tmp_path}/inc/defs.svh \\\n"
+        f" {tmp_path}/dut.sv inc/far.svh /l/v.cpp\n"
+    )
+    setup = Setup(simulator="verilator", sources=(f"{tmp_path}/dut.sv",), artefact=f"{made}/dut")
+    found = files_read(setup, files=(), modules=(), folder=str(tmp_path), root=tmp_path)
+    assert found == ("dut.sv", "inc/defs.svh", "inc/far.svh")

@@ -1,0 +1,87 @@
+"""What a Makefile takes from outside is found, and with which values it ran; real makes are in tests/sim."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dvwiki.capture.simulations.makefiles import from_outside, make_call, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pytest_dvwiki.capture.simulations.reproduce import Call
+
+MAKEFILE = """\
+# $(COMMENTED) is none
+include common.mk
+TOP ?= dut
+COCOTB_TOPLEVEL = $(TOP)
+VERILOG_SOURCES = $(ROOT)/rtl/$(or $(SOURCE),dut).sv \\
+    $(LIB)/cells.v
+COMPILE_ARGS += -Pdut.WIDTH=$(WIDTH)
+ifdef COVER
+endif
+FIXED := 1
+X := $(FIXED)$(CURDIR)
+"""
+LOG = """\
+/usr/bin/iverilog -o sim_build/sim.vvp -s fifo -g2012 -Pdut.WIDTH=16 -f sim_build/cmds.f \\
+	{root}/rtl/other.sv /opt/lib/cells.v
+COCOTB_TEST_MODULES=bench COCOTB_TESTCASE=  COCOTB_TOPLEVEL=fifo TOPLEVEL_LANG=verilog       \\
+\t /usr/bin/vvp -m x.so sim_build/sim.vvp
+"""
+
+
+def call(root: Path, makefile: str = MAKEFILE, log: str = LOG, environment: Mapping[str, str] | None = None) -> Call:
+    folder = root / "sim"
+    folder.mkdir()
+    (folder / "Makefile").write_text(makefile)
+    (folder / "common.mk").write_text("MORE ?= 1\n")
+    (folder / "make.log").write_text(log.format(root=root))
+    return make_call(folder / "Makefile", [folder / "make.log"], root, environment or {})
+
+
+def test_what_a_makefile_takes_from_outside(tmp_path: Path) -> None:
+    call(tmp_path)
+    names = from_outside(text_of(tmp_path / "sim" / "Makefile"))
+    assert names == {"TOP", "ROOT", "SOURCE", "LIB", "COMPILE_ARGS", "WIDTH", "COVER", "MORE"}
+
+
+def test_the_log_tells_with_which_values_it_ran(tmp_path: Path) -> None:
+    found = call(tmp_path, environment={"WIDTH": "8", "COVER": "1", "OTHER": "x"})
+    assert found.arguments == ("make",)
+    assert found.folder == "sim"
+    assert found.variables == {
+        "SIM": "icarus",
+        "COCOTB_TEST_MODULES": "bench",
+        "TOPLEVEL_LANG": "verilog",
+        "TOP": "fifo",
+        "ROOT": "$PWD/..",
+        "SOURCE": "other",
+        "LIB": "/opt/lib",
+        "WIDTH": "16",  # the log's, not that of whoever reads it
+        "COVER": "1",
+    }
+
+
+def test_what_a_makefile_sets_itself_is_said_on_the_command_line_where_it_was_another(tmp_path: Path) -> None:
+    same = "SIM = icarus\nCOCOTB_TOPLEVEL = fifo\nCOCOTB_TEST_MODULES := other\nTOPLEVEL_LANG = verilog\n"
+    found = call(tmp_path, makefile=same)
+    assert found.arguments == ("make", "COCOTB_TEST_MODULES=bench")
+    assert found.variables == {"SIM": "icarus"}
+
+
+@pytest.mark.parametrize(
+    ("line", "simulator"),
+    [
+        ("/usr/bin/ghdl -a --std=08 dff.vhdl", "ghdl"),
+        ("perl /x/verilator -cc --exe --top-module fifo", "verilator"),
+        ("     0.00ns INFO     cocotb.initialize  Running on Verilator version 5.048", "verilator"),
+        ("nothing", None),
+    ],
+)
+def test_the_simulator_is_that_of_the_log(tmp_path: Path, line: str, simulator: str | None) -> None:
+    assert call(tmp_path, makefile="", log=f"{line}\n").variables.get("SIM") == simulator

@@ -1,0 +1,334 @@
+"""`dvwiki ingest` counts a run once, and the same artefacts of another run again; it always says what failed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tarfile
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dvwiki.cli import main
+
+from ..capture.files.test_artefacts import UVM_BAD, results, write
+from ..samples import files, git, written
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+BROKEN = """rm -f results.xml
+mkdir -p sim_build
+/usr/bin/iverilog -o sim_build/sim.vvp -s dut -g2012 -f sim_build/cmds.f  /repo/rtl/dut.sv
+/repo/rtl/dut.sv:6: syntax error
+/repo/rtl/dut.sv:6: error: malformed statement
+make: *** [Makefile.icarus:54: sim_build/sim.vvp] Error 2
+"""
+QUESTA = "# vsim -c work.top\n# Start time: 10:20:{second} on Nov 21,2026\n"
+WITHOUT_TIME = results().replace(' timestamp="2026-10-01T10:00:00+00:00"', "")
+
+Call = tuple[list[str], dict[str, str]]
+
+
+@pytest.fixture
+def commits(project: Path) -> tuple[str, str]:
+    """Two commits of the project."""
+    git(project, "init", "--quiet")
+    for text in ("one", "two"):
+        (project / "file").write_text(text)
+        git(project, "add", "file")
+        git(project, "commit", "--quiet", "-m", text)
+    return git(project, "rev-parse", "HEAD~").stdout.strip(), git(project, "rev-parse", "HEAD").stdout.strip()
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> _Caller:
+    return _Caller(monkeypatch, capsys)
+
+
+class _Caller:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
+
+    def __call__(self, *words: str, env: Mapping[str, str] | None = None) -> str:
+        """Calls `dvwiki ingest` with some variables set, and gives what it said."""
+        self._capsys.readouterr()
+        with self._monkeypatch.context() as patch:
+            for name, value in (env or {}).items():
+                patch.setenv(name, value)
+            assert main(["ingest", *words]) == 0
+        return self._capsys.readouterr().out
+
+
+def copied(how: str) -> str:
+    """Copies `make.log` so that it has another time and place; gives the path to ingest."""
+    Path("copy").mkdir()
+    shutil.copyfile("make.log", "copy/make.log")
+    os.utime("copy/make.log", (1_700_000_000, 1_700_000_000))
+    if how == "tar":
+        with tarfile.open("copy.tar.gz", "w:gz") as tar:
+            tar.add("copy/make.log", "job/make.log")
+        return "copy.tar.gz"
+    if how == "zip":
+        with zipfile.ZipFile("copy.zip", "w") as zipped:
+            zipped.write("copy/make.log", "job/make.log")
+        return "copy.zip"
+    return "copy"
+
+
+GITHUB = {"GITHUB_RUN_ID": "9041", "GITHUB_RUN_NUMBER": "17"}
+ONE_RUN: dict[str, tuple[str, list[str], dict[str, str]]] = {
+    "run id": ("cp", ["--run-id", "nightly-7"], {}),
+    "run number": ("cp", [], GITHUB),
+    "run number, tar": ("tar", [], GITHUB),
+    "run number, zip": ("zip", [], GITHUB),
+    "LSF job": ("tar", [], {"LSB_JOBID": "811"}),
+    "Slurm job": ("zip", [], {"SLURM_JOB_ID": "811"}),
+    "commit": ("tar", ["--commit", "HEAD"], {}),
+    "nothing": ("zip", [], {}),
+}
+
+
+@pytest.mark.parametrize(("how", "words", "env"), ONE_RUN.values(), ids=ONE_RUN)
+@pytest.mark.usefixtures("commits")
+def test_copies_of_the_artefacts_of_one_run_count_once_and_are_reported_each_time(
+    project: Path, call: _Caller, how: str, words: list[str], env: dict[str, str]
+) -> None:
+    write(project, {"make.log": BROKEN})
+    call("make.log", *words, env=env)
+    before = files(project / ".agent")
+    said = call(copied(how), *words, env=env)
+    assert files(project / ".agent") == before
+    (record,) = written(project)
+    assert f"already archived as {record['task_id']}; nothing changed" in said
+    assert "1 cause behind 1 failed test: 1 known" in said
+    assert re.search(r"^KNOWN +compile_error / syntax_error", said, re.MULTILINE)
+    assert f"already archived as {record['task_id']}\n" in said
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({**GITHUB, "GITHUB_RUN_ATTEMPT": "1"}, {**GITHUB, "GITHUB_RUN_ATTEMPT": "2"}),
+        ({"CI_PIPELINE_ID": "5", "CI_JOB_ID": "51"}, {"CI_PIPELINE_ID": "5", "CI_JOB_ID": "52"}),
+        ({"SLURM_JOB_ID": "811", "SLURM_RESTART_COUNT": "0"}, {"SLURM_JOB_ID": "811", "SLURM_RESTART_COUNT": "1"}),
+    ],
+    ids=["github", "gitlab", "slurm"],
+)
+def test_a_second_attempt_with_the_same_bytes_counts_once(
+    project: Path, call: _Caller, first: dict[str, str], second: dict[str, str]
+) -> None:
+    write(project, {"make.log": BROKEN})
+    call("make.log", env=first)
+    os.utime("make.log", (2_000_000, 2_000_000))
+    assert "nothing changed" in call("make.log", env=second)
+    assert len(written(project)) == 1
+
+
+NIGHTS: dict[str, tuple[Call, Call]] = {
+    "run id": ((["--run-id", "mon"], {}), (["--run-id", "tue"], {})),
+    "run id before run number": ((["--run-id", "mon"], GITHUB), (["--run-id", "tue"], GITHUB)),
+    "github": (([], GITHUB), ([], {"GITHUB_RUN_ID": "9042", "GITHUB_RUN_NUMBER": "18"})),
+    "github, number": (([], {"GITHUB_RUN_NUMBER": "17"}), ([], {"GITHUB_RUN_NUMBER": "18"})),
+    "gitlab": (([], {"CI_PIPELINE_ID": "5"}), ([], {"CI_PIPELINE_ID": "6"})),
+    "jenkins": (([], {"JOB_NAME": "dv", "BUILD_NUMBER": "5"}), ([], {"JOB_NAME": "dv", "BUILD_NUMBER": "6"})),
+    "jenkins, job": (([], {"JOB_NAME": "dv", "BUILD_NUMBER": "5"}), ([], {"JOB_NAME": "fpga", "BUILD_NUMBER": "5"})),
+    "LSF": (([], {"LSB_JOBID": "811"}), ([], {"LSB_JOBID": "812"})),
+    "LSF, array, results": (
+        ([], {"LSB_JOBID": "811", "LSB_JOBINDEX": "1"}),
+        ([], {"LSB_JOBID": "811", "LSB_JOBINDEX": "2"}),
+    ),
+    "Slurm": (([], {"SLURM_JOB_ID": "811"}), ([], {"SLURM_JOB_ID": "812"})),
+    "commit": ((["--commit", "HEAD~"], {}), (["--commit", "HEAD"], {})),
+}
+
+
+@pytest.mark.parametrize(("first", "second"), NIGHTS.values(), ids=NIGHTS)
+@pytest.mark.usefixtures("commits")
+def test_the_same_bytes_of_two_nights_are_two_runs(project: Path, call: _Caller, first: Call, second: Call) -> None:
+    name, text = ("results.xml", WITHOUT_TIME) if "LSB_JOBINDEX" in first[1] else ("make.log", BROKEN)
+    for (words, env), word in ((first, "NEW"), (second, "KNOWN")):
+        write(project, {name: text})
+        said = call(name, *words, env=env)
+        assert re.search(rf"^{word} ", said, re.MULTILINE)
+        assert "already archived" not in said
+    records = written(project)
+    assert len(records) == len({record["task_id"] for record in records}) == 2
+    ids = {(*record["run_id"].values(), record["vcs"]["commit"]) for record in records}
+    assert len(ids) == 2
+    # Each of them is known again.
+    for words, env in (first, second):
+        assert "nothing changed" in call(name, *words, env=env)
+
+
+def test_without_any_id_the_time_of_a_file_makes_no_second_run_of_the_same_bytes(project: Path, call: _Caller) -> None:
+    write(project, {"make.log": BROKEN})
+    call("make.log")
+    os.utime("make.log", (9_000_000, 9_000_000))
+    assert "nothing changed" in call("make.log")
+    assert len(written(project)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("results.xml", results()), ("sim.log", QUESTA.format(second="11") + UVM_BAD)],
+    ids=["results", "log"],
+)
+def test_what_says_when_it_was_started_is_one_run_under_any_id(
+    project: Path, call: _Caller, name: str, text: str
+) -> None:
+    write(project, {name: text})
+    call(name, env=GITHUB)
+    said = call(name, "--run-id", "other", env={"GITHUB_RUN_ID": "1"})
+    assert "nothing changed" in said
+    assert re.search(r"^KNOWN ", said, re.MULTILINE)
+    assert len(written(project)) == 1
+
+
+def test_what_lies_beside_a_file_that_says_so_is_of_its_run(project: Path, call: _Caller) -> None:
+    """Results of cocotb 1.x tell no time; the log of the tool, which was kept with them, does."""
+    logged = QUESTA.format(second="11") + UVM_BAD
+    write(project, {"a/results.xml": WITHOUT_TIME, "a/results.log": logged})
+    call("a", "--run-id", "mon")
+    assert "nothing changed" in call("a", "--run-id", "tue")
+    assert len(written(project)) == 1
+
+
+THERE: dict[str, tuple[str, str, list[str], dict[str, str], int]] = {
+    "own start": (QUESTA.format(second="11") + UVM_BAD, QUESTA.format(second="12") + UVM_BAD, [], GITHUB, 2),
+    "another commit": (BROKEN, BROKEN, ["--commit", "HEAD~"], GITHUB, 2),
+    "the same commit": (BROKEN, BROKEN, ["--commit", "HEAD"], GITHUB, 1),
+    "run number alone": (BROKEN, BROKEN, [], GITHUB, 1),
+    "nothing": (BROKEN, BROKEN, [], {}, 1),
+}
+
+
+@pytest.mark.parametrize("row", THERE.values(), ids=THERE)
+@pytest.mark.usefixtures("commits")
+def test_a_laptop_and_then_the_ci_are_two_runs_only_where_something_tells_them_apart(
+    project: Path, call: _Caller, row: tuple[str, str, list[str], dict[str, str], int]
+) -> None:
+    here, there, laptop, ci, count = row
+    write(project, {"sim.log": here})
+    call("sim.log", *laptop)
+    write(project, {"artifact/sim.log": there})
+    said = call("artifact", "--commit", "HEAD", env=ci)
+    assert re.search(r"^KNOWN ", said, re.MULTILINE)
+    assert len(written(project)) == count
+
+
+def test_a_record_says_by_what_its_run_is_known(project: Path, call: _Caller) -> None:
+    write(project, {"make.log": BROKEN})
+    call("make.log", "--run-id", "nightly", env={**GITHUB, "SLURM_JOB_ID": "811"})
+    (record,) = written(project)
+    assert record["run_id"] == {"given": "nightly", "ci": "github 9041 17", "job": "slurm 811"}
+
+
+def test_a_fix_that_came_later_is_not_said_to_have_failed(project: Path, call: _Caller) -> None:
+    write(project, {"a.log": UVM_BAD})
+    call("a.log", "--run-id", "1")
+    write(
+        project, {"a.log": UVM_BAD.split("UVM_ERROR", maxsplit=1)[0] + "--- UVM Report Summary ---\nUVM_ERROR :    0\n"}
+    )
+    assert "FIXED" in call("a.log", "--run-id", "2")
+    write(project, {"copy.log": UVM_BAD})
+    said = call("copy.log", "--run-id", "1")
+    assert re.search(r"^KNOWN ", said, re.MULTILINE)
+    assert "came back" not in said
+    assert "not fixed" not in said
+    assert len(written(project)) == 2
+
+
+GREEN = (
+    '<testsuites><testsuite name="t"><testcase classname="t" name="counts" time="0.1"><properties>'
+    '<property name="cocotb" value="True"/><property name="random_seed" value="{seed}"/></properties></testcase>'
+    "</testsuite></testsuites>"
+)
+
+
+def failing_tests(project: Path) -> set[str]:
+    return {test["nodeid"] for record in written(project) for cause in record["occurrences"] for test in cause["tests"]}
+
+
+@pytest.mark.parametrize(
+    ("log", "green", "unit", "fixed"),
+    [
+        ("axi/make.log", "axi/results.xml", "axi", True),
+        ("axi/make.log", "axi/night.xml", "axi", True),
+        ("axi/2026-11-21/make.log", "axi/2026-11-22/results.xml", "axi/*", True),
+        ("make.log", "results.xml", ".", True),
+        ("make.log", "night.xml", ".", True),
+        ("make.log", "axi/results.xml", ".", False),
+        ("axi/make.log", "axi/below/night.xml", "axi", False),
+        ("axi/make.log", "apb/results.xml", "axi", False),
+    ],
+)
+def test_a_build_failure_is_the_folder_s_and_is_fixed_by_a_pass_of_that_folder(  # noqa: PLR0917
+    project: Path, call: _Caller, log: str, green: str, unit: str, fixed: bool
+) -> None:
+    write(project, {log: BROKEN.replace("/usr/bin/iverilog", "build")})
+    call(log)
+    assert failing_tests(project) == {unit}
+    write(project, {green: GREEN.format(seed=1)})
+    assert ("FIXED" in call(green)) is fixed
+
+
+def test_what_fails_while_it_runs_under_make_is_named_by_its_log(project: Path, call: _Caller) -> None:
+    """Such logs stand beside each other, one for each test, and none of them says that nothing could be built."""
+    stop = "make: *** [Makefile:9: run] Error 1\n"
+    write(project, {"uvm/one.log": UVM_BAD + stop, "uvm/two.log": UVM_BAD.replace("1250", "1300") + stop})
+    call("uvm")
+    assert failing_tests(project) == {"uvm/one.log", "uvm/two.log"}
+
+
+def test_several_logs_of_a_build_that_failed_are_one_unit(project: Path, call: _Caller) -> None:
+    write(project, {"axi/one.log": BROKEN, "axi/two.log": BROKEN.replace("dut.sv:6", "dut.sv:9")})
+    call("axi")
+    (record,) = written(project)
+    assert record["totals"]["failed"] == 1
+    assert failing_tests(project) == {"axi"}
+
+
+@pytest.mark.parametrize("left", [GREEN.format(seed=1), WITHOUT_TIME], ids=["green", "red"])
+def test_results_that_a_build_failure_left_from_the_run_before_are_not_of_its_run(
+    project: Path, call: _Caller, left: str
+) -> None:
+    write(project, {"results.xml": left})
+    call("results.xml", "--run-id", "mon")
+    write(project, {"make.log": BROKEN})
+    call("results.xml", "--log", "make.log", "--run-id", "tue")
+    record = next(each for each in written(project) if each["run_id"]["given"] == "tue")
+    assert [cause["error_class"] for cause in record["occurrences"]] == ["compile_error"]
+    assert (record["totals"]["passed"], record["totals"]["failed"]) == (0, 1)
+    assert [source["path"] for source in record["sources"]] == ["make.log"]
+
+
+COCOTB = """     0.00ns INFO     gpi                                GPI: VPI support registered
+     0.00ns INFO     cocotb.initialize                  Seeding Python random module with 1
+     0.00ns INFO     cocotb.initialize                  Running on {simulator} version {version}
+     0.00ns INFO     cocotb.regression                  running t.counts (1/1)
+    10.00ns INFO     cocotb.regression                  t.counts passed
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "simulator", "version", "fixed"),
+    [
+        (BROKEN.splitlines()[2], "Icarus Verilog", "11.0 (stable)", True),
+        (BROKEN.splitlines()[2].replace("-s dut", "-s other"), "Icarus Verilog", "11.0 (stable)", False),
+        ("verilator -cc --exe -Mdir sim_build --top-module dut /repo/rtl/dut.sv", "Verilator", "5.048 devel", False),
+    ],
+    ids=["the same", "another top", "another simulator"],
+)
+def test_only_the_simulator_and_the_top_that_failed_to_build_are_fixed(  # noqa: PLR0917
+    project: Path, call: _Caller, command: str, simulator: str, version: str, fixed: bool
+) -> None:
+    write(project, {"axi/make.log": BROKEN})
+    call("axi")
+    log = f"{command}\n" + COCOTB.format(simulator=simulator, version=version)
+    write(project, {"axi/results.xml": GREEN.format(seed=1), "axi/make.log": log})
+    assert ("FIXED" in call("axi")) is fixed

@@ -1,0 +1,139 @@
+"""Expressions that people give are decided by RE2: in linear time, and on ASCII as `re` decides them."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+from hypothesis import given as examples_of
+from hypothesis import strategies as st
+
+from pytest_dvwiki.expressions import LONGEST, ExpressionError, given, glob
+from pytest_dvwiki.patterns.registry import load_registry
+
+from .effort import seconds
+
+_ATOMS = st.sampled_from(
+    [" ", *r"a b A 0 _ . x1 \. \d \D \w \W \s \S [ab] [^ab] [0-9a] [a.-] [\d_] ^ $ \b \B".split()]  # noqa: SIM905
+)
+_REPEATS = st.sampled_from(["", "", "", "*", "+", "?", "{2}", "{1,3}", "{2,}", "*?", "+?", "??"])
+SOURCES = st.recursive(
+    st.lists(
+        st.builds(lambda atom, repeat: atom if atom in {"^", "$", r"\b", r"\B"} else atom + repeat, _ATOMS, _REPEATS),
+        min_size=1,
+        max_size=5,
+    ).map("".join),
+    lambda inner: (
+        st.builds("(?:{}){}".format, inner, st.sampled_from(["", "?", "{1,2}"]))
+        | st.builds("(?P<g>{})".format, inner.filter(lambda text: "?P<g>" not in text))
+        | st.builds("{}|{}".format, inner, inner).filter(lambda text: text.count("?P<g>") < 2)
+        | st.builds("{}{}".format, inner, inner).filter(lambda text: text.count("?P<g>") < 2)
+    ),
+    max_leaves=4,
+)
+LINES = st.text(st.sampled_from("abAB01_ .-x:\t(["), min_size=1, max_size=12) | st.text(
+    # Without a line feed, and the vertical tab, which `\s` of `re` takes.
+    st.characters(min_codepoint=0, max_codepoint=0x7E, exclude_characters="\n\x0b"),
+    min_size=1,
+    max_size=12,
+)
+
+
+@examples_of(SOURCES, st.booleans(), LINES)
+def test_on_lines_of_ascii_re2_finds_what_re_finds(source: str, ignore_case: bool, line: str) -> None:
+    source = f"(?i){source}" if ignore_case else source
+    theirs = re.search(source, line, re.ASCII)
+    ours = given(source).search(line)
+    assert (ours and ours.start) == (theirs and theirs.start())
+    if ours and theirs and "*" not in source and "(?:" not in source:
+        # What a group that may match nothing, and is repeated, holds at the end is a matter of taste.
+        assert ours.groups == {name: text for name, text in theirs.groupdict().items() if text is not None}
+
+
+def test_the_built_in_expressions_find_the_same_by_either() -> None:
+    """They are written by the same contract as those of people, and stand for real ones."""
+    rng = random.Random(5)
+    patterns = [each for each in load_registry() if each.examples]
+    lines = [line for each in patterns for line in each.examples if line.isascii() and "\n" not in line]
+    for pattern in patterns:
+        for source in (*pattern.match, *pattern.unless):
+            ours, theirs = given(source), re.compile(source, re.ASCII)
+            for line in (*pattern.examples, *pattern.counterexamples, *rng.sample(lines, 3)):
+                if line.isascii() and "\n" not in line:
+                    found, wanted = ours.search(line), theirs.search(line)
+                    assert (found and found.start) == (wanted and wanted.start()), (source, line)
+
+
+def test_where_they_differ_is_as_the_documentation_says() -> None:
+    for source, text, of_re2 in (
+        ("a$", "a\n", False),
+        (r"a\sb", "a\x0bb", False),
+        (r"^\w$", "é", False),
+        (r"^\d$", "٣", False),
+        (r"\bé", "é", False),
+    ):
+        assert (given(source).search(text) is not None) is of_re2
+        assert (re.search(source, text) is not None) is not of_re2
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("a(?=b)", "(?= (a look-around) at 1 is nothing that RE2 takes; write what stands there"),
+        ("(?<!a)b", "(?<! (a look-around) at 0"),
+        (r"(a)\1", r"\1 (a back reference) at 3"),
+        ("(?P<x>a)(?P=x)", "(?P=x) (a back reference) at 8"),
+        ("(?>a)b", "(?> (an atomic group) at 0 is nothing that RE2 takes; write (?:"),
+        ("a++b", "++ (a possessive repeat) at 1 is nothing that RE2 takes; leave the last + out"),
+        ("(a)?(?(1)b|c)", "(?( (a condition) at 4 is nothing that RE2 takes; write two expressions"),
+        (r"a\Z", r"\Z at 1 is nothing that RE2 takes; write $"),
+        ("a{2000}", "invalid repetition size: {2000}; write m <= n <= 1000"),
+        (r"\u0041", r"\u (an escape by number or name) at 0"),
+        ("a(", "missing ): a(; mend it, or escape by \\ what stands for itself"),
+        (r"\pL{1000}\pL{1000}", "it stands for too much; use fewer or smaller repeats {m,n}"),
+        ("\ud800", "it holds half a character; write it anew"),
+    ],
+)
+def test_what_re2_refuses_is_told_with_the_construct_and_a_rewrite(source: str, reason: str) -> None:
+    with pytest.raises(ExpressionError) as caught:
+        given(source)
+    assert str(caught.value).startswith(reason)
+
+
+@pytest.mark.parametrize(
+    "source", ["(a+)+$", "(a|aa)+$", r"(\w+\s*)+:$", "(?:a*)*b", "a.*a.*a.*a.*b", "(.*)(.*)(.*)x$"]
+)
+def test_no_expression_takes_more_than_linear_time(source: str) -> None:
+    """`re` does not come back from the first of them."""
+    long = "a" * (LONGEST - 1) + "!"
+    assert seconds(lambda: given(source).search(long)) < 0.5
+    assert seconds(lambda: glob("*a" * 30 + "b").search(long)) < 0.5
+
+
+def test_of_a_long_line_both_ends_are_looked_at() -> None:
+    assert given("^begin").search("begin" + "x" * 9000 + "end")
+    assert given("end$").search("begin" + "x" * 9000 + "end")
+    assert not given("begin.*middle.*end").search(f"begin{'x' * 9000}middle{'x' * 9000}end")
+
+
+def test_places_and_groups_count_characters() -> None:
+    found = given(r"ü(?P<name>\S+)").search("größe ünder")
+    assert found is not None
+    assert (found.start, found.groups) == (6, {"name": "nder"})
+    assert given("a.b").search("a\ud800b")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "text", "holds"),
+    [
+        ("a*", "abc\nd", True),
+        ("a?c", "abc", True),
+        ("a?c", "ac", False),
+        ("t[x]*", "t[x]1", True),
+        ("*.c", "abc", False),
+        ("a**b", "ab", True),
+    ],
+)
+def test_a_glob_has_two_special_characters(wanted: str, text: str, holds: bool) -> None:
+    assert (glob(wanted).search(text) is not None) is holds

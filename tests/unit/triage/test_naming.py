@@ -1,0 +1,195 @@
+"""The class of the phase that reported, what goes before what, and evidence that is quoted as it stands."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_dvwiki.model import Excerpt, Failure, Frame
+from pytest_dvwiki.patterns.registry import load_registry
+from pytest_dvwiki.triage.classify import Classifier
+
+from .test_classify import SCOREBOARD, excerpt, failure, label, logged, traceback
+
+
+@pytest.fixture(scope="module")
+def classifier() -> Classifier:
+    return Classifier(load_registry())
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("xmelab: *E,MULTDRV (./top.sv,3|2): multiple drivers on q", "elaboration_error/multiple_drivers"),
+        ("xmvlog: *E,MULTDRV (./top.sv,3|2): multiple drivers on q", "compile_error/multiple_drivers"),
+        (
+            "** Error: (vsim-3838) top.sv(5): Variable 'q' written by continuous and procedural assignments.",
+            "elaboration_error/multiple_drivers",
+        ),
+        ("# ELAB2: Fatal Error: ELAB2_0051 Vector index out of range", "elaboration_error/width_mismatch"),
+        ("rtl/top.vhd:9:3: no entity was compiled for component ctrl", "elaboration_error/missing_module"),
+    ],
+)
+def test_an_elaborators_message_keeps_its_class(classifier: Classifier, text: str, wanted: str) -> None:
+    assert label(classifier.classify_text(text)) == wanted
+
+
+def test_a_warning_never_goes_before_an_error_of_the_same_tool(classifier: Classifier) -> None:
+    warning = "%Warning-WIDTHTRUNC: dut.sv:12:3: Operator ASSIGN expects 4 bits"
+    error = "%Error: dut.sv:20:1: syntax error, unexpected endmodule"
+    end = "%Error: Exiting due to 1 error(s), 1 warning(s)"
+    assert label(classifier.classify_text(f"{warning}\n{error}\n{end}")) == "compile_error/syntax_error"
+    assert label(classifier.classify_text(f"{warning}\n%Error: Exiting due to 1 warning(s)")) == (
+        "compile_error/width_mismatch"
+    )
+    built = failure(log=f"{warning}\n{error}\n{end}", simulator=False)
+    assert label(classifier.classify(built)) == "compile_error/syntax_error"
+
+
+@pytest.mark.parametrize(
+    "stop",
+    [
+        "FATAL: tb.sv:30: stop\n       Time: 30 Scope: tb",
+        "FATAL: tb.sv:30: Too many errors\n       Time: 30 Scope: tb",
+        "FATAL: tb.sv:30: \n       Time: 30 Scope: tb",
+        "%Error: tb.sv:24: Verilog $stop\nAborting...",
+    ],
+)
+def test_a_stop_never_goes_before_the_check_that_caused_it(classifier: Classifier, stop: str) -> None:
+    verdict = classifier.classify_text(f"MISMATCH at 10: got 3 expected 4\n{stop}")
+    assert label(verdict) == "sim_error/scoreboard_fail"
+    assert verdict is not None
+    assert "got 3 expected 4" in verdict.primary
+
+
+def test_a_fatal_with_a_cause_of_its_own_stays_the_cause(classifier: Classifier) -> None:
+    verdict = classifier.classify_text(
+        "MISMATCH at 10: got 3 expected 4\nFATAL: tb.sv:30: fifo overflow\n Time: 3 Scope: t"
+    )
+    assert verdict is not None
+    assert "fifo overflow" in verdict.primary
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("make: *** [Makefile:61: results.xml] Error 137", "tool_error/cut_short"),
+        ("make: *** [Makefile:61: results.xml] Error 143", "tool_error/cut_short"),
+        ("make: *** [Makefile:61: results.xml] Error 139", "tool_error/simulator_crash"),
+        ("** Fatal: simulation kernel threw signal 9", "tool_error/cut_short"),
+        ("simv threw signal 11", "tool_error/simulator_crash"),
+        ("RuntimeError: Process 'vvp' terminated with error -9", "tool_error/cut_short"),
+        ("make: *** [Makefile:61: results.xml] Error 2", "unknown/unknown"),
+    ],
+)
+def test_a_killed_process_is_known_by_status_or_signal(classifier: Classifier, text: str, wanted: str) -> None:
+    assert label(classifier.classify_text(text)) == wanted
+
+
+REPORT = logged("ERROR", SCOREBOARD[0], SCOREBOARD[1] + "FAILED: expected 0x12 got 0x13")
+
+
+@pytest.mark.parametrize(
+    "raised",
+    ["RuntimeError: scoreboard is unhappy", "ValueError: bad", "KeyError: 'x'", "SimTimeoutError", "Exception: stop"],
+)
+def test_a_uvm_report_names_the_failure_whatever_ends_the_test(classifier: Classifier, raised: str) -> None:
+    verdict = classifier.classify(failure(results=traceback(raised), log=REPORT))
+    assert label(verdict) == "uvm_error/scoreboard_fail"
+    assert "expected 0x12 got 0x13" in verdict.primary
+
+
+def test_a_report_of_unknown_words_goes_before_an_exception_that_only_ends_the_test(classifier: Classifier) -> None:
+    report = logged("ERROR", "tb/drv.py(9)", "[uvm_test_top.env.drv]: something is odd")
+    assert label(classifier.classify(failure(results=traceback("RuntimeError: stop"), log=report))) == (
+        "uvm_error/unclassified_message"
+    )
+    assert label(classifier.classify(failure(results=traceback("KeyError: 'length'"), log=report))) == (
+        "python_error/key_error"
+    )
+
+
+def check(text: str, source: str) -> Failure:
+    """A failed assertion of a test with its statement."""
+    frame = Frame(file="tests/test_dut.py", line=9, function="test_add", source=source)
+    return failure(results=traceback(text, source=source), frame=frame)
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "wanted"),
+    [
+        ("AssertionError: assert 1 == 3", "assert q == 3", "scoreboard_fail"),
+        ("AssertionError", "assert q == 3", "scoreboard_fail"),
+        ("AssertionError: bad q\nassert 1 == 3", "assert q == 3, 'bad q'", "scoreboard_fail"),
+        ("AssertionError: word 3\nassert 1 == 77", "assert (", "scoreboard_fail"),
+        ("AssertionError: timeout flag is wrong\nassert 0 == 1", "assert dut.irq.value == 1, text", "scoreboard_fail"),
+        ("AssertionError: link is down", "assert ok, 'link is down'", "assertion_fail"),
+        ("AssertionError: Testing", "assert 1 > 2, 'Testing'", "assertion_fail"),
+        ("AssertionError", "assert dut.expected_done.value", "assertion_fail"),
+        ("AssertionError: q\nassert '0X01' == '0001'", "assert str(q) == want, 'q'", "x_propagation"),
+    ],
+)
+def test_an_assertion_that_compares_is_a_checkers(classifier: Classifier, text: str, source: str, wanted: str) -> None:
+    verdict = classifier.classify(check(text, source))
+    assert label(verdict) == f"sim_error/{wanted}"
+
+
+def test_the_first_cause_keeps_the_values_that_stand_below_its_words(classifier: Classifier) -> None:
+    verdict = classifier.classify(check("AssertionError: bad q\nassert 1 == 3", "assert q == 3, 'bad q'"))
+    assert verdict.primary == "AssertionError: bad q assert 1 == 3"
+    other = classifier.classify(check("AssertionError: bad q\nassert 2 == 3", "assert q == 3, 'bad q'"))
+    assert other.fingerprint == verdict.fingerprint
+
+
+def test_the_fix_is_that_of_the_label_and_names_what_is_missing(classifier: Classifier) -> None:
+    unknown = classifier.classify(check("AssertionError: q\nassert '0X01' == '0001'", "assert str(q) == want"))
+    assert unknown.fix is not None
+    assert unknown.fix.startswith("Trace the X")
+    for text in ("dut contains no child object named valid_o", "dut has no child object named valid_o"):
+        missing = classifier.classify(failure(results=traceback(f"AttributeError: {text}")))
+        assert missing.fix is not None
+        assert "valid_o" in missing.fix
+
+
+def test_no_advice_asks_for_values(classifier: Classifier) -> None:
+    asking = [pattern.id for pattern in classifier.registry if "the values" in pattern.fix]
+    assert asking == []
+
+
+def test_a_kill_is_shown_by_the_last_lines_of_the_log(classifier: Classifier) -> None:
+    said = "simulator vvp was killed by signal 9 (SIGKILL) while running t, last logged time 40 ns"
+    log = "\n".join(f"{n:>8}.00ns INFO     cocotb.tb          step {n}" for n in range(100))
+    verdict = classifier.classify(failure(run=said, log=log))
+    assert verdict.primary == said
+    assert said not in verdict.excerpt
+    assert verdict.excerpt.endswith("step 99")
+    alone = classifier.classify(failure(run=said))
+    assert alone.excerpt == ""
+
+
+def test_what_nobody_knows_is_not_quoted_from_the_capture(classifier: Classifier) -> None:
+    verdict = classifier.classify(failure(run="no words for it", log="the last line"))
+    assert verdict.excerpt == "the last line"
+
+
+def test_a_result_that_cocotb_logs_as_a_warning_is_one(classifier: Classifier) -> None:
+    for text, wanted in (
+        ("   WARNING  Test Failed: test_a (result was TestFailure)", "sim_error/assertion_fail"),
+        ("WARNING  cocotb.regression:regression.py:569 test_dut.test_a failed", "sim_error/unknown"),
+        (
+            "   91.00ns WARNING  cocotb.regression      t.test_a errored: result was ValueError",
+            "python_error/value_error",
+        ),
+        ("   91.00ns WARNING  cocotb.tb      Expected 0x12 but received 0x13", "sim_error/scoreboard_fail"),
+    ):
+        assert label(classifier.classify_text(text)) == wanted
+    passing = (
+        f"   91.00ns WARNING  cocotb.tb      Expected 0x12 but received 0x13\n{'*' * 9} TESTS=1 PASS=1 FAIL=0 SKIP=0"
+    )
+    assert classifier.classify_text(passing) is None
+
+
+def test_two_excerpts_of_a_kill_show_both_ends(classifier: Classifier) -> None:
+    said = Excerpt(source="run", lines=((1, "simulator ghdl was killed by signal 6 (SIGABRT) while running t"),))
+    log, stream = excerpt("log", "a\nlast of the test"), excerpt("stderr", "dying words")
+    verdict = classifier.classify(Failure(nodeid="t", in_simulator=True, excerpts=(said, log, stream)))
+    assert verdict.excerpt == "a\nlast of the test\ndying words"
