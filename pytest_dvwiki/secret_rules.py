@@ -6,6 +6,7 @@ JSON, which is read twenty times as fast as YAML.
 
 from __future__ import annotations
 
+import bisect
 import functools
 import json
 import re
@@ -62,6 +63,8 @@ _HEX_LEAST = 9
 """Digits of a number without base that is no word of a bus."""
 _ENVIRONMENT = re.compile(r"\W*|.*(?:export|set|env|-e)\s*")
 """What stands before a variable where an environment is printed or set."""
+_BEFORE_MOST = 200
+"""Characters before a variable that are looked at."""
 _RANDOM = re.compile(r"[A-Za-z0-9+/=_-]*")
 _NAME_BEFORE = re.compile(r"[\w.-]{1,60}\Z")
 
@@ -200,17 +203,34 @@ def _tokens(expression: _Lazy, text: str) -> Iterator[tuple[int, int]]:
 
 
 def _groups(expression: _Lazy, text: str, *, numbers_stay: bool) -> Iterator[tuple[int, int]]:
+    compared = _Compared(text)
     for found in expression.pattern.finditer(text):
         span = found.span(found.lastgroup or 0)
-        if not (numbers_stay and _HEX.fullmatch(text, *span) and _is_compared(text, span)):
+        if not (numbers_stay and _HEX.fullmatch(text, *span) and compared.beside(span)):
             yield span
 
 
-def _is_compared(text: str, span: tuple[int, int]) -> bool:
-    """Whether the line of a value compares numbers, as a testbench does."""
-    start, end = text.rfind("\n", 0, span[0]) + 1, text.find("\n", span[1])
-    rest = f"{text[start : span[0]]} {text[span[1] : len(text) if end < 0 else end]}"
-    return _COMPARED.search(rest) is not None
+class _Compared:
+    """Which lines of a text compare numbers, as a testbench does; one line may hold thousands of values."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @functools.cached_property
+    def _places(self) -> tuple[list[int], list[int]]:
+        """Return where the words stand that say so: their starts and ends, in order."""
+        spans = [found.span() for found in _COMPARED.finditer(self._text)]
+        return [start for start, _ in spans], [end for _, end in spans]
+
+    def beside(self, span: tuple[int, int]) -> bool:
+        """Tell whether such a word stands in the line of a value, before or behind it."""
+        starts, ends = self._places
+        before = bisect.bisect_right(ends, span[0]) - 1
+        if before >= 0 and starts[before] > self._text.rfind("\n", 0, span[0]):
+            return True
+        behind = bisect.bisect_left(starts, span[1])
+        line_end = self._text.find("\n", span[1])
+        return behind < len(starts) and (line_end < 0 or ends[behind] <= line_end)
 
 
 # Values behind names
@@ -222,6 +242,7 @@ def _named(names: Sequence[str]) -> re.Pattern[str]:
 
 
 def _values(expression: _Lazy, kind: str, text: str) -> Iterator[tuple[int, int]]:
+    compared = _Compared(text)
     for found in expression.pattern.finditer(text):
         span = found.span("quoted" if found["quote"] else "plain")
         value = text[slice(*span)]
@@ -231,14 +252,14 @@ def _values(expression: _Lazy, kind: str, text: str) -> Iterator[tuple[int, int]
             value = _RANDOM.match(value)[0] if kind == "random" else value.rstrip("\\")  # type: ignore[index]
         # A value of bytes in quotes of its own is a value within a text.
         is_bytes = found["quote"] and value in {"b", "\\", "b\\"}
-        if value and not is_bytes and not _stays(_Value(text, found, value), kind):
+        if value and not is_bytes and not _stays(_Value(text, found, value, compared), kind):
             yield span[0], span[0] + len(value)
 
 
 class _Value:
     """A value behind a name, with what stands round both."""
 
-    def __init__(self, text: str, found: re.Match[str], value: str) -> None:
+    def __init__(self, text: str, found: re.Match[str], value: str, compared: _Compared) -> None:
         self.value = value
         self.word = found["word"].lower()
         self.quoted = found["quote"] is not None
@@ -246,10 +267,12 @@ class _Value:
         self.is_key = found["close"] is not None
         """Whether the name is quoted: a key of JSON or of a Python dictionary."""
         before = _NAME_BEFORE.search(text, max(0, found.start() - 60), found.start())
-        self._name_start = before.start() if before else found.start()
+        name_start = before.start() if before else found.start()
         self.prefix = before[0] if before else ""
-        self.before = text[text.rfind("\n", 0, found.start()) + 1 : self._name_start]
-        self.is_compared = _is_compared(text, (found.start("sep"), found.end()))
+        line_start = text.rfind("\n", 0, found.start()) + 1
+        self.before = text[max(line_start, name_start - _BEFORE_MOST) : name_start]
+        """What stands before the name in its line, of much its end."""
+        self.is_compared = compared.beside((found.start("sep"), found.end()))
         name = self.prefix + found["word"]
         self.is_variable = name == name.upper() and found.end("sep") == found.start("quote" if self.quoted else "plain")
         """Whether it reads as the environment prints it: NAME=value."""

@@ -232,3 +232,15 @@ def test_a_rule_takes_linear_time_on_a_line_of_4_kib(rule: dict[str, object]) ->
         if growth > STEEPEST:
             steep[long[:40]] = round(growth, 1)
     assert not steep
+
+
+@pytest.mark.parametrize("pair", ["token=ab ", "DB_PASS=abc1 ", "PASSWORD=1234 ", "{'key': 'deadbeef0123', 'n': 1}, "])
+def test_a_line_with_thousands_of_values_takes_linear_time(pair: str) -> None:
+    """As an assertion prints that compares two lists of dictionaries: each value was compared with the whole line."""
+    assert seconds(lambda: redact(pair * 4000)) < 5
+
+
+def test_words_of_a_comparison_count_in_their_own_line_alone() -> None:
+    assert redact("expected 1\nPASSWORD=123456\ngot 2") == "expected 1\nPASSWORD=[redacted]\ngot 2"
+    assert redact("PASSWORD=123456 expected 1") == "PASSWORD=123456 expected 1"
+    assert redact("PASSWORD=123456\nexpected 1") == "PASSWORD=[redacted]\nexpected 1"
