@@ -70,7 +70,7 @@ def told(error: Exception) -> str:
     return f"{error.filename}: {reason(error)}" if error.filename else reason(error)
 
 
-def open_regular(path: Path) -> BufferedReader:
+def open_regular(path: Path | str) -> BufferedReader:
     """Open a regular file for reading.
 
     Raises:
@@ -81,7 +81,7 @@ def open_regular(path: Path) -> BufferedReader:
         # Without O_NONBLOCK the opening of a FIFO waits for somebody who writes.
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError) as error:
-        if not path.is_symlink():
+        if not os.path.islink(path):  # noqa: PTH114  # may be given as a text
             raise
         raise UnreadableError(errno.ENOENT, _DANGLING, os.fspath(path)) from error
     except (OSError, ValueError) as error:

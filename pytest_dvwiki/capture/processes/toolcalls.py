@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.capture.processes.grammars import (
     ALIASES,
     BUILDS_BY,
@@ -48,7 +49,8 @@ _FOLDERS = re.compile(r"(?:[A-Za-z]:)?[\w.~$@%-]*[/\\](?:[\w.~$@%-]*[/\\])*")
 _FILE = re.compile(r"[\w.-]*\.[A-Za-z]\w*")
 _TOP = re.compile(r"[A-Za-z_][\w$]*(?:[.-][A-Za-z_][\w$]*)*(?:\(\w+\))?")
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|\((\w+)\)|(\w+))")
-_COMMENT = re.compile(r"/\*.*?\*/|(?://|(?<!\S)#)[^\n]*", re.DOTALL)
+_LINE_COMMENT = re.compile(r"(?://|(?<!\S)#)[^\n]*")
+_COMMENT = re.compile(rf"/\*.*?\*/|{_LINE_COMMENT.pattern}", re.DOTALL)
 _LISTED = re.compile(r'"[^"\n]*"|\S+')
 _CHECKS_ONLY = frozenset({"--lint-only", "-lint-only", "--json-only", "--xml-only", "-E"})
 """Options with which a compiler makes nothing that could run."""
@@ -128,9 +130,16 @@ def _script(words: Sequence[str], folder: str) -> str:
 
 
 def _text(path: str) -> str:
-    with suppress(OSError, ValueError), open(path, "rb") as stream:  # noqa: PTH123  # any text may be given as a path
+    with suppress(OSError), reading.open_regular(path) as stream:
         return stream.read(_READ_LIMIT).decode("utf-8", "replace")
     return ""
+
+
+def _without_comments(text: str) -> str:
+    """Return a file list without its comments; `/*` that nothing ends is part of a path."""
+    last = text.rfind("*/")
+    end = (text.find("\n", last) + 1 or len(text)) if last >= 0 else 0
+    return _COMMENT.sub(" ", text[:end]) + _LINE_COMMENT.sub(" ", text[end:])
 
 
 def _absolute(folder: str, word: str) -> str:
@@ -274,7 +283,7 @@ class _Reader:
                 path = _absolute(base, _expanded(value))
                 self._source(path)
                 inner = os.path.dirname(path) if kind == "list_beside" else base  # noqa: PTH120  # joined as text
-                listed = _LISTED.findall(_COMMENT.sub(" ", _text(path)))
+                listed = _LISTED.findall(_without_comments(_text(path)))
                 waiting += [(one.strip('"'), inner, depth + 1) for one in reversed(listed)]
             elif kind is not None:
                 self._option(kind, value, base)

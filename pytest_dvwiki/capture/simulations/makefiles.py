@@ -8,24 +8,24 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.capture.simulations.reproduce import VARIABLES, Call, relative, with_places
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
-_REFERENCE = re.compile(r"\$[({]([A-Za-z_]\w*)[)}]")
+_REFERENCE = re.compile(r"\$[({]([A-Za-z_]\w*)[)}]", re.ASCII)
 _OR = re.compile(r"\$[({]or[ \t]+(\$[({]\w+[)}])[ \t]*,[^(){}$]*[)}]")
 """`$(or $(NAME),default)`."""
-_CONDITION = re.compile(r"^[ \t]*(?:else[ \t]+)?ifn?def[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
+_CONDITION = re.compile(r"^[ \t]*(?:else[ \t]+)?ifn?def[ \t]+([A-Za-z_]\w*)", re.MULTILINE | re.ASCII)
 _ASSIGNMENT = re.compile(
-    r"^[ \t]*(?:export[ \t]+|override[ \t]+)?([A-Za-z_]\w*)[ \t]*(\?=|\+=|:{0,3}=)[ \t]*([^#\n]*?)[ \t]*(?:#.*)?$",
-    re.MULTILINE,
+    r"^[ \t]*(?:export[ \t]+|override[ \t]+)?([A-Za-z_]\w*)[ \t]*(\?=|\+=|:{0,3}=)([^#\n]*)", re.MULTILINE | re.ASCII
 )
-_INCLUDE = re.compile(r"^[ \t]*-?include[ \t]+([^$\n]+?)[ \t]*$", re.MULTILINE)
-_WORD = re.compile(r"\S*\$[({]\w+[)}]\S*")
+_INCLUDE = re.compile(r"^[ \t]*-?include[ \t]++([^$\n]++)$", re.MULTILINE)
 _OF_MAKE = re.compile(r"MAKE\w*|CURDIR|SHELL|PATH|HOME|PWD|OLDPWD|USER|LOGNAME|TERM|LANG|LC_\w+|TMPDIR|HOSTNAME")
 # What cocotb's Makefile gives to the simulator, as the log shows it.
 _GIVEN = re.compile(r"\b(COCOTB_TEST_MODULES|MODULE|COCOTB_TOPLEVEL|TOPLEVEL|TOPLEVEL_LANG)=([^\s\\]+)")
@@ -34,7 +34,7 @@ _SIMULATORS = (
     (re.compile(r"(?:^|[/ \t])(ghdl|nvc|verilator|vcs|xrun) +-", re.MULTILINE), None),
     (re.compile(r"Running on (GHDL|Verilator|NVC)\b"), None),
 )
-_TOP = re.compile(r"\biverilog\b.* -s (\S+)|\bverilator\b.* --top-module (\S+)")
+_TOP = re.compile(r"\biverilog\b.{0,4000} -s (\S+)|\bverilator\b.{0,4000} --top-module (\S+)")
 _OTHER_NAMES = {"xrun": "xcelium"}
 _HEAD = 256 * 1024
 _MOST_FILES = 8
@@ -45,7 +45,7 @@ _LEAST_LITERAL = 3
 
 def from_outside(text: str) -> frozenset[str]:
     """Return the names of the variables that the text of a Makefile takes from outside."""
-    assignments = _ASSIGNMENT.findall(text)
+    assignments = _assignments(text)
     fixed = {name for name, how, value in assignments if how not in {"?=", "+="} and f"({name})" not in value}
     weak = {name for name, how, _ in assignments if how in {"?=", "+="}}
     names = (set(_REFERENCE.findall(text)) | set(_CONDITION.findall(text)) | weak) - fixed
@@ -72,7 +72,7 @@ def make_call(makefile: Path, logs: Iterable[Path], root: Path, environment: Map
     solved = shown | _solved(text, names, log, shown)
     variables, words = {}, []
     for name, value in solved.items():
-        settings = [(how, told) for each, how, told in _ASSIGNMENT.findall(text) if each == name]
+        settings = [(how, told) for each, how, told in _assignments(text) if each == name]
         if name == "SIM" or name in names or not settings:
             if name == "SIM" or ("?=", value) not in settings:
                 variables[name] = value
@@ -116,33 +116,44 @@ def _solved(text: str, names: Collection[str], log: str, shown: Mapping[str, str
     `-Pdut.WIDTH=$(WIDTH)` in the Makefile and `-Pdut.WIDTH=16` in the log tell the width.
     """
     found: dict[str, str] = {}
-    for name, _, value in _ASSIGNMENT.findall(text):
+    for name, _, value in _assignments(text):
         only = _REFERENCE.fullmatch(value)
         if only and name in shown and only[1] in names:
             found.setdefault(only[1], shown[name])
-    for word in _WORD.findall(text):
+    logged = set(log.split())
+    for word in filter(_REFERENCE.search, text.split()):
         wanted = [name for name in _REFERENCE.findall(word) if name in names and name not in found]
-        if not wanted or len(_REFERENCE.sub("", word)) < _LEAST_LITERAL:
-            continue
-        pattern = re.compile(rf"(?<!\S){''.join(_pattern(word))}(?!\S)")
-        matches = {match.groups(): match for match in pattern.finditer(log)}
-        if len(matches) == 1:
-            (match,) = matches.values()
-            found |= {name: match[name] for name in wanted if match[name]}
+        if wanted and len(_REFERENCE.sub("", word)) >= _LEAST_LITERAL:
+            values = _values_in(logged, word)
+            found |= {name: values[name] for name in wanted if values.get(name)}
     return found
 
 
-def _pattern(word: str) -> Iterator[str]:
-    """Yield the parts of an expression for a word of a Makefile, with a group for each variable."""
-    seen: set[str] = set()
-    for index, part in enumerate(_REFERENCE.split(word)):
-        if index % 2 == 0:
-            yield re.escape(part)
-        elif part in seen:
-            yield f"(?P={part})"
-        else:
-            seen.add(part)
-            yield rf"(?P<{part}>[^\s'\"]*?)"
+def _values_in(logged: Collection[str], word: str) -> dict[str, str]:
+    """Return the values of the variables in a word of a Makefile, where all words of a log that fit it say the same."""
+    from pytest_dvwiki.expressions import LONGEST, given  # noqa: PLC0415  # only a Makefile with such words pays for it
+
+    literals, names = _REFERENCE.split(word)[::2], _REFERENCE.findall(word)
+    if "" in literals[1:-1]:
+        return {}  # of two variables side by side nobody can tell where one ends
+    groups = (f"(?P<v{number}>[^'\"]*?)" for number in range(len(names)))
+    parts = (part for pair in zip(map(re.escape, literals), (*groups, r"\z"), strict=True) for part in pair)
+    # Both come from files that anybody may have written: the time must not grow with more than their length.
+    expression = given(rf"\A{''.join(parts)}")
+    longest = max(literals, key=len)
+    fits: set[tuple[tuple[str, str], ...]] = set()
+    for one in logged:
+        match = expression.search(one) if longest in one and len(one) < LONGEST else None
+        if match is not None:
+            pairs = {(name, match.groups[f"v{number}"]) for number, name in enumerate(names)}
+            if len(pairs) == len(set(names)):  # a variable has one value wherever it stands
+                fits.add(tuple(sorted(pairs)))
+    return dict(fits.pop()) if len(fits) == 1 else {}
+
+
+def _assignments(text: str) -> list[tuple[str, str, str]]:
+    """Return name, operator and value of each assignment of a Makefile."""
+    return [(name, how, value.strip(" \t")) for name, how, value in _ASSIGNMENT.findall(text)]
 
 
 def text_of(makefile: Path) -> str:
@@ -161,8 +172,6 @@ def text_of(makefile: Path) -> str:
 
 
 def _head(path: Path) -> str:
-    try:
-        with path.open("rb") as stream:
-            return stream.read(_HEAD).decode("utf-8", "replace")
-    except OSError:
-        return ""
+    with suppress(OSError), reading.open_regular(path) as stream:
+        return stream.read(_HEAD).decode("utf-8", "replace")
+    return ""

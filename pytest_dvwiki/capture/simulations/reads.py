@@ -8,6 +8,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.patterns.frames import is_library
 from pytest_dvwiki.redact import redact
 
@@ -21,9 +22,9 @@ _LIMIT = 200
 """Files that are told."""
 _READ_LIMIT = 1 << 20
 """Bytes of a file that are searched for the files it names."""
-_INCLUDE = re.compile(r'^\s*`include\s+"([^"\n]+)"', re.MULTILINE)
+_INCLUDE = re.compile(r'^[ \t]*`include[ \t]+"([^"\n]+)"', re.MULTILINE)
 _IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#]*)|import[ \t]+([\w., \t]+))", re.MULTILINE
+    r"^[ \t]*(?:from[ \t]+(\.*+[\w.]*+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#]*)|import[ \t]+([\w., \t]+))", re.MULTILINE
 )
 _NAME = re.compile(r"\w+")
 _CONTINUED = re.compile(r"\\\n")
@@ -131,7 +132,7 @@ def _found(module: str, folders: Iterable[str]) -> list[str]:
 
 
 def _text(path: str) -> str:
-    with suppress(OSError, ValueError), open(path, "rb") as stream:  # noqa: PTH123  # many of them
+    with suppress(OSError), reading.open_regular(path) as stream:
         return stream.read(_READ_LIMIT).decode("utf-8", "replace")
     return ""
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_dvwiki.capture.processes.toolcalls import ToolCall, read_call
+
+from ...effort import seconds
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -212,3 +215,12 @@ def test_a_script_of_a_simulator_is_read(tmp_path: Path) -> None:
     assert (found.builds, found.runs) == (True, True)
     assert found.items == FULL | {"plusarg mode=2"}
     assert found.sources == ("/p/d.sv",)
+
+
+def test_a_file_list_is_read_in_linear_time_and_from_a_regular_file_alone(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo.f")
+    assert call("iverilog", "-f", str(tmp_path / "fifo.f"), "/p/d.sv").sources == (f"{tmp_path}/fifo.f", "/p/d.sv")
+    (tmp_path / "long.f").write_text("/* one */ /p/a.sv // two\n" + "/p/*x" * 40_000 + "\n/p/b.sv # three\n")
+    found: list[ToolCall] = []
+    assert seconds(lambda: found.append(call("iverilog", "-f", str(tmp_path / "long.f")))) < 1
+    assert found[0].sources == (f"{tmp_path}/long.f", "/p/a.sv", "/p/b.sv")

@@ -11,6 +11,8 @@ from pytest_dvwiki.capture.processes.toolcalls import read_call
 from pytest_dvwiki.capture.simulations.builds import Builds, Setup, Watch, config_of, setup_of_log
 from pytest_dvwiki.capture.simulations.reads import files_read
 
+from ...effort import seconds
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -223,3 +225,18 @@ def test_what_verilator_says_it_read_counts(tmp_path: Path) -> None:
     setup = Setup(simulator="verilator", sources=(f"{tmp_path}/dut.sv",), artefact=f"{made}/dut")
     found = files_read(setup, files=(), modules=(), folder=str(tmp_path), root=tmp_path)
     assert found == ("dut.sv", "inc/defs.svh", "inc/far.svh")
+
+
+def test_reading_what_a_file_names_neither_hangs_nor_takes_more_than_linear_time(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo.sv")
+    (tmp_path / "dut.sv").write_text("\n" * 60_000 + '`include "fifo.sv"\n')
+    (tmp_path / "bench.py").write_text(f"from {'.' * 60_000}\nimport helper\n")
+    (tmp_path / "helper.py").touch()
+    setup = Setup(sources=(f"{tmp_path}/dut.sv", f"{tmp_path}/fifo.sv"))
+    found: list[str] = []
+
+    def work() -> None:
+        found.extend(files_read(setup, files=(), modules=("bench",), folder=str(tmp_path), root=tmp_path))
+
+    assert seconds(work) < 1
+    assert {"dut.sv", "bench.py", "helper.py"} <= set(found)

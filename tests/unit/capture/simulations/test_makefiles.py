@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_dvwiki.capture.simulations.makefiles import from_outside, make_call, text_of
+
+from ...effort import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,3 +88,39 @@ def test_what_a_makefile_sets_itself_is_said_on_the_command_line_where_it_was_an
 )
 def test_the_simulator_is_that_of_the_log(tmp_path: Path, line: str, simulator: str | None) -> None:
     assert call(tmp_path, makefile="", log=f"{line}\n").variables.get("SIM") == simulator
+
+
+def test_two_variables_side_by_side_are_not_told_apart(tmp_path: Path) -> None:
+    found = call(tmp_path, makefile="COMPILE_ARGS += -Pdut.W=$(HIGH)$(LOW)\n", log="iverilog -Pdut.W=16 x.v\n")
+    assert not {"HIGH", "LOW"} & found.variables.keys()
+
+
+def test_a_variable_has_one_value_in_a_word(tmp_path: Path) -> None:
+    makefile = "COMPILE_ARGS += -I$(IP)/rtl/$(IP)_pkg\n"
+    assert call(tmp_path, makefile=makefile, log="iverilog -Ififo/rtl/axi_pkg -Ififo/rtl/fifo_pkg\n").variables == {
+        "SIM": "icarus",
+        "IP": "fifo",
+    }
+
+
+HOSTILE = {
+    "a word without a reference": ("x" * 60_000 + "\n", "\n"),
+    "blanks behind a value": (f"A = x{' ' * 60_000}y\n", "\n"),
+    "blanks behind an include": (f"include {' ' * 60_000}$\n", "\n"),
+    "many variables": ("X = -P$(A)x$(B)x$(C)x$(D)y\n", f"-P{'x' * 60_000}\n"),
+    "many compilers": ("", "iverilog " * 8_000 + "\n"),
+    "a name of other letters": ("X = -P$(A\u00b2)foo $(Ä)foo\n", "-Pabcfoo\n"),
+}
+
+
+@pytest.mark.parametrize("which", HOSTILE)
+def test_the_time_grows_no_more_than_the_texts(tmp_path: Path, which: str) -> None:
+    """Each of them kept a run busy for minutes, or ended it; a second is generous."""
+    makefile, log = HOSTILE[which]
+    assert seconds(lambda: call(tmp_path, makefile=makefile, log=log)) < 1
+
+
+def test_an_include_that_is_a_fifo_does_not_hang(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "more.mk")
+    (tmp_path / "Makefile").write_text("include more.mk\nA ?= 1\n")
+    assert from_outside(text_of(tmp_path / "Makefile")) == {"A"}
