@@ -91,7 +91,7 @@ class Occurrence:
     unreproducible: str = ""
     """Why no command can reproduce the failure."""
     reads: tuple[str, ...] = ()
-    """HDL and Python files that the failing simulation read, relative to the root; none where they are unknown."""
+    """HDL and Python files that the failing simulation read, relative to the repository's top; none where unknown."""
     place: Place | None = None
     """The statement that reported the cause, where that is known."""
 

@@ -134,7 +134,7 @@ class Failure:
     config: str | None = None
     """12 hex of the build configuration; None where it is unknown."""
     reads: tuple[str, ...] = ()
-    """HDL and Python files that the failing simulation read, relative to the root; none where they are unknown."""
+    """HDL and Python files that the failing simulation read, relative to the repository's top; none where unknown."""
     command: Command | None = None
     unreproducible: str = ""
     """Why no command can reproduce the failure."""

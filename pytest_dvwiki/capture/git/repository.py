@@ -365,8 +365,8 @@ class _Suspects:
         return [name for name in files if PurePosixPath(name).name in self.text][:MOST_FILES]
 
     def read(self, files: Iterable[str]) -> list[str]:
-        """Return the files that were read; the project's root may lie below the repository's top."""
-        return [name for name in files if any(f"/{name}".endswith(f"/{read}") for read in self.reads)]
+        """Return the files that were read."""
+        return [name for name in files if name in self.reads]
 
     def first(self, files: Sequence[str]) -> tuple[str, ...]:
         """Return as many names as are kept, those first to which something points."""

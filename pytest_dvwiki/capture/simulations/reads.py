@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.patterns.frames import is_library
+from pytest_dvwiki.records.command import workspace
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
@@ -35,16 +36,20 @@ _UNREAD = frozenset({".c", ".cc", ".cpp", ".h", ".hpp", ".so", ".mk", ".a", ".o"
 def files_read(
     setup: Setup, *, files: Iterable[str], modules: Iterable[str], folder: str, root: Path
 ) -> tuple[str, ...]:
-    """Return the files of a project that a simulation read, relative to the root; none where they are unknown.
+    """Return the files of a project that a simulation read; none where they are unknown.
+
+    They are relative to the top of the git repository, as git names them, which may lie above the root: a design often
+    does, seen from the folder of its tests. Without a repository they are relative to the root.
 
     Args:
         setup: What was built.
         files: Absolute paths of Python files, or a Makefile, that are known to have been read.
         modules: Names of test modules.
         folder: Absolute path of the folder that the simulation ran in.
-        root: Folder of the project; what lies outside is left out.
+        root: Folder of the project; what lies outside of it and of its repository is left out.
     """
-    base, real = f"{root}{os.sep}", f"{os.path.realpath(root)}{os.sep}"
+    top = workspace(root)[0]
+    base, real = f"{top}{os.sep}", f"{os.path.realpath(top)}{os.sep}"
     found: dict[str, None] = {}
     for path in (*_hdl(setup, folder), *_others(files, modules, folder, base)):
         # git knows a file by its own name, not by a link to it.

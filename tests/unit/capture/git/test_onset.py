@@ -287,6 +287,15 @@ def test_commits_of_files_that_were_read_come_first(project: Project) -> None:
     assert "fifo: rework" in project.page()
 
 
+def test_a_file_of_the_same_name_in_another_folder_was_not_read(project: Project) -> None:
+    project.run()
+    project.commit("fifo: rework")
+    project.commit("another fifo", "old/rtl/fifo.sv")
+    found = project.first_bad(reads=("rtl/fifo.sv",))
+    assert found is not None
+    assert [line.partition(" ")[2] for line in found.log] == ["fifo: rework", "another fifo"]
+
+
 def test_a_pass_at_an_older_commit_is_the_first_that_is_known(project: Project) -> None:
     good = project.head
     bad = project.commit("fifo: rework")

@@ -213,6 +213,18 @@ def test_the_files_read_are_those_included_and_imported(tmp_path: Path) -> None:
     assert files_read(Setup(), files=(), modules=("absent",), folder=str(tmp_path), root=tmp_path) == ()
 
 
+def test_files_beside_the_root_are_named_as_git_names_them(tmp_path: Path) -> None:
+    """The root of a run is the folder of its tests where no configuration of pytest stands above it."""
+    for name in (".git", "rtl", "sim"):
+        (tmp_path / name).mkdir()
+    for name in ("rtl/dut.vhd", "sim/bench.py"):
+        (tmp_path / name).touch()
+    setup = Setup(sources=(f"{tmp_path}/sim/../rtl/dut.vhd", "/elsewhere/x.vhd"))
+    root = tmp_path / "sim"
+    found = files_read(setup, files=(), modules=("bench",), folder=str(root), root=root)
+    assert found == ("rtl/dut.vhd", "sim/bench.py")
+
+
 def test_what_verilator_says_it_read_counts(tmp_path: Path) -> None:
     made = tmp_path / "obj"
     for name in ("obj/x", "inc/defs.svh", "inc/far.svh", "dut.sv"):
