@@ -43,7 +43,7 @@ outcomes: tools env ## the whole table of outcomes, in every flow and capture mo
 	@$(ACTIVATE); python -m pytest -n $(WORKERS) tests/sim/test_outcomes.py tests/sim/test_sample.py
 
 .PHONY: truth
-truth: tools env ## the whole table of what is said of fixes, commits and counts
+truth: tools env ## the whole table of what is said of fixes, commits, counts, causes, origins and commands
 	@$(ACTIVATE); python -m pytest -n $(WORKERS) tests/sim/test_truth.py
 
 .PHONY: lint

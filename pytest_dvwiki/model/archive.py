@@ -485,6 +485,8 @@ class Cause:
     """Path of the page to read, relative to the root."""
     without_fix: bool = False
     """Whether the newest fix on record is not in the commit of the run."""
+    fixed_elsewhere: bool = False
+    """Whether the newest fix on record is that of other tests or simulators: it says nothing of those that fail."""
     first_bad: FirstBad | None = None
     """With which commits it came, where records and git tell."""
     waived: tuple[Waived, ...] = ()

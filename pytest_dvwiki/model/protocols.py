@@ -60,6 +60,10 @@ class History(Protocol):
         """Takes in what was archived since the first question."""
         ...
 
+    def is_back(self, occurrence: Occurrence) -> bool:
+        """Tell whether a new occurrence of a cause says that its newest fix did not last, where there is one."""
+        ...
+
     def regressed(self, occurrence: Occurrence) -> bool:
         """Tell whether a new occurrence of a cause is a regression: it was closed, or is back after a fix that held."""
         ...

@@ -137,11 +137,11 @@ def _processed(run: Run, tools: Tools) -> Archived:
 
 
 def _as_one(causes: Sequence[Cause], history: History) -> tuple[Cause, ...]:
-    """The causes as they are shown: those that are one by what was learned stand together, and none of them is new."""
+    """The causes as they are shown: those that have one page stand together, and none of them is new."""
     groups: dict[str, list[Cause]] = {}
     for cause in causes:
-        name = history.names(cause.occurrence.fingerprint, None)[0][0]
-        groups.setdefault(name, []).append(_known_by_now(cause, history))
+        prints, pages = history.names(cause.occurrence.fingerprint, None)
+        groups.setdefault(pages[0] if pages else prints[0], []).append(_known_by_now(cause, history))
     return tuple(sorted(map(_joined, groups.values()), key=lambda cause: -len(cause.occurrence.tests)))
 
 

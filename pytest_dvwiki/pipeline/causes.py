@@ -170,6 +170,7 @@ def _cause(occurrence: Occurrence, verdict: Verdict, history: History, lacks: Ca
         verdict=verdict,
         news="KNOWN" if without_fix else _news(known, occurrence, history),
         without_fix=without_fix,
+        fixed_elsewhere=newest is not None and newest.returned is None and not history.is_back(occurrence),
         known=known,
         subtype=subtype,
         fix=_fix_to_show(known, subtype, verdict, history),

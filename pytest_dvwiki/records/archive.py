@@ -213,6 +213,11 @@ class Archive:
         )
         return [name for (name,) in rows]
 
+    def has(self, fingerprint: str) -> bool:
+        """Tell whether a cause is on record."""
+        query = "SELECT 1 FROM causes WHERE fingerprint IN (SELECT value FROM json_each(?)) LIMIT 1"
+        return self.db.execute(query, (tables.wanted(self.present((fingerprint,))),)).fetchone() is not None
+
     def called(self, former: str) -> tuple[str, ...]:
         """Return the causes on record that version 1 called so."""
         rows = self.db.execute(

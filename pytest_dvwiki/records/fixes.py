@@ -177,8 +177,14 @@ def judge(steps: Iterable[Step], evidence: Evidence) -> list[FixState]:
         The fixes, oldest first.
     """
     groups: dict[str | None, tuple[Return | None, list[Step]]] = {}
+    steps = list(steps)
+    passing: dict[str, list[Target]] = {}
     for step in steps:
-        tests = [step.test] if step.test else list(evidence.failed_before(step.moment))
+        if step.test:
+            passing.setdefault(step.moment, []).append(step.test)
+    for step in steps:
+        # What git names is of the tests that passed then, which need not be those that failed last.
+        tests = [step.test] if step.test else passing.get(step.moment) or list(evidence.failed_before(step.moment))
         back = evidence.returns(step.moment, tests)
         groups.setdefault(back.moment if back else None, (back, []))[1].append(step)
     states: list[FixState] = []

@@ -286,6 +286,9 @@ def _past(cause: Cause, now: str) -> Iterator[str]:
     said.append(ends(known.held, known.failed))
     if any(said):
         yield ", ".join(filter(None, said))
+    if cause.fixed_elsewhere and known.newest_fix is not None:
+        yield f"other tests or simulators were fixed by {_fix(known.newest_fix)}, {known.newest_fix.date[:10]}"
+        return
     if known.fix is not None and known.fix.result == "held":
         yield f"last fixed by {_fix(known.fix)}, {_held(known.fix, now)}"
     # Of artefacts that were read before, the fix may be younger than they are.

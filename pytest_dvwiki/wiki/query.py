@@ -98,7 +98,7 @@ class WikiHistory:
         """
         heirs: dict[str, set[str]] = {}
         for name, former in formers.items():
-            if former is not None and not self.archive.called(former):
+            if former is not None and self.archive.has(former) and not self.archive.called(former):
                 heirs.setdefault(former, set()).add(name)
         self._formers = {min(names): former for former, names in heirs.items() if len(names) == 1}
 
@@ -174,6 +174,13 @@ class WikiHistory:
         """The page of a subtype."""
         return self.catalogue.get(f"patterns/{file_name(failure_subtype)}.md")
 
+    def is_back(self, occurrence: Occurrence) -> bool:
+        """Tell whether an occurrence says that the newest fix of its cause did not last, where there is one."""
+        fingerprint = self._known(occurrence.fingerprint)
+        listed = self.bug_pages(fingerprint)
+        prints = listed[0].fingerprints(fingerprint) if listed else (fingerprint,)
+        return self.archive.is_back(prints, [of_failure(occurrence, test) for test in occurrence.tests])
+
     def regressed(self, occurrence: Occurrence) -> bool:
         """Tell whether an occurrence is a regression: its page is closed, or it is back after a fix that held."""
         fingerprint = self._known(occurrence.fingerprint)
@@ -182,8 +189,7 @@ class WikiHistory:
             return True
         prints = listed[0].fingerprints(fingerprint) if listed else (fingerprint,)
         newest = fixes.newest(self.archive.fix_states(prints))
-        failing = [of_failure(occurrence, test) for test in occurrence.tests]
-        return newest is not None and newest.fix.result == "held" and self.archive.is_back(prints, failing)
+        return newest is not None and newest.fix.result == "held" and self.is_back(occurrence)
 
     def still_failing(self, passing: Sequence[Passing]) -> tuple[StillFailing, ...]:
         """Return, of tests that pass now, those that were last seen failing, unless nobody wants a fix of their cause.

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import re
 import shlex
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from filelock import FileLock
 
+from . import pasted
 from .harness import Archive, Project, environment, missing
 from .outcomes import Session, sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from .harness import Call, Cause, Record
 
@@ -68,10 +67,7 @@ def record_in(folder: Path) -> Record:
 
 
 def printed(call: Call) -> list[str]:
-    """Return the commands that the terminal shows."""
-    text = call.output.partition(" dvwiki ")[2] or call.output
-    found = re.findall(r"^  run    ((?:.*\\\n)*.*)", text, re.MULTILINE)
-    return [re.sub(r" \\\n +", " ", each) for each in found]
+    return pasted.on_terminal(call.output.partition(" dvwiki ")[2] or call.output)
 
 
 def on_page(folder: Path, cause: Cause) -> str:
@@ -79,10 +75,7 @@ def on_page(folder: Path, cause: Cause) -> str:
     for path in (folder / INSIDE / ".agent" / "wiki" / "bugs").glob("[A-Z]*.md"):
         text = path.read_text(encoding="utf-8")
         if f"fingerprint: {cause.fingerprint}" in text.replace('"', ""):
-            region = text.partition("dvwiki:begin reproduce")[2].partition("dvwiki:end reproduce")[0]
-            found = re.search(r"^```sh\n(.*?)\n```", region, re.MULTILINE | re.DOTALL)
-            assert found is not None, f"{path} shows no command:\n{region}"
-            return found[1]
+            return pasted.on_page(text)
     # What only the environment did has no page of its own.
     command = cause.command
     assert command is not None
@@ -105,30 +98,19 @@ def paste(line: str, folder: Path, here: str, *, flow: str, cause: Cause, simula
         cause: What it is to give.
         simulator: The one that must be on the path.
     """
-    path = f"{Path(sys.executable).parent}{os.pathsep}{environment(simulator or 'icarus')['PATH']}"
-    bare = {"PATH": path, "HOME": os.environ.get("HOME", "/")}
-    # The record of the second run is the only thing that is asked for besides.
-    env = bare if flow == "M" else bare | {"PYTEST_ADDOPTS": "--dvwiki"}
-    call = Project(folder / here).call(["bash", "-c", line], env)
+    env = pasted.bare(simulator)
+    call = pasted.paste(line, folder / here, env)
     if flow == "M":
         item = cause.tests[0].nodeid.removeprefix("made/").partition("/")[0].partition("::")[0]
         (folder / INSIDE / "made" / item / "make.log").write_text(call.output, encoding="utf-8")
         words = [sys.executable, "-m", "pytest_dvwiki", "ingest", "--root", ".", f"made/{item}"]
-        call = Project(folder / INSIDE).call(words, bare)
+        call = Project(folder / INSIDE).call(words, env)
     assert Archive(folder / INSIDE / ".agent").records, f"{line}\n{call.output}"
     return record_in(folder)
 
 
 def complaint(line: str, cause: Cause, again: Record) -> str:
-    """Return what is wrong with what a command gave; nothing where it gave the same cause."""
-    # Of a run that was killed it may not be known.
-    simulators = {test.simulator for test in cause.tests} - {None}
-    is_same = any(
-        each.fingerprint == cause.fingerprint and simulators <= {test.simulator for test in each.tests}
-        for each in again.causes
-    )
-    told = "; ".join(f"{each.label} {each.primary!r}" for each in again.causes)
-    return "" if is_same else f"{line}\n  is to give {cause.label} {cause.primary!r}, gave {told or 'nothing'}"
+    return pasted.complaint(line, cause, again.causes)
 
 
 @pytest.mark.parametrize("flow", ONE_A_FLOW)

@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from . import pasted
 from .harness import HERE, Project, environment, missing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-_PLACES = ("terminal", "page", "prompt")
+PLACES = ("terminal", "page", "prompt", "index")
 _NAME = re.compile(r"<([^<>?!=]+)>")
 """A commit in an expression, by its message; what has a `?`, `!` or `=` belongs to the expression."""
+_PAGE = re.compile(r"\[page of ([^\]]+)\]")
+"""A page, by words of its title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,9 @@ class _Play:
         self._project = project
         self._commits: dict[str, str] = {}
         self._terminal = ""
+        self._status = 0
+        self._here = project.folder
+        """Where the user stands."""
         (project.folder / ".agent").mkdir(exist_ok=True)
 
     def do(self, step: Mapping[str, Any]) -> list[str]:
@@ -97,7 +103,8 @@ class _Play:
         for words in step.get("git", ()):
             self.git(*self._with_commits(words).split())
         if "sh" in step:
-            self._project.call(["sh", "-c", self._with_commits(step["sh"])], environment("icarus"))
+            done = self._project.call(["sh", "-ec", self._with_commits(step["sh"])], environment("icarus"))
+            assert done.status == 0, done.output
         if "commit" in step:
             self._commit(step["commit"])
         if "run" in step:
@@ -105,7 +112,9 @@ class _Play:
         if "make" in step:
             self._make(step["make"] or {})
         if "ingest" in step:
-            self._terminal = self._dvwiki("ingest", *map(self._with_commits, step["ingest"]))
+            self._terminal = self._dvwiki("ingest", *map(self._with_names, step["ingest"]), env=step.get("env", {}))
+        for words in step.get("dvwiki", ()):
+            self._terminal = self._dvwiki(*map(self._with_names, words))
         return self._wrong(step)
 
     def git(self, *words: str) -> str:
@@ -124,26 +133,66 @@ class _Play:
     def _run(self, given: Mapping[str, Any]) -> None:
         simulator = given.get("sim", "icarus")
         seed = {"COCOTB_RANDOM_SEED": str(given.get("seed", 1))}
-        call = self._project.run(
+        self._here = self._project.folder / given.get("from", ".")
+        call = Project(self._here).run(
             "-p",
             "no:cacheprovider",
             *given.get("args", ["test_dut.py"]),
             simulator="icarus" if simulator == "none" else simulator,
             env=seed | {key: str(value) for key, value in given.get("env", {}).items()},
         )
-        self._terminal = call.output.partition("= dvwiki")[2]
+        self._terminal, self._status = call.output.partition("= dvwiki")[2], call.status
 
     def _make(self, given: Mapping[str, Any]) -> None:
         variables = {"COCOTB_RANDOM_SEED": str(given.get("seed", 1))} | given.get("env", {})
         script = "rm -rf sim_build results.xml; make > make.log 2>&1"
         self._project.call(["sh", "-c", script], environment(given.get("sim", "icarus"), variables))
 
-    def _dvwiki(self, *words: str) -> str:
-        command = [sys.executable, "-m", "pytest_dvwiki", *words]
-        return self._project.call(command, environment("icarus")).output
+    def _dvwiki(self, *words: str, env: Mapping[str, str] | None = None) -> str:
+        call = self._project.call([sys.executable, "-m", "pytest_dvwiki", *words], environment("icarus", env))
+        self._status = call.status
+        return call.output
 
     def _with_commits(self, text: str) -> str:
         return _NAME.sub(lambda found: self._commits[found[1]], text)
+
+    def _with_names(self, text: str) -> str:
+        return _PAGE.sub(lambda found: self._page_of(found[1]), self._with_commits(text))
+
+    def _page_of(self, words: str) -> str:
+        paths = self._project.archive.pages.values()
+        pages = {path.stem for path in paths if re.search(f"^# .*{words}", path.read_text("utf-8"), re.MULTILINE)}
+        assert len(pages) == 1, f"{words!r} is the title of {len(pages)} pages"
+        return pages.pop()
+
+    def _bugs(self) -> dict[str, Path]:
+        """The pages of causes that count runs: the others lead to one of them."""
+        archive = self._project.archive
+        return {
+            name: path
+            for name, path in archive.pages.items()
+            if name.startswith("bugs/") and archive.page(name)["hit_count"]
+        }
+
+    def _pasted(self, place: str) -> str:
+        """Run what a place shows as command, and return what is wrong with what comes of it."""
+        archive = self._project.archive
+        cause = archive.records[-1].causes[0]
+        (simulator,) = {test.simulator for test in cause.tests}
+        if place == "terminal":
+            line, folder = pasted.on_terminal(self._terminal)[0], self._here
+        else:
+            (path,) = (
+                path for name, path in self._bugs().items() if archive.page(name)["fingerprint"] == cause.fingerprint
+            )
+            line, folder = pasted.on_page(path.read_text(encoding="utf-8")), self._project.folder / "rtl"
+        call = pasted.paste(line, folder, pasted.bare(simulator))
+        if re.search(r"\bmake\b", line):
+            (self._project.folder / "make.log").write_text(call.output, encoding="utf-8")
+            self._dvwiki("ingest", ".", "--run-id", f"pasted from {place}")
+        again = self._project.archive.records
+        assert len(again) > len(archive.records), f"{line}\n{call.output}"
+        return pasted.complaint(line, cause, again[-1].causes)
 
     def _said(self, place: str) -> str:
         """Return what stands at one of the places, each paragraph on one line."""
@@ -151,11 +200,17 @@ class _Play:
             return _plain(self._terminal)
         if place == "prompt":
             return _plain(self._dvwiki("context"))
+        if place == "index":
+            return _plain((self._project.archive.root / "wiki" / "index.md").read_text(encoding="utf-8"))
         return "\n".join(_plain(path.read_text(encoding="utf-8")) for path in self._project.archive.pages.values())
 
     def _wrong(self, step: Mapping[str, Any]) -> list[str]:
         complaints = []
-        for place in _PLACES:
+        if "exit" in step and step["exit"] != self._status:
+            complaints.append(f"exit: {self._status}; said:\n{self._terminal}")
+        if "pages" in step and step["pages"] != len(self._bugs()):
+            complaints.append(f"pages: {len(self._bugs())}; said:\n{self._terminal}")
+        for place in PLACES:
             wanted, forbidden = step.get(place, ()), step.get(f"{place}_not", ())
             if not (wanted or forbidden):
                 continue
@@ -164,7 +219,7 @@ class _Play:
             wrong = [text for text in forbidden if self._found(text, said)]
             if lacking or wrong:
                 complaints.append(f"{place}: lacks {lacking}, has {wrong}; said:\n{said}")
-        return complaints
+        return complaints + [said for place in step.get("paste", ()) if (said := self._pasted(place))]
 
     def _found(self, expression: str, said: str) -> bool:
         return re.search(self._with_commits(expression), said) is not None

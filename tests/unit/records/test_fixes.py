@@ -56,6 +56,15 @@ def test_it_holds_after_three_later_passes(tmp_path: Path) -> None:
     assert _results(tmp_path, *runs, _ran(tmp_path, 5, TEST)) == ["held"]
 
 
+def test_what_git_names_is_of_the_tests_that_passed(tmp_path: Path) -> None:
+    """A simulator on which the cause failed last, and fails still, does not make the fix of another one fail."""
+    there = replace(occurrence(), tests=(replace(failed(), simulator="ghdl"),))
+    runs = [record(1, occurrence()), record(2, there), passing(3), record(4, there)]
+    (state,) = _judged(tmp_path, *runs)
+    assert (state.fix.result, state.fix.files, state.returned) == ("open", ("rtl/fifo.sv",), None)
+    assert state.tests == (Target(TEST, "icarus"),)
+
+
 def _other_seed(number: int, seed: str = "7", **changes: Any) -> RunRecord:
     """A run in which the test passes again, with another seed than the one that failed."""
     again = PassedAgain(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -337,6 +337,14 @@ def test_a_known_cause_says_that_this_commit_does_not_have_the_fix() -> None:
     lines = shown(replace(KNOWN, known=known))
     assert not any("does not have" in line for line in lines)
     assert any("came back after the fix by 1f0c2aa" in line for line in lines)
+
+
+@pytest.mark.parametrize("result", ["open", "held"])
+def test_a_fix_of_other_tests_or_simulators_did_not_fail_here(result: Literal["open", "held"]) -> None:
+    known = replace(KNOWN_CAUSE, fix=replace(HELD, result=result), newest_fix=replace(HELD, result=result))
+    lines = shown(replace(KNOWN, known=known, fixed_elsewhere=True))
+    assert any("other tests or simulators were fixed by 1f0c2aa" in line for line in lines)
+    assert not any("last fixed" in line or "came back" in line or "not fixed" in line for line in lines)
 
 
 def test_a_waived_cause_is_told_apart_with_its_waiver() -> None:

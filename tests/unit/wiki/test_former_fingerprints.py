@@ -69,6 +69,13 @@ def test_before_its_run_is_archived_a_cause_is_known_by_its_former_fingerprint(t
         assert history.cause(PORT_A) is None, "nobody can tell whose history it is"
 
 
+def test_a_former_fingerprint_that_is_on_no_record_names_no_cause(tmp_path: Path) -> None:
+    """What is learned of the run itself would be looked for under it."""
+    with WikiHistory(layout(tmp_path)) as history:
+        history.foretell({PORT_A: OLD})
+        assert history.names(PORT_A, None) == ((PORT_A,), ())
+
+
 @pytest.mark.parametrize("runs", [[(PORT_A,), (PORT_B,)], [(PORT_B,), (PORT_A,)], [(PORT_A, PORT_B), (PORT_A,)]])
 def test_where_one_fingerprint_leads_to_several_its_history_stays_on_its_page(
     tmp_path: Path, runs: list[tuple[str, ...]]

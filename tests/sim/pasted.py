@@ -1,0 +1,53 @@
+"""The commands that terminal and page print, and what they give where a user pastes them with a bare environment."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .harness import Project, environment
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .harness import Call, Cause
+
+
+def on_terminal(text: str) -> list[str]:
+    """Return the commands that the terminal shows."""
+    found = re.findall(r"^  run    ((?:.*\\\n)*.*)", text, re.MULTILINE)
+    return [re.sub(r" \\\n +", " ", each) for each in found]
+
+
+def on_page(text: str) -> str:
+    """Return the command that a page shows."""
+    region = text.partition("dvwiki:begin reproduce")[2].partition("dvwiki:end reproduce")[0]
+    found = re.search(r"^```sh\n(.*?)\n```", region, re.MULTILINE | re.DOTALL)
+    assert found is not None, f"no command:\n{region}"
+    return found[1]
+
+
+def bare(simulator: str | None) -> dict[str, str]:
+    """Return the environment of a user who has set nothing; the simulator is on the path."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{environment(simulator or 'icarus')['PATH']}"
+    return {"PATH": path, "HOME": os.environ.get("HOME", "/")}
+
+
+def paste(line: str, folder: Path, env: Mapping[str, str]) -> Call:
+    """Run a command in a folder, with a record of what comes of it."""
+    return Project(folder).call(["bash", "-c", line], {**env, "PYTEST_ADDOPTS": "--dvwiki"})
+
+
+def complaint(line: str, cause: Cause, again: Sequence[Cause]) -> str:
+    """Return what is wrong with what a command gave; nothing where it gave the same cause."""
+    # Of a run that was killed it may not be known.
+    simulators = {test.simulator for test in cause.tests} - {None}
+    is_same = any(
+        each.fingerprint == cause.fingerprint and simulators <= {test.simulator for test in each.tests}
+        for each in again
+    )
+    told = "; ".join(f"{each.label} {each.primary!r}" for each in again)
+    return "" if is_same else f"{line}\n  is to give {cause.label} {cause.primary!r}, gave {told or 'nothing'}"
