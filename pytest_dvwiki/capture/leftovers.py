@@ -135,7 +135,7 @@ class _Reader:
         self._parts_of: dict[Path, list[Regression]] = {}
         """What logs tell that are looked at before it is known whose they are."""
         self._names: set[str] = set()
-        self._calls: dict[Path, Call] = {}
+        self._calls: dict[tuple[Path, ...], Call] = {}
         self._run = Leftovers()
 
     def read(self) -> Leftovers:
@@ -388,9 +388,10 @@ class _Reader:
     def _call(self, artefact: Artefact, logs: Sequence[Artefact]) -> Call | None:
         """Return how a simulation was run: by the Makefile beside what it left behind, if there is one."""
         for makefile in makefiles(artefact.path.parent) if artefact.lasting else ():
-            if makefile not in self._calls:
-                self._calls[makefile] = make_call(makefile, [log.path for log in logs], self._root)
-            return self._calls[makefile]
+            told = makefile, *(log.path for log in logs)  # each log tells with which values its own run was made
+            if told not in self._calls:
+                self._calls[told] = make_call(makefile, told[1:], self._root)
+            return self._calls[told]
         return None
 
     def _speaks(self, failure: Failure) -> bool:

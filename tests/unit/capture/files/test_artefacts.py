@@ -416,3 +416,18 @@ def test_what_is_no_plain_file_has_no_content_to_be_known_by(tmp_path: Path) -> 
     (tmp_path / "results.xml").write_bytes(b"")
     assert sha256_of(tmp_path / "results.xml", since=0) == hashlib.sha256().hexdigest()
     assert sha256_of(Path(os.devnull), since=0) is None  # as a pipe is, from which it would be read for ever
+
+
+def test_each_simulation_of_a_folder_has_the_values_of_its_own_log(tmp_path: Path) -> None:
+    texts = {"sim/Makefile": "WIDTH ?= 4\nCOMPILE_ARGS += -Pdut.WIDTH=$(WIDTH)\n"}
+    for width in ("8", "16"):
+        build = f"iverilog -o sim.vvp -s dut -Pdut.WIDTH={width} dut.sv\n"
+        texts[f"sim/w{width}.xml"] = results(test=f"bad{width}")
+        texts[f"sim/w{width}.log"] = build + log(test=f"bad{width}")
+    write(tmp_path, texts)
+    run = read(tmp_path, "sim")
+    commands = {failure.nodeid.rpartition("::")[2]: failure.command for failure in run.failures}
+    assert {name: command and command.variables["WIDTH"] for name, command in commands.items()} == {
+        "bad8": "8",
+        "bad16": "16",
+    }
