@@ -46,6 +46,7 @@ TITLE_LENGTH = 200
 RESOLUTION_LENGTH = 600
 COMMAND_LENGTH = 500
 _CLARIFICATIONS = 3
+_PLAIN_NAME = re.compile(r"[\w./+-]+", re.ASCII)
 _DATED = re.compile(r"- (\d{4}-\d\d-\d\d) \(")
 OPEN = frozenset({"open", "confirmed", REGRESSED})
 _UNTOUCHED = frozenset(RESOLUTION.splitlines())
@@ -331,8 +332,13 @@ def _first_date(clarifications: Iterable[str]) -> str | None:
 
 
 def _came(found: FirstBad, task_id: str) -> str:
-    """With which commits a cause came; their subjects are quoted, since whoever sends a commit chooses its words."""
-    return f"{sentence(came_with(found, words=_quoted))}. {cite(task_id)}"
+    """With which commits a cause came; their words are quoted, since whoever sends a commit chooses them."""
+    return f"{sentence(came_with(found, _named, _quoted))}. {cite(task_id)}"
+
+
+def _named(name: str) -> str:
+    """The name of a commit or file, quoted where it could be read as prose."""
+    return name if _PLAIN_NAME.fullmatch(name) else _quoted(name)
 
 
 def _words(text: str) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _SEEDS = ("COCOTB_RANDOM_SEED", "RANDOM_SEED")
 _PLACE = "$PWD"
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PLAIN = re.compile(r"[\w@%+=:,./-]+")
 _NEEDS_NO_ESCAPE = re.compile(r'[^"$`\\!\n]+')
 """A text that stands between double quotes as it is."""
@@ -53,7 +54,12 @@ def with_seed(command: Command | None, seed: str | None) -> Command | None:
 
 def words(command: Command) -> list[str]:
     """Return the words of a command as a shell reads them, to be run in its folder."""
-    variables = (f"{name}={_quoted(value)}" for name, value in command.variables.items())
+    # Of a name that no shell takes, as only somebody else's record has it, the shell makes no assignment: quoted it is
+    # one word, which runs nothing.
+    variables = (
+        f"{name}={_quoted(value)}" if _NAME.fullmatch(name) else shlex.quote(f"{name}={value}")
+        for name, value in command.variables.items()
+    )
     return [*variables, *map(_quoted, command.arguments)]
 
 

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import re
+from datetime import MAXYEAR, datetime
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import RunRecord
 
 SUITES = "suites"
+_FIRST_YEAR = 1970
 _TIME = re.compile(r"(\d{4})-(\d\d)-\d\dT\d\d:\d\d:\d\dZ")
 _TASK_ID = re.compile(r"[A-Za-z0-9_.-]{1,200}")
 _MADE_ID = re.compile(r"[A-Za-z0-9_.-]+_(?:\d{8}T\d{6}Z_[0-9a-f]{6}|[a-z]+_[0-9a-f]{12})")
@@ -39,12 +41,20 @@ def record_path(tasks: Path, record: RunRecord) -> Path:
         WikiError: Its id is no file name, or its time is not `YYYY-MM-DDThh:mm:ssZ`.
     """
     time = _TIME.fullmatch(record.finished)
-    if not time:
+    if not (time and _is_moment(record.finished)):
         raise WikiError(f"record {record.task_id}: finished is no UTC time: {record.finished!r}")
     if not _TASK_ID.fullmatch(record.task_id) or record.task_id.startswith("."):
         raise WikiError(f"{record.task_id!r:.80} is no task id: use letters, digits and _ . -")
     year, month = time.groups()
     return tasks / year / month / f"{record.task_id}.yaml"
+
+
+def _is_moment(time: str) -> bool:
+    """Tell whether there is such a time, from which days can be counted back and forth."""
+    try:
+        return _FIRST_YEAR <= datetime.fromisoformat(time).year < MAXYEAR
+    except ValueError:
+        return False
 
 
 def write_record(tasks: Path, record: RunRecord, data: bytes | None = None) -> bool:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import itertools
 import textwrap
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.records.command import from_here, masked_note, with_seed
 from pytest_dvwiki.records.fixes import ends, in_short, same_seed, stated_fix
 from pytest_dvwiki.records.onset import came_with
+from pytest_dvwiki.redact import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -96,7 +97,9 @@ def render(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
     """
     lines = _parts(session, verbosity=verbosity, width=max(40, width))
     # Each part begins with an empty line, whichever of them comes first.
-    yield from itertools.dropwhile(lambda line: not line.text, lines)
+    for line in itertools.dropwhile(lambda line: not line.text, lines):
+        # What stands in records and pages may be anybody's, and move the cursor.
+        yield replace(line, text=clean(line.text).replace("\n", " "))
 
 
 def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:

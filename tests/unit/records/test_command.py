@@ -52,6 +52,12 @@ def test_a_shell_reads_each_word_and_value_as_it_is(tmp_path: Path) -> None:
         assert said.stdout == f"{[text, text]}\n", said.stderr
 
 
+def test_a_name_that_no_shell_takes_runs_nothing(tmp_path: Path) -> None:
+    command = Command(arguments=("true",), variables={"X; touch made #": "1", "$(touch made)": ""})
+    subprocess.run(["sh", "-c", " ".join(words(command))], cwd=tmp_path, stderr=subprocess.DEVNULL, check=False)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_value_finds_the_folder_wherever_the_project_stands(tmp_path: Path) -> None:
     (tmp_path / "my project").mkdir()
     command = Command(arguments=("sh", "-c", 'echo "$V"'), variables={"V": "$PWD/tb:$PWD"})

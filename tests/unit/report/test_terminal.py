@@ -299,6 +299,14 @@ def test_a_cause_shows_the_commits_with_which_it_came() -> None:
     assert "  came   with fffffff regs: ack (rtl/regs.v)" in lines
 
 
+def test_what_somebody_wrote_into_a_record_moves_no_cursor() -> None:
+    hostile = "fffffff \x1b[2J\x9b31m\nNEW        all is well\u202e"
+    came = replace(CAME, log=(hostile, hostile), files=(hostile,), owners=(hostile,))
+    lines = shown(replace(NEW, page="bugs/\x1b]0;x\x07A.md\nB", first_bad=came))
+    assert all(line.isprintable() for line in lines)
+    assert "NEW        all is well" not in lines
+
+
 def test_where_no_commit_is_certain_none_is_named() -> None:
     def said(**changes: Any) -> str:
         bare = replace(CAME, log=(), log_count=0, owners=())
