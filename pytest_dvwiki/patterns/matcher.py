@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.patterns.engines import Engines
 from pytest_dvwiki.patterns.kinds import ENOUGH, MOST, Dull, Found, kind
+from pytest_dvwiki.patterns.literals import Literals
 from pytest_dvwiki.patterns.messages import LONGEST, MOST_JOINED, Message, assemble, is_indented, is_logged, strip_line
 from pytest_dvwiki.patterns.names import WORDED, nameless
 from pytest_dvwiki.patterns.search import compiled, of_people
@@ -34,6 +35,8 @@ _TELLING = 400
 """Characters of a line that tell how deep it stands."""
 DEEPEST_BLOCK = 200
 """Lines that a traceback under one log line may have."""
+_MOST_DECIDED = 4096
+"""Messages whose patterns are remembered."""
 _ANY = "surrogatepass"
 _NUMBER = re.compile(r"(?:0x|\d{1,4}'s?h)?0*(0|[\da-f]*[1-9][\da-f]*)", re.ASCII)
 _HDL = ("hdl",)
@@ -65,13 +68,11 @@ class Rule:
         "_together",
         "_unless",
         "_worded",
-        "literals",
         "pattern",
     )
 
     def __init__(self, entry: Entry) -> None:
         self.pattern = entry.pattern
-        self.literals = entry.literals
         self._of_people = entry.of_people
         self._compiled = of_people if entry.of_people else compiled
         self._of_hdl = entry.pattern.tools == _HDL
@@ -80,25 +81,23 @@ class Rule:
         self._unless: tuple[Search, ...] | None = None
         self._together: tuple[Search, ...] | None = None
 
-    def decide(self, text: str, lowered: str) -> dict[str, str] | None:
-        """The groups of the first expression that is found in a message; None where the pattern does not count."""
-        for number, needs in enumerate(self.literals):
-            for literals in needs:
-                for literal in literals:
-                    if literal in lowered:
-                        break
-                else:
-                    break
-            else:
-                if self._of_hdl and is_logged(text):
-                    return None  # words such as "port" and "width" are a testbench's own in what it logs
-                found = self._expression(number).search(text)
-                if found is not None and not _agrees(found.groups):
-                    if self._unless is None:
-                        self._unless = tuple(map(self._compiled, self.pattern.unless))
-                    if any(exception.search(text) is not None for exception in self._unless):
-                        return None
-                    return found.groups if not self._worded or self._without_names(number, text) else None
+    def decide(self, text: str, numbers: Iterable[int]) -> dict[str, str] | None:
+        """Return the groups of the first expression that is found in a message; None where the pattern does not count.
+
+        Args:
+            text: The message.
+            numbers: The expressions whose literals stand in it.
+        """
+        if self._of_hdl and is_logged(text):
+            return None  # words such as "port" and "width" are a testbench's own in what it logs
+        for number in numbers:
+            found = self._expression(number).search(text)
+            if found is not None and not _agrees(found.groups):
+                if self._unless is None:
+                    self._unless = tuple(map(self._compiled, self.pattern.unless))
+                if any(exception.search(text) is not None for exception in self._unless):
+                    return None
+                return found.groups if not self._worded or self._without_names(number, text) else None
         return None
 
     def _without_names(self, number: int, text: str) -> bool:
@@ -144,11 +143,11 @@ class Matcher:
     def __init__(self, registry: Registry, watched: Sequence[str] = ()) -> None:
         self.registry = registry
         self._rules = [Rule(entry) for entry in registry.entries]
-        self._benign = [rule for rule in self._rules if rule.pattern.tier == "benign"]
         chosen = registry.triggers
-        self._triggers = chosen.rules
+        self._literals = Literals(registry.entries, chosen.rules)
+        self._decided: dict[str, tuple[tuple[Rule, dict[str, str]], ...]] = {}
         self._of_company = re.compile("|".join(map(re.escape, chosen.company))) if chosen.company else None
-        self._engine = Engines((*self._triggers, *watched, *chosen.company))
+        self._engine = Engines((*chosen.rules, *watched, *chosen.company))
         self._dull = Dull()
 
     def find(self, text: str) -> Iterator[tuple[int, Tier]]:
@@ -188,8 +187,7 @@ class Matcher:
 
     def is_benign(self, message: str) -> bool:
         """Whether a benign pattern knows the message."""
-        lowered = _lowered(message)
-        return any(rule.decide(message, lowered) is not None for rule in self._benign)
+        return any(rule.pattern.tier == "benign" for rule, _ in self._winners(message))
 
     def is_accepted(self, message: str) -> bool:  # noqa: ARG002  # waivers accept, patterns do not
         """No message: whether people accept an error is not for patterns to say."""
@@ -197,9 +195,9 @@ class Matcher:
 
     def matches(self, message: str) -> Iterator[Hit]:
         """All patterns that match one message, the winner first."""
-        lowered = _lowered(message)
-        for rule in self._rules:
-            groups = rule.decide(message, lowered)
+        for number, expressions in self._literals.fitting(_lowered(message)).items():
+            rule = self._rules[number]
+            groups = rule.decide(message, expressions)
             if groups is not None:
                 yield Hit(rule.pattern, 1, message, groups)
 
@@ -279,23 +277,35 @@ class Matcher:
 
     def _decide(self, message: Message, company: Callable[[Rule], bool]) -> tuple[Hit | None, bool]:
         """The pattern that wins for a message of a text, and whether the message alone decided that."""
-        lowered = _lowered(message.text)
-        rules: set[int] = set()
-        for trigger, numbers in self._triggers.items():
-            if trigger in lowered:
-                rules.update(numbers)
         certain = True
-        for number in sorted(rules):
-            rule = self._rules[number]
-            groups = rule.decide(message.text, lowered)
-            if groups is None:
-                continue
+        for rule, groups in self._winners(message.text):
+            if rule.pattern.tier == "benign":
+                # It goes before all others, yet only what another one found needs it.
+                return None, certain
             if company(rule):
-                # A benign pattern goes before all others, yet only what another one found needs it.
-                benign = self.is_benign(message.text)
-                return None if benign else Hit(rule.pattern, 0, message.text, groups, message.head), certain
+                return Hit(rule.pattern, 0, message.text, groups, message.head), certain
             certain = False
         return None, certain
+
+    def _winners(self, message: str) -> tuple[tuple[Rule, dict[str, str]], ...]:
+        """Return the patterns that a message fits with their groups, up to the first that needs nothing beside it.
+
+        What a test prints stands in several texts, so a message is decided once.
+        """
+        known = self._decided.get(message)
+        if known is None:
+            if len(self._decided) >= _MOST_DECIDED:
+                self._decided.clear()
+            winners: list[tuple[Rule, dict[str, str]]] = []
+            for number, expressions in self._literals.fitting(_lowered(message)).items():
+                rule = self._rules[number]
+                groups = rule.decide(message, expressions)
+                if groups is not None:
+                    winners.append((rule, groups))
+                    if not rule.pattern.together_with:
+                        break
+            known = self._decided[message] = tuple(winners)
+        return known
 
 
 class Company:

@@ -149,7 +149,7 @@ def compare_engines(log: Path, sources: Sequence[str]) -> None:
     slow = megabytes_a_second(each_line, data[: 1 << 18])
     for name in ("python", "re2", "hyperscan"):
         try:
-            engine = load(list(matcher._triggers), name=name)
+            engine = load(list(matcher.registry.triggers.rules), name=name)
         except ValueError as error:
             print(f"{name:8} {error}")
             continue

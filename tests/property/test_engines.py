@@ -59,7 +59,7 @@ def generated(count: int) -> list[str]:
 
 def with_engine(name: str) -> Matcher:
     matcher = Matcher(REGISTRY)
-    matcher._engine = load(list(matcher._triggers), name=name)  # type: ignore[assignment]  # the one, for any size
+    matcher._engine = load(list(matcher.registry.triggers.rules), name=name)  # type: ignore[assignment]  # the one, for any size
     return matcher
 
 

@@ -64,11 +64,11 @@ def test_every_subtype_is_described_and_can_be_given() -> None:
 
 def test_an_engine_looks_for_few_literals() -> None:
     """A short one stands in many lines that mean nothing."""
-    assert len(MATCHER._triggers) <= 1000
-    assert sum(len(trigger) < 5 for trigger in MATCHER._triggers) <= 8
+    assert len(MATCHER.registry.triggers.rules) <= 1000
+    assert sum(len(trigger) < 5 for trigger in MATCHER.registry.triggers.rules) <= 8
 
 
 def test_python_alone_looks_for_fewer_still() -> None:
     """Each of them costs it one pass over the text."""
-    engine = load(list(MATCHER._triggers), name="python")
+    engine = load(list(MATCHER.registry.triggers.rules), name="python")
     assert len(engine._by_part) <= 220  # type: ignore[attr-defined]

@@ -1,0 +1,135 @@
+"""Tells which expressions of a registry have all their literals in a message, and so are worth a try.
+
+RE2 looks for all literals of a registry at once, in microseconds a message. Building that set takes tens of
+milliseconds, so the first messages of a process are looked through literal by literal.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pytest_dvwiki.patterns.expression import Needs
+    from pytest_dvwiki.patterns.schema import Entry
+
+WORTH_BUILDING = 200
+"""Messages that are looked through one literal after the other before the set is built."""
+_MEMORY = 64 << 20
+
+Fitting = dict[int, list[int]]
+"""By number of an entry the numbers of its expressions whose literals are all there; both ascending."""
+
+
+class Literals:
+    """The literals of a registry's expressions.
+
+    Args:
+        entries: The patterns, in their order of precedence.
+        triggers: For each trigger the numbers of the entries to try where it is found. A message that fits any but a
+            benign entry has one of them.
+    """
+
+    def __init__(self, entries: Sequence[Entry], triggers: Mapping[str, Sequence[int]]) -> None:
+        self._needs: list[tuple[Needs, ...]] = [tuple(entry.literals) for entry in entries]
+        self._triggers = triggers
+        self._benign = [number for number, entry in enumerate(entries) if entry.pattern.tier == "benign"]
+        self._left = WORTH_BUILDING
+        self._set: _Set | None = None
+
+    def fitting(self, lowered: str) -> Fitting:
+        """Return the expressions that may fit a message.
+
+        Args:
+            lowered: The message in lower case.
+        """
+        self._left -= 1
+        if self._left < 0:
+            if self._set is None:
+                self._set = _Set(self._needs)
+            found = self._set.fitting(lowered)
+            if found is not None:
+                return found
+        return _looked_through(self._needs, self._worth_a_look(lowered), lowered)
+
+    def _worth_a_look(self, lowered: str) -> list[int]:
+        numbers = set(self._benign)
+        for trigger, of_trigger in self._triggers.items():
+            if trigger in lowered:
+                numbers.update(of_trigger)
+        return sorted(numbers)
+
+
+def _looked_through(needs: Sequence[Sequence[Needs]], numbers: Iterable[int], lowered: str) -> Fitting:
+    found: Fitting = {}
+    for number in numbers:
+        for at, sets in enumerate(needs[number]):
+            for literals in sets:
+                for literal in literals:
+                    if literal in lowered:
+                        break
+                else:
+                    break
+            else:
+                found.setdefault(number, []).append(at)
+    return found
+
+
+class _Set:
+    """All literals in one automaton.
+
+    Args:
+        needs: Of each entry, of each of its expressions, the sets of literals.
+    """
+
+    def __init__(self, needs: Sequence[Sequence[Needs]]) -> None:
+        # Imported here: a run with a handful of failures does without.
+        import re2  # type: ignore[import-untyped]  # noqa: PLC0415  # it has no stubs
+
+        options = re2.Options()
+        options.literal = True
+        options.log_errors = False
+        options.max_mem = _MEMORY
+        self._matcher: Any = re2.Set.SearchSet(options)
+        self._sets_of: list[list[int]] = []
+        """By number of a literal the sets that it stands in."""
+        self._expression_of: list[tuple[int, int]] = []
+        """By number of a set its entry and expression."""
+        self._wanted: dict[tuple[int, int], int] = {}
+        """By entry and expression the number of its sets."""
+        known: dict[str, int] = {}
+        for number, expressions in enumerate(needs):
+            for at, sets in enumerate(expressions):
+                self._wanted[number, at] = len(sets)
+                for literals in sets:
+                    for literal in literals:
+                        if literal not in known:
+                            known[literal] = len(known)
+                            self._matcher.Add(literal)
+                            self._sets_of.append([])
+                        self._sets_of[known[literal]].append(len(self._expression_of))
+                    self._expression_of.append((number, at))
+        self._without = [expression for expression, count in self._wanted.items() if not count]
+        """Expressions of benign patterns that need no literal."""
+        self._matcher.Compile()
+
+    def fitting(self, lowered: str) -> Fitting | None:
+        """Return the expressions that may fit; None where the automaton cannot tell."""
+        try:
+            literals = self._matcher.Match(lowered)
+        except UnicodeEncodeError:
+            return None
+        if not literals:
+            # It finds nothing where its memory does not suffice, too.
+            return None
+        there = dict.fromkeys(self._without, 0)
+        for of_set in {of_set for literal in literals for of_set in self._sets_of[literal]}:
+            expression = self._expression_of[of_set]
+            there[expression] = there.get(expression, 0) + 1
+        found: Fitting = {}
+        for number, at in sorted(
+            expression for expression, count in there.items() if count == self._wanted[expression]
+        ):
+            found.setdefault(number, []).append(at)
+        return found

@@ -1,0 +1,134 @@
+"""What failures cost a session: runs with the plugin against runs without it, in turn.
+
+    python tests/bench/session.py [--rounds N] [--failures N] [--only NAME]
+
+Prints for each case the seconds and megabytes that `--dvwiki` adds to a run, in all and for one test:
+    repeated   failures of 100 causes
+    distinct   failures of as many causes
+    passing    tests that pass at once; the cost is printed as a share of tests of 0, 10 and 100 ms, too
+    one        one failing test
+    one-pass   one passing test
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+FAILING = """
+import pytest
+
+def check(cause, value):
+    expected = {expected}
+    assert value == expected, f"scoreboard channel_{{cause}} word: got 0x{{value:x}}, expected 0x{{expected:x}}"
+
+@pytest.mark.parametrize("n", range({tests}))
+def test_fails(n):
+    check({name}, n)
+"""
+PASSING = """
+import pytest
+
+@pytest.mark.parametrize("n", range({tests}))
+def test_passes(n):
+    pass
+"""
+LETTERS = "".join(f"{letter}" for letter in "ghijklmnopqrstuvwz")
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one run took."""
+
+    seconds: float
+    megabytes: float
+
+
+def run(folder: Path, *arguments: str) -> Cost:
+    """Run pytest in an own process, and return its wall-clock time and peak memory."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("DVWIKI", "PYTEST"))}
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider", *arguments],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.STDOUT,
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode not in {0, 1}:
+        raise SystemExit(f"pytest ended with {process.returncode} in {folder}")
+    return Cost(time.perf_counter() - began, usage.ru_maxrss / 1024)
+
+
+def words(causes: int) -> list[str]:
+    """Return one word for each cause, of letters that no fingerprint takes for a value."""
+    return [
+        "w" + "".join(LETTERS[number // len(LETTERS) ** place % len(LETTERS)] for place in range(4))
+        for number in range(causes)
+    ]
+
+
+def suite(tests: int, causes: int) -> str:
+    """Return a file of tests that fail, with so many causes."""
+    named = f"{words(causes)!r}[n % {causes}]"
+    return FAILING.format(tests=tests, name=named, expected="value + 1")
+
+
+def cost(name: str, text: str, tests: int, rounds: int) -> None:
+    """Print what `--dvwiki` adds to runs of one file."""
+    seconds, megabytes, base = [], [], []
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as made:
+            folder = Path(made)
+            (folder / "test_bench.py").write_text(text, encoding="utf-8")
+            without = run(folder, "-p", "no:dvwiki")
+            with_it = run(folder, "--dvwiki")
+        seconds.append(with_it.seconds - without.seconds)
+        megabytes.append(with_it.megabytes - without.megabytes)
+        base.append(without.seconds)
+    added = statistics.median(seconds)
+    each = added / tests * 1000
+    print(
+        f"{name:9} {tests:6} tests: {statistics.median(base):7.2f} s without, +{added:.2f} s, "
+        f"+{statistics.median(megabytes):.0f} MB, {each:.3f} ms a test",
+        flush=True,
+    )
+    if name == "passing":
+        shares = ", ".join(
+            f"{each / (length + statistics.median(base) / tests * 1000):.1%} of tests of {length} ms"
+            for length in (0, 10, 100)
+        )
+        print(f"{'':9} {shares}", flush=True)
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--failures", type=int, default=10_000)
+    parser.add_argument("--only")
+    options = parser.parse_args()
+    many = options.failures
+    cases = {
+        "repeated": (suite(many, min(100, many)), many),
+        "distinct": (suite(many, many), many),
+        "passing": (PASSING.format(tests=many), many),
+        "one": (suite(1, 1), 1),
+        "one-pass": (PASSING.format(tests=1), 1),
+    }
+    for name, (text, tests) in cases.items():
+        if options.only in {None, name}:
+            cost(name, text, tests, max(options.rounds, 5) if tests == 1 else options.rounds)
+
+
+if __name__ == "__main__":
+    main()
