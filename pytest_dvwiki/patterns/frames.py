@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -29,6 +30,7 @@ _LIBRARY = re.compile(
 )
 
 
+@functools.lru_cache(maxsize=1024)
 def is_library(file: str) -> bool:
     """Whether a frame's file belongs to Python, to an installed package, or to a checkout of a testbench library."""
     return _LIBRARY.search(file.replace("\\", "/")) is not None

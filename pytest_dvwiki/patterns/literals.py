@@ -1,7 +1,7 @@
 """Tells which expressions of a registry have all their literals in a message, and so are worth a try.
 
-RE2 looks for all literals of a registry at once, in microseconds a message. Building that set takes tens of
-milliseconds, so the first messages of a process are looked through literal by literal.
+RE2 looks for the most telling literals of all expressions at once, in microseconds a message. Building that set takes
+tens of milliseconds, so the first messages of a process are looked through literal by literal.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.expression import Needs
     from pytest_dvwiki.patterns.schema import Entry
 
-WORTH_BUILDING = 200
+WORTH_BUILDING = 100
 """Messages that are looked through one literal after the other before the set is built."""
 _MEMORY = 64 << 20
 
@@ -65,22 +65,28 @@ def _looked_through(needs: Sequence[Sequence[Needs]], numbers: Iterable[int], lo
     found: Fitting = {}
     for number in numbers:
         for at, sets in enumerate(needs[number]):
-            for literals in sets:
-                for literal in literals:
-                    if literal in lowered:
-                        break
-                else:
-                    break
-            else:
+            if _all_there(sets, lowered):
                 found.setdefault(number, []).append(at)
     return found
 
 
+def _all_there(sets: Needs, lowered: str) -> bool:
+    """Return whether a message has a literal of each set."""
+    # A generator for each set would double the time.
+    for literals in sets:
+        for literal in literals:
+            if literal in lowered:
+                break
+        else:
+            return False
+    return True
+
+
 class _Set:
-    """All literals in one automaton.
+    """The most telling literals of each expression in one automaton.
 
     Args:
-        needs: Of each entry, of each of its expressions, the sets of literals.
+        needs: Of each entry, of each of its expressions, the sets of literals, the most telling first.
     """
 
     def __init__(self, needs: Sequence[Sequence[Needs]]) -> None:
@@ -92,26 +98,21 @@ class _Set:
         options.log_errors = False
         options.max_mem = _MEMORY
         self._matcher: Any = re2.Set.SearchSet(options)
-        self._sets_of: list[list[int]] = []
-        """By number of a literal the sets that it stands in."""
-        self._expression_of: list[tuple[int, int]] = []
-        """By number of a set its entry and expression."""
-        self._wanted: dict[tuple[int, int], int] = {}
-        """By entry and expression the number of its sets."""
-        known: dict[str, int] = {}
+        self._owners: list[list[tuple[int, int, Needs]]] = []
+        """By number of a literal the expressions that need it: entry, place in it, and what else they need."""
+        self._always: list[tuple[int, int]] = []
+        """Expressions of benign patterns that need no literal."""
+        known: dict[str, list[tuple[int, int, Needs]]] = {}
         for number, expressions in enumerate(needs):
             for at, sets in enumerate(expressions):
-                self._wanted[number, at] = len(sets)
-                for literals in sets:
-                    for literal in literals:
-                        if literal not in known:
-                            known[literal] = len(known)
-                            self._matcher.Add(literal)
-                            self._sets_of.append([])
-                        self._sets_of[known[literal]].append(len(self._expression_of))
-                    self._expression_of.append((number, at))
-        self._without = [expression for expression, count in self._wanted.items() if not count]
-        """Expressions of benign patterns that need no literal."""
+                if not sets:
+                    self._always.append((number, at))
+                for literal in sets[0] if sets else ():
+                    if literal not in known:
+                        known[literal] = []
+                        self._matcher.Add(literal)
+                        self._owners.append(known[literal])
+                    known[literal].append((number, at, sets[1:]))
         self._matcher.Compile()
 
     def fitting(self, lowered: str) -> Fitting | None:
@@ -123,13 +124,12 @@ class _Set:
         if not literals:
             # It finds nothing where its memory does not suffice, too.
             return None
-        there = dict.fromkeys(self._without, 0)
-        for of_set in {of_set for literal in literals for of_set in self._sets_of[literal]}:
-            expression = self._expression_of[of_set]
-            there[expression] = there.get(expression, 0) + 1
+        there = set(self._always)
+        for literal in literals:
+            for number, at, others in self._owners[literal]:
+                if _all_there(others, lowered):
+                    there.add((number, at))
         found: Fitting = {}
-        for number, at in sorted(
-            expression for expression, count in there.items() if count == self._wanted[expression]
-        ):
+        for number, at in sorted(there):
             found.setdefault(number, []).append(at)
         return found

@@ -149,12 +149,15 @@ class EvidenceReader:
         ]
 
     def failures_of(self, report: pytest.TestReport) -> tuple[Failure, ...]:
-        """The failures that a failed report tells of."""
+        """Return the failures that a failed report tells of; from then on it carries them."""
         evidence = reports.attached(report)
-        if evidence is not None and evidence.failures:
-            return evidence.failures
-        failure = reports.failure_of(report, interest=self._interest(), call=self._call(), evidence=evidence)
-        return (self._masks().failure(failure),)
+        if evidence is None or not evidence.failures:
+            failure = reports.failure_of(report, interest=self._interest(), call=self._call(), evidence=evidence)
+            failures = (self._masks().failure(failure),)
+            # What they were made of has served its purpose.
+            evidence = replace(evidence or reports.Evidence(), failures=failures, excerpts=(), frame=None, text="")
+            reports.attach(report, evidence)
+        return evidence.failures
 
 
 def _phases_so_far(report: pytest.TestReport) -> tuple[Phase, ...]:

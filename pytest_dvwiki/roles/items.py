@@ -276,8 +276,12 @@ class ItemRole:
                 self._evidence.attach(item, call, report, running)
         return report
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Writes each failure of this process to the journal; one that will be run again is none yet."""
+        """Write each failure of this process to the journal; one that will be run again is none yet.
+
+        First, so that the report carries them to whoever takes it: the ledger, or xdist's main process.
+        """
         # The outcome first: most reports end here, and pytest puts a node id together at each question.
         if report.outcome != "failed" or self._running is None or report.nodeid != self._running.nodeid:
             return

@@ -7,9 +7,13 @@ xdist worker, and cocotb's from a simulator. Never as a user property, which eve
 from __future__ import annotations
 
 import linecache
+import os
 import re
-from dataclasses import asdict, dataclass, replace
+import traceback
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -19,7 +23,6 @@ from pytest_dvwiki.roles.carried import EVIDENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from pytest_dvwiki.capture.simulations.reproduce import Call
     from pytest_dvwiki.capture.texts.logs import LogText
@@ -69,19 +72,29 @@ class Evidence:
     """Results files that its simulations wrote: each with the name that it is shown by, and the hash of its content."""
 
 
+_OF_THIS_PROCESS: WeakKeyDictionary[pytest.TestReport | pytest.CollectReport, Evidence] = WeakKeyDictionary()
+"""What the reports carry that this process gave them, so that it need not read that back."""
+
+
 def attach(report: pytest.TestReport | pytest.CollectReport, evidence: Evidence) -> None:
-    """Lets a report carry evidence."""
-    setattr(report, EVIDENCE, asdict(evidence))
+    """Let a report carry evidence."""
+    import msgspec  # noqa: PLC0415  # 48 ms that only a run with evidence pays
+
+    setattr(report, EVIDENCE, msgspec.to_builtins(evidence))
+    _OF_THIS_PROCESS[report] = evidence
 
 
 def attached(report: pytest.TestReport | pytest.CollectReport) -> Evidence | None:
-    """The evidence that a report carries."""
+    """Return the evidence that a report carries."""
     plain: Mapping[str, Any] | None = getattr(report, EVIDENCE, None)
     if plain is None:
         return None
-    import msgspec  # noqa: PLC0415  # 48 ms that only a run with evidence pays
+    evidence = _OF_THIS_PROCESS.get(report)
+    if evidence is None:
+        import msgspec  # noqa: PLC0415  # as above
 
-    return msgspec.convert(plain, Evidence)
+        evidence = _OF_THIS_PROCESS[report] = msgspec.convert(plain, Evidence)
+    return evidence
 
 
 def with_excerpts(evidence: Evidence, excerpts: Sequence[Excerpt]) -> Evidence:
@@ -222,15 +235,25 @@ def text_of(excinfo: pytest.ExceptionInfo[BaseException], frame: Frame | None) -
 def frame_of(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> Frame | None:
     """The innermost frame of an exception that is the user's own code, whichever traceback pytest shows of it."""
     from pytest_dvwiki.capture.texts.frames import shown_path  # noqa: PLC0415  # only failures pay for it
-    from pytest_dvwiki.patterns.frames import user_frame  # noqa: PLC0415
+    from pytest_dvwiki.patterns.frames import is_library, user_frame  # noqa: PLC0415
 
-    frame = user_frame(
-        Frame(file=str(entry.path), line=entry.lineno + 1, function=entry.name) for entry in reversed(excinfo.traceback)
-    )
-    if frame is None:
+    # pytest's own entries of a traceback cost ten times as much, and most of them are pytest's frames.
+    own = [
+        Frame(file=_absolute(code.co_filename), line=line, function=code.co_name)
+        for frame, line in traceback.walk_tb(excinfo.tb)
+        if not is_library((code := frame.f_code).co_filename)
+    ]
+    innermost = user_frame(reversed(own))
+    if innermost is None:
         return None
-    source = redact(linecache.getline(frame.file, frame.line).strip())
-    return replace(frame, file=redact(shown_path(frame.file, root)), source=source)
+    source = redact(linecache.getline(innermost.file, innermost.line).strip())
+    return replace(innermost, file=redact(shown_path(innermost.file, root)), source=source)
+
+
+def _absolute(file: str) -> str:
+    """Return the path of a code's file; a name that is none, such as that of a template's text, stays."""
+    path = Path(os.path.abspath(file))  # noqa: PTH100  # pathlib leaves `..` where it stands
+    return str(path) if path.exists() else file
 
 
 def _phase(report: pytest.TestReport) -> Phase:
