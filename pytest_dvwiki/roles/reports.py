@@ -10,10 +10,10 @@ import linecache
 import os
 import re
 import traceback
+from collections import deque
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -72,8 +72,8 @@ class Evidence:
     """Results files that its simulations wrote: each with the name that it is shown by, and the hash of its content."""
 
 
-_OF_THIS_PROCESS: WeakKeyDictionary[pytest.TestReport | pytest.CollectReport, Evidence] = WeakKeyDictionary()
-"""What the reports carry that this process gave them, so that it need not read that back."""
+_recent: deque[tuple[pytest.TestReport | pytest.CollectReport, Evidence]] = deque(maxlen=4)
+"""The reports that were read or written last, so that what one process does with a report in turn is not read back."""
 
 
 def attach(report: pytest.TestReport | pytest.CollectReport, evidence: Evidence) -> None:
@@ -81,7 +81,7 @@ def attach(report: pytest.TestReport | pytest.CollectReport, evidence: Evidence)
     import msgspec  # noqa: PLC0415  # 48 ms that only a run with evidence pays
 
     setattr(report, EVIDENCE, msgspec.to_builtins(evidence))
-    _OF_THIS_PROCESS[report] = evidence
+    _recent.appendleft((report, evidence))
 
 
 def attached(report: pytest.TestReport | pytest.CollectReport) -> Evidence | None:
@@ -89,11 +89,13 @@ def attached(report: pytest.TestReport | pytest.CollectReport) -> Evidence | Non
     plain: Mapping[str, Any] | None = getattr(report, EVIDENCE, None)
     if plain is None:
         return None
-    evidence = _OF_THIS_PROCESS.get(report)
-    if evidence is None:
-        import msgspec  # noqa: PLC0415  # as above
+    for known, evidence in _recent:
+        if known is report:
+            return evidence
+    import msgspec  # noqa: PLC0415  # as above
 
-        evidence = _OF_THIS_PROCESS[report] = msgspec.convert(plain, Evidence)
+    evidence = msgspec.convert(plain, Evidence)
+    _recent.appendleft((report, evidence))
     return evidence
 
 
