@@ -45,5 +45,11 @@ def is_deterministic_kind(cause: Occurrence | Verdict, tests: Sequence[FailedTes
 
 
 def precedes_simulator(cause: Occurrence | Verdict, test: FailedTest | Failure) -> bool:
-    """Tell whether a test failed before any simulator was chosen, so that a pass on any of them counts."""
-    return test.phase == "collect" or (test.simulator is None and cause.failure_subtype in _BEFORE_SIMULATOR)
+    """Tell whether a test failed before any simulator was chosen, so that a pass on any of them counts.
+
+    A failure of Python that has neither a simulator nor a time in it nor a seed is one of the test around it.
+    """
+    if test.phase == "collect":
+        return True
+    is_outside = cause.error_class == "python_error" and test.sim_time is None and test.seed is None
+    return test.simulator is None and (is_outside or cause.failure_subtype in _BEFORE_SIMULATOR)

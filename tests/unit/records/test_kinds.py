@@ -1,0 +1,60 @@
+"""Which failures no seed can change, and which came before any simulator."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_dvwiki.records.kinds import is_deterministic, precedes_simulator
+
+from ..samples import failed, occurrence
+
+if TYPE_CHECKING:
+    from pytest_dvwiki.model import Phase
+
+
+@pytest.mark.parametrize(
+    ("error_class", "subtype", "phase", "expected"),
+    [
+        ("compile_error", "undeclared_identifier", "call", True),
+        ("elaboration_error", "port_mismatch", "call", True),
+        ("sim_error", "handle_not_found", "call", True),
+        ("uvm_fatal", "config_db_missing", "call", True),
+        ("python_error", "value_error", "collect", True),
+        ("python_error", "value_error", "call", False),
+        ("sim_error", "scoreboard_fail", "call", False),
+        ("tool_error", "missing_file", "call", False),
+        ("tool_error", "tool_not_found", "collect", False),
+    ],
+)
+def test_no_seed_changes_what_is_built_imported_or_looked_up(
+    error_class: str, subtype: str, phase: Phase, expected: bool
+) -> None:
+    test = replace(failed(), phase=phase)
+    assert is_deterministic(occurrence(error_class=error_class, failure_subtype=subtype, tests=(test,))) == expected
+
+
+OUTSIDE: dict[str, Any] = {"simulator": None, "sim_time": None, "seed": None}
+
+
+@pytest.mark.parametrize(
+    ("error_class", "subtype", "changes", "expected"),
+    [
+        ("python_error", "name_error", OUTSIDE, True),
+        ("python_error", "import_error", OUTSIDE, True),
+        ("python_error", "import_error", OUTSIDE | {"seed": "1"}, True),
+        ("python_error", "name_error", OUTSIDE | {"simulator": "icarus"}, False),
+        # A results file without a log names no simulator, but the time in it, or the seed.
+        ("python_error", "name_error", OUTSIDE | {"sim_time": "10 ns"}, False),
+        ("python_error", "name_error", OUTSIDE | {"seed": "1"}, False),
+        ("tool_error", "tool_not_found", OUTSIDE, False),
+        ("tool_error", "tool_not_found", OUTSIDE | {"phase": "collect"}, True),
+    ],
+)
+def test_an_exception_outside_any_simulation_came_before_it(
+    error_class: str, subtype: str, changes: dict[str, Any], expected: bool
+) -> None:
+    cause = occurrence(error_class=error_class, failure_subtype=subtype)
+    assert precedes_simulator(cause, replace(failed(), **changes)) == expected
