@@ -39,12 +39,12 @@ fuzz: tools env ## made-up input of its own each time, and ten minutes for each 
 	python -m tests.fuzz $(SECONDS_EACH)
 
 .PHONY: outcomes
-outcomes: tools env ## the whole table of outcomes, in every flow and capture mode, and the sample on each simulator
-	@$(ACTIVATE); python -m pytest -n $(WORKERS) tests/sim/test_outcomes.py tests/sim/test_sample.py
+outcomes: tools env ## the whole table of outcomes, in every flow and capture mode, with every command that is printed
+	@$(ACTIVATE); python -m pytest -n $(WORKERS) tests/sim/test_outcomes.py tests/sim/test_commands.py tests/sim/test_sample.py
 
 .PHONY: truth
 truth: tools env ## the whole table of what is said of fixes, commits, counts, causes, origins and commands
-	@$(ACTIVATE); python -m pytest -n $(WORKERS) tests/sim/test_truth.py
+	@$(ACTIVATE); python -m pytest -n $(WORKERS) tests/sim/test_truth.py tests/sim/test_configurations.py
 
 .PHONY: lint
 lint: env ## ruff, mypy, the layers, the change notes

@@ -142,7 +142,8 @@ def test_the_printed_command_gives_the_same_cause_wherever_it_is_pasted(
     told: dict[str, Any] = {"flow": flow, "cause": cause, "simulator": simulator}
     assert not complaint(commands[0], cause, paste(commands[0], first, user, **told))
     line = on_page(folder, cause)
-    for place in (".", f"{INSIDE}/rtl") if flow == "P" else (f"{INSIDE}/rtl",):
+    # Of the other flows the table below pastes it.
+    for place in {"P": (".", f"{INSIDE}/rtl"), "M": (f"{INSIDE}/rtl",)}.get(flow, ()):
         again = paste(line, clone(shared, tmp_path / "again"), place, **told)
         assert not complaint(line, cause, again)
 

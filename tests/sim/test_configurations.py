@@ -86,6 +86,7 @@ def test_a_skipped_build_keeps_the_configuration_of_the_last_one(project: Projec
     assert set(cause["reads"]) == COMMON | {"test_runner.py"}
 
 
+@pytest.mark.further_mode
 def test_the_native_plugin_tells_it_too(project: Project) -> None:
     options = ("-p", "cocotb_tools._pytest.plugin", "--cocotb-simulator=icarus", "test_native.py")
     record = ran(project, *options, WANT="9")
@@ -122,6 +123,7 @@ def test_an_ingested_log_of_make_tells_it_and_results_alone_do_not(project: Proj
 
 
 @needs_ghdl
+@pytest.mark.further_mode
 def test_a_test_under_two_parameter_sets_has_two_configurations(project: Project) -> None:
     eight, sixteen = (
         only_config(project, ran(project, "test_runner.py", simulator="ghdl", WIDTH=width), "ghdl")
