@@ -164,10 +164,19 @@ def _side_by_side(causes: Sequence[Cause], groups: Mapping[str, int]) -> list[Ca
 
 def _is_fixed(archived: Archived) -> Iterator[bool]:
     """Of each fix that a run shows whether its passes are more than chance."""
-    passes = archived.record.passed_again if archived.record is not None else ()
-    for row in archived.record.fixes if archived.record is not None else ():
-        again = [each for each in passes if each.fingerprint == row["fingerprint"]]
-        yield _counts(archived, again, archived.known_again.get(row["fingerprint"]))
+    rows = {row["fingerprint"] for row in archived.record.fixes} if archived.record is not None else ()
+    for fingerprints, again in _of_one_page(archived):
+        if any(fingerprint in rows for fingerprint in fingerprints):
+            yield _counts(archived, again, archived.known_again.get(fingerprints[0]))
+
+
+def _of_one_page(archived: Archived) -> list[tuple[list[str], list[PassedAgain]]]:
+    """Return what passed again by cause: the fingerprints that one page stands for, and the tests."""
+    groups: dict[str, list[PassedAgain]] = {}
+    for each in archived.record.passed_again if archived.record is not None else ():
+        known = archived.known_again.get(each.fingerprint)
+        groups.setdefault((known and known.page) or each.fingerprint, []).append(each)
+    return [(list(dict.fromkeys(each.fingerprint for each in group)), group) for group in groups.values()]
 
 
 def _headline(causes: Sequence[Cause]) -> str:
@@ -372,16 +381,14 @@ def _passed_again(session: Session, width: int) -> Iterator[Line]:
     archived = session.archived
     if archived.record is None:
         return
-    passes: dict[str, list[PassedAgain]] = {}
-    for each in archived.record.passed_again:
-        passes.setdefault(each.fingerprint, []).append(each)
     rows = {row["fingerprint"]: stated_fix(row, archived.record.finished) for row in archived.record.fixes}
-    for fingerprint, again in passes.items():
-        fix = rows.get(fingerprint)
+    for fingerprints, again in _of_one_page(archived):
+        fingerprint = fingerprints[0]
+        fix = next((rows[each] for each in fingerprints if each in rows), None)
         known = archived.known_again.get(fingerprint)
         counts = fix is not None and _counts(archived, again, known)
         yield from _heading("FIXED" if counts else "PASSED", known, fingerprint)
-        names = [_short(test.nodeid) for test in again]
+        names = list(dict.fromkeys(_short(test.nodeid) for test in again))
         more = f", +{len(names) - _MOST_TESTS}" if len(names) > _MOST_TESTS else ""
         verb = "passes" if len(names) == 1 else "pass"
         yield from _wrapped(f"{_count(len(names), 'test')} {verb} again: {', '.join(names[:_MOST_TESTS])}{more}", width)

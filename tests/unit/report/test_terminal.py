@@ -277,6 +277,18 @@ def test_a_known_failure_that_is_fixed_is_told_with_its_commit() -> None:
     ]
 
 
+def test_causes_with_one_page_are_fixed_once() -> None:
+    other = replace(SAME_SEED, nodeid="t.py::test_x::b", fingerprint="7" * 12)
+    row = {"text": HELD.text, "commits": list(HELD.commits or ()), "log": list(HELD.log)}
+    rows = tuple({"fingerprint": each.fingerprint} | row for each in (SAME_SEED, other))
+    record = replace(RECORD, passed_again=(SAME_SEED, other), fixes=rows)
+    known = {"9b1f03c2a7d4": GONE, "7" * 12: GONE}
+    lines = shown(NEW, archived=Archived(causes=(NEW,), record=record, known_again=known))
+    assert [line for line in lines if line.startswith("FIXED")] == ["FIXED      sim_error / timeout"]
+    assert "  2 tests pass again: test_x::a, test_x::b" in lines
+    assert lines[0].endswith("; 1 fixed")
+
+
 CAME = FirstBad(
     fingerprint="9b1f03c2a7d4",
     nodeid="t.py::test_x::a",
