@@ -84,8 +84,8 @@ def _processed(run: Run, tools: Tools) -> Archived:
     repository = Repository(settings.layout)
     verdicts = settle(run.failures, [classifier.classify(failure) for failure in run.failures], run.results)
     history.foretell({verdict.fingerprint: verdict.fingerprint_v1 for verdict in verdicts})
-    verdicts = with_changes(run.failures, verdicts, history, repository)
     vcs = run.vcs or (repository.state() if run.failures else None)
+    verdicts = with_changes(run.failures, verdicts, vcs, history, repository, is_present=run.vcs is None)
     causes = causes_of(
         run.failures,
         verdicts,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,52 +14,87 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_dvwiki.capture.git.repository import Repository
-    from pytest_dvwiki.model import Failure, Fix, History, KnownCause, KnownSubtype, News, Place, Verdict
+    from pytest_dvwiki.model import Clue, Failure, Fix, History, KnownCause, KnownSubtype, News, Place, Vcs, Verdict
 
 _DIFFS = 5
 """Commits with which a run is compared for evidence of an origin."""
+_MOST_COMMITS = 10
+"""Commits with passes of which git is asked."""
 _MOST_READ = 200
 """Files that an occurrence names as read."""
 Member = tuple["Failure", "Verdict"]
 
 
 def with_changes(
-    failures: Sequence[Failure], verdicts: Sequence[Verdict], history: History, repository: Repository
+    failures: Sequence[Failure],
+    verdicts: Sequence[Verdict],
+    vcs: Vcs | None,
+    history: History,
+    repository: Repository,
+    *,
+    is_present: bool,
 ) -> tuple[Verdict, ...]:
-    """Verdicts whose origins know what changed since the test that shows a cause first last passed."""
+    """Verdicts whose origins know what changed since the test that shows a cause first last passed.
+
+    Args:
+        failures: All of them.
+        verdicts: Of each failure.
+        vcs: The repository during the run; without its commit nobody knows what changed.
+        history: What the archive knew before.
+        repository: Tells what changed.
+        is_present: Whether the repository is still as it was during the run.
+    """
+    if vcs is None or vcs.commit is None:
+        return tuple(verdicts)
     from pytest_dvwiki.triage.origin import of_changes, with_clues  # noqa: PLC0415
+
+    failed_at = vcs.commit
+
+    @functools.cache
+    def led_here(commit: str) -> bool:
+        return commit == failed_at or repository.is_older(commit, failed_at)
 
     commits: dict[str, str | None] = {}
     changed: dict[str, tuple[str, ...]] = {}
     for failure, verdict in zip(failures, verdicts, strict=True):
         if verdict.follower or verdict.fingerprint in commits or len(changed) == _DIFFS:
             continue
-        commit = commits[verdict.fingerprint] = _last_pass(failure, verdict, history)
+        commit = commits[verdict.fingerprint] = _last_pass(failure, verdict, history, led_here)
         if commit is not None and commit not in changed:
-            changed[commit] = repository.changed_since(commit)
+            changed[commit] = repository.changed_since(commit, None if is_present else failed_at)
     since = {
         name: (changed[commit], repository.last_change(commit))
         for name, commit in commits.items()
         if commit and changed[commit]
     }
 
+    @functools.cache
+    def changes(files: tuple[str, ...], commit: str, reads: tuple[str, ...], in_simulator: bool) -> tuple[Clue, ...]:  # noqa: FBT001 (a key)
+        return of_changes(files, commit, sources=reads, python_bench=in_simulator)
+
     def weighed(failure: Failure, verdict: Verdict) -> Verdict:
         if verdict.fingerprint not in since:
             return verdict
-        files, commit = since[verdict.fingerprint]
-        changes = of_changes(files, commit, sources=failure.reads, python_bench=failure.in_simulator)
-        return with_clues(verdict, changes)
+        return with_clues(verdict, changes(*since[verdict.fingerprint], failure.reads, failure.in_simulator))
 
     return tuple(map(weighed, failures, verdicts))
 
 
-def _last_pass(failure: Failure, verdict: Verdict, history: History) -> str | None:
-    """Return the commit of the last pass of a test before which its cause was not there, None where it is unknown."""
+def _last_pass(failure: Failure, verdict: Verdict, history: History, led_here: Callable[[str], bool]) -> str | None:
+    """Return the commit of the last pass of a test before which its cause was not there, None where it is unknown.
+
+    Args:
+        failure: Of the test.
+        verdict: On it.
+        history: What the archive knew before.
+        led_here: Whether the failing commit is one, or comes from it: of another branch nothing changed since.
+    """
     from pytest_dvwiki.records.kinds import is_deterministic_kind  # noqa: PLC0415  # only a run that failed pays for it
 
     passes = history.last_passes(verdict, failure)
     any_seed = is_deterministic_kind(verdict, (failure,))
-    return next((each.commit for each in passes if any_seed or each.seed == failure.seed), None)
+    proving = dict.fromkeys(each.commit for each in passes if any_seed or each.seed == failure.seed)
+    return next(filter(led_here, list(proving)[:_MOST_COMMITS]), None)
 
 
 def causes_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -67,8 +68,14 @@ def passed_again(
 
     again = []
     fixes: dict[str, dict[str, Any]] = {}
+    differences: dict[tuple[Vcs, str], Difference] = {}
     for each in failing:
-        difference = repository.difference(each.vcs, vcs, f"{each.nodeid}\n{each.evidence}", each.reads)
+        # A cause may have failed thousands of tests: what lies between is the same for all that failed at one state.
+        between = each.vcs, each.fingerprint
+        if between not in differences:
+            named = f"{each.nodeid}\n{each.evidence}"
+            differences[between] = repository.difference(each.vcs, vcs, named, each.reads)
+        difference = differences[between]
         changed = _changed(each, difference)
         if changed is None:
             continue
@@ -112,8 +119,6 @@ def _draws_anew(failing: StillFailing, difference: Difference, simulators: Seque
 
     It may where the testbench or the simulator's version changed, or where nobody knows what changed.
     """
-    from pytest_dvwiki.triage.origin import side_of  # noqa: PLC0415  # only where something passed again
-
     versions = {each.name: f"{each.name} {each.version}" for each in simulators if each.version}
     now = versions.get(failing.by.simulator or "")
     then = [each for each in failing.simulators.split(", ") if each.startswith(f"{failing.by.simulator} ")]
@@ -121,7 +126,14 @@ def _draws_anew(failing: StillFailing, difference: Difference, simulators: Seque
         return True
     if not difference.all_files:
         return difference.change not in {"nothing", "unrecorded"}
-    return any(side_of(name) != "RTL_BUG" and not _NO_STIMULUS.search(name) for name in difference.all_files)
+    return _touch_stimulus(difference.all_files)
+
+
+@functools.lru_cache(maxsize=8)
+def _touch_stimulus(files: tuple[str, ...]) -> bool:
+    from pytest_dvwiki.triage.origin import side_of  # noqa: PLC0415  # only where something passed again
+
+    return any(side_of(name) != "RTL_BUG" and not _NO_STIMULUS.search(name) for name in files)
 
 
 def _fix_row(failing: StillFailing, vcs: Vcs, difference: Difference, repository: Repository) -> dict[str, Any]:

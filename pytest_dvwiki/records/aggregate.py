@@ -5,6 +5,7 @@ A *run* is a record in which the cause occurred; *tests* are failing tests over 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import re
@@ -498,20 +499,23 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
         " AND last.simulator IN (p.simulator, '*')), 0) AS proof FROM last WHERE proof < ? ORDER BY 1, 2, 3, 4",
         (tables.wanted(by_test), fixes.CERTAIN),
     ).fetchall()
+    # One cause may have failed thousands of tests.
+    is_deterministic = functools.cache(archive.is_deterministic)
+    newest_of = functools.cache(lambda fingerprint: archive.newest_occurrence((fingerprint,)))
     found = []
     for nodeid, fingerprint, simulator, config, moment, proof in rows:
         failed = Target(nodeid, simulator, config)
         by = _best_pass(failed, by_test[nodeid])
         if by is None:
             continue
-        deterministic = archive.is_deterministic(fingerprint)
+        deterministic = is_deterministic(fingerprint)
         seeds = () if deterministic else _seeds(archive, failed, fingerprint, moment)
         seed = by.seed if by.seed in seeds else seeds[0] if seeds else None
         settled = proof >= fixes.ANY_SEED and (deterministic or by.seed != seed)
         if settled or not (by.whole or deterministic):
             continue
         vcs, simulators = _last_run(archive, failed, fingerprint)
-        newest = archive.newest_occurrence((fingerprint,))
+        newest = newest_of(fingerprint)
         found.append(
             StillFailing(
                 nodeid=nodeid,

@@ -399,12 +399,13 @@ def settle(
     settled = _with_first_report(failures, verdicts)
     for members in _simulations(failures).values():
         causes = [n for n in members if failures[n].started and not _only_follows(verdicts[n])]
+        started = causes or [m for m in members if failures[m].started]
         for n in members:
-            if n in causes:
+            at = bisect_left(causes, n)
+            if n in causes[at : at + 1]:
                 continue
-            before = [cause for cause in causes if cause < n] or causes or [m for m in members if failures[m].started]
-            if before and before[-1] != n:
-                settled[n] = replace(settled[before[-1]], follower=True)
+            if started and (before := causes[at - 1] if at else started[-1]) != n:
+                settled[n] = replace(settled[before], follower=True)
             else:
                 settled[n] = replace(settled[n], follower=False)
     return _with_results(failures, settled, list(results))
@@ -475,8 +476,10 @@ def _ends(
 ) -> dict[str, tuple[Sequence[str], Sequence[str]]]:
     """Return by cause the seeds, or simulators, with which its tests failed, and those with which they passed."""
     passed: dict[str, set[str]] = {}
+    # Of thousands of tests that pass few are asked after.
+    asked = {failure.nodeid.partition("[")[0] for failure in failures}
     for nodeid, value, outcome in results:
-        if outcome == "passed" and value is not None:
+        if outcome == "passed" and value is not None and nodeid.partition("[")[0] in asked:
             passed.setdefault(_test(nodeid, value), set()).add(value)
     failed: dict[str, set[str]] = {}
     good: dict[str, set[str]] = {}

@@ -7,6 +7,7 @@ less than 60 % is none: the origin is unknown, with both readings and what would
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from dataclasses import replace
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.model import Clue, Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from pytest_dvwiki.model import Frame, KnownCause, OriginType, Verdict
     from pytest_dvwiki.patterns.schema import Pattern, Subtype
@@ -201,7 +202,9 @@ def of_changes(
     ((side, changed),) = sides.items()
     named = changed[0] + (f" and {len(changed) - 1} more" if len(changed) > 1 else "")
     kind = "design" if side == "RTL_BUG" else "testbench"
-    return (Clue("changes", side, f"since it passed at {commit[:8]} only {kind} files changed: {named}"),)
+    return (
+        Clue("changes", side, f"since it passed at {commit[:8]} of its sources only {kind} files changed: {named}"),
+    )
 
 
 def of_seeds(failed: int, passed: int) -> tuple[Clue, ...]:
@@ -245,13 +248,32 @@ def _concerns(file: str, sources: Collection[str]) -> bool:
     if file.endswith("conftest.py"):
         return True
     is_python = file.endswith(".py")
-    like = [each for each in sources if (each.endswith(".py") if is_python else _HDL.search(each))]
+    like = _of_kind(tuple(sources), is_python=is_python)
     return not like or _is_among(file, like)
+
+
+@functools.lru_cache(maxsize=16)
+def _of_kind(sources: tuple[str, ...], *, is_python: bool) -> tuple[str, ...]:
+    return tuple(each for each in sources if (each.endswith(".py") if is_python else _HDL.search(each)))
 
 
 def _is_among(file: str, sources: Collection[str]) -> bool:
     """Return whether a file is one of some, which may be named from another folder."""
-    return any(file == each or file.endswith(f"/{each}") or each.endswith(f"/{file}") for each in sources)
+    names, ends = _names(tuple(sources))
+    return file in ends or any(end in names for end in _ends(file))
+
+
+@functools.lru_cache(maxsize=16)
+def _names(files: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the names of files, and these with all ends of them that begin below a folder."""
+    return frozenset(files), frozenset(end for file in files for end in _ends(file))
+
+
+def _ends(file: str) -> Iterator[str]:
+    """Yield a file's name, then what is left of it without one folder after the other."""
+    while file:
+        yield file
+        file = file.partition("/")[2]
 
 
 def _weight(clue: Clue) -> float:

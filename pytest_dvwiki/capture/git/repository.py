@@ -7,6 +7,7 @@ questions about the past together have one time limit. What git says is text fro
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import re
 import subprocess
@@ -145,11 +146,17 @@ class Repository:
             return Difference(change="older")
         return self._commits(before, now, files or (), suspects)
 
-    def changed_since(self, commit: str) -> tuple[str, ...]:
-        """The files that differ from a commit, uncommitted changes among them; none where git does not tell in time."""
-        if not _COMMIT.fullmatch(commit):
+    def changed_since(self, commit: str, until: str | None = None) -> tuple[str, ...]:
+        """Return the files that changed since a commit; none where git does not tell in time.
+
+        Args:
+            commit: From which on.
+            until: Another commit; None for the present state with its uncommitted changes.
+        """
+        span = (commit,) if until is None else (commit, until)
+        if not all(map(_COMMIT.fullmatch, span)):
             return ()
-        return self._names("diff", *_DIFF, "--name-only", "-z", commit, *self._sources) or ()
+        return self._names("diff", *_DIFF, "--name-only", "-z", *span, *self._sources) or ()
 
     def came_with(self, passed: str, failed: Vcs, named: str = "", reads: Sequence[str] = ()) -> Difference | None:
         """Tell what came between a commit at which a test passed and the state in which it failed.
@@ -370,7 +377,8 @@ class _Suspects:
 
     def first(self, files: Sequence[str]) -> tuple[str, ...]:
         """Return as many names as are kept, those first to which something points."""
-        return tuple(map(_clean, dict.fromkeys([*self.named(files), *self.read(files), *files])))[:MOST_FILES]
+        names = dict.fromkeys([*self.named(files), *self.read(files), *files])
+        return tuple(map(_clean, itertools.islice(names, MOST_FILES)))
 
 
 def _clean(text: str) -> str:
