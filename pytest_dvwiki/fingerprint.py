@@ -37,6 +37,7 @@ _WORDS = (
 _CAPITALS = "AB ABC AC ACC ADC AE AF BCD CBC CCD CD CDC CE CFA DAC DC DCC DDC DE DFE ECB ECC ED EF FCC FEC"
 _NO_WORD = rf"(?!(?:{'|'.join((*_WORDS.split(), *_WORDS.upper().split(), *_CAPITALS.split()))})\b)"
 _KEPT = r"\b(?:non-\w+(?:/\w+)*|(?:[Mm]odule(?:[ ]named)?|from)[ ]'[A-Za-z_][\w.]*')"
+_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _VALUE = rf"""
     [-+]?(?!0[xXbB])(?:(?=[a-fA-FxXzZ_]*[0-9xXzZ])[0-9a-fA-FxXzZ_]+|True\b|False\b)(?![\w'."])(?!\ ?{UNIT})
 """
@@ -56,11 +57,12 @@ _LETTERS = (
 # splits by sign. No token is numbered, else one cause splits whenever two of its values happen to be equal.
 
 
-def expression(*, kept: str, value: str, names: str, letters: str) -> re.Pattern[str]:
+def expression(*, kept: str, quoted: str, value: str, names: str, letters: str) -> re.Pattern[str]:
     """Compile what `mask` replaces.
 
     Args:
         kept: Names that are read as they stand.
+        quoted: What stands behind the `b` of a literal of bytes.
         value: What a comparison compares.
         names: Names of values that a comparison compares.
         letters: Hex digits that are all letters.
@@ -80,7 +82,7 @@ def expression(*, kept: str, value: str, names: str, letters: str) -> re.Pattern
       | (?P<typed>\b(?:LogicArray|BinaryValue|BitVector|Logic|Bit|Range|Unsigned|Signed|Fixed)
                   \((?:[^()]|\([^()]*\))*\))
       | (?P<enumerated><[A-Za-z_]\w*(?:\.\w+)?:\ [^<>]{{1,80}}>)
-      | (?P<bytes>\b(?:bytearray\()?b(?:'[^']*'|"[^"]*")\)?)
+      | (?P<bytes>\b(?:bytearray\()?b(?:{quoted})\)?)
       | (?P<based>(?<![\w'])[-+]?\d*'[sS]?[bBoOdDhH]\ ?[-+]?[0-9a-fA-FxXzZ?_]+)
       | (?P<quoted_bits>\b[xXbBoO]"[^"\s]*")
       | (?P<prefixed>(?<![\w.])[-+]?0[xXbBoO][-+]?[0-9a-fA-FxXzZ_]+\b)
@@ -114,7 +116,7 @@ def expression(*, kept: str, value: str, names: str, letters: str) -> re.Pattern
     )
 
 
-_TOKEN = expression(kept=_KEPT, value=_VALUE, names=_NAMES, letters=_LETTERS)
+_TOKEN = expression(kept=_KEPT, quoted=_QUOTED, value=_VALUE, names=_NAMES, letters=_LETTERS)
 _EXPECTS = re.compile(r"(?i)\b(?:expected|expect|exp|should)\b")
 _OBSERVES = re.compile(r"(?i)\b(?:got|actual|act|was|read|saw|found|received|is)\b")
 _NAMING = re.compile(
@@ -125,6 +127,10 @@ _NAMING = re.compile(
 _UNKNOWN_BITS = re.compile(r"[xXzZuUwW-]")
 _TRUTH = ("True", "False")
 _SERIES = re.compile(r"\bV(?:[ ,]+V\b)+")
+_LIST = re.compile(r"(?:(?<=\bassert )|(?<=[=!]= ))\[(?:V(?:, \.\.\.)?)?\]")
+"""A list of values that is compared; another time the same expression may have a single one."""
+_GENERATED = re.compile(r"\bgenblk\d+\b")
+"""A name that the simulator gives to a generate block without one: it counts them."""
 
 
 def mask(text: str) -> str:
@@ -136,7 +142,8 @@ def mask(text: str) -> str:
     """
     text = shortened(text)
     is_compared = _EXPECTS.search(text) is not None and _OBSERVES.search(text) is not None
-    return joined(_TOKEN.sub(_masked_compared if is_compared else masked, text))
+    told = joined(_TOKEN.sub(_masked_compared if is_compared else masked, text))
+    return _GENERATED.sub("genblk", _LIST.sub("V", told))
 
 
 def shortened(text: str) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 def _token() -> re.Pattern[str]:
     return expression(
         kept=r"(?!)",
+        quoted=r"""'[^']*'|"[^"]*\"""",
         value=rf"""[-+]?(?!0[xXbB])(?:[0-9a-fA-FxXzZ_]+|True\b|False\b)(?![\w'."])(?!\ ?{UNIT})""",
         names=r"(?:(?<==)[A-Z][A-Z0-9_]{1,40}(?![\w'(\[.])|[A-Z][A-Z0-9_]{1,40}(?![\w'(\[])"
         rf"(?=[ ]{{0,3}}(?:$|[,;:)\]}}&|/!]|\.(?!\w)|[=!]=)|[ ](?:(?i:{AFTER}|{COMPARED})\b|\w{{1,40}}[=:])))",

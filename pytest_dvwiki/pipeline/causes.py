@@ -167,12 +167,18 @@ def _to_reproduce(members: Sequence[Member]) -> Failure:
         key=lambda member: (
             member[0].command is None,
             member[1].follower,
+            not _runs_alone(member[0]),
             "[" in member[0].nodeid,
             len(member[0].nodeid),
             member[0].nodeid,
             member[0].phase,
         ),
     )[0]
+
+
+def _runs_alone(failure: Failure) -> bool:
+    """Return whether its command chooses one of the tests of a simulation."""
+    return failure.command is not None and not {"COCOTB_TEST_FILTER", "TESTCASE"}.isdisjoint(failure.command.variables)
 
 
 def _place(place: Place | None, root: Path) -> Place | None:

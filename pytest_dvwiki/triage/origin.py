@@ -145,7 +145,8 @@ def conclude(clues: Sequence[Clue]) -> Origin:
     tool = next((clue for clue in clues if clue.side == "TOOL"), None)
     score = sum(_weight(clue) * (1 if clue.side == "RTL_BUG" else -1) for clue in clues if clue.side in _SIDES)
     side: OriginType = "RTL_BUG" if score > 0 else "TB_BUG"
-    confidence = round(min(SUREST, 1 / (1 + math.exp(-abs(score)))), 2)
+    chance = 1 / (1 + math.exp(-abs(score)))
+    confidence = round(min(SUREST, chance), 2)
     if person is not None and person.side not in _SIDES:
         return Origin(type="UNKNOWN", confidence=0.0, reasons=_reasons(clues, person.side))
     if person is not None:
@@ -158,7 +159,7 @@ def conclude(clues: Sequence[Clue]) -> Origin:
         return Origin(type="TOOL", confidence=TOOL, reasons=_reasons(clues, "TOOL"))
     if not clues:
         return Origin(type="UNKNOWN", confidence=0.0, reasons=("nothing tells where the fault lies",))
-    if confidence < CLEAR:
+    if chance < CLEAR:
         return Origin(type="UNKNOWN", confidence=0.0, reasons=(*_reasons(clues, "UNKNOWN"), _what_would_decide(clues)))
     return Origin(type=side, confidence=confidence, reasons=_reasons(clues, side))
 

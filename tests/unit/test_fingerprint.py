@@ -251,3 +251,16 @@ def test_the_longest_line_is_masked_in_linear_time(unit: str) -> None:
     # Eight times the characters; an expression that looks at each of them twice over needs 64 times as long.
     assert long < 24 * short + 0.05
     assert len(mask(line)) <= 2 * len(line)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["assert 2 == 1", "assert [2, 1, 1] == 1", "assert [2, 1, 1, 1, 1, 1, ...] == 1", "assert [] == [1]"],
+        [r"assert bytearray(b'\x00') == bytearray(b'\x01')", r"assert bytearray(b'\x00\'\"') == bytearray(b'\x01')"],
+        ["rtl/a.v:1: error: no `d' in `a.genblk1'", "rtl/a.v:9: error: no `d' in `a.genblk3'"],
+    ],
+    ids=["a list and its only value", "bytes with quotes", "names of generate blocks"],
+)
+def test_how_long_a_value_is_and_what_a_tool_counts_tells_no_cause_apart(texts: list[str]) -> None:
+    assert len({of(text) for text in texts}) == 1

@@ -310,15 +310,21 @@ class _Collector:
         file = test.case.file if test.case is not None else None
         # pyuvm gives its tests to cocotb 1.x under other names than they are reported by: then all of them are run.
         hidden = (self._cocotb or "").startswith("1.") and file is not None and is_library(file)
+        # One that failed before it may have left the design in the middle of something, which made this one fail.
+        is_first = strict or test is self._first_failed
         return reproduce.again(
             self._sim.call,
             self._sim.nodeid,
-            test=None if hidden else test.bare,
+            test=test.bare if is_first and not hidden else None,
             module=module,
             seed=self._seed_of(test),
             cocotb=self._cocotb,
             strict=strict,
         )
+
+    @cached_property
+    def _first_failed(self) -> CocotbTest | None:
+        return next((test for test in self._tests if test.failed), None)
 
     def _item_command(self, seed: str | None, *, strict: bool = False) -> Command | None:
         if self._sim.call is None:

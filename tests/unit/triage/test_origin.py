@@ -251,3 +251,9 @@ def test_a_source_of_the_build_is_design_wherever_it_lies() -> None:
     assert side_of("tb/loopback.v", {"tb/loopback.v"}) == "TB_BUG"
     said = conclude(clues("compile_error", "syntax_error", "tests/dff.sv", python_bench=True))
     assert said.type == "RTL_BUG"
+
+
+def test_less_than_the_least_is_not_rounded_up_to_it() -> None:
+    """An exception that a wrong value can raise, after a change of the design alone: 59.9 % for the testbench."""
+    clues = (Clue("python values", "TB_BUG", "a"), Clue("changes", "RTL_BUG", "b"))
+    assert conclude(clues).type == "UNKNOWN"

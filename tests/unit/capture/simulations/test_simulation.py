@@ -372,8 +372,15 @@ def test_the_command_runs_this_test_alone_with_its_seed(kinds: Left, tmp_path: P
     assert collect(again.simulation).results[0].seed == "42"
 
 
-def test_the_command_finds_a_parametrised_test(kinds: Left, tmp_path: Path) -> None:
-    command = shlex.split(pasted(named(collect(kinds.simulation), "par/x=2")))
+def test_a_test_after_one_that_failed_is_run_with_those_before_it(kinds: Left) -> None:
+    """What failed first may have left the design in the middle of something."""
+    told = {failure.nodeid: "COCOTB_TEST_FILTER" in pasted(failure) for failure in collect(kinds.simulation).failures}
+    assert list(told.values()) == [True, *[False] * (len(told) - 1)]
+
+
+def test_the_command_finds_a_parametrised_test(tmp_path: Path) -> None:
+    left = run(tmp_path, "kinds", environment={"COCOTB_TEST_FILTER": r"par/x=2$"})
+    command = shlex.split(pasted(named(collect(left.simulation), "par/x=2")))
     again = run(tmp_path, "kinds", environment=dict(word.split("=", 1) for word in command[:2]))
     assert outcomes(collect(again.simulation)) == {"par/x=2": "failed"}
 
