@@ -65,7 +65,10 @@ def _of_failure(
     if vcs.commit is None or not occurrence.tests or (vcs.dirty and onset.moment is not None):
         return known, False
     named = f"{occurrence.primary}\n{occurrence.excerpt}"
-    if known is not None and known.is_certain:
+    since = _passed_since(occurrence, vcs, onset, history, repository)
+    if since is not None:
+        start = since
+    elif known is not None and known.is_certain:
         if not (repository.is_older(vcs.commit, known.bad) and repository.is_older(known.good, vcs.commit)):
             return known, False
         start = _Start(known.nodeid, known.good)
@@ -123,6 +126,32 @@ def _start(
             if good == last.commit:
                 thin = _Start(test.nodeid, good, "other" if is_other else "unknown")
     return thin
+
+
+def _passed_since(
+    occurrence: Occurrence, failed: Vcs, onset: Onset, history: History, repository: Repository
+) -> _Start | None:
+    """Return the last pass that proves that what fails now came after the first failure on record.
+
+    Then all tests that fail now passed since: others failed before, maybe by another fault that the same check reports.
+    """
+    first = onset.first_bad.bad if onset.first_bad is not None and onset.first_bad.is_certain else onset.commit
+    if first is None or onset.comes_and_goes:
+        return None
+    last: _Start | None = None
+    for test in occurrence.tests[:_MOST_TESTS]:
+        passes = history.last_passes(occurrence, test)
+        found = _nearest([one for one in passes if _proves(one, test, occurrence)], failed, repository)
+        if found is None or found.commit == failed.commit or not _has(found.commit, first, repository):
+            return None
+        if last is None or repository.is_older(found.commit, last.commit):
+            last = _Start(test.nodeid, found.commit)
+    return last
+
+
+def _has(commit: str, other: str, repository: Repository) -> bool:
+    """Tell whether a commit has another one in its past, or is that one."""
+    return commit == other or repository.is_older(other, commit)
 
 
 def _proves(one: Pass, test: FailedTest, occurrence: Occurrence) -> bool:

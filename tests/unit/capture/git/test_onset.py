@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import FirstBad
     from pytest_dvwiki.pipeline import Archived
 
+OTHER = "tests/test_regs.py::test_regs"
 REPORT = "UVM_ERROR sb.sv(210) @ 1250: uvm_test_top.env.sb [SCBD] Mismatch: expected 12 got 13"
 
 
@@ -454,3 +455,20 @@ def test_the_owners_of_the_files_are_named(project: Project) -> None:
     (row,) = archived.record.fixes
     assert (row["owners"], row["authors"]) == (["@fifo-team"], ["someone"])
     assert "| `@fifo-team`; lines by someone |" in project.page()
+
+
+def test_a_range_of_other_tests_is_none_of_a_test_that_passed_since(project: Project) -> None:
+    """A check in a library reports faults of several designs, of which the first may still be there."""
+    project.run(seed="1")
+    project.run(seed="1", test=OTHER)
+    project.commit("fifo: rework")
+    project.run(fails=True, seed="1")
+    project.commit("docs")
+    project.run(seed="1", test=OTHER, named=True)
+    late = project.commit("regs: rework", "rtl/regs.sv")
+    found = project.first_bad(seed="1", test=OTHER)
+    assert found is not None
+    assert (found.bad, [line.partition(" ")[2] for line in found.log]) == (late, ["regs: rework"])
+    again = project.first_bad(seed="1", test=OTHER)
+    assert again is not None
+    assert again.log == found.log
