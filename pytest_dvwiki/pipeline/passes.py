@@ -126,14 +126,20 @@ def _draws_anew(failing: StillFailing, difference: Difference, simulators: Seque
         return True
     if not difference.all_files:
         return difference.change not in {"nothing", "unrecorded"}
-    return _touch_stimulus(difference.all_files)
+    return _touch_stimulus(difference.all_files, failing.reads)
 
 
 @functools.lru_cache(maxsize=8)
-def _touch_stimulus(files: tuple[str, ...]) -> bool:
+def _touch_stimulus(files: tuple[str, ...], reads: tuple[str, ...]) -> bool:
     from pytest_dvwiki.triage.origin import side_of  # noqa: PLC0415  # only where something passed again
 
-    return any(side_of(name) != "RTL_BUG" and not _NO_STIMULUS.search(name) for name in files)
+    # Where Python drives the design, HDL is the design also in a folder of tests.
+    in_python = any(name.endswith(".py") for name in reads)
+    return any(
+        side_of(name, reads if in_python else (), python_bench=in_python) != "RTL_BUG"
+        and not _NO_STIMULUS.search(name)
+        for name in files
+    )
 
 
 def _fix_row(failing: StillFailing, vcs: Vcs, difference: Difference, repository: Repository) -> dict[str, Any]:

@@ -472,3 +472,13 @@ def test_a_range_of_other_tests_is_none_of_a_test_that_passed_since(project: Pro
     again = project.first_bad(seed="1", test=OTHER)
     assert again is not None
     assert again.log == found.log
+
+
+@pytest.mark.parametrize("bench", ["bench.py", "bench.sv"])
+def test_a_design_in_a_folder_of_tests_draws_no_stimulus_for_a_bench_in_python(project: Project, bench: str) -> None:
+    project.commit("fifo", "tests/test_fifo/dut.sv")
+    project.run(fails=True, seed="1", reads=("tests/test_fifo/dut.sv", f"tests/test_fifo/{bench}"))
+    project.commit("fifo: repair", "tests/test_fifo/dut.sv")
+    record = project.run(seed="1").record
+    assert record is not None
+    assert [each.new_stimulus for each in record.passed_again] == [not bench.endswith(".py")]
