@@ -136,8 +136,7 @@ def _touch_stimulus(files: tuple[str, ...], reads: tuple[str, ...]) -> bool:
     # Where Python drives the design, HDL is the design also in a folder of tests.
     in_python = any(name.endswith(".py") for name in reads)
     return any(
-        side_of(name, reads if in_python else (), python_bench=in_python) != "RTL_BUG"
-        and not _NO_STIMULUS.search(name)
+        side_of(name, reads if in_python else (), python_bench=in_python) != "RTL_BUG" and not _NO_STIMULUS.search(name)
         for name in files
     )
 
