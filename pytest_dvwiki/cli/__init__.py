@@ -80,6 +80,13 @@ def _run(arguments: list[str]) -> int:
             module.add_arguments(command)
             command.set_defaults(run=module.run)
     args = parser.parse_args(arguments)
+    from pytest_dvwiki.cli.output import cleaned  # noqa: PLC0415  # `--help` needs none
+
+    with cleaned():
+        return _called(args)
+
+
+def _called(args: argparse.Namespace) -> int:
     try:
         return int(args.run(args))
     except UsageError as error:

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
+from pytest_dvwiki.cli.output import LINE_START
 from pytest_dvwiki.cli.place import add_place, see_that_there_is_something, settings_of, writing
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
             progress=progress,
         )
     if sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr)
+        print(LINE_START, end="", file=sys.stderr)
     _report(result, check=args.check)
     return 1 if result.refused or result.problems or (args.check and result.changed) else 0
 
@@ -102,7 +103,7 @@ def _reclassify(settings: Settings) -> Reclassified:
 
 
 def _progress(done: str, count: int) -> None:
-    print(f"\r\x1b[K{count:,} {done}", end="", file=sys.stderr, flush=True)
+    print(f"{LINE_START}{count:,} {done}", end="", file=sys.stderr, flush=True)
 
 
 def _report(result: BuildResult, *, check: bool) -> None:

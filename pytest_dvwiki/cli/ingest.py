@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.cli import UsageError
+from pytest_dvwiki.cli.output import LINE_START
 from pytest_dvwiki.cli.place import add_place, layout_of
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.runs import new_task_id, utc
@@ -512,4 +513,4 @@ def _say(text: str) -> None:
 
 def _progress(text: str) -> None:
     if sys.stderr.isatty():
-        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+        print(f"{LINE_START}{text}", end="", file=sys.stderr, flush=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.classify import classifier_of, details
+from pytest_dvwiki.cli.output import LINE_START
 from pytest_dvwiki.cli.patterns.force import add_sources
 
 if TYPE_CHECKING:
@@ -204,12 +205,12 @@ class _Bar:
         bar = "#" * int(done * width)
         text = f"[{bar:{width}}] {done:4.0%} of {_bytes(self._total)}  {self._source.shown}"
         columns = shutil.get_terminal_size().columns
-        print(f"\r\x1b[K{text[: columns - 1]}", end="", file=sys.stderr, flush=True)
+        print(f"{LINE_START}{text[: columns - 1]}", end="", file=sys.stderr, flush=True)
 
     def clear(self) -> None:
         """The line is given back."""
         if self._shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            print(LINE_START, end="", file=sys.stderr, flush=True)
 
 
 # Printing
