@@ -8,11 +8,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from io import BufferedReader
-    from pathlib import Path
 
 MOST = 64 << 20
 """Bytes of the longest file that is read as a whole."""
@@ -87,12 +87,78 @@ def open_regular(path: Path | str) -> BufferedReader:
     except (OSError, ValueError) as error:
         system = error if isinstance(error, OSError) else OSError(errno.EINVAL, "its name holds a NUL")
         raise UnreadableError(system.errno, reason(system), os.fspath(path)) from error
+    return os.fdopen(_regular(handle, path), "rb")
+
+
+def open_below(folder: Path, path: Path, *, owner: int) -> BufferedReader:
+    """Open a file that somebody else names for reading: a regular one, below a folder, and no link.
+
+    Args:
+        folder: What it must lie in.
+        path: Its absolute path; a link on the way counts where it stays in the folder.
+        owner: Number of the user to whom it must belong.
+
+    Raises:
+        OSError: There is no such file; as `UnreadableError` where it must not be read.
+    """
+    handle = handle_below(folder, path, os.O_RDONLY)
+    if os.fstat(handle).st_uid != owner:
+        os.close(handle)
+        raise UnreadableError(errno.EPERM, "belongs to another user; remove it", os.fspath(path))
+    return os.fdopen(handle, "rb")
+
+
+def handle_below(folder: Path, path: Path, flags: int) -> int:
+    """Open a regular file below a folder as `open_below`, whoever it belongs to.
+
+    Args:
+        folder: What it must lie in.
+        path: Its absolute path.
+        flags: As those of `os.open`.
+
+    Returns:
+        A file descriptor.
+
+    Raises:
+        OSError: As by `open_below`.
+    """
+    try:
+        handle = _descend(folder, path, flags)
+    except ValueError as error:
+        raise UnreadableError(errno.EINVAL, "has a name that no file has; remove it", os.fspath(path)) from error
+    except UnreadableError:
+        raise
+    except OSError as error:
+        told = "is a link; put the file itself in its place" if error.errno == errno.ELOOP else reason(error)
+        raise UnreadableError(error.errno, told, os.fspath(path)) from error
+    return _regular(handle, path)
+
+
+def _descend(folder: Path, path: Path, flags: int) -> int:
+    """Open a file from folder to folder, none of them a link: what is put in its place meanwhile leads nowhere."""
+    base = os.path.realpath(folder)
+    inner = Path(os.path.relpath(os.path.realpath(path.parent), base)).parts
+    if os.pardir in inner[:1]:
+        raise UnreadableError(errno.EPERM, f"does not lie in {folder}; remove it", os.fspath(path))
+    always = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    at = os.open(base, os.O_RDONLY | os.O_DIRECTORY | always)
+    try:
+        for name in inner:
+            before, at = at, os.open(name, os.O_RDONLY | os.O_DIRECTORY | always, dir_fd=at)
+            os.close(before)
+        return os.open(path.name, flags | always, dir_fd=at)
+    finally:
+        os.close(at)
+
+
+def _regular(handle: int, path: Path) -> int:
+    """Return a descriptor if that of a regular file, else close it and raise."""
     kind = stat.S_IFMT(os.fstat(handle).st_mode)
     if kind != stat.S_IFREG:
         os.close(handle)
         what = _KINDS.get(kind, "no regular file")
         raise UnreadableError(errno.EINVAL, f"is {what}; put a regular file in its place", os.fspath(path))
-    return os.fdopen(handle, "rb")
+    return handle
 
 
 def read_bytes(path: Path, most: int = MOST) -> bytes:

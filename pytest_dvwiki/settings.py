@@ -61,9 +61,32 @@ class Layout:
         return self.agent / "tasks"
 
     @property
-    def journal(self) -> Path:
+    def journals(self) -> Path:
         """What runs know before they are archived; ignored by git."""
         return self.agent / "journal"
+
+    @property
+    def journal(self) -> Path:
+        """Those of this project: with a wiki outside of the root others may have theirs beside them."""
+        return self.journals if self.is_inside else self.journals / self.key
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the wiki lies in the root, whatever links lead there."""
+        return Path(os.path.realpath(self.agent)).is_relative_to(os.path.realpath(self.root))
+
+    @property
+    def key(self) -> str:
+        """12 hex that tell this project's journals from others', in a folder that several share.
+
+        A path alone does not: containers with one temporary folder may have each its project at the same place.
+        """
+        import hashlib  # noqa: PLC0415  # most calls of pytest and of the command line have no use for it
+
+        root = os.path.realpath(self.root)
+        status = os.stat(root)  # noqa: PTH116  # of a path as text
+        parts = (root, os.path.realpath(self.wiki), str(status.st_dev), str(status.st_ino))
+        return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
     @property
     def patterns(self) -> Path:

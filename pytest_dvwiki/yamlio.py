@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"[A-Za-z_]+")
 _ESCAPED = re.compile(r'["\\]')
+_UNFIT_FOR_BLOCK = re.compile("[\\r\\x85\\u2028\\u2029]|(?:\\A|\\n)\\n\\Z")
+"""Further ends of a line for libyaml, and a blank last line, after which it ends the document with `...`."""
+_SURROGATES = re.compile("[\ud800-\udfff]")
+"""What Python makes of bytes in names that are no UTF-8."""
 _QUOTED = re.compile(r"`([^`]*)`")
 _KINDS = {
     "array": "a list",
@@ -50,6 +54,8 @@ MOST_REPEATED = 10_000
 """Values of a document with aliases where each alias counts as what it stands for."""
 LONGEST_NUMBER = 64
 """Characters."""
+_TOO_DEEP = f"lists or mappings stand inside each other more than {DEEPEST} deep; flatten them"
+_TOO_MANY = "more than {} values in one document; split it"
 _ODD = (KeyError, IndexError, AttributeError, TypeError, ValueError, OverflowError)
 """What the library raises where a tag such as `!!bool` stands before something else."""
 _WRONG_TAG = "a tag (!!…) stands before a value of another kind; take the tag away"
@@ -76,11 +82,9 @@ class _Loader(yaml.CSafeLoader):
         self._depth += 1
         self._values += 1
         if self._depth > DEEPEST:
-            raise _error(
-                current_node, f"lists or mappings stand inside each other more than {DEEPEST} deep; flatten them"
-            )
+            raise _error(current_node, _TOO_DEEP)
         if self._values > MOST_VALUES:
-            raise _error(current_node, f"more than {MOST_VALUES} values in one document; split it")
+            raise _error(current_node, _TOO_MANY.format(MOST_VALUES))
 
     def ascend_resolver(self) -> None:
         self._depth -= 1
@@ -133,8 +137,8 @@ class _Loader(yaml.CSafeLoader):
         return super().construct_mapping(node, deep=deep)
 
 
-def _error(node: yaml.Node, problem: str) -> yaml.MarkedYAMLError:
-    return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+def _error(place: yaml.Node | yaml.Event, problem: str) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=place.start_mark)  # type: ignore[arg-type]  # libyaml's
 
 
 def _repeated(node: yaml.Node, known: dict[int, int | None]) -> int:
@@ -203,6 +207,24 @@ def load(text: str | bytes, name: str) -> Any:
         return yaml.load(text, Loader=_Loader)  # noqa: S506 (a safe loader)
     except (yaml.YAMLError, ValueError) as error:
         raise YamlError(describe(error, name)) from error
+
+
+def events(text: str) -> list[yaml.Event]:
+    """The events of a text in their order, within the limits of `load`.
+
+    Raises:
+        MarkedYAMLError: The text is not YAML, or holds too much.
+    """
+    found: list[yaml.Event] = []
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise _error(event, _TOO_DEEP)
+        if len(found) > MOST_VALUES:
+            raise _error(event, _TOO_MANY.format(MOST_VALUES))
+        found.append(event)
+    return found
 
 
 def located(text: str, depth: int) -> dict[tuple[str | int, ...], int]:
@@ -312,7 +334,8 @@ def _node(value: Any, *, top: bool = False) -> yaml.Node:
         items = [_node(item) for item in value]
         return yaml.SequenceNode(f"{_TAG}seq", items, flow_style=_is_line(value))
     if isinstance(value, str):
-        return yaml.ScalarNode(f"{_TAG}str", value, style=_style(value))
+        text = value if value.isascii() else _SURROGATES.sub("\ufffd", value)
+        return yaml.ScalarNode(f"{_TAG}str", text, style=_style(text))
     return _plain(value)
 
 
@@ -338,7 +361,7 @@ def _key(name: str) -> yaml.Node:
 
 def _style(text: str) -> str | None:
     if "\n" in text:
-        return "|"
+        return '"' if _UNFIT_FOR_BLOCK.search(text) else "|"
     return None if _WORD.fullmatch(text) and text.lower() not in _RESERVED else '"'
 
 

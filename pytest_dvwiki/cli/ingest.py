@@ -190,7 +190,7 @@ class _Ingest:
 
     def _read(self, group: _Group, logs: Sequence[Artefact], known: Iterable[Path] = ()) -> Leftovers:
         """Read the artefacts of a run but for those that are archived."""
-        from pytest_dvwiki.capture.interrupted.journal import BUILDS  # noqa: PLC0415
+        from pytest_dvwiki.capture.interrupted.places import places_of  # noqa: PLC0415
         from pytest_dvwiki.capture.leftovers import read_leftovers  # noqa: PLC0415
         from pytest_dvwiki.capture.simulations.builds import Builds  # noqa: PLC0415
 
@@ -203,7 +203,7 @@ class _Ingest:
             interest=self._tools.interest,
             names=self._class_of,
             known=known,
-            builds=Builds(self._settings.layout.journal / BUILDS),
+            builds=Builds(places_of(self._settings.layout, None)[0].builds),
             seen=[file.path for file in files if file.sha256 in found],
         )
 

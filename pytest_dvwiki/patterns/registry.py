@@ -122,12 +122,13 @@ class Registry:
             message: Gives the names in the advice.
             quoted: Quotes a name, which is a log's word.
         """
-        pattern = self.get(pattern_id)
-        if pattern is None:
+        entry = self._by_id.get(pattern_id) if pattern_id is not None else None
+        if entry is None:
             return None
+        pattern = entry.pattern
         if failure_subtype != pattern.failure_subtype and failure_subtype in (subtypes := load_subtypes()):
             return subtypes[failure_subtype].fix
-        return pattern.advice({name: quoted(value) for name, value in pattern.groups_in(message).items()})
+        return pattern.advice({name: quoted(value) for name, value in entry.groups_in(message).items()})
 
     def source(self, pattern_id: str) -> str:
         """The file that the pattern of that id stands in."""

@@ -82,11 +82,6 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         named = {"name": others[0]} if len(others) == 1 else {}
         return _NAME.sub(lambda found: (groups.get(found[1]) or named.get(found[1])) or f"the {found[1]}", self.fix)
 
-    def groups_in(self, message: str) -> dict[str, str]:
-        """What a message has for the names in its expressions."""
-        found = next((match for source in self.match if (match := re.search(source, message, re.ASCII))), None)
-        return {name: value for name, value in found.groupdict().items() if value} if found else {}
-
 
 class Entry(msgspec.Struct, frozen=True):
     """A checked pattern with the literals that a text has to contain before its expressions are worth a try."""
@@ -98,6 +93,14 @@ class Entry(msgspec.Struct, frozen=True):
     """The file that it stands in, as errors name it."""
     of_people: bool = True
     """Whether RE2 decides its expressions; `re` decides those of the built-in patterns."""
+
+    def groups_in(self, message: str) -> dict[str, str]:
+        """What a message has for the names in its expressions."""
+        from pytest_dvwiki.patterns import search  # noqa: PLC0415  # a registry that is only loaded has no use for it
+
+        ready = search.of_people if self.of_people else search.compiled
+        found = next((match for source in self.pattern.match if (match := ready(source).search(message))), None)
+        return {name: value for name, value in found.groups.items() if value} if found else {}
 
 
 class Subtype(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

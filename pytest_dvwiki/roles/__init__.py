@@ -11,6 +11,7 @@ import pytest
 
 from pytest_dvwiki import extensions
 from pytest_dvwiki.capture.interrupted import journal
+from pytest_dvwiki.capture.interrupted.places import places_of
 from pytest_dvwiki.masks import Masks
 from pytest_dvwiki.roles.guard import Guard
 from pytest_dvwiki.roles.items import ItemRole
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from pluggy import HookImpl
 
+    from pytest_dvwiki.capture.interrupted.places import Place
     from pytest_dvwiki.capture.simulations.reproduce import Call
     from pytest_dvwiki.masks import Function
     from pytest_dvwiki.model import Failure, Interest, Verdict
@@ -167,13 +169,10 @@ def _classify_hook(config: pytest.Config) -> Callable[[Failure], Verdict | None]
     return pytest_dvwiki_classify
 
 
-def _journal_places(config: pytest.Config, settings: Settings) -> Sequence[Path]:
-    """Folders of journals: beside the wiki, else in pytest's cache, else in the temporary folder."""
+def _journal_places(config: pytest.Config, settings: Settings) -> Sequence[Place]:
     cache = getattr(config, "cache", None)
-    places = [settings.layout.journal]
-    # A disk that is full or cannot be written has no cache either, and perhaps no temporary folder.
+    folder = None
+    # A disk that is full or cannot be written has no cache either.
     with contextlib.suppress(OSError):
-        places += [] if cache is None else [cache.mkdir("dvwiki")]
-    with contextlib.suppress(OSError):
-        places.append(journal.temporary_place())
-    return tuple(places)
+        folder = None if cache is None else cache.mkdir("dvwiki")
+    return places_of(settings.layout, folder)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pytest
 
     from pytest_dvwiki.capture.interrupted.orphans import Orphan
+    from pytest_dvwiki.capture.interrupted.places import Place
     from pytest_dvwiki.masks import Masks
     from pytest_dvwiki.model import Failure
     from pytest_dvwiki.pipeline import Archived
@@ -111,10 +112,12 @@ class Archivist:
         for path_shown, digest in sorted(written.items()):
             yield {"path": path_shown, "sha256": digest, "kind": WRITTEN}
 
-    def take_over(self, place: Path) -> None:
+    def take_over(self, place: Place) -> None:
         """Archives what killed runs left behind in a folder of journals, under their own names."""
-        for orphan in find_orphans(place, except_for=self._task_id):
-            with self._guard("taking over what a killed run left behind"):
+        for orphan in find_orphans(place, except_for=self._task_id, note=self._guard.note):
+            with self._guard(
+                f"taking over what a killed run left in {orphan.folder} (remove it, should that come again)"
+            ):
                 self._take_over(orphan)
 
     def _take_over(self, orphan: Orphan) -> None:

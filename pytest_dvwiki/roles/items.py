@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.capture.interrupted.journal import BUILDS, Begin, open_journal
+from pytest_dvwiki.capture.interrupted.journal import Begin, open_journal
 from pytest_dvwiki.capture.processes import tools
 from pytest_dvwiki.capture.processes.children import Children, listen
 from pytest_dvwiki.capture.processes.spool import Spool, place_of
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_dvwiki.capture.interrupted.journal import Journal
+    from pytest_dvwiki.capture.interrupted.places import Place
     from pytest_dvwiki.capture.processes.children import Child
     from pytest_dvwiki.capture.simulations.builds import Builds, Watch
     from pytest_dvwiki.capture.simulations.reproduce import Call
@@ -50,7 +51,7 @@ class ItemRole:
         config: pytest.Config,
         settings: Settings,
         *,
-        journals: Sequence[Path],
+        journals: Sequence[Place],
         task_id: str,
         process: str,
         interest: Callable[[], Interest],
@@ -92,7 +93,7 @@ class ItemRole:
     def _builds(self) -> Builds:
         from pytest_dvwiki.capture.simulations.builds import Builds  # noqa: PLC0415  # only a simulation pays for it
 
-        return Builds(self._journals[0] / BUILDS)
+        return Builds(self._journals[0].builds)
 
     @cached_property
     def _watch(self) -> Watch:
@@ -218,7 +219,9 @@ class ItemRole:
         self.journal.begin(
             Begin(
                 nodeid=running.nodeid,
-                spool=tuple(map(str, self._spool.paths)) if self._spool is not None and self._spool.attached else (),
+                spool=tuple(path.name for path in self._spool.paths)
+                if self._spool is not None and self._spool.attached
+                else (),
                 folder=str(child.folder),
                 environment=dict(child.environment),
                 program=child.program,

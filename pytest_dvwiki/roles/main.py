@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.capture.interrupted import journal
 from pytest_dvwiki.roles.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
+    from pytest_dvwiki.capture.interrupted.places import Place
     from pytest_dvwiki.capture.simulations.reproduce import Call
     from pytest_dvwiki.masks import Masks
     from pytest_dvwiki.model import Failure
@@ -51,7 +50,7 @@ class MainRole:
         config: pytest.Config,
         settings: Settings,
         *,
-        journals: Sequence[Path],
+        journals: Sequence[Place],
         items: ItemRole,
         task_id: str,
         tools: Callable[[], Tools],
@@ -159,7 +158,7 @@ class MainRole:
 
     def _finish(self, *, is_complete: bool) -> None:
         for place in self._journals:
-            if any(folder.name != self._task_id for folder in journal.runs_in(place)):
+            if place.has_others(self._task_id):
                 self._archivist.take_over(place)
         if self._items.interrupted is not None:
             self._ledger.add(self._items.interrupted)

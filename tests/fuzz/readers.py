@@ -10,6 +10,7 @@ import atexit
 import functools
 import gzip
 import io
+import os
 import re
 import shutil
 import tarfile
@@ -18,17 +19,32 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import pipeline
 from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.capture.files.artefacts import find_artefacts
 from pytest_dvwiki.capture.files.coverage import read_reports
 from pytest_dvwiki.capture.files.results import ResultsError, read_results
 from pytest_dvwiki.capture.files.sources import SourceError, find_sources, read_source
+from pytest_dvwiki.capture.interrupted.journal import Begin, Journal
 from pytest_dvwiki.capture.interrupted.orphans import find_orphans
-from pytest_dvwiki.capture.interrupted.takeover import remains_of
+from pytest_dvwiki.capture.interrupted.places import Place
+from pytest_dvwiki.capture.simulations.flight import Flight
+from pytest_dvwiki.capture.simulations.reproduce import Call
 from pytest_dvwiki.capture.texts.logs import open_log
-from pytest_dvwiki.model import FailedTest, Occurrence, Origin, RunRecord
+from pytest_dvwiki.model import (
+    Command,
+    Excerpt,
+    FailedTest,
+    Failure,
+    Frame,
+    LogReference,
+    Occurrence,
+    Origin,
+    RunRecord,
+)
 from pytest_dvwiki.patterns.matcher import Matcher
 from pytest_dvwiki.patterns.registry import load_registry
+from pytest_dvwiki.pipeline.tools import Tools
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.verdicts import read as read_verdicts
 from pytest_dvwiki.settings import Layout, SettingsError, is_switched_on_by_project, resolve
@@ -268,13 +284,26 @@ def coverage(data: bytes) -> None:
 
 
 def journal(data: bytes) -> None:
-    """What is readable of a killed run's journal is taken over."""
+    """What is readable of a killed run's journal is archived."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "regression_20261121T030000Z_abcdef" / "main.jsonl"
-        path.parent.mkdir()
+        settings = resolve(Path(folder), environ={})
+        place = Place(settings.layout.journal, is_inside=True)
+        path = place.folder / "regression_20261121T030000Z_abcdef" / "main.jsonl"
+        path.parent.mkdir(parents=True)
         path.write_bytes(data)
-        for orphan in find_orphans(Path(folder), except_for="none"):
-            remains_of(orphan, root=Path(folder), interest=_matcher())
+        os.utime(path, (_LONG_AGO, _LONG_AGO))  # else a run of another machine counts as going on
+        for orphan in find_orphans(place, except_for="none", note=lambda text: told(text, path.parent.name)):
+            run = pipeline.run_of(orphan, settings, _matcher())
+            with Tools(settings, note=lambda text: told(text, folder)) as tools:
+                archived = pipeline.process(run, tools)
+            assert archived.problem is None, archived.problem
+            assert archived.written or not run.failures
+        with Archive(settings.layout.tasks, None) as known:
+            known.refresh()
+            assert not list(known.problems())
+
+
+_LONG_AGO = 1_790_000_000
 
 
 @functools.cache
@@ -352,10 +381,6 @@ _JUNIT = b"""<testsuites><testsuite name="pytest" tests="1" timestamp="2026-11-2
 <testcase classname="tests.test_a" name="test_b[1]" time="0.01"><error message="x">E</error>
 <system-out>o</system-out></testcase></testsuite></testsuites>
 """
-_JOURNAL = b"""{"event":"start","task_id":"r","process":"main","pid":1,"started":1.5,"host":"h","version":1}
-{"event":"begin","nodeid":"t.py::a","started":2.5}
-{"event":"failure","failure":{"nodeid":"t.py::a"}}
-"""
 _VERDICT = b"""schema: 1
 number: 1
 tool: "t"
@@ -392,6 +417,45 @@ _COVERAGE_XML = b"""<?xml version="1.0"?>
 """
 
 
+def _journal() -> bytes:
+    """Return a journal with an event of each kind."""
+    with tempfile.TemporaryDirectory() as folder:
+        written = Journal(Path(folder) / "run_1")
+        written.begin(
+            Begin(
+                nodeid="t.py::b",
+                spool=("main.out", "main.err"),
+                folder=folder,
+                environment={"COCOTB_TEST_MODULES": "t", "COCOTB_RANDOM_SEED": "7"},
+                program="vvp",
+                time=1.5,
+                opened=("sim.log", "../x"),
+                simulator="icarus",
+                config="40112aee0000",
+                call=Call(arguments=("pytest", "-x"), variables={"SIM": "icarus"}),
+            )
+        )
+        written.failure(
+            Failure(
+                nodeid="t.py::a",
+                exception="AssertionError",
+                message="assert 1 == 2",
+                frame=Frame(file="t.py", line=3, function="a"),
+                excerpts=(Excerpt(source="log", lines=((7, _PRIMARY),), path="sim.log"),),
+                log=LogReference(path="sim.log", line=7),
+                command=Command(arguments=("pytest", "t.py::a")),
+                seed="42",
+                sim_time="1250.00ns",
+                reads=("rtl/a.v",),
+            )
+        )
+        written.takeoff(Flight(nodeid="t.py::c::d", runner="t.py::b", seed="1", sim_time="2ns", first_line=3))
+        written.landing("t.py::e")
+        written.end("t.py::f")
+        written.close()
+        return (written.folder / "main.jsonl").read_bytes()
+
+
 def seeds(target: str) -> list[bytes]:
     """Return inputs to begin with."""
     place = project()
@@ -408,7 +472,7 @@ def seeds(target: str) -> list[bytes]:
         "results": lambda: [_RESULTS],
         "junit": lambda: [_JUNIT],
         "coverage": lambda: [_COVERAGE, _COVERAGE_XML],
-        "journal": lambda: [_JOURNAL],
+        "journal": lambda: [_journal()],
         "archive": lambda: [_zip(), _tar(), gzip.compress(_tar(), mtime=0), gzip.compress(b"log\n" * 40, mtime=0)],
         "log": lambda: [f"{_PRIMARY}\n".encode()],
     }

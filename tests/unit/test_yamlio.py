@@ -140,6 +140,25 @@ def test_a_document_has_so_many_values_and_no_more(monkeypatch: pytest.MonkeyPat
         load("- 1\n" * 30, "f.yaml")
 
 
+def test_a_text_is_parsed_to_so_many_events_and_so_deep(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(yamlio.events("a: [1, {b: 2}]\n")) == 14
+    with pytest.raises(yaml.MarkedYAMLError, match="more than 50 deep; flatten them"):
+        yamlio.events("a: " + "[" * 100_000)
+    monkeypatch.setattr(yamlio, "MOST_VALUES", 20)
+    with pytest.raises(yaml.MarkedYAMLError, match="more than 20 values in one document; split it"):
+        yamlio.events("- 1\n" * 100_000)
+
+
+@pytest.mark.parametrize("text", ["\n", "a\n\n", "a\r\nb", "a\x85b\nc", "a\u2028\nb", "\u2029\n"])
+def test_no_text_ends_the_document_or_breaks_out_of_its_block(text: str) -> None:
+    rows = {"rows": [{"words": text, "number": 1}]}
+    assert load(dump(rows) + "end: x\n", "f.yaml") == rows | {"end": "x"}
+
+
+def test_half_a_character_is_written_as_a_mark_for_one() -> None:
+    assert dump({"file": "rtl/\udcff.v"}).encode() == 'file: "rtl/\ufffd.v"\n'.encode()
+
+
 def test_a_time_that_nobody_quoted_stays_text() -> None:
     assert load("key: 2026-11-21\n", "text") == {"key": "2026-11-21"}
 

@@ -154,7 +154,10 @@ class _Search:
             elif path.is_file():
                 self._take_file(path, named=True)
             else:
-                self._problem(str(path), "no such file" if not path.exists() else "not a regular file")
+                self._problem(
+                    str(path),
+                    "no such file" if not path.exists() else "no regular file; name a file, a folder or an archive",
+                )
         except OSError as error:
             self._problem(str(error.filename or path), f"cannot be read: {error.strerror}")
 

@@ -89,7 +89,7 @@ class Repository:
         self.root = layout.root
         self._sources: tuple[str, ...] = ("--", ":(top)", ":(exclude,top,glob)**/.agent/**")
         if layout.agent.name != ".agent" and layout.wiki.is_relative_to(layout.root):
-            own = (layout.wiki, layout.tasks, layout.journal)
+            own = (layout.wiki, layout.tasks, layout.journals)
             self._sources += tuple(f":(exclude){path.relative_to(layout.root).as_posix()}" for path in own)
         self._answers: dict[tuple[str, ...], str | None] = {}
         self._rules: dict[str, CodeOwners | None] = {}

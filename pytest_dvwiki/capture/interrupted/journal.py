@@ -14,11 +14,9 @@ import os
 import shutil
 import socket
 import sys
-import tempfile
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.simulations.reproduce import Call  # noqa: TC001  # msgspec reads the annotations
@@ -27,7 +25,9 @@ from pytest_dvwiki.redact import redact, redact_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
+    from pytest_dvwiki.capture.interrupted.places import Place
     from pytest_dvwiki.capture.simulations.flight import Flight
     from pytest_dvwiki.model import Failure
 
@@ -38,8 +38,6 @@ else:
 
 MAIN = "main"
 SUFFIX = ".jsonl"
-BUILDS = "builds"
-"""The folder beside the runs' in which the last builds are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ class Begin:
 
     nodeid: str
     spool: tuple[str, ...]
-    """Absolute paths of the files that hold what its children printed; empty where nothing was kept."""
+    """Names of the files beside the journal that hold what its children printed; empty where nothing was kept."""
     folder: str
     """Absolute path of the folder in which the first child was started."""
     environment: dict[str, str]
@@ -77,8 +75,9 @@ class Journal:
     def __init__(self, folder: Path, process: str = MAIN) -> None:
         self.folder = folder
         self.process = process
-        folder.mkdir(parents=True, exist_ok=True)
-        self._file = os.open(folder / f"{process}{SUFFIX}", os.O_CREAT | os.O_APPEND | os.O_RDWR | os.O_CLOEXEC, 0o644)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        flags = os.O_CREAT | os.O_APPEND | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+        self._file = os.open(folder / f"{process}{SUFFIX}", flags, 0o600)
         try_lock(self._file)
         self._append(event="start", time=time.time(), pid=os.getpid(), host=socket.gethostname())
 
@@ -96,7 +95,6 @@ class Journal:
         kept = replace(
             begin,
             nodeid=redact_id(begin.nodeid),
-            spool=tuple(map(redact, begin.spool)),
             folder=redact(begin.folder),
             environment={name: _value(name, value) for name, value in begin.environment.items()},
             program=redact(begin.program),
@@ -143,11 +141,11 @@ def _value(name: str, value: str) -> str:
     return redact(f"{name}={value}").partition("=")[2]
 
 
-def open_journal(places: Sequence[Path], task_id: str, process: str = MAIN) -> Journal:
-    """Opens a journal in the first place that can be written, at last in the temporary folder.
+def open_journal(places: Sequence[Place], task_id: str, process: str = MAIN) -> Journal:
+    """Opens a journal in the first place that can be written.
 
     Args:
-        places: Folders of journals, the best first.
+        places: Where journals are kept, the best first.
         task_id: The run.
         process: `main`, or the name of the xdist worker.
 
@@ -156,29 +154,13 @@ def open_journal(places: Sequence[Path], task_id: str, process: str = MAIN) -> J
     """
     for place in places:
         with suppress(OSError):
-            return Journal(place / task_id, process)
+            place.make()
+            return Journal(place.folder / task_id, process)
     raise OSError(
-        errno.EROFS, "none of the folders can be written: make one of them writable", ", ".join(map(str, places))
+        errno.EROFS,
+        "none of the folders can be written: make one of them writable",
+        ", ".join(str(place.folder) for place in places),
     )
-
-
-def temporary_place() -> Path:
-    """Return the folder of journals in the temporary folder, one for each user.
-
-    Raises:
-        OSError: There is no temporary folder that can be written.
-    """
-    # By number: a container's user may have neither a name nor a home.
-    user = os.getuid() if sys.platform != "win32" else os.environ.get("USERNAME", "")
-    return Path(tempfile.gettempdir()) / f"dvwiki-{user}"
-
-
-def runs_in(place: Path) -> list[Path]:
-    """The folders of the runs in a folder of journals."""
-    try:
-        return sorted(entry for entry in place.iterdir() if entry.name != BUILDS and entry.is_dir())
-    except OSError:
-        return []
 
 
 def remove(folder: Path) -> None:

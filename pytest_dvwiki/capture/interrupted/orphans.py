@@ -1,8 +1,13 @@
-"""What killed runs left behind: journals whose processes are gone."""
+"""What killed runs left behind: journals whose processes are gone.
+
+Whoever can write where a journal stands can write anything into one: it is read within bounds, line by line, and a line
+that is none of a journal's is passed over.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import socket
 import time
@@ -13,16 +18,25 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pytest_dvwiki.capture.interrupted.journal import SUFFIX, Begin, runs_in, try_lock
+from pytest_dvwiki import reading
+from pytest_dvwiki.capture.interrupted.journal import SUFFIX, Begin, try_lock
 from pytest_dvwiki.capture.simulations.flight import Flight
 from pytest_dvwiki.model import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
+
+    from pytest_dvwiki.capture.interrupted.places import Place
 
 _OTHER_HOST_SILENCE = 3600.0
 """Seconds without a write after which another machine's journal is left behind: locks do not always cross NFS."""
+_MOST_PROCESSES = 256
+"""Files of a run; a folder with more is none of a run."""
+_MOST_BYTES = reading.MOST
+"""Of all lines of a run."""
+_MOST_OF_LINE = 4 << 20
+_MOST_FAILURES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +45,19 @@ class Orphan:
 
     folder: Path
     task_id: str
+    owner: int
+    """Number of the user who ran it; other users' files are none of its own."""
     started: float
     ended: float
     """Time of the last write, seconds since the epoch."""
     failures: tuple[Failure, ...]
     running: tuple[Begin, ...]
+    """The item that each process was running."""
     in_flight: tuple[Flight, ...]
     """Tests of cocotb's own plugin that had begun in a simulation of one of those."""
 
 
-def find_orphans(place: Path, *, except_for: str) -> Iterator[Orphan]:
+def find_orphans(place: Place, *, except_for: str, note: Callable[[str], None]) -> Iterator[Orphan]:
     """Finds the runs in a folder of journals whose processes are gone.
 
     Each is held locked while the caller works on it, so that two runs do not take over the same one.
@@ -48,12 +65,24 @@ def find_orphans(place: Path, *, except_for: str) -> Iterator[Orphan]:
     Args:
         place: The folder of journals.
         except_for: The present run's task_id.
+        note: Told of a folder that must not be read.
     """
-    for folder in runs_in(place):
-        if folder.name != except_for:
-            with suppress(OSError), left_behind(folder, silence=_OTHER_HOST_SILENCE) as orphan:
+    try:
+        folders = place.runs()
+    except reading.UnreadableError as error:
+        note(str(error))
+        return
+    for folder in folders:
+        if folder.name == except_for:
+            continue
+        try:
+            with left_behind(folder, silence=_OTHER_HOST_SILENCE) as orphan:
                 if orphan is not None:
                     yield orphan
+        except reading.UnreadableError as error:
+            note(f"the journal of a killed run was left alone: {error}")
+        except OSError:
+            continue  # another user's, or another run has just taken it over
 
 
 @contextmanager
@@ -68,12 +97,12 @@ def left_behind(folder: Path, *, silence: float = 0.0) -> Iterator[Orphan | None
         What a killed run left; None where there is no journal, or its run still goes on.
 
     Raises:
-        OSError: It cannot be read.
+        OSError: It cannot be read, or, as `UnreadableError`, must not be.
     """
     files = sorted(folder.glob(f"*{SUFFIX}"))
     held: dict[Path, int] = {}
     try:
-        is_over = bool(files) and all(_is_left_behind(path, held, silence) for path in files)
+        is_over = 0 < len(files) <= _MOST_PROCESSES and all(_is_left_behind(path, held, silence) for path in files)
         yield _read(folder, held) if is_over else None
     finally:
         for descriptor in held.values():
@@ -81,72 +110,108 @@ def left_behind(folder: Path, *, silence: float = 0.0) -> Iterator[Orphan | None
 
 
 def moved(orphan: Orphan) -> Orphan:
-    """A journal that came from elsewhere: what its children printed stands beside it, no other path in it is read."""
-    running = tuple(
-        replace(begin, spool=tuple(str(orphan.folder / PureWindowsPath(name).name) for name in begin.spool), opened=())
-        for begin in orphan.running
-    )
-    return replace(orphan, running=running)
+    """A journal that came from elsewhere: no file that it names is read but those beside it."""
+    return replace(orphan, running=tuple(replace(begin, opened=()) for begin in orphan.running))
 
 
 def _is_left_behind(path: Path, held: dict[Path, int], silence: float) -> bool:
-    descriptor = held[path] = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    descriptor = held[path] = reading.handle_below(path.parent, path, os.O_RDWR)
     if not try_lock(descriptor):
         return False
     start = next(_events(descriptor), {})
     if start.get("host") == socket.gethostname():
         return True
-    return time.time() - path.stat().st_mtime >= silence
+    return time.time() - os.fstat(descriptor).st_mtime >= silence
 
 
-def _events(descriptor: int) -> Iterator[dict[str, Any]]:
+def _events(descriptor: int, most: int = _MOST_OF_LINE) -> Iterator[dict[str, Any]]:
     """Reads a journal's lines; one that was cut off by a kill or a full disk is passed over.
 
     Through the descriptor that holds the lock: to close another one of that file would let the lock go.
     """
     os.lseek(descriptor, 0, os.SEEK_SET)
-    with open(descriptor, encoding="utf-8", errors="replace", closefd=False) as lines:
-        for line in lines:
-            try:
-                event = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(event, dict):
+    with open(descriptor, "rb", closefd=False) as lines:
+        is_whole = True
+        while most > 0 and (piece := lines.readline(_MOST_OF_LINE)):
+            most -= len(piece)
+            begins, is_whole = is_whole, piece.endswith(b"\n") or len(piece) < _MOST_OF_LINE
+            if begins and is_whole and (event := _event(piece)) is not None:
                 yield event
 
 
+def _event(line: bytes) -> dict[str, Any] | None:
+    """The event of a line; None where it is none, as its numbers and its depth may tell."""
+    try:
+        event = json.loads(line, parse_constant=_finite, parse_float=_finite)
+    except (ValueError, RecursionError):
+        return None
+    return event if isinstance(event, dict) else None
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
+
+
+class _Reader:
+    """Puts together what the lines of a run's processes say."""
+
+    def __init__(self) -> None:
+        self.started: list[float] = []
+        self.failures: list[Failure] = []
+        self.running: dict[str, Begin] = {}
+        self.in_flight: dict[str, Flight] = {}
+
+    def take(self, process: str, event: dict[str, Any]) -> None:
+        """Take a line of one process.
+
+        Raises:
+            KeyError, TypeError, ValueError: It says nothing.
+        """
+        match event.pop("event", None):
+            case "start":
+                self.started.append(msgspec.convert(event["time"], float))
+            case "begin":
+                # One after the other: of an item whose end was not written the next one's begin tells.
+                begin = msgspec.convert(event, Begin)
+                beside = tuple(PureWindowsPath(name).name for name in begin.spool)
+                self.running[process] = replace(begin, spool=beside)
+            case "end":
+                if process in self.running and self.running[process].nodeid == event["nodeid"]:
+                    del self.running[process]
+            case "takeoff":
+                flight = msgspec.convert(event, Flight)
+                self.in_flight[flight.nodeid] = flight
+            case "landing":
+                self.in_flight.pop(msgspec.convert(event["nodeid"], str), None)
+            case "failure" if len(self.failures) < _MOST_FAILURES:
+                self.failures.append(msgspec.convert(event["failure"], Failure))
+
+
 def _read(folder: Path, held: Mapping[Path, int]) -> Orphan:
-    failures: list[Failure] = []
-    running: dict[str, Begin] = {}
-    in_flight: dict[str, Flight] = {}
-    started = float("inf")
-    for descriptor in held.values():
-        for event in _events(descriptor):
-            try:
-                match event.pop("event", None):
-                    case "start":
-                        started = min(started, float(event["time"]))
-                    case "begin":
-                        begin = msgspec.convert(event, Begin)
-                        running[begin.nodeid] = begin
-                    case "end":
-                        running.pop(str(event["nodeid"]), None)
-                    case "takeoff":
-                        flight = msgspec.convert(event, Flight)
-                        in_flight[flight.nodeid] = flight
-                    case "landing":
-                        in_flight.pop(str(event["nodeid"]), None)
-                    case "failure":
-                        failures.append(msgspec.convert(event["failure"], Failure))
-            except (KeyError, TypeError, ValueError):
-                continue
-    ended = max(path.stat().st_mtime for path in folder.iterdir())
+    reader = _Reader()
+    left = _MOST_BYTES
+    for path, descriptor in held.items():
+        for event in _events(descriptor, left):
+            with suppress(KeyError, TypeError, ValueError):
+                reader.take(path.stem, event)
+        left -= os.fstat(descriptor).st_size
+    statuses = [os.fstat(descriptor) for descriptor in held.values()]
+    times = [status.st_mtime for status in statuses]
+    for begin in reader.running.values():
+        for name in begin.spool:
+            with suppress(OSError, ValueError):
+                times.append((folder / name).lstat().st_mtime)
+    ended = min(max(times), time.time())
     return Orphan(
         folder=folder,
         task_id=folder.name,
-        started=min(started, ended),
+        owner=statuses[0].st_uid,
+        started=min((started for started in reader.started if 0 <= started <= ended), default=ended),
         ended=ended,
-        failures=tuple(failures),
-        running=tuple(running.values()),
-        in_flight=tuple(in_flight.values()),
+        failures=tuple(reader.failures),
+        running=tuple(reader.running.values()),
+        in_flight=tuple(reader.in_flight.values()),
     )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.capture.processes import tools
 from pytest_dvwiki.capture.processes.ending import FROM_OUTSIDE
 from pytest_dvwiki.capture.simulations.builds import Setup
@@ -20,7 +23,13 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.interrupted.journal import Begin
     from pytest_dvwiki.capture.interrupted.orphans import Orphan
     from pytest_dvwiki.capture.simulations.flight import Flight
-    from pytest_dvwiki.model import Interest
+    from pytest_dvwiki.model import Interest, Source
+
+_MOST_BYTES = 1 << 30
+"""Of all texts of a run."""
+_MOST_LOGS = 3
+"""Of an item."""
+_STREAMS: tuple[Source, ...] = ("stdout", "stderr")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,42 +47,54 @@ def remains_of(orphan: Orphan, *, root: Path, interest: Interest) -> Remains:
 
     Args:
         orphan: What the run left behind.
-        root: Folder that paths are shown relative to.
+        root: Folder that paths are shown relative to, and outside of which no log is read.
         interest: Which lines of a long text to keep.
     """
-    failures = {failure.nodeid: failure for failure in _reported(orphan)}
-    results = {nodeid: _result(failure) for nodeid, failure in failures.items()}
+    reported = tuple(_reported(orphan))
+    failures = list(reported)
+    known = {failure.nodeid for failure in reported}
+    results: dict[str, Result] = {}
+    for failure in reported:
+        results[failure.nodeid] = _worse(results.get(failure.nodeid), _result(failure))
     simulators: dict[Simulator, None] = {}
+    texts = _Texts(orphan, root)
     for begin in orphan.running:
-        outcome = _outcome(begin, root, interest)
+        outcome = _outcome(begin, root, interest, tuple(texts.of(begin)))
         flight = next((flight for flight in orphan.in_flight if flight.runner == begin.nodeid), None)
         for failure in _told_of(outcome.failures or (_cut_short(begin),), flight):
-            failures.setdefault(failure.nodeid, failure)
+            if failure.nodeid not in known:
+                known.add(failure.nodeid)
+                failures.append(failure)
             results.setdefault(failure.nodeid, _result(failure))
         for result in outcome.results:
             results.setdefault(result.nodeid, result)
         if outcome.simulator is not None:
             simulators[outcome.simulator] = None
-    return Remains(tuple(failures.values()), tuple(results.values()), tuple(simulators))
+    return Remains(tuple(failures), tuple(results.values()), tuple(simulators))
 
 
 def _result(failure: Failure) -> Result:
     """Return the result of a test that failed."""
     return Result(
         nodeid=failure.nodeid,
-        outcome="failed",
+        outcome=failure.outcome,
         seed=failure.seed,
         simulator=failure.simulator,
         config=failure.config,
     )
 
 
-def _outcome(begin: Begin, root: Path, interest: Interest) -> SimulationOutcome:
+def _worse(known: Result | None, other: Result) -> Result:
+    """Return the worse of two results of a test."""
+    return other if known is None or (known.outcome, other.outcome) == ("failed", "error") else known
+
+
+def _outcome(begin: Begin, root: Path, interest: Interest, logs: tuple[LogText, ...]) -> SimulationOutcome:
     return collect(
         Simulation(
             nodeid=begin.nodeid,
             root=root,
-            logs=tuple(_texts(begin)),
+            logs=logs,
             started=begin.time,
             cut_short=True,
             simulator=tools.simulator_name(begin.program),
@@ -113,12 +134,35 @@ def _cut_short(begin: Begin) -> Failure:
     )
 
 
-def _texts(begin: Begin) -> Iterator[LogText]:
-    for name, source in zip(begin.spool, ("stdout", "stderr"), strict=False):
-        path = Path(name)
-        if path.is_file() and path.stat().st_size:
-            yield LogText(source="stdout" if source == "stdout" else "stderr", path=path, lasting=False)
-    for name in begin.opened:
-        path = Path(name)
-        if path.is_file() and path.stat().st_mtime >= begin.time - 1:
-            yield LogText(source="log", path=path)
+class _Texts:
+    """The texts of a run that its journal names: what its children printed, and logs of the project.
+
+    A journal may name any file. What it names is read where it is the run's own: beside the journal, or below the root,
+    of the user who ran it, and no link; so many bytes in all, the last of a text that has more.
+    """
+
+    def __init__(self, orphan: Orphan, root: Path) -> None:
+        self._orphan = orphan
+        self._root = root
+        self._left = _MOST_BYTES
+
+    def of(self, begin: Begin) -> Iterator[LogText]:
+        """Tell the texts of an item."""
+        folder = self._orphan.folder
+        for name, source in zip(begin.spool, _STREAMS, strict=False):
+            yield from self._text(source, folder / name, folder)
+        for name in begin.opened[:_MOST_LOGS]:
+            yield from self._text("log", Path(name), self._root, since=begin.time - 1)
+
+    def _text(self, source: Source, path: Path, folder: Path, since: float = 0.0) -> Iterator[LogText]:
+        opened = partial(reading.open_below, folder, owner=self._orphan.owner)
+        try:
+            with opened(path) as stream:
+                status = os.fstat(stream.fileno())
+        except OSError:
+            return  # gone, or none of its own
+        start = max(0, status.st_size - self._left)
+        if start < status.st_size and status.st_mtime >= since:
+            self._left -= status.st_size - start
+            lasting = source == "log" and not start
+            yield LogText(source=source, path=path, start=start, lasting=lasting, open=opened)

@@ -148,7 +148,8 @@ class Builds:
 
     @staticmethod
     def _make_room(folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds the journals
+        folder.mkdir(exist_ok=True)
         (folder / ".gitignore").write_text("*\n", encoding="utf-8")
         files = [(entry.stat().st_mtime_ns, entry.path) for entry in os.scandir(folder) if entry.name.endswith(".json")]
         for _, oldest in sorted(files)[: max(0, len(files) - _FILES + 1)]:

@@ -13,7 +13,8 @@ from pytest_dvwiki import reading
 from pytest_dvwiki.redact import strip_escapes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from io import BufferedReader
     from pathlib import Path
 
     from pytest_dvwiki.model import Source
@@ -47,6 +48,7 @@ class LogText:
     """The part of the file, in bytes; until its end where None."""
     lasting: bool = True
     """Whether the file stays where it is, so that a page may refer to it (a spool does not)."""
+    open: Callable[[Path], BufferedReader] = reading.open_regular
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ class LogStream:
 
     def _bytes(self, path: Path) -> Iterator[bytes]:
         position, end = self._log.start, self._log.end
-        with reading.open_regular(path) as stream:
+        with self._log.open(path) as stream:
             stream.seek(position)
             while data := stream.read(_CHUNK if end is None else min(_CHUNK, end - position)):
                 position += len(data)

@@ -373,7 +373,7 @@ def _entries(block: str) -> list[_Entry]:
     if block.startswith(_BOM):  # YAML leaves it out of its count of places
         raise _UneditableError("line 2: a byte order mark inside the page; remove it")
     try:
-        events = list(yaml.parse(block, Loader=yaml.CSafeLoader))
+        events = yamlio.events(block)
     except (yaml.YAMLError, ValueError) as error:
         raise _UneditableError(yamlio.describe(error, "frontmatter")) from error
     stream = iter(events[2:-2])

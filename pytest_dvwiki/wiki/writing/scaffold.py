@@ -104,7 +104,7 @@ def scaffold(layout: Layout) -> list[str]:
         layout.wiki / ".gitignore": _GITIGNORE,
         layout.wiki / ".gitattributes": _GITATTRIBUTES,
         layout.wiki / "log.md": f"{LOG_TITLE}\n\n",
-        layout.journal / ".gitignore": "*\n",
+        layout.journals / ".gitignore": "*\n",
     }
     for folder in (*(layout.wiki / category for category in CATEGORIES), layout.tasks):
         with explained(folder):

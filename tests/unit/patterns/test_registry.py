@@ -47,6 +47,17 @@ def test_a_projects_pattern_replaces_the_built_in_one_of_its_id(tmp_path: Path) 
     assert pattern.match == ("odd text",)
 
 
+def test_the_advice_of_a_projects_pattern_takes_a_time_that_grows_with_the_message_alone(tmp_path: Path) -> None:
+    text = OWN.format(id="own.odd", match="odd (?P<name>a+)+$").replace('$"]', '$", "odd .*never!"]')
+    registry = load_registry([write(tmp_path, text)])
+    message = f"odd {'a' * 4000} never!"
+    hit = Matcher(registry).match(message)
+    assert hit is not None
+    # With `re` this would not come back: it tries each of 2^4000 ways to take the letters apart.
+    assert registry.advice(hit.pattern.id, "hang", message) == "Call the team of the name."
+    assert registry.advice("own.odd", "hang", "odd aaa") == "Call the team of aaa."
+
+
 def test_a_pattern_may_be_given_as_an_object() -> None:
     own = Pattern(
         id="own.odd",

@@ -205,6 +205,11 @@ def test_a_list_that_names_itself_ends(tmp_path: Path) -> None:
     assert found.sources == (f"{tmp_path}/all.f", f"{tmp_path}/a.sv")
 
 
+def test_a_script_from_a_pipe_is_left_to_the_simulator(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "runsim.do")
+    assert read_call(("vsim", "-c", "-do", "runsim.do", "work.dut"), str(tmp_path)) is not None
+
+
 def test_a_script_of_a_simulator_is_read(tmp_path: Path) -> None:
     (tmp_path / "runsim.do").write_text(
         "onerror {\n quit -f -code 1\n}\nvlib sb/work\nvlog -work work -sv +define+A=1 /p/d.sv\n"

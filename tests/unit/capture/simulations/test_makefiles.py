@@ -53,6 +53,14 @@ def test_what_a_makefile_takes_from_outside(tmp_path: Path) -> None:
     assert names == {"TOP", "ROOT", "SOURCE", "LIB", "COMPILE_ARGS", "WIDTH", "COVER", "MORE"}
 
 
+@pytest.mark.parametrize("name", ["Makefile", "common.mk"])
+def test_a_pipe_in_the_place_of_a_makefile_is_none(tmp_path: Path, name: str) -> None:
+    call(tmp_path)
+    (tmp_path / "sim" / name).unlink()
+    os.mkfifo(tmp_path / "sim" / name)
+    assert "MORE" not in from_outside(text_of(tmp_path / "sim" / "Makefile"))
+
+
 def test_the_log_tells_with_which_values_it_ran(tmp_path: Path) -> None:
     found = call(tmp_path, environment={"WIDTH": "8", "COVER": "1", "OTHER": "x"})
     assert found.arguments == ("make",)

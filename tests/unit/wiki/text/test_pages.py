@@ -120,6 +120,7 @@ def test_a_body_with_lines_of_dashes_is_body() -> None:
         ("- a", "no block of keys"),
         ("hit_count: [", "frontmatter:"),
         ("hit_count:\n\t- 3", "frontmatter:"),
+        (f"own: {'[' * 100_000}\nhit_count: 3", "more than 50 deep; flatten them"),
     ],
 )
 def test_a_block_that_cannot_be_edited_is_refused_with_the_reason(block: str, reason: str) -> None:

@@ -1,0 +1,121 @@
+"""Where runs keep their journals: folders of one project alone, in which nobody else can have put anything."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+import sys
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.reading import UnreadableError
+
+if TYPE_CHECKING:
+    from pytest_dvwiki.settings import Layout
+
+BUILDS = "builds"
+"""The folder beside the runs' in which the last builds are kept."""
+_RUN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}")
+"""What a run may be called."""
+_MOST_RUNS = 64
+"""Runs that are looked at; what more of them left behind waits until these are archived."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A folder of journals."""
+
+    folder: Path
+    is_inside: bool = False
+    """Whether it lies in the project, of which all is in the hands of whoever can write there."""
+
+    def make(self) -> None:
+        """Make the folder, open to its owner alone.
+
+        Raises:
+            OSError: It cannot be made, or is not to be trusted.
+        """
+        self.folder.parent.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        self.check()
+
+    def check(self) -> None:
+        """See that nobody else can have put anything there.
+
+        Raises:
+            FileNotFoundError, NotADirectoryError: There is no such folder.
+            UnreadableError: It is a link, no folder, or, outside of the project, somebody else's or open to others.
+        """
+        status = self.folder.lstat()
+        if reason := _reason(status, is_inside=self.is_inside):
+            told = f"{reason}, so no journal there is read or written; remove it, or have it removed"
+            raise UnreadableError(errno.EPERM, told, os.fspath(self.folder))
+
+    @property
+    def builds(self) -> Path | None:
+        """The folder in which the last builds are kept; None where the place is not to be trusted."""
+        try:
+            self.check()
+        except UnreadableError:
+            return None
+        except OSError:
+            pass  # it is made with the first build
+        return self.folder / BUILDS
+
+    def has_others(self, task_id: str) -> bool:
+        """Whether there may be something of other runs, or the place is not to be trusted, which is to be told."""
+        try:
+            return any(folder.name != task_id for folder in self.runs())
+        except UnreadableError:
+            return True
+
+    def runs(self) -> list[Path]:
+        """Return the folders of runs, by name; none where there is no such place, or it cannot be listed.
+
+        Raises:
+            UnreadableError: As by `check`.
+        """
+        try:
+            self.check()
+            with os.scandir(self.folder) as entries:
+                names = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+        except UnreadableError:
+            raise
+        except OSError:
+            return []
+        return [self.folder / name for name in names if name != BUILDS and _RUN.fullmatch(name)][:_MOST_RUNS]
+
+
+def _reason(status: os.stat_result, *, is_inside: bool) -> str:
+    """Return why a folder is not to be trusted; empty where it is."""
+    if stat.S_ISLNK(status.st_mode):
+        return "is a link"
+    if not stat.S_ISDIR(status.st_mode):
+        return "is no folder"
+    if is_inside or sys.platform == "win32":
+        return ""
+    if status.st_uid != os.getuid():
+        return "belongs to another user"
+    return "is open to other users" if status.st_mode & 0o077 else ""
+
+
+def places_of(layout: Layout, cache: Path | None) -> tuple[Place, ...]:
+    """Return the places of a project's journals, the best first: beside the wiki, in a cache, in the temporary folder.
+
+    Args:
+        layout: The project.
+        cache: A folder of pytest's cache, which several projects may share; None where there is none.
+    """
+    places = [Place(layout.journal, is_inside=layout.is_inside)]
+    if cache is not None:
+        places.append(Place(cache / layout.key))
+    # By number: a container's user may have neither a name nor a home.
+    user = os.getuid() if sys.platform != "win32" else os.environ.get("USERNAME", "")
+    with suppress(OSError):  # there may be no temporary folder that can be written
+        places.append(Place(Path(tempfile.gettempdir()) / f"dvwiki-{user}-{layout.key}"))
+    return tuple(places)
