@@ -220,7 +220,11 @@ def pattern(data: bytes) -> None:
         path.write_bytes(data)
         registry = load_registry([path], problem=lambda error: told(str(error), "own.yaml"))
         if len(registry) != len(load_registry()):
-            Matcher(registry).hits(f"{_PRIMARY}\n{'a' * 4000}!\n")
+            text = f"odd {'a' * 4000}!"
+            Matcher(registry).hits(f"{_PRIMARY}\n{text}\n")
+            for each in registry:
+                if "own.yaml" in registry.source(each.id):
+                    registry.advice(each.id, each.failure_subtype, text)
 
 
 def waiver(data: bytes) -> None:
@@ -365,7 +369,7 @@ _PATTERN = rb"""
   error_class: sim_error
   failure_subtype: hang
   tier: cause
-  match: ["odd (?P<n>a+)+$"]
+  match: ["odd (?P<n>a+)+$", "odd .*!"]
   unless: ["never"]
   together_with: ["x.*y"]
   description: D.
