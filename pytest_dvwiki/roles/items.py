@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.capture.interrupted.journal import Begin, open_journal
+from pytest_dvwiki.capture.interrupted.journal import Begin, NoPlaceError, open_journal
 from pytest_dvwiki.capture.processes import tools
 from pytest_dvwiki.capture.processes.children import Children, listen
 from pytest_dvwiki.capture.processes.spool import Spool, place_of
@@ -147,8 +147,8 @@ class ItemRole:
             self.interrupted = report
 
     def _end(self, running: Running) -> None:
-        if running.began:
-            self.journal.end(running.nodeid)
+        if running.began and self._journal is not None:
+            self._journal.end(running.nodeid)
         if self._spool is not None:
             self._spool.clear()
 
@@ -249,6 +249,8 @@ class ItemRole:
             if self._spool is None:
                 self._spool = Spool(self.journal.spool, live=self._live)
             self._spool.attach()
+        except NoPlaceError:
+            self._spool_failed = True
         except OSError as error:
             self._spool_failed = True
             self._guard.note(f"the output of child processes was not kept: {error}")
@@ -288,7 +290,7 @@ class ItemRole:
         # The outcome first: most reports end here, and pytest puts a node id together at each question.
         if report.outcome != "failed" or self._running is None or report.nodeid != self._running.nodeid:
             return
-        with self._guard("writing the journal"):
+        with self._guard("writing the journal"), suppress(NoPlaceError):
             for failure in self._evidence.failures_of(report):
                 self.journal.failure(failure)
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Sequence
 
 TESTS = """
 def test_ok():
@@ -30,6 +31,20 @@ READ_ONLY = (
     "-c",
     'mount --bind . . && mount -o remount,bind,ro . && cd . && exec "$@"',
     "sh",
+)
+ALL_READ_ONLY = (
+    "unshare",
+    "--mount",
+    "sh",
+    "-c",
+    'mount --bind . . && mount -o remount,bind,ro . && mount -o remount,bind,ro / && cd . && exec "$@"',
+    "sh",
+)
+OTHER_USER = (
+    *("setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups"),
+    # Python may stand where only its owner can read.
+    *("--inh-caps", "+dac_read_search", "--ambient-caps", "+dac_read_search"),
+    *("env", "-i", f"PATH={os.defpath}", "PYTHONDONTWRITEBYTECODE=1"),
 )
 ALIASES = "\n".join(["a0: &a0 [x, x]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 20))])
 
@@ -74,6 +89,15 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A folder that other users can enter, as they can none of pytest's."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
+
+
 @pytest.mark.skipif(not _works(*UNKNOWN), reason="needs user namespaces")
 def test_a_user_without_home_and_name_and_of_another_owner_s_checkout_has_a_run_as_any_other(project: Path) -> None:
     subprocess.run(["git", "init", "-q"], cwd=project, check=True)
@@ -98,6 +122,46 @@ def test_a_file_system_that_cannot_be_written_costs_one_line(
     assert headline == "dvwiki: 1 cause, 1 new"
     assert told.startswith(f"dvwiki: the wiki was not written: cannot write {project}/.agent/wiki")
     assert "put wiki_dir elsewhere; the failures are kept in " in told
+
+
+@pytest.mark.skipif(not _works(*OTHER_USER, sys.executable, "-c", "pass"), reason="needs to become another user")
+def test_a_user_without_home_and_name_in_the_checkout_of_another_one_has_a_run_as_any_other(public: Path) -> None:
+    project, temporary = public / "project", public / "tmp"
+    project.mkdir()
+    (project / "test_a.py").write_text(TESTS)
+    temporary.mkdir()
+    temporary.chmod(0o1777)
+    subprocess.run(["git", "init", "-q"], cwd=project, check=True)
+    prefix = (*OTHER_USER, f"TMPDIR={temporary}")
+    refused = subprocess.run([*prefix, "git", "status"], cwd=project, capture_output=True, text=True, check=False)
+    assert "dubious ownership" in refused.stderr
+    without = _run(project, "-p", "no:dvwiki", prefix=prefix)
+    result = _run(project, "--dvwiki", prefix=prefix)
+    assert (result.returncode, result.stderr) == (without.returncode, without.stderr) == (1, "")
+    assert _others(result) == _others(without)
+    headline, told = _told(result)
+    assert headline == "dvwiki: 1 cause, 1 new"
+    assert told.startswith(f"dvwiki: the wiki was not written: cannot write {project}/.agent/wiki")
+    assert f"the failures are kept in {temporary}/dvwiki-12345-" in told
+
+
+@pytest.mark.skipif(not _works(*ALL_READ_ONLY), reason="needs to mount")
+def test_where_nothing_at_all_can_be_written_that_costs_one_line(project: Path) -> None:
+    (project / "test_child.py").write_text(
+        "import subprocess, sys\n"
+        "def test_child():\n    subprocess.run([sys.executable, '-c', 'print(1)'], check=True)\n    assert 0\n"
+    )
+    nothing = {"TMPDIR": str(project), "PYTHONDONTWRITEBYTECODE": "1"}
+    without = _run(project, "-s", "-p", "no:dvwiki", prefix=ALL_READ_ONLY, environ=nothing)
+    result = _run(project, "-s", "--dvwiki", prefix=ALL_READ_ONLY, environ=nothing)
+    assert (result.returncode, result.stderr) == (without.returncode, without.stderr) == (1, "")
+    assert [line.partition(" in ")[0] for line in _others(result)] == [
+        line.partition(" in ")[0] for line in _others(without)
+    ]
+    headline, told = _told(result)
+    assert headline == "dvwiki: 2 causes, 2 new"
+    assert told.startswith(f"dvwiki: the wiki was not written: cannot write {project}/.agent/wiki")
+    assert told.endswith("put wiki_dir elsewhere")
 
 
 def _fifo(path: Path) -> None:

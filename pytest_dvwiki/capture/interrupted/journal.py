@@ -61,6 +61,10 @@ class Begin:
     """How the session was called."""
 
 
+class NoPlaceError(OSError):
+    """Nowhere can a journal be written: then nothing else of the plugin can either, and that is told once."""
+
+
 class Journal:
     """The file of one process.
 
@@ -150,17 +154,14 @@ def open_journal(places: Sequence[Place], task_id: str, process: str = MAIN) -> 
         process: `main`, or the name of the xdist worker.
 
     Raises:
-        OSError: None of them can be written.
+        NoPlaceError: None of them can be written.
     """
     for place in places:
         with suppress(OSError):
             place.make()
             return Journal(place.folder / task_id, process)
-    raise OSError(
-        errno.EROFS,
-        "none of the folders can be written: make one of them writable",
-        ", ".join(str(place.folder) for place in places),
-    )
+    folders = ", ".join(str(place.folder) for place in places)
+    raise NoPlaceError(errno.EROFS, "none of the folders can be written; make one of them writable", folders)
 
 
 def remove(folder: Path) -> None:
