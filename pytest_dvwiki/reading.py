@@ -151,7 +151,7 @@ def _descend(folder: Path, path: Path, flags: int) -> int:
         os.close(at)
 
 
-def _regular(handle: int, path: Path) -> int:
+def _regular(handle: int, path: Path | str) -> int:
     """Return a descriptor if that of a regular file, else close it and raise."""
     kind = stat.S_IFMT(os.fstat(handle).st_mode)
     if kind != stat.S_IFREG:
