@@ -444,10 +444,13 @@ def _vcs(settings: Settings, commit: str | None) -> Vcs:
 
     if commit is None:
         return Vcs()
-    found = Repository(settings.layout).commit(commit)
+    repository = Repository(settings.layout)
+    found = repository.commit(commit)
     if found is None:
         raise UsageError(f"--commit {commit}: git knows no such commit in {settings.layout.root}")
-    return Vcs(commit=found)
+    now = repository.state()
+    # Where that commit is checked out with uncommitted changes the files may have been made with them.
+    return now if now.commit == found else Vcs(commit=found)
 
 
 def _groups(artefacts: Sequence[Artefact], task: str | None) -> Iterator[_Group]:

@@ -299,6 +299,8 @@ class Run:
     failures: tuple[Failure, ...] = ()
     results: tuple[Result, ...] = ()
     """Every test that ended, failed ones too."""
+    collected: tuple[str, ...] = ()
+    """Modules that were collected without an error."""
     simulators: tuple[Simulator, ...] = ()
     axes: Axes = field(default_factory=Axes)
     sources: tuple[dict[str, str], ...] = ()
@@ -450,13 +452,15 @@ class StillFailing:
     nodeid: str
     fingerprint: str
     seed: str | None
-    """Of its last failure; None where no seed can change it."""
+    """That of the pass if it failed with it since its last fix, else of its last failure; None where none matters."""
     vcs: Vcs
     """The repository in the last run with a known commit in which it failed."""
+    drawn: Vcs
+    """The repository in the last run in which it failed with that seed."""
     by: Passing
     """The pass."""
     simulators: str = ""
-    """The simulators of the run that failed, with their versions."""
+    """The simulators of that run, with their versions."""
     same_config: bool = True
     """Whether it failed in the configuration that passes now."""
     config_known: bool = True
@@ -469,6 +473,8 @@ class StillFailing:
     """First cause and excerpt of the cause's newest occurrence."""
     reads: tuple[str, ...] = ()
     """Files that the simulation read which failed."""
+    fixed: Fix | None = None
+    """What is on record as the fix of the cause since that failure, by other tests, seeds or simulators."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -99,7 +99,7 @@ def _processed(run: Run, tools: Tools) -> Archived:
         replace(cause, waived=tuple(each for each in waived if each.fingerprint == cause.occurrence.fingerprint))
         for cause in causes
     )
-    failing = history.still_failing(passing(run.results))
+    failing = history.still_failing(passing(run.results, run.collected))
     news = bool(run.failures or run.always_record or (coverage and coverage.rows))
     if not (news or failing):
         return Archived(causes=causes, coverage=coverage)

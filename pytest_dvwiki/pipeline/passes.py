@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_dvwiki.model import PassedAgain, Passing
 from pytest_dvwiki.records.units import parents_of
@@ -21,10 +22,19 @@ _NO_STIMULUS = re.compile(
     r"(?:^|/)(?:\.git[^/]*|\.github/.*|LICENSE[^/]*|README[^/]*|CHANGELOG[^/]*|docs?/.*)$|\.(?:md|rst|txt)$"
 )
 """Files that draw no stimulus, beside those of the design."""
+_WORDS = re.compile(
+    r"(?:^|/)(?:LICENSE|README|CHANGELOG|CHANGES|AUTHORS|CONTRIBUTING|CODEOWNERS)[^/]*$|\.(?:md|rst|adoc)$"
+)
+"""Files for people to read: no change of them repairs a test, unless the simulation read them."""
 
 
-def passing(results: Sequence[Result]) -> list[Passing]:
-    """Return the tests that passed, and what they ran inside: a runner whose build failed was a test itself."""
+def passing(results: Sequence[Result], collected: Sequence[str] = ()) -> list[Passing]:
+    """Return the tests that passed, and what they ran inside: a runner whose build failed was a test itself.
+
+    Args:
+        results: How the tests ended.
+        collected: Modules that were collected without an error, whether they have a test that ran or none.
+    """
     ended = {(each.nodeid, each.simulator, each.config) for each in results if each.outcome in {"failed", "error"}}
     inside = {(parent, *on) for nodeid, *on in ended for parent in parents_of(nodeid)}
     found: dict[tuple[str, str | None, str | None], Passing] = {}
@@ -42,6 +52,9 @@ def passing(results: Sequence[Result]) -> list[Passing]:
                     whole=key not in inside,
                 )
                 found.setdefault(key, made)
+    for nodeid in collected:
+        if (nodeid, None, None) not in ended:
+            found.setdefault((nodeid, None, None), Passing(nodeid=nodeid))
     return list(found.values())
 
 
@@ -67,15 +80,19 @@ def passed_again(
     from pytest_dvwiki.records.fixes import PROVES, proof  # noqa: PLC0415  # only where something passed again
 
     again = []
-    fixes: dict[str, dict[str, Any]] = {}
+    fixes: dict[str, _Told] = {}
     differences: dict[tuple[Vcs, str], Difference] = {}
-    for each in failing:
+
+    def since(each: StillFailing, failed: Vcs) -> Difference:
         # A cause may have failed thousands of tests: what lies between is the same for all that failed at one state.
-        between = each.vcs, each.fingerprint
+        between = failed, each.fingerprint
         if between not in differences:
             named = f"{each.nodeid}\n{each.evidence}"
-            differences[between] = repository.difference(each.vcs, vcs, named, each.reads)
-        difference = differences[between]
+            differences[between] = repository.difference(failed, vcs, named, each.reads)
+        return differences[between]
+
+    for each in failing:
+        difference = since(each, each.vcs)
         changed = _changed(each, difference)
         if changed is None:
             continue
@@ -87,23 +104,70 @@ def passed_again(
             failed_seed=each.seed,
             simulator=each.by.simulator,
             config=each.by.config,
-            new_stimulus=each.seed is not None and _draws_anew(each, difference, simulators),
+            new_stimulus=each.seed is not None and _draws_anew(each, since(each, each.drawn), simulators),
         )
         if proof(passed, dirty=vcs.dirty) <= each.proof:
             continue
         again.append(passed)
         if changed in PROVES and each.fingerprint not in present:
-            fixes.setdefault(each.fingerprint, _fix_row(each, vcs, difference, repository))
-    return tuple(again), tuple(fixes[fingerprint] for fingerprint in sorted(fixes))
+            told = _told(each, vcs, difference, repository)
+            known = fixes.get(each.fingerprint)
+            # Where several tests pass again, the cause was there until the last of them failed.
+            fixes[each.fingerprint] = told if known is None or _is_narrower(told, known) else known
+    rows = [_fix_row(fingerprint, told, repository) for fingerprint, told in sorted(fixes.items())]
+    return tuple(again), tuple(rows)
+
+
+class _Told(NamedTuple):
+    """What lies between a failure and a pass: two commits, and the difference."""
+
+    ends: tuple[str | None, str | None]
+    difference: Difference
+
+
+def _told(failing: StillFailing, vcs: Vcs, difference: Difference, repository: Repository) -> _Told:
+    """Return what fixed a failure: what is on record as its cause's fix, where that lies between failure and pass."""
+    known = failing.fixed
+    if (
+        known is None
+        or known.commits is None
+        or not known.log
+        or repository.lacks(known, vcs.commit)
+        or not repository.lacks(known, failing.vcs.commit)
+    ):
+        return _Told((failing.vcs.commit, vcs.commit), difference)
+    fixed = replace(
+        difference,
+        change="commit",
+        log=known.log,
+        log_count=known.log_count,
+        files=known.files,
+        file_count=known.file_count,
+        note=known.note,
+    )
+    return _Told(known.commits, fixed)
+
+
+def _is_narrower(one: _Told, other: _Told) -> bool:
+    """Tell whether fewer commits lie between the ends of one."""
+    return 0 < one.difference.log_count < other.difference.log_count
 
 
 def _changed(failing: StillFailing, difference: Difference) -> Change | None:
     """Return what differs between a failure and a pass, None where the pass says nothing of it."""
     if not failing.same_config and not _rebuilds(failing.nodeid, difference):
         return None if failing.config_known else "configuration"
+    change = difference.change
+    if change == "commit" and difference.all_files and all(_is_words(name, failing) for name in difference.all_files):
+        change = "nothing"
     # The seed alone, where the sources are the same, or not on record, and it is another one.
     other_seed = None not in {failing.by.seed, failing.seed} and failing.by.seed != failing.seed
-    return "seed" if other_seed and difference.change in {"nothing", "unrecorded"} else difference.change
+    return "seed" if other_seed and change in {"nothing", "unrecorded"} else change
+
+
+def _is_words(name: str, failing: StillFailing) -> bool:
+    """Tell whether a file is one for people to read alone."""
+    return bool(_WORDS.search(name)) and not any(read == name or read.endswith(f"/{name}") for read in failing.reads)
 
 
 def _rebuilds(nodeid: str, difference: Difference) -> bool:
@@ -115,7 +179,7 @@ def _rebuilds(nodeid: str, difference: Difference) -> bool:
 
 
 def _draws_anew(failing: StillFailing, difference: Difference, simulators: Sequence[Simulator]) -> bool:
-    """Tell whether the stimulus may be another one with the same seed.
+    """Tell whether the stimulus may be another one with the same seed, by what changed since it failed with that one.
 
     It may where the testbench or the simulator's version changed, or where nobody knows what changed.
     """
@@ -141,13 +205,13 @@ def _touch_stimulus(files: tuple[str, ...], reads: tuple[str, ...]) -> bool:
     )
 
 
-def _fix_row(failing: StillFailing, vcs: Vcs, difference: Difference, repository: Repository) -> dict[str, Any]:
-    ends = (failing.vcs.commit, vcs.commit)
+def _fix_row(fingerprint: str, told: _Told, repository: Repository) -> dict[str, Any]:
+    difference = told.difference
     return {
-        "fingerprint": failing.fingerprint,
+        "fingerprint": fingerprint,
         "text": difference.text,
         "by": "git",
-        "commits": [repository.last_change(commit) for commit in ends if commit] if all(ends) else [],
+        "commits": [repository.last_change(commit) for commit in told.ends if commit] if all(told.ends) else [],
         "result": "open",
         "log": list(difference.log),
         "log_count": difference.log_count,

@@ -65,6 +65,8 @@ class UnprovenPass:
     task_id: str
     finished: str
     nodeid: str
+    simulator: str
+    """Empty where it is not on record."""
     changed: str
     """A `model.Change`."""
     seed: str | None
@@ -310,16 +312,22 @@ def _passes_needed(archive: Archive, fingerprints: Sequence[str], since: str) ->
 
 def _unproven(archive: Archive, fingerprints: Sequence[str]) -> tuple[UnprovenPass, ...]:
     rows = archive.db.execute(
-        "SELECT r.task_id, r.finished, p.nodeid, p.changed, p.seed, p.failed_seed FROM passed_again p"
+        "SELECT r.task_id, r.finished, p.nodeid, p.simulator, p.changed, p.seed, p.failed_seed FROM passed_again p"
         " JOIN runs r ON r.id = p.run WHERE p.fingerprint IN (SELECT value FROM json_each(?)) AND p.proof = 1"
         " ORDER BY p.moment DESC, p.nodeid LIMIT ?",
         (tables.wanted(fingerprints), NEWEST_UNPROVEN),
     )
     return tuple(
         UnprovenPass(
-            task_id=task_id, finished=finished, nodeid=nodeid, changed=changed, seed=seed, failed_seed=failed_seed
+            task_id=task_id,
+            finished=finished,
+            nodeid=nodeid,
+            simulator=simulator,
+            changed=changed,
+            seed=seed,
+            failed_seed=failed_seed,
         )
-        for task_id, finished, nodeid, changed, seed, failed_seed in rows
+        for task_id, finished, nodeid, simulator, changed, seed, failed_seed in rows
     )
 
 
@@ -502,6 +510,7 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
     # One cause may have failed thousands of tests.
     is_deterministic = functools.cache(archive.is_deterministic)
     newest_of = functools.cache(lambda fingerprint: archive.newest_occurrence((fingerprint,)))
+    fixes_of = functools.cache(lambda fingerprint: archive.fix_states((fingerprint,)))
     found = []
     for nodeid, fingerprint, simulator, config, moment, proof in rows:
         failed = Target(nodeid, simulator, config)
@@ -509,12 +518,15 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
         if by is None:
             continue
         deterministic = is_deterministic(fingerprint)
-        seeds = () if deterministic else _seeds(archive, failed, fingerprint, moment)
+        seeds = () if deterministic else _seeds(archive, failed, fingerprint)
         seed = by.seed if by.seed in seeds else seeds[0] if seeds else None
-        settled = proof >= fixes.ANY_SEED and (deterministic or by.seed != seed)
+        fixed = next((state.fix for state in fixes_of(fingerprint) if state.moment > moment), None)
+        proven = fixed is not None and fixed.counts
+        settled = proof >= fixes.ANY_SEED and (deterministic or proven or by.seed != seed)
         if settled or not (by.whole or deterministic):
             continue
         vcs, simulators = _last_run(archive, failed, fingerprint)
+        drawn, simulators = _last_run(archive, failed, fingerprint, seed) if seed in seeds else (vcs, simulators)
         newest = newest_of(fingerprint)
         found.append(
             StillFailing(
@@ -526,6 +538,8 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
                 evidence=f"{newest.primary}\n{newest.excerpt}" if newest else "",
                 reads=newest.reads if newest else (),
                 by=by,
+                drawn=drawn,
+                fixed=fixed if proven else None,
                 simulators=simulators,
                 same_config=simulator == ANY or is_same_config(by.config or "", config),
                 config_known=simulator == ANY or bool(by.config and config),
@@ -541,24 +555,29 @@ def _best_pass(failed: Target, passing: Sequence[Passing]) -> Passing | None:
     return max(same, key=lambda each: (is_same_config(each.config or "", failed.config), each.whole), default=None)
 
 
-def _seeds(archive: Archive, failed: Target, fingerprint: str, moment: str) -> tuple[str, ...]:
-    """Return the seeds with which a test failed with a cause in one run."""
+def _seeds(archive: Archive, failed: Target, fingerprint: str) -> tuple[str, ...]:
+    """Return the seeds with which a test failed with a cause since it last passed after a change, the newest first."""
+    nodeid, simulator, config = failed
     rows = archive.db.execute(
-        "SELECT seed FROM failed WHERE nodeid = ? AND simulator = ? AND config = ? AND fingerprint = ? AND moment = ?"
-        " AND seed != '' ORDER BY seed",
-        (*failed, fingerprint, moment),
+        "SELECT seed FROM failed f WHERE nodeid = :test AND simulator = :simulator AND config = :config"
+        " AND fingerprint = :cause AND seed != '' AND moment > COALESCE((SELECT MAX(p.moment) FROM passed_again p"
+        " WHERE p.nodeid = :test AND p.fingerprint = :cause AND p.proof > 1 AND :simulator IN (p.simulator, '*')"
+        # A pass after the last failure is the one that is asked about, or left something to prove.
+        " AND p.moment < (SELECT MAX(moment) FROM failed l WHERE l.nodeid = :test AND l.simulator = :simulator"
+        " AND l.config = :config AND l.fingerprint = :cause)), '') GROUP BY seed ORDER BY MAX(moment) DESC, seed",
+        {"test": nodeid, "simulator": simulator, "config": config, "cause": fingerprint},
     )
     return tuple(seed for (seed,) in rows)
 
 
-def _last_run(archive: Archive, failed: Target, fingerprint: str) -> tuple[Vcs, str]:
+def _last_run(archive: Archive, failed: Target, fingerprint: str, seed: str | None = None) -> tuple[Vcs, str]:
     """Return the repository in the last run with a commit in which a test failed with a cause, and its simulators."""
     commit, branch, dirty, changes, simulators = archive.db.execute(
         "SELECT r.vcs_commit, r.branch, r.dirty, r.changes, r.simulators FROM failed f"
         " JOIN occurrences o ON o.fingerprint = f.fingerprint AND o.moment = f.moment AND NOT o.without_fix"
         " JOIN runs r ON r.id = f.run WHERE f.nodeid = ? AND f.simulator = ? AND f.config = ? AND f.fingerprint = ?"
-        " ORDER BY r.vcs_commit IS NULL, f.moment DESC LIMIT 1",
-        (*failed, fingerprint),
+        " AND ? IN (f.seed, '') ORDER BY r.vcs_commit IS NULL, f.moment DESC LIMIT 1",
+        (*failed, fingerprint, seed or ""),
     ).fetchone()
     return Vcs(commit=commit, branch=branch, dirty=bool(dirty), changes=changes), simulators
 

@@ -176,7 +176,7 @@ def judge(steps: Iterable[Step], evidence: Evidence) -> list[FixState]:
     Returns:
         The fixes, oldest first.
     """
-    groups: dict[str | None, tuple[Return | None, list[Step]]] = {}
+    groups: list[tuple[Return | None, list[Step]]] = []
     steps = list(steps)
     passing: dict[str, list[Target]] = {}
     for step in steps:
@@ -186,15 +186,25 @@ def judge(steps: Iterable[Step], evidence: Evidence) -> list[FixState]:
         # What git names is of the tests that passed then, which need not be those that failed last.
         tests = [step.test] if step.test else passing.get(step.moment) or list(evidence.failed_before(step.moment))
         back = evidence.returns(step.moment, tests)
-        groups.setdefault(back.moment if back else None, (back, []))[1].append(step)
+        before = groups[-1][0] if groups else None
+        if not groups or (before is not None and before.moment < step.moment):
+            groups.append((back, [step]))
+        else:
+            groups[-1] = (_earlier(before, back), [*groups[-1][1], step])
     states: list[FixState] = []
     presence = _Presence(came=evidence.came())
-    for returned, group in sorted(groups.values(), key=lambda item: item[1][0].moment):
+    for returned, group in groups:
         state = _state(group, presence, returned, evidence)
         states.append(state)
         if state.fix.result == "held" and returned:
             presence = _again(presence, state, returned.moment)
     return states
+
+
+def _earlier(one: Return | None, other: Return | None) -> Return | None:
+    """Return the first of two returns, at one moment that of the same test."""
+    known = [each for each in (one, other) if each is not None]
+    return min(known, key=lambda each: (each.moment, not each.same_test), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +241,9 @@ def _state(group: list[Step], presence: _Presence, returned: Return | None, evid
     tests = tuple(sorted({step.test for step in group if step.test}))
     tests = tests or tuple(evidence.failed_before(first.moment))
     deterministic = evidence.is_deterministic(first.moment)
-    past = None if deterministic else _past(tests, presence, group, evidence)
+    # What passes later, on another simulator for one, changes nothing of how often these failed.
+    at_first = tuple(sorted({step.test for step in group if step.test and step.moment == first.moment})) or tests
+    past = None if deterministic else _past(at_first, presence, group, evidence)
     seeds = [step.failed_seed for step in group if step.failed_seed is not None]
     needed = 1 if deterministic else _needed(group, past.rate if past else None)
     runs = evidence.passing_runs(tests, first.moment, returned.moment if returned else None, needed)

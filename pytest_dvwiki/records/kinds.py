@@ -26,6 +26,8 @@ DETERMINISTIC_SUBTYPES = frozenset(
 )
 """Subtypes of any class but `tool_error` that no seed can change."""
 _BEFORE_SIMULATOR = frozenset({"import_error", "python_syntax_error"})
+_BEFORE_ANY_COMMAND = frozenset({"python.hdl_file", "environment.make_no_rule"})
+"""Patterns of a missing file that whoever was to call the simulator asked for: cocotb's runner, make."""
 
 
 def is_deterministic(occurrence: Occurrence) -> bool:
@@ -52,4 +54,5 @@ def precedes_simulator(cause: Occurrence | Verdict, test: FailedTest | Failure) 
     if test.phase == "collect":
         return True
     is_outside = cause.error_class == "python_error" and test.sim_time is None and test.seed is None
-    return test.simulator is None and (is_outside or cause.failure_subtype in _BEFORE_SIMULATOR)
+    asked_for = cause.failure_subtype in _BEFORE_SIMULATOR or cause.pattern in _BEFORE_ANY_COMMAND
+    return test.simulator is None and (is_outside or asked_for)

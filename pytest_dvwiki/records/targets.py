@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.records.kinds import DETERMINISTIC_CLASSES, precedes_simulator
@@ -46,6 +47,14 @@ def of_failure(occurrence: Occurrence, test: FailedTest) -> Target:
     """Return what a pass must have run on to count for a failure."""
     if precedes_simulator(occurrence, test):
         return Target(test.nodeid, ANY, ANY)
+    if test.simulator is None and test.phase == "setup":
+        # pytest calls a fixture of several tests once: where it failed, the first of them alone tells how.
+        shared = {
+            (each.simulator, each.config) for each in occurrence.tests if each.simulator and each.phase == "setup"
+        }
+        if len(shared) == 1:
+            ((simulator, config),) = shared
+            test = replace(test, simulator=simulator, config=config)
     config = test.config or ""
     if occurrence.error_class in DETERMINISTIC_CLASSES and config.endswith(_NOTHING_ADDED):
         # What did not build never came to what its run would have added.

@@ -424,7 +424,7 @@ def _no_proof(again: PassedAgain, known: KnownCause | None) -> str:
     newest = known.newest_fix if known is not None else None
     passed = f"passed {newest.passes} of {newest.needed} runs needed" if newest is not None and newest.needed else ""
     if again.new_stimulus and again.seed == again.failed_seed:
-        return f"may be chance, as what draws its stimulus changed too{f': {passed}' if passed else ''}"
+        return f"may be chance, as what draws its stimulus may have changed too{f': {passed}' if passed else ''}"
     if same_seed(again):
         return f"may be chance, as it comes and goes by itself{f': {passed}' if passed else ''}"
     told = f"may be chance, as it failed with seed {again.failed_seed}"
@@ -433,8 +433,10 @@ def _no_proof(again: PassedAgain, known: KnownCause | None) -> str:
 
 def _both_seeds(session: Session, again: Sequence[PassedAgain], known: KnownCause | None, width: int) -> Iterator[Line]:
     """The command with the seed that failed, which tells whether the cause is gone, and with the one that passed."""
-    own = known.newest.command if known is not None and known.newest is not None else None
-    shown = next((each for each in again if own is not None and each.nodeid == own.test), None)
+    newest = known.newest if known is not None else None
+    own = newest.command if newest is not None else None
+    ran_on = {test.simulator for test in newest.tests if own and test.nodeid == own.test} if newest is not None else ()
+    shown = next((each for each in again if own and each.nodeid == own.test and each.simulator in ran_on), None)
     if shown is None or shown.failed_seed in {None, shown.seed}:
         return
     for label, seed in (("fails", shown.failed_seed), ("passes", shown.seed)):

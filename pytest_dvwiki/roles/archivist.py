@@ -87,6 +87,7 @@ class Archivist:
             finished=utc(time.time()),
             failures=self._of_kind(failures),
             results=results,
+            collected=tuple(sorted(ledger.collected)),
             simulators=ledger.simulators,
             axes=_axes(),
             sources=(*self._written(ledger, started), *(coverage.reports if coverage else ())),

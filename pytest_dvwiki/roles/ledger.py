@@ -78,6 +78,8 @@ class Ledger:
         self._simulators: dict[Simulator, None] = {}
         self.sources: dict[str, str] = {}
         """Hashes of the results files that simulations wrote, by name; of one that was overwritten the last."""
+        self.collected: set[str] = set()
+        """Modules that were collected without an error."""
 
     def add(self, report: pytest.TestReport) -> tuple[Failure, ...]:
         """Takes a report of a phase.

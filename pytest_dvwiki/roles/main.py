@@ -102,10 +102,12 @@ class MainRole:
                 self._to_journal_in_flight(report)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Takes a module that could not be collected."""
+        """Takes what was collected: a module that could not be is a failure, another one may have been such before."""
         if report.failed:
             with self._taking:
                 self._to_journal(self._ledger.add_collection(report))
+        elif report.passed and report.nodeid.endswith(".py"):
+            self._ledger.collected.add(report.nodeid)
 
     @staticmethod
     def _is_journaled_elsewhere(report: pytest.TestReport) -> bool:

@@ -70,6 +70,7 @@ _READINGS = {
     "unknown value": ("the design left a signal without a value", "the testbench left an input or a reset undriven"),
     "no progress": ("the design never answered", "the testbench waits for what cannot come, or not long enough"),
     "design reports": ("the design broke the rule that it checks", "the testbench drove it against that rule"),
+    "empty queue": ("the design sent more than it should", "the model expects too little, or not yet"),
     "handle": ("the design lost or renamed it", "the testbench asks for a wrong name"),
     "top level": ("the design lost or renamed a module", "the build asks for a wrong one, or lacks a source"),
 }
@@ -124,6 +125,8 @@ def judge(
         clue: Clue | None = Clue("tool", "TOOL", "the environment failed, not the design or its testbench")
     elif error_class in _STATIC:
         clue = _build(failure_subtype, file, place, prior)
+    elif error_class == "python_error" and pattern is not None and pattern.origin == "UNKNOWN":
+        clue = _either("empty queue")
     elif error_class == "python_error":
         where = f", raised in {frame.file}, {frame.function or 'at its top level'}" if frame else ""
         kind = "python values" if failure_subtype in _OF_VALUES else "python"

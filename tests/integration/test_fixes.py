@@ -194,6 +194,23 @@ def test_a_pass_of_one_of_two_tests_of_a_cause_is_no_fix_yet(project: Project) -
         assert "no fix: the cause still fails other tests" in text
 
 
+def test_a_module_without_a_test_is_mended_when_it_can_be_collected(project: Project) -> None:
+    """A bench that a simulator imports is collected by pytest, too, where it is called like a module of tests."""
+    (project.path / "test_bench.py").write_text("import absent\n")
+    (project.path / "test_it.py").write_text("def test_passes(): pass\n")
+    git(project.path, "init", "-q")
+    git(project.path, "add", "--", "test_bench.py", "test_it.py")
+    git(project.path, "commit", "-qm", "all")
+    run(project)
+    (project.path / "test_bench.py").write_text("")
+    git(project.path, "commit", "-qam", "bench: without it")
+    text = run(project)
+    assert "FIXED" in text
+    assert "1 test passes again: test_bench.py" in text
+    assert "bench: without it (test_bench.py)" in text
+    assert "FIXED" not in run(project)
+
+
 def test_without_git_a_pass_is_a_fix_without_commits(project: Project) -> None:
     (project.path / "test_it.py").write_text(TESTS)
     (project.path / "design.txt").write_text("2")

@@ -448,7 +448,10 @@ def _without_command(newest: Occurrence, task: str) -> str:
 def _passing(cause: Cause) -> str:
     """The same command with a seed with which the test passed: the two runs can be compared."""
     command = cause.newest.command
-    passed = next((each for each in cause.unproven if command is not None and each.nodeid == command.test), None)
+    ran = {
+        (test.nodeid, test.simulator or "") for test in cause.newest.tests if command and test.nodeid == command.test
+    }
+    passed = next((each for each in cause.unproven if (each.nodeid, each.simulator) in ran), None)
     if passed is None or passed.failed_seed in {None, passed.seed}:
         return ""
     other = with_seed(command, passed.seed)

@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 import sqlite3
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +17,7 @@ from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.codec import encode
 from pytest_dvwiki.records.targets import Target
 
-from ..samples import CAUSE, PRIMARY, TEST, failed, now_passing, occurrence, passing, record, suites
+from ..samples import CAUSE, PRIMARY, TEST, failed, fixed, now_passing, occurrence, passing, record, suites
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -291,6 +292,45 @@ def test_after_a_pass_with_another_seed_only_the_one_that_failed_is_news(archive
     assert aggregate.still_failing(archive, [now_passing(seed="8")]) == []
     assert aggregate.still_failing(archive, [now_passing(seed=None)]) == []
     assert [each.proof for each in aggregate.still_failing(archive, [now_passing()])] == [3]
+
+
+def test_every_seed_that_failed_since_the_last_fix_proves_one(archive: Archive, tasks: Path) -> None:
+    def asked(seed: str) -> tuple[str | None, Vcs]:
+        archive.refresh()
+        (found,) = aggregate.still_failing(archive, [now_passing(seed=seed)])
+        return found.seed, found.drawn
+
+    runs = [record(number, occurrence(tests=(failed(seed=str(number)),))) for number in (1, 2)]
+    for run in runs:
+        store.write_record(tasks, run)
+    assert [asked(seed) for seed in "12"] == [(str(number), run.vcs) for number, run in enumerate(runs, 1)]
+    assert asked("3") == ("2", runs[1].vcs)
+    fix = PassedAgain(nodeid=TEST, simulator="icarus", fingerprint=CAUSE, seed="1", changed="commit", failed_seed="1")
+    store.write_record(tasks, passing(4, passed_again=(fix,)))
+    store.write_record(tasks, record(5, occurrence(tests=(failed(seed="5"),))))
+    assert [asked(seed)[0] for seed in "15"] == ["5", "5"], "what failed before the fix is another fault, maybe"
+
+
+def test_a_failure_takes_its_fix_from_what_came_first_after_it(archive: Archive, tasks: Path) -> None:
+    verilator = replace(failed(), simulator="verilator")
+    store.write_record(tasks, record(1, occurrence(tests=(failed(), verilator))))
+    store.write_record(tasks, passing(2, fixes=(fixed(2, text="the first"),)))
+    store.write_record(tasks, record(3, occurrence()))
+    store.write_record(tasks, passing(4, fixes=(fixed(4, text="the second"),)))
+    archive.refresh()
+    (found,) = aggregate.still_failing(archive, [replace(now_passing(), simulator="verilator")])
+    assert found.fixed is not None
+    assert found.fixed.text == "the first"
+
+
+def test_a_pass_is_no_news_once_the_fix_is_proven(archive: Archive, tasks: Path) -> None:
+    """The test passed with another seed already, and it had failed in each run."""
+    for number in (1, 2):
+        store.write_record(tasks, record(number, occurrence(tests=(failed(seed=str(number)),))))
+    other = PassedAgain(nodeid=TEST, simulator="icarus", fingerprint=CAUSE, seed="7", changed="commit", failed_seed="2")
+    store.write_record(tasks, passing(3, passed_again=(other,)))
+    archive.refresh()
+    assert aggregate.still_failing(archive, [now_passing(seed="2")]) == []
 
 
 def test_a_query_does_not_survive_a_closed_archive(archive: Archive) -> None:

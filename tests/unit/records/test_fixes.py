@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dvwiki.model import Fix, OtherTest, PassedAgain
+from pytest_dvwiki.model import FailedTest, Fix, OtherTest, PassedAgain
 from pytest_dvwiki.records import aggregate, fixes, store
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.targets import Target
@@ -198,6 +198,41 @@ def test_it_fails_when_the_cause_returns(tmp_path: Path) -> None:
     runs = [record(1, occurrence()), passing(2), _ran(tmp_path, 3, TEST), record(4, occurrence())]
     (state,) = _judged(tmp_path, *runs)
     assert (state.fix.result, state.returned) == ("failed", "2026-11-21T04:10:00Z")
+
+
+def _on(simulator: str, seed: str = "42") -> FailedTest:
+    return replace(failed(seed=seed), simulator=simulator)
+
+
+def _passes_on(number: int, simulator: str, **changes: Any) -> RunRecord:
+    return passing(number, **({"passed_again": (replace(samples.again(), simulator=simulator),)} | changes))
+
+
+def test_a_fix_that_another_simulator_shows_too_is_one_with_it(tmp_path: Path) -> None:
+    runs = [
+        record(1, occurrence(tests=(_on("icarus"), _on("verilator")))),
+        _passes_on(2, "icarus"),
+        _passes_on(3, "verilator", fixes=()),
+        record(4, occurrence(tests=(_on("icarus"),))),
+        _passes_on(5, "icarus", fixes=(fixed(5, text="fifo: once more"),)),
+    ]
+    first, second = _judged(tmp_path, *runs)
+    assert (first.fix.text, first.fix.result, first.fix.passes) == ("fifo: reset the read pointer", "failed", 2)
+    assert (second.fix.text, second.task_id, second.fix.passes) == ("fifo: once more", runs[-1].task_id, 1)
+
+
+def test_a_later_pass_on_another_simulator_leaves_a_fix_what_it_is(tmp_path: Path) -> None:
+    store.write_suite(tmp_path, [TEST])
+    runs = [record(number, occurrence(tests=(_on("icarus", str(number)),))) for number in (1, 2)]
+    runs += [record(number, suites=samples.suites(TEST, simulators=("verilator",))) for number in (3, 4)]
+    runs.append(record(5, occurrence(tests=(_on("verilator"),))))
+    again = samples.again(seed="7")
+    runs.append(_passes_on(6, "icarus", passed_again=(again,)))
+    (state,) = _judged(tmp_path, *runs)
+    assert state.fix.counts
+    runs.append(_passes_on(7, "verilator", passed_again=(replace(again, simulator="verilator"),)))
+    (state,) = _judged(tmp_path, *runs)
+    assert state.fix.counts
 
 
 def test_a_fix_that_held_keeps_its_merit_when_the_cause_returns_later(tmp_path: Path) -> None:

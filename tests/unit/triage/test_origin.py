@@ -34,6 +34,9 @@ DECIDES = (
 )
 
 
+EMPTY = load_registry().get("python.empty_queue")
+
+
 def clues(
     error_class: str,
     subtype: str,
@@ -257,3 +260,10 @@ def test_less_than_the_least_is_not_rounded_up_to_it() -> None:
     """An exception that a wrong value can raise, after a change of the design alone: 59.9 % for the testbench."""
     clues = (Clue("python values", "TB_BUG", "a"), Clue("changes", "RTL_BUG", "b"))
     assert conclude(clues).type == "UNKNOWN"
+
+
+def test_a_queue_that_is_empty_tells_nothing_before_one_side_changes() -> None:
+    found = clues("python_error", "index_out_of_range", frame=FRAME, pattern=EMPTY)
+    assert conclude(found).type == "UNKNOWN"
+    assert conclude((*found, *of_changes(["rtl/fifo.sv"], COMMIT))).type == "RTL_BUG"
+    assert conclude((*found, *of_changes(["tb/a.py"], COMMIT))).type == "TB_BUG"

@@ -1,0 +1,37 @@
+"""What a pass must have run on to count for a failure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_dvwiki.records.targets import ANY, Target, of_failure
+
+from ..samples import failed, occurrence
+
+
+@pytest.mark.parametrize(
+    ("pattern", "simulator", "place"),
+    [
+        ("python.hdl_file", None, (ANY, ANY)),
+        ("environment.make_no_rule", None, (ANY, ANY)),
+        ("python.hdl_file", "icarus", ("icarus", "")),
+        ("icarus.missing_file", None, ("", "")),
+    ],
+)
+def test_a_file_that_was_missing_before_a_simulator_was_called(
+    pattern: str, simulator: str | None, place: tuple[str, str]
+) -> None:
+    cause = occurrence(error_class="compile_error", failure_subtype="missing_file", pattern=pattern)
+    test = replace(failed("test_a", None), phase="setup", simulator=simulator)
+    assert of_failure(cause, test) == Target("test_a", *place)
+
+
+def test_tests_of_one_fixture_failed_as_the_first_of_them() -> None:
+    first = replace(failed("test_a", None), phase="setup", config="92108304")
+    second = replace(first, nodeid="test_b", simulator=None, config=None)
+    cause = occurrence(error_class="compile_error", failure_subtype="syntax_error", tests=(first, second))
+    assert of_failure(cause, second) == Target("test_b", "icarus", "92108304")
+    other = replace(first, nodeid="test_c", simulator="verilator")
+    assert of_failure(replace(cause, tests=(first, second, other)), second) == Target("test_b")
