@@ -72,6 +72,8 @@ _CUT_OFF = "python.traceback"
 _TEST_FAILED = "cocotb.test_failed"
 _UNBOUND = "dvwiki.unbound"
 _NEVER_AWAITED = "python.never_awaited"
+_CAUGHT = frozenset({"pyuvm.unknown_value_report", "pyuvm.handle_report"})
+"""Exceptions of a driver or monitor that it reported instead of raising them."""
 _CONSEQUENCES = frozenset({"assertion_fail", "scoreboard_fail", "coverage_miss", "timeout", "x_propagation"})
 """Of an operation of the testbench that never ran."""
 _EMPTY_CHECK = re.compile(r"AssertionError(?:: (?:assert )?(?:False|0))?")
@@ -323,7 +325,7 @@ def _rule(ranked: list[Candidate], function: str | None) -> tuple[Candidate, str
     noise = [c for c in ranked if c.noise and c.pattern.tier == "cause"]
     compared = next((c for c in noise if c.pattern.failure_subtype == "scoreboard_fail"), None)
     if best.exception and compared is not None and (why := _better_told(best, compared)):
-        return compared, why
+        return _caught(compared, noise) or (compared, why)
     if best.exception and (found := _reported(best, ranked, function)) is not None:
         return found
     if best.text.startswith(_FATAL):
@@ -420,6 +422,15 @@ def _better_told(raised: Candidate, report: Candidate) -> str | None:
     if raised.pattern.failure_subtype == "scoreboard_fail" and _tells_values(report) and not _tells_values(raised):
         return "the report with the values goes before the exception without them"
     return None
+
+
+def _caught(report: Candidate, noise: list[Candidate]) -> tuple[Candidate, str] | None:
+    """Return what a component caught before a check that shows no two values, since it got too few of them."""
+    if _tells_values(report):
+        return None
+    before = (c for c in noise if c.pattern.id in _CAUGHT and c.source == report.source and c.line < report.line)
+    first = min(before, key=lambda c: c.line, default=None)
+    return (first, "what a component caught goes before the check that misses its values") if first else None
 
 
 def _tells_values(candidate: Candidate) -> bool:

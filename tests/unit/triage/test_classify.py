@@ -234,6 +234,27 @@ def test_the_first_scoreboard_report_goes_before_the_assert_in_check_phase(class
 @pytest.mark.parametrize(
     ("said", "wanted"),
     [
+        ("Error: Can't convert LogicArray to int: it contains non-0/1 values", "sim_error/x_propagation"),
+        ("Error: fifo contains no child object named rd_vld", "sim_error/handle_not_found"),
+    ],
+)
+def test_what_a_monitor_caught_goes_before_the_check_that_misses_its_values(
+    classifier: Classifier, said: str, wanted: str
+) -> None:
+    caught = logged("ERROR", "tb/monitor.py(87)", f"[uvm_test_top.env.agent.monitor]: {said}")
+    results = traceback("RuntimeError: scoreboard: 1 errors")
+    missing = logged("ERROR", SCOREBOARD[0], SCOREBOARD[1] + "End of test with 2 unprocessed expected items")
+    verdict = classifier.classify(failure(results=results, log=f"{caught}\n{missing}"))
+    assert label(verdict) == wanted
+    assert said in verdict.primary
+    compared = logged("ERROR", SCOREBOARD[0], SCOREBOARD[1] + "mismatch: expected 5, got 7")
+    verdict = classifier.classify(failure(results=results, log=f"{caught}\n{compared}"))
+    assert label(verdict) == "uvm_error/scoreboard_fail"
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
         ("coverage holes: [(READ, 3), (WRITE, 3)]", "uvm_error/coverage_miss"),
         ("something is odd", "uvm_error/unclassified_message"),
     ],
