@@ -212,7 +212,7 @@ def test_no_file_that_a_pull_request_can_bring_hangs_a_run_or_changes_its_end(pr
     assert not [line for line in told if "; " not in line and "`dvwiki lint`" not in line]
 
 
-@pytest.mark.parametrize("make", [_fifo, _growing])
+@pytest.mark.parametrize("make", [_fifo, _endless, _growing])
 def test_a_project_file_that_cannot_be_read_switches_the_plugin_off_with_one_line(
     project: Path, make: Callable[[Path], None]
 ) -> None:
@@ -223,3 +223,60 @@ def test_a_project_file_that_cannot_be_read_switches_the_plugin_off_with_one_lin
     (told,) = _told(result)
     assert told.startswith(f"dvwiki is off: {project}/.agent/project.yaml:")
     assert "; " in told
+
+
+PATTERN = """
+- id: own.odd
+  error_class: sim_error
+  failure_subtype: hang
+  tier: cause
+  match: ["abc (?P<n>a+)+$", "abc a.*!"]
+  unless: ["abc (a+)+ never$"]
+  description: D.
+  fix: F {n}.
+"""
+WAIVER = """
+mode: selective
+waivers:
+- {id: W-1, match: {message: "regex:(a+)+b$", test: "*"}, reason: r, owner: o, expires: "2999-12-31"}
+"""
+
+
+def test_an_expression_that_a_pull_request_brings_keeps_no_run_busy(project: Path) -> None:
+    (project / ".agent" / "patterns").mkdir(parents=True)
+    (project / ".agent" / "patterns" / "own.yaml").write_text(PATTERN)
+    (project / ".agent" / "waivers.yaml").write_text(WAIVER)
+    (project / "test_a.py").write_text("def test_a():\n    raise RuntimeError('abc ' + 'a' * 3000 + '!')\n")
+    result = _run(project, "--dvwiki")
+    assert (result.returncode, result.stderr) == (1, "")
+    (page,) = project.glob(".agent/wiki/bugs/[A-Z]*.md")
+    assert "own.odd" in page.read_text()
+
+
+COUNTED = """
+from pathlib import Path
+from pytest_dvwiki import secret_rules
+
+seen, ask = [], secret_rules.rules_for
+
+def rules_for(text):
+    seen.append(len(text))
+    return ask(text)
+
+secret_rules.rules_for = rules_for
+
+def pytest_unconfigure():
+    Path("seen.txt").write_text(f"{max(seen)} {sum(seen)}")
+"""
+
+
+def test_of_a_message_of_30_mb_so_much_is_looked_at_and_kept(project: Path) -> None:
+    (project / "conftest.py").write_text(COUNTED)
+    (project / "test_a.py").write_text("def test_a():\n    raise RuntimeError('mismatch at 7 ' * (30_000_000 // 14))\n")
+    result = _run(project, "--dvwiki", "--tb=no", "-rN")
+    assert (result.returncode, result.stderr) == (1, "")
+    longest, whole = map(int, (project / "seen.txt").read_text().split())
+    assert longest < 1 << 19
+    assert whole < 1 << 22
+    kept = [path for path in (project / ".agent").rglob("*") if path.suffix in {".md", ".yaml"}]
+    assert all(path.stat().st_size < 1 << 16 for path in kept)
