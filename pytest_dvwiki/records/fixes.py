@@ -49,6 +49,7 @@ ANY_SEED = 3
 """The proof of a pass at a commit, with another seed than the one that failed."""
 CERTAIN = 4
 """The proof that no later pass adds to: at a commit, with the seed that failed."""
+MAYBE_LATER = "or a later commit, since its first passes may be chance"
 TAKES_BACK = "takes_back"
 """The key of a row by which somebody takes back what another record, of this task id, says of the cause's fix."""
 _RANK = {"git": 0, "agent": 1, "person": 2}
@@ -302,6 +303,11 @@ def _counted(
     """
     enough = len(runs) >= state.fix.needed
     failed = returned is not None and returned.same_test
+    counts = state.past is None or len(runs) >= state.past.rate.runs_needed
+    note = state.fix.note
+    if counts and state.past is not None and state.past.rate.runs_needed > 1 and state.fix.by == "git":
+        # As the first passes alone may be chance, what was committed before the last that it takes may have fixed it.
+        note = "; ".join(dict.fromkeys(filter(None, (*note.split("; "), MAYBE_LATER))))
     result: Result = stated or ("held" if enough else "failed" if failed else "open")
     other_tests, other_passes = evidence.others(state.tests, runs)
     return replace(
@@ -309,7 +315,8 @@ def _counted(
         fix=replace(
             state.fix,
             result=result,
-            counts=state.past is None or len(runs) >= state.past.rate.runs_needed,
+            counts=counts,
+            note=note,
             passes=len(runs),
             held_in=runs[-1].task_id if result == "held" and enough else None,
         ),

@@ -86,6 +86,21 @@ def test_with_another_seed_it_holds_after_as_many_passes_as_leave_out_chance(tmp
     assert (state.fix.result, state.fix.counts, state.fix.held_in) == ("held", True, last.task_id)
 
 
+def test_what_held_by_the_number_of_passes_may_have_come_after_the_first_of_them(tmp_path: Path) -> None:
+    runs = [_ran(tmp_path, 0, TEST), record(1, occurrence()), _other_seed(2)]
+    runs += [_ran(tmp_path, number, TEST) for number in range(3, 6)]
+    (state,) = _judged(tmp_path, *runs)
+    assert (state.fix.result, state.fix.note) == ("open", "")
+    (state,) = _judged(tmp_path, *runs, *(_ran(tmp_path, number, TEST) for number in range(6, 9)))
+    assert (state.fix.result, state.fix.note) == ("held", fixes.MAYBE_LATER)
+    store.write_suite(tmp_path / "proven", (TEST,))
+    proven = _other_seed(5, seed="42")
+    (state,) = _judged(
+        tmp_path / "proven", *runs[:-1], proven, *(_ran(tmp_path / "proven", number, TEST) for number in range(6, 9))
+    )
+    assert (state.fix.result, state.fix.note) == ("held", "")
+
+
 @pytest.mark.parametrize(("failing", "needed", "left_out"), [(1, 14, 36), (2, 4, 40)])
 def test_of_passes_from_before_a_cause_came_in_no_more_count_than_chance_explains(
     tmp_path: Path, failing: int, needed: int, left_out: int
