@@ -425,7 +425,7 @@ class Onset:
     first_bad: FirstBad | None = None
     """The narrowest range of commits on record."""
     fixed_after: str | None = None
-    """The commit of the last failure before that fix: what brought the cause back came later."""
+    """The commit at which that fix passed, else that of the last failure before it: what brought it back came later."""
     comes_and_goes: bool = False
     """Whether it failed and passed with the same sources and seed."""
     passes_needed: dict[str, int] = field(default_factory=dict)

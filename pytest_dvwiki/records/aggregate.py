@@ -272,8 +272,10 @@ def _waived(archive: Archive, fingerprints: Sequence[str], newest: Row) -> tuple
 
 def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
     """Where a cause came in since its last fix whose passes count, None where no record has it."""
-    counted = [state.moment for state in archive.fix_states(fingerprints) if state.fix.counts]
-    fixed = counted[-1] if counted else ""
+    counted = [state for state in archive.fix_states(fingerprints) if state.fix.counts]
+    fixed = counted[-1].moment if counted else ""
+    fix = counted[-1].fix if counted else None
+    passed_at = fix.commits[-1] if fix is not None and fix.by == "git" and fix.log and fix.commits else None
     asked = {"causes": tables.wanted(archive.present(fingerprints)), "fixed": fixed}
     occurrences = (
         "SELECT r.vcs_commit, o.moment FROM occurrences o JOIN runs r ON r.id = o.run"
@@ -291,7 +293,7 @@ def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
         moment=first and first[1],
         commit=clean and clean[0],
         first_bad=_first_bad(archive, fingerprints, fixed)[0],
-        fixed_after=before and before[0],
+        fixed_after=passed_at or (before and before[0]),
         comes_and_goes=archive.comes_and_goes(fingerprints),
         passes_needed=_passes_needed(archive, fingerprints, first[1]) if first else {},
     )

@@ -383,6 +383,20 @@ def test_a_cause_that_returns_after_its_fix_has_a_range_of_its_own(project: Proj
     assert (found.good, found.bad) == (good, bad)
 
 
+def test_a_proven_fix_is_none_of_the_commits_with_which_another_seed_fails(project: Project) -> None:
+    for seed in "12":
+        project.run(named=True, seed=seed)
+    project.commit("fifo: rework")
+    for seed in "12":
+        project.run(fails=True, seed=seed)
+    good = project.commit("fifo: repair")
+    project.run(named=True, seed="1")
+    bad = project.commit("fifo: rework once more")
+    found = project.first_bad(seed="2")
+    assert found is not None
+    assert (found.good, found.bad) == (good, bad)
+
+
 def test_what_brought_a_cause_back_came_after_it_was_fixed(project: Project) -> None:
     project.run()
     first = project.commit("fifo: rework")
