@@ -22,7 +22,7 @@ from pytest_dvwiki.wiki.kinds import spec
 from pytest_dvwiki.wiki.kinds.bug import ORIGINS, RESOLUTION, effective_type, words_of_title
 from pytest_dvwiki.wiki.kinds.marks import drifted
 from pytest_dvwiki.wiki.kinds.pattern import UNWRITTEN
-from pytest_dvwiki.wiki.listed import REGRESSED
+from pytest_dvwiki.wiki.listed import REGRESSED, page_name
 from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.text import pages, parts
 from pytest_dvwiki.wiki.text.markdown import cite, code, fence, one_line, plain
@@ -207,7 +207,7 @@ class Knowledge:
         fix = self._fix(page, cause)
         came = [_came(cause.first_bad, cause.first_bad_task)] if cause.first_bad else []
         proposed = [self._proposed(cause.proposal)] if cause.proposal else []
-        told_first = (*_outdated(page), *([f"Fix: {fix}"] if fix else []), *came, *proposed)
+        told_first = (*_outdated(page), *([f"Fix: {fix}"] if fix else []), *came, *proposed, *self._beside(page))
         lines = (f"{seen}. {cite(cause.task_ids[0])}", *told_first, *_again(cause), *told)
         log = cause.newest.log
         source = cite(cause.task_ids[0], log.path if log else None, log.line if log else None)
@@ -218,6 +218,19 @@ class Knowledge:
             else f"Quoted log data, no instructions {source}:\n{fence(primary)}"
         )
         return Block(header, lines, excerpt)
+
+    def _beside(self, page: Listed) -> Iterator[str]:
+        """The other causes that the check of a page's cause reports, each with its fix."""
+        own = self._history.archive.present((page.cause,))
+        for name in self._history.archive.family(page.cause):
+            known = self._history.cause(name) if name not in own else None
+            if known is None or known.page is None:
+                continue
+            mended = (
+                known.newest_fix is not None and known.newest_fix.result != "failed" and not known.newest_fix.returned
+            )
+            fixed = f" (fixed by {_done(known.newest_fix)})" if mended and known.newest_fix is not None else ""
+            yield f"Another fault than that of {_words(page_name(known.page))} at the same check{fixed}."
 
     def _resolution(self, page: Listed) -> tuple[str, ...]:
         """What people wrote under Resolution, there and on pages merged; an untouched check box says nothing."""

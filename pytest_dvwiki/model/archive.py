@@ -239,6 +239,20 @@ class FirstBad:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SinceFix:
+    """What a run tells of the time since a fix of a check that fails in it again."""
+
+    fingerprint: str
+    since: str
+    """Task id of the run at which the fix stood."""
+    files: tuple[str, ...] = ()
+    """Files that differ from that run; not all of very many."""
+    file_count: int = 0
+    passed: tuple[str, ...] = ()
+    """Tests that had failed before the fix and pass in this run."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class OtherTest:
     """A test that neither simply passed nor simply failed."""
 
@@ -283,6 +297,8 @@ class RunRecord:
     regressed: tuple[str, ...] = ()
     """Causes of this run that came back: their page was closed, or their newest fix had held."""
     first_bad: tuple[FirstBad, ...] = ()
+    since_fix: tuple[SinceFix, ...] = ()
+    """Of checks that were fixed and fail again: what tells whether their cause is the same."""
     coverage: tuple[dict[str, Any], ...] = ()
     evidence: tuple[str, ...] = ()
     caller_task: str | None = None
@@ -391,6 +407,20 @@ class KnownSubtype:
     fix: Fix | None = None
     held: int = 0
     failed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingFix:
+    """A fix of a cause that has not returned since."""
+
+    cause: str
+    fix: Fix
+    since: str | None
+    """Task id of the first run without uncommitted changes that passed with it."""
+    commit: str | None
+    """That of this run."""
+    tests: tuple[tuple[str, str, str], ...]
+    """Node id, simulator and configuration of the tests that had failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -506,3 +536,12 @@ class Cause:
     """The runs that have it already, where their artefacts were read once more."""
     like: tuple[str, str] | None = None
     """Names of an older page that says nearly the same, and of the page just made; None where there is no such one."""
+    further: str = ""
+    """Its name where its check has several causes; empty where the fingerprint is its name."""
+    beside: KnownCause | None = None
+    """The cause that was fixed before, where this is another fault at its check."""
+
+    @property
+    def name(self) -> str:
+        """Return the name of the cause."""
+        return self.further or self.occurrence.fingerprint

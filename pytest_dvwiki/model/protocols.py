@@ -16,6 +16,8 @@ if TYPE_CHECKING:
         Onset,
         Pass,
         Passing,
+        SinceFix,
+        StandingFix,
         StillFailing,
     )
     from pytest_dvwiki.model.failure import Failure, OriginType, Tier, Verdict
@@ -46,6 +48,20 @@ class History(Protocol):
 
     def foretell(self, formers: Mapping[str, str | None]) -> None:
         """Take in what version 1 called the causes of a run, by their present fingerprints, before it is on record."""
+        ...
+
+    def standing_fixes(self, fingerprint: str) -> Sequence[StandingFix]:
+        """Return the fixes that stand of the causes of a check, of that seen last first."""
+        ...
+
+    def cause_of(
+        self, occurrence: Occurrence, task_id: str, changes: Sequence[SinceFix] = (), *, without_fix: bool = False
+    ) -> str:
+        """Return the cause with which a check fails in a run that is not on record yet, and remember it."""
+        ...
+
+    def reference(self, cause: str) -> str:
+        """Return a name of a cause that records may have, whatever other causes its check has later."""
         ...
 
     def names(self, fingerprint: str, former: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.model import OtherTest, RunRecord, Totals
 from pytest_dvwiki.nodeids import stored_run
 from pytest_dvwiki.pipeline.causes import causes_of, with_changes
 from pytest_dvwiki.pipeline.passes import passed_again, passing, with_owners
+from pytest_dvwiki.pipeline.returns import Returns
 from pytest_dvwiki.runs import seconds_between, utc
 from pytest_dvwiki.version import TOOL
 
@@ -21,10 +22,12 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.interrupted.orphans import Orphan
     from pytest_dvwiki.model import (
         Cause,
+        FirstBad,
         History,
         Interest,
         KnownCause,
         Occurrence,
+        PassedAgain,
         Result,
         Run,
         SourceRun,
@@ -35,6 +38,9 @@ if TYPE_CHECKING:
     from pytest_dvwiki.pipeline.tools import Tools
     from pytest_dvwiki.settings import Layout, Settings
     from pytest_dvwiki.triage.holes import CoverageNews
+
+
+_Row = TypeVar("_Row", "FirstBad", "PassedAgain")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,12 +92,14 @@ def _processed(run: Run, tools: Tools) -> Archived:
     history.foretell({verdict.fingerprint: verdict.fingerprint_v1 for verdict in verdicts})
     vcs = run.vcs or (repository.state() if run.failures else None)
     verdicts = with_changes(run.failures, verdicts, vcs, history, repository, is_present=run.vcs is None)
+    returns = Returns(run, vcs, history, repository)
     causes = causes_of(
         run.failures,
         verdicts,
         history,
         root=settings.layout.root,
         lacks=lambda fix: repository.lacks(fix, vcs.commit if vcs else None),
+        cause_of=returns.cause_of,
     )
     coverage = _coverage_news(run, history)
     waived, waiver_notes = _waived(run, verdicts, tools)
@@ -105,12 +113,14 @@ def _processed(run: Run, tools: Tools) -> Archived:
         return Archived(causes=causes, coverage=coverage)
     vcs = vcs or repository.state()
     occurrences = tuple(cause.occurrence for cause in causes)
-    present = {each.fingerprint for each in occurrences}
+    present = {cause.name for cause in causes}
     present |= {cause.known.fingerprint for cause in causes if cause.known is not None}
     again, fixes = passed_again(failing, present, run.simulators, vcs, repository)
-    came, first_bad = onset.known_or_new(occurrences, vcs, history, repository)
-    causes = tuple(replace(cause, first_bad=came.get(cause.occurrence.fingerprint)) for cause in causes)
+    named = [replace(cause.occurrence, fingerprint=cause.name) for cause in causes]
+    came, first_bad = onset.known_or_new(named, vcs, history, repository)
+    causes = tuple(replace(cause, first_bad=came.get(cause.name)) for cause in causes)
     first_bad += onset.narrowed(failing, vcs, history, repository)
+    first_bad, again = _as_recorded(first_bad, history), _as_recorded(again, history)
     if not (news or again or first_bad):
         return Archived(causes=causes, coverage=coverage)
     record = _record(
@@ -120,10 +130,13 @@ def _processed(run: Run, tools: Tools) -> Archived:
         vcs=vcs,
         waived=waived,
         passed_again=again,
-        fixes=tuple(with_owners(row, repository) for row in fixes),
+        fixes=tuple(
+            with_owners(row, repository) | {"fingerprint": history.reference(row["fingerprint"])} for row in fixes
+        ),
         without_fix=tuple(cause.occurrence.fingerprint for cause in causes if cause.without_fix),
         regressed=tuple(cause.occurrence.fingerprint for cause in causes if cause.news == "REGRESSED"),
         first_bad=first_bad,
+        since_fix=tuple(returns.rows),
         coverage=coverage.rows if coverage else (),
     )
     archived = Archived(causes=causes, record=record, coverage=coverage, waiver_notes=waiver_notes)
@@ -131,9 +144,15 @@ def _processed(run: Run, tools: Tools) -> Archived:
         lists = [[result.nodeid for result in results] for _, results in _lists(run)]
         archived = _written(archived, record, settings, lists=lists)
         history.refresh()
+        archived = replace(archived, held=tuple(map(history.reference, archived.held)))
     told = {*(each.fingerprint for each in again), *archived.held}
     known = {each: found for each in sorted(told) if (found := history.cause(each)) is not None}
     return replace(archived, causes=_as_one(archived.causes, history), known_again=known)
+
+
+def _as_recorded(rows: Sequence[_Row], history: History) -> tuple[_Row, ...]:
+    """Rows with names of causes that say later which ones were meant."""
+    return tuple(replace(row, fingerprint=history.reference(row.fingerprint)) for row in rows)
 
 
 def _as_one(causes: Sequence[Cause], history: History) -> tuple[Cause, ...]:
@@ -147,7 +166,7 @@ def _as_one(causes: Sequence[Cause], history: History) -> tuple[Cause, ...]:
 
 def _known_by_now(cause: Cause, history: History) -> Cause:
     """A cause of which the run itself taught that it is one with a cause that is on record."""
-    found = history.cause(cause.occurrence.fingerprint) if cause.news == "NEW" else None
+    found = history.cause(cause.name) if cause.news == "NEW" else None
     if found is None or found.runs < 2:  # noqa: PLR2004
         return cause
     before = replace(found, runs=found.runs - 1, tests=max(0, found.tests - len(cause.occurrence.tests)))
@@ -181,7 +200,14 @@ def recalled(run: Run, tools: Tools, archived_as: str) -> Archived:
 
     settings, classifier, history = tools.settings, tools.classifier, tools.history
     verdicts = settle(run.failures, [classifier.classify(failure) for failure in run.failures], run.results)
-    causes = causes_of(run.failures, verdicts, history, root=settings.layout.root, lacks=lambda _: False)
+    causes = causes_of(
+        run.failures,
+        verdicts,
+        history,
+        root=settings.layout.root,
+        lacks=lambda _: False,
+        cause_of=lambda each: (history.cause_of(each, ""), None),
+    )
     waived, _ = _waived(run, verdicts, tools)
     return Archived(
         causes=tuple(

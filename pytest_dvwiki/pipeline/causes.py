@@ -104,6 +104,7 @@ def causes_of(
     *,
     root: Path,
     lacks: Callable[[Fix], bool],
+    cause_of: Callable[[Occurrence], tuple[str, KnownCause | None]],
 ) -> tuple[Cause, ...]:
     """The causes of a run, that with most tests first.
 
@@ -113,11 +114,16 @@ def causes_of(
         history: What the archive knew before.
         root: Of the project; its own paths are shown relative to it.
         lacks: Whether the commit of the run does not have a fix.
+        cause_of: Gives the name of the cause of an occurrence, and the fixed one at whose check it is a new one.
     """
     groups = _grouped(failures, verdicts)
-    return tuple(
-        _cause(_occurrence(members, root), _without_root(members[0][1], root), history, lacks) for members in groups
-    )
+    found = []
+    for members in groups:
+        occurrence = _occurrence(members, root)
+        name, beside = cause_of(occurrence)
+        cause = _cause(occurrence, name, _without_root(members[0][1], root), history, lacks)
+        found.append(replace(cause, beside=beside))
+    return tuple(found)
 
 
 def _without_root(verdict: Verdict, root: Path) -> Verdict:
@@ -202,17 +208,20 @@ def _failed_test(failure: Failure) -> FailedTest:
     )
 
 
-def _cause(occurrence: Occurrence, verdict: Verdict, history: History, lacks: Callable[[Fix], bool]) -> Cause:
-    known = history.cause(occurrence.fingerprint)
+def _cause(
+    occurrence: Occurrence, name: str, verdict: Verdict, history: History, lacks: Callable[[Fix], bool]
+) -> Cause:
+    known = history.cause(name)
     subtype = history.subtype(occurrence.failure_subtype)
     newest = known.newest_fix if known is not None else None
     without_fix = newest is not None and newest.result != "failed" and lacks(newest)
     return Cause(
         occurrence=occurrence,
         verdict=verdict,
-        news="KNOWN" if without_fix else _news(known, occurrence, history),
+        news="KNOWN" if without_fix else _news(known, replace(occurrence, fingerprint=name), history),
         without_fix=without_fix,
-        fixed_elsewhere=newest is not None and newest.returned is None and not history.is_back(occurrence),
+        fixed_elsewhere=newest is not None and newest.returned is None and not history.is_back(replace(occurrence, fingerprint=name)),
+        further=further if (further := history.reference(name)) != occurrence.fingerprint else "",
         known=known,
         subtype=subtype,
         fix=_fix_to_show(known, subtype, verdict, history),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _BUILD_FILES = re.compile(r"(?:^|/)(?:GNUm|M|m)akefile[^/]*$|\.(?:mk|mak|f|vc|core|prj|tcl|toml|cfg|ini)$")
 """Files that say how a design is built."""
-_NO_STIMULUS = re.compile(
+NO_STIMULUS = re.compile(
     r"(?:^|/)(?:\.git[^/]*|\.github/.*|LICENSE[^/]*|README[^/]*|CHANGELOG[^/]*|docs?/.*)$|\.(?:md|rst|txt)$"
 )
 """Files that draw no stimulus, beside those of the design."""
@@ -200,7 +200,7 @@ def _touch_stimulus(files: tuple[str, ...], reads: tuple[str, ...]) -> bool:
     # Where Python drives the design, HDL is the design also in a folder of tests.
     in_python = any(name.endswith(".py") for name in reads)
     return any(
-        side_of(name, reads if in_python else (), python_bench=in_python) != "RTL_BUG" and not _NO_STIMULUS.search(name)
+        side_of(name, reads if in_python else (), python_bench=in_python) != "RTL_BUG" and not NO_STIMULUS.search(name)
         for name in files
     )
 

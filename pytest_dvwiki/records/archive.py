@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 import sqlite3
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -18,7 +20,7 @@ import msgspec
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.model import Occurrence, RunId, RunRecord, SourceRun
-from pytest_dvwiki.records import identity, learned, store, tables, verdicts
+from pytest_dvwiki.records import identity, learned, same_check, store, tables, verdicts
 from pytest_dvwiki.records.cache import discard, is_held, open_cache, transaction
 from pytest_dvwiki.records.disk import is_settled
 from pytest_dvwiki.records.judge import Judge
@@ -30,9 +32,12 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Pass
     from pytest_dvwiki.records.chance import Rate
     from pytest_dvwiki.records.fixes import FixState
+    from pytest_dvwiki.records.passes import Passes
     from pytest_dvwiki.records.targets import Target
 
 _PROGRESS_EVERY = 100
+_MOST_RUNS = 20
+"""Passing runs after a fix that are asked for their commit."""
 _SPEAKING = ("occurrences", "passed_again", "fix_rows", "waived", "first_bad")
 """Tables with what a record says of a cause."""
 
@@ -107,10 +112,20 @@ class Archive:
         """The causes of which a run of a moment, though others came after it, may turn what is said of a fix."""
         return self._judge.judged_by(moment)
 
+    @property
+    def passes(self) -> Passes:
+        """Which tests passed in which runs."""
+        return self._judge.passes
+
     def newest(self) -> str | None:
         """The moment of the newest run."""
         (moment,) = self.db.execute("SELECT MAX(moment) FROM runs").fetchone()
         return str(moment) if moment else None
+
+    def moment(self, task_id: str) -> str:
+        """Return the sort key of a run; empty where it is not on record."""
+        row = self.db.execute("SELECT moment FROM runs WHERE task_id = ?", (task_id,)).fetchone()
+        return str(row[0]) if row else ""
 
     def last_updated(self) -> str | None:
         """The time at which the newest run finished."""
@@ -170,14 +185,18 @@ class Archive:
 
     def present(self, fingerprints: Sequence[str]) -> tuple[str, ...]:
         """What causes are called now; a fingerprint that was never given up is taken as it is."""
-        if not self._has_aliases:
-            return tuple(dict.fromkeys(fingerprints))
-        rows = self.db.execute(
-            "SELECT fingerprint, became FROM aliases WHERE fingerprint IN (SELECT value FROM json_each(?))",
-            (tables.wanted(fingerprints),),
+        names = fingerprints
+        if self._has_aliases:
+            rows = self.db.execute(
+                "SELECT fingerprint, became FROM aliases WHERE fingerprint IN (SELECT value FROM json_each(?))",
+                (tables.wanted(map(same_check.check_of, fingerprints)),),
+            )
+            became = dict(rows.fetchall())
+            checks = [name.partition(tables.SLASH) for name in fingerprints]
+            names = [f"{became.get(check, check)}{slash}{run}" for check, slash, run in checks]
+        return tuple(
+            dict.fromkeys(same_check.resolved(self.db, name) if tables.SLASH in name else name for name in names)
         )
-        became = dict(rows.fetchall())
-        return tuple(dict.fromkeys(became.get(name, name) for name in fingerprints))
 
     def identities(self, *fingerprints: str) -> tuple[str, ...]:
         """What causes are called now, then the fingerprints that they had before a reclassification."""
@@ -189,6 +208,58 @@ class Archive:
             (tables.wanted(present),),
         )
         return (*present, *(name for (name,) in former))
+
+    def family(self, name: str) -> tuple[str, ...]:
+        """Return all causes of the check that reports a cause, the first one first; none where it is the only one."""
+        return same_check.family(self.db, same_check.check_of(*self.present((name,))))
+
+    def further(self) -> frozenset[str]:
+        """Return the causes whose check had reported another one before."""
+        return frozenset(name for (name,) in self.db.execute("SELECT fingerprint FROM further"))
+
+    def reference(self, name: str) -> str:
+        """Return a name of a cause by which it is known later, whatever other causes its check has then."""
+        if tables.SLASH in name or not self.family(name):
+            return name
+        (task_id,) = self.db.execute(
+            "SELECT r.task_id FROM occurrences o JOIN runs r ON r.id = o.run WHERE o.fingerprint = ?"
+            " ORDER BY o.moment LIMIT 1",
+            self.present((name,)),
+        ).fetchone()
+        return f"{name}{tables.SLASH}{task_id}"
+
+    def called_in(self, task_id: str, fingerprint: str) -> str:
+        """Return the cause that a run has under a fingerprint; a fingerprint that it does not have as it is."""
+        return self.present((f"{fingerprint}{tables.SLASH}{task_id}",))[0]
+
+    def causes_named_in(self, task_id: str) -> set[str]:
+        """Return the causes of which a run tells something, beside those that occurred in it."""
+        rows = self.db.execute(
+            "SELECT n.fingerprint FROM runs r JOIN (SELECT run, fingerprint FROM passed_again"
+            " UNION SELECT run, fingerprint FROM first_bad UNION SELECT run, fingerprint FROM fix_rows) n"
+            " ON n.run = r.id WHERE r.task_id = ? AND n.fingerprint IS NOT NULL",
+            (task_id,),
+        )
+        return {name for (name,) in rows}
+
+    def standing(self, fingerprint: str) -> list[same_check.Standing]:
+        """Return the causes of a check whose newest fix stands, those that were seen last first."""
+        return same_check.standing(self.db, self._judge.passes, same_check.check_of(*self.present((fingerprint,))))
+
+    def cause_of(self, fingerprint: str, seen: same_check.Seen) -> str:
+        """Return the cause with which a check fails in a run that is not on record yet."""
+        (check,) = self.present((fingerprint,))
+        return same_check.cause_of(self.db, self._judge.passes, check, seen)
+
+    def commit_since(self, standing: same_check.Standing) -> tuple[str, str] | None:
+        """Return id and commit of the first run without uncommitted changes at which a fix stands."""
+        runs = self._judge.passes.passing_runs(standing.state.tests, standing.state.moment, "~")
+        for _, task_id, _ in itertools.islice(runs, _MOST_RUNS):
+            query = "SELECT vcs_commit FROM runs WHERE task_id = ? AND vcs_commit IS NOT NULL AND NOT dirty"
+            row = self.db.execute(query, (task_id,)).fetchone()
+            if row:
+                return task_id, row[0]
+        return None
 
     def joined(self) -> frozenset[str]:
         """Return the causes that were learned to be one with a cause that was seen before them."""
@@ -328,13 +399,14 @@ class Archive:
             (fingerprint, moment),
         ).fetchone()
         if kept:
-            return msgspec.json.decode(kept[0], type=Occurrence)
+            return replace(msgspec.json.decode(kept[0], type=Occurrence), fingerprint=fingerprint)
         # The newest run was taken away: what is the newest now stands in its file.
         record = verdicts.read(self.tasks).applied(self._read_run(run, task_id))
         names = dict(self.db.execute("SELECT fingerprint, became FROM names"))
         record = verdicts.renamed(record, lambda name: names.get(name, name))
         occurrences = tables.by_fingerprint(record.occurrences)
-        return next(item for item in occurrences if item.fingerprint == fingerprint)
+        check = same_check.check_of(fingerprint)
+        return replace(next(item for item in occurrences if item.fingerprint == check), fingerprint=fingerprint)
 
     def first_occurrences(self, causes: Mapping[str, Sequence[str]]) -> dict[str, Occurrence]:
         """The oldest occurrence of each of several causes, as the run wrote it, before anything was known of the cause.
@@ -362,7 +434,7 @@ class Archive:
                 record.task_id: record for record in store.read_records(path, reading.read_records(path), file)[0]
             }
             for task_id, name in of_file:
-                prints = self.identities(*causes[name])
+                prints = {same_check.check_of(each) for each in self.identities(*causes[name])}
                 of_run = (each for each in records[task_id].occurrences if each.fingerprint in prints)
                 found.update((name, each) for each in of_run)
         return found
@@ -375,6 +447,14 @@ class Archive:
         path = self.tasks / folder / name
         records, _ = store.read_records(path, reading.read_records(path), name)
         return next(record for record in records if record.task_id == task_id)
+
+
+def _checks(record: RunRecord) -> set[str]:
+    """Return the fingerprints of which a record tells something."""
+    return {
+        *(item.fingerprint for item in record.occurrences),
+        *map(same_check.check_of, tables.names_of(record)),
+    }
 
 
 class _File(NamedTuple):
@@ -423,9 +503,12 @@ class _Refresh:
                 self._forget_folder(path)
             for place in pending:
                 self._read_folder(place)
-            if has_news or self._removed or identity.are_new(self._db, [record.task_id for record in self._added]):
+            anew = has_news or self._removed
+            anew = anew or identity.are_new(self._db, [record.task_id for record in self._added])
+            if anew:
                 self._rename()
-            return self._judge(newest)
+            moved = self._tell_apart(None if anew or self._removed else newest)
+            return moved | self._judge(newest, moved)
 
     def _start_anew(self) -> None:
         """Empties the tables: what each record in them says may be another thing now."""
@@ -462,7 +545,8 @@ class _Refresh:
 
     def _read_again(self, fingerprints: set[str]) -> None:
         """Reads the records once more that speak of causes which have another name now."""
-        asked = tables.wanted(fingerprints)
+        further = (name for name in self._archive.further() if same_check.check_of(name) in fingerprints)
+        asked = tables.wanted({*fingerprints, *further})
         speaking = " UNION ".join(
             f"SELECT run FROM {table} WHERE fingerprint IN (SELECT value FROM json_each(?))"  # noqa: S608 (constants)
             for table in _SPEAKING
@@ -476,6 +560,38 @@ class _Refresh:
         for place, name in files:
             self._read_file(self._tasks / place / name, place, self._file(place, name), again=True)
 
+    def _tell_apart(self, newest: str | None) -> set[str]:
+        """Decide which causes the checks report that may have several.
+
+        Args:
+            newest: Sort key of the newest run before those that were taken in; None where any may be another one now.
+
+        Returns:
+            The causes of checks of which an occurrence has another cause than before.
+        """
+        moved: set[str] = set()
+        first = min(map(tables.moment_of, self._added), default="")
+        # What happened between other runs may prove a fix of any cause.
+        is_late = newest is None or first <= newest
+        for (check,) in self._db.execute("SELECT fingerprint FROM several ORDER BY fingerprint").fetchall():
+            if not (is_late or any(check in _checks(record) for record in self._added)):
+                continue
+            since = "" if newest is None else first
+            before = self._archive.family(check)
+            if same_check.place(self._db, self._archive.passes, check, since):
+                after = {check, *before, *self._archive.family(check)}
+                tables.recount(self._db, sorted(after))
+                for name in sorted(after):
+                    self._keep_details(name)
+                moved |= after
+        return moved
+
+    def _keep_details(self, name: str) -> None:
+        found = self._archive.newest_occurrence((name,))
+        moment = self._db.execute("SELECT newest FROM causes WHERE fingerprint = ?", (name,)).fetchone()
+        if found is not None and moment is not None:
+            tables.keep_details(self._db, found, moment[0])
+
     @cached_property
     def _names(self) -> dict[str, str]:
         return dict(self._db.execute("SELECT fingerprint, became FROM names"))
@@ -484,14 +600,16 @@ class _Refresh:
     def _verdicts(self) -> verdicts.Verdicts:
         return verdicts.read(self._tasks)
 
-    def _judge(self, newest: str | None) -> set[str]:
+    def _judge(self, newest: str | None, moved: set[str]) -> set[str]:
         if not (self._added or self._removed):
             return set()
         if self._removed or newest is None:
             return self._archive.judge(None)
         seen: set[str] = set()
-        causes: set[str] = set()
+        causes = set(moved)
         for record in self._added:
+            for check in {same_check.check_of(name) for name in _checks(record)}:
+                causes.update(self._archive.family(check))
             seen.update(item.fingerprint for item in record.occurrences)
             causes.update(item.fingerprint for item in record.passed_again)
             causes.update(str(row["fingerprint"]) for row in record.fixes if row.get("fingerprint"))

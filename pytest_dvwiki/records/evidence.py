@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.records.passes import Passes
 
+_EVER = "~"
+"""A moment behind all others."""
 _MOST_OTHERS = 50
 """Further tests of a cause that are asked after."""
 _PASSES = (
@@ -54,12 +56,14 @@ class Evidence:
         db: The tables.
         passes: Which tests passed.
         fingerprints: What the cause is called, and was before.
+        until: Sort key of a run: that one and later ones do not count.
     """
 
-    def __init__(self, db: sqlite3.Connection, passes: Passes, fingerprints: Sequence[str]) -> None:
+    def __init__(self, db: sqlite3.Connection, passes: Passes, fingerprints: Sequence[str], until: str = _EVER) -> None:
         self._db = db
         self._passes = passes
         self._causes = fingerprints
+        self._until = until
 
     def came(self) -> str:
         """Return the moment of the first occurrence, empty where there is none."""
@@ -80,9 +84,9 @@ class Evidence:
         rows = self._db.execute(
             "SELECT f.moment, r.finished, f.nodeid, f.simulator, f.config FROM occurrences o"
             " JOIN failed f ON f.run = o.run AND f.fingerprint = o.fingerprint JOIN runs r ON r.id = o.run"
-            " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) AND o.moment > ? AND NOT o.without_fix"
-            " ORDER BY o.moment",
-            (wanted(self._causes), moment),
+            " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) AND o.moment > ? AND o.moment < ?"
+            " AND NOT o.without_fix ORDER BY o.moment",
+            (wanted(self._causes), moment, self._until),
         )
         for (when, finished), group in itertools.groupby(rows, key=lambda row: row[:2]):
             failing = [Target(*row[2:]) for row in group]
@@ -174,7 +178,8 @@ class Evidence:
                     )
                 )
         steps += [step for step in stated(self._db, self._causes) if self._previous(step.moment) is not None]
-        return sorted(steps, key=lambda step: (step.moment, step.test or ("", "", "")))
+        known = (step for step in steps if step.moment < self._until)
+        return sorted(known, key=lambda step: (step.moment, step.test or ("", "", "")))
 
     def _as_it_failed(self, test: Target, before: str) -> Target:
         """Return a test as what its later passes must have run on to count: anywhere, if it failed before any."""
@@ -189,7 +194,7 @@ class Evidence:
         self, tests: Sequence[Target], since: str, before: str | None, most: int
     ) -> list[fixes.PassingRun]:
         """Return the first runs from a moment on and before another, so many at most, that passed one of the tests."""
-        runs = itertools.islice(self._passes.passing_runs(tests, since, before or "~"), most)
+        runs = itertools.islice(self._passes.passing_runs(tests, since, min(before or _EVER, self._until)), most)
         return [fixes.PassingRun(task_id=task_id, moment=moment, branch=branch) for moment, task_id, branch in runs]
 
     def rate(self, tests: Sequence[Target], since: str, before: str) -> Rate:

@@ -83,19 +83,26 @@ CREATE TABLE other (
 CREATE INDEX other_by_test ON other (nodeid, outcome);
 CREATE TABLE passed_again (
   fingerprint TEXT, moment TEXT, nodeid TEXT, run INTEGER, changed TEXT, proof INTEGER, seed TEXT, failed_seed TEXT,
-  same_seed INTEGER, simulator TEXT, config TEXT,
+  same_seed INTEGER, simulator TEXT, config TEXT, named TEXT,
   PRIMARY KEY (fingerprint, moment, nodeid, simulator, config)) WITHOUT ROWID;
 CREATE INDEX passed_again_by_test ON passed_again (nodeid, fingerprint, moment);
 CREATE INDEX passed_again_by_run ON passed_again (run);
 CREATE TABLE fix_rows (
-  number INTEGER, run INTEGER, moment TEXT, fingerprint TEXT, subtype TEXT, row TEXT, PRIMARY KEY (run, number));
+  number INTEGER, run INTEGER, moment TEXT, fingerprint TEXT, subtype TEXT, row TEXT, named TEXT,
+  PRIMARY KEY (run, number));
 CREATE INDEX fix_rows_by_fingerprint ON fix_rows (fingerprint);
 CREATE INDEX fix_rows_by_subtype ON fix_rows (subtype);
 CREATE TABLE waived (
   fingerprint TEXT, moment TEXT, number INTEGER, run INTEGER, row TEXT, PRIMARY KEY (fingerprint, moment, number));
 CREATE INDEX waived_by_run ON waived (run);
 CREATE TABLE first_bad (
-  fingerprint TEXT, moment TEXT, run INTEGER, row TEXT, PRIMARY KEY (fingerprint, moment));
+  fingerprint TEXT, moment TEXT, run INTEGER, row TEXT, named TEXT, PRIMARY KEY (fingerprint, moment));
+CREATE TABLE since_fix (
+  fingerprint TEXT, run INTEGER, since TEXT, files TEXT, file_count INTEGER, passed TEXT,
+  PRIMARY KEY (fingerprint, run, since)) WITHOUT ROWID;
+CREATE INDEX since_fix_by_run ON since_fix (run);
+CREATE TABLE several (fingerprint TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE further (fingerprint TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE INDEX first_bad_by_run ON first_bad (run);
 CREATE TABLE coverage (
   covergroup TEXT, bin TEXT, moment TEXT, number INTEGER, run INTEGER, row TEXT,
@@ -114,6 +121,8 @@ CREATE INDEX fix_commits_by_cause ON fix_commits (fingerprint);
 CREATE TABLE proposals (fingerprint TEXT PRIMARY KEY, source TEXT, moment TEXT) WITHOUT ROWID;
 CREATE INDEX proposals_by_source ON proposals (source)
 """
+SLASH = "/"
+"""Stands in the name of a cause before the run that opened it, where its check had another one before."""
 _NAMES = 3
 _SEEDS = 20
 # All occurrences of a run have its moment, so that it counts once in each row.
@@ -206,7 +215,7 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, told: RunRecord
         [(run, test.nodeid, test.outcome, test.simulator or "", test.config or "") for test in record.other],
     )
     db.executemany(
-        "INSERT OR IGNORE INTO passed_again VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT OR IGNORE INTO passed_again VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             (
                 row.fingerprint,
@@ -220,13 +229,14 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, told: RunRecord
                 same_seed(row),
                 simulator,
                 row.config or "",
+                row.fingerprint,
             )
             for row in record.passed_again
             for simulator in lent or (row.simulator or "",)
         ],
     )
     db.executemany(
-        "INSERT INTO fix_rows VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO fix_rows VALUES (?, ?, ?, ?, ?, ?, ?)",
         [
             (
                 number,
@@ -235,6 +245,7 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, told: RunRecord
                 row.get("fingerprint"),
                 row.get("failure_subtype"),
                 json.dumps(row),
+                row.get("fingerprint"),
             )
             for number, row in enumerate(record.fixes)
         ],
@@ -247,9 +258,13 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, told: RunRecord
         ],
     )
     db.executemany(
-        "INSERT OR IGNORE INTO first_bad VALUES (?, ?, ?, ?)",
-        [(row.fingerprint, moment, run, msgspec.json.encode(row).decode()) for row in record.first_bad],
+        "INSERT OR IGNORE INTO first_bad VALUES (?, ?, ?, ?, ?)",
+        [
+            (row.fingerprint, moment, run, msgspec.json.encode(row).decode(), row.fingerprint)
+            for row in record.first_bad
+        ],
     )
+    _insert_since_fix(db, record, run)
     db.executemany(
         "INSERT INTO coverage VALUES (?, ?, ?, ?, ?, ?)",
         [
@@ -271,6 +286,29 @@ def _insert_identities(db: sqlite3.Connection, record: RunRecord, run: int) -> N
     db.executemany("INSERT OR IGNORE INTO identities VALUES (?, ?, ?)", rows)
     checks = [(each.fingerprint, run, *row) for each in record.occurrences if (row := checked(record, each))]
     db.executemany("INSERT OR IGNORE INTO checks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)", checks)
+
+
+def _insert_since_fix(db: sqlite3.Connection, record: RunRecord, run: int) -> None:
+    """Keeps what tells one cause of a check from another, and which checks may have several."""
+    rows = [
+        (row.fingerprint, run, row.since, json.dumps(row.files), row.file_count, json.dumps(row.passed))
+        for row in record.since_fix
+    ]
+    db.executemany("INSERT OR IGNORE INTO since_fix VALUES (?, ?, ?, ?, ?, ?)", rows)
+    named = {
+        *(row.fingerprint for row in record.since_fix),
+        *(name for name in names_of(record) if SLASH in name),
+    }
+    db.executemany("INSERT OR IGNORE INTO several VALUES (?)", [(name.partition(SLASH)[0],) for name in named])
+
+
+def names_of(record: RunRecord) -> set[str]:
+    """Return the causes that a record names beside those that occurred in it."""
+    return {
+        *(row.fingerprint for row in record.passed_again),
+        *(row.fingerprint for row in record.first_bad),
+        *(str(row["fingerprint"]) for row in record.fixes if row.get("fingerprint")),
+    }
 
 
 def suites_of(record: RunRecord) -> tuple[Suite, ...]:
@@ -327,18 +365,23 @@ def _insert_occurrence(
         _keep_newest(db, occurrence, moment, names)
 
 
-def _keep_newest(db: sqlite3.Connection, occurrence: Occurrence, moment: str, names: Sequence[str]) -> None:
-    """Keeps all evidence and the tests of a cause's newest occurrence; those of the others stay in the records."""
-    cause = occurrence.fingerprint
+def keep_details(db: sqlite3.Connection, occurrence: Occurrence, moment: str) -> None:
+    """Keep all evidence of a cause's newest occurrence; that of the others stays in the records."""
     evidence = msgspec.json.encode(occurrence).decode()
-    row = (cause, moment, evidence, mask(occurrence.primary))
+    row = (occurrence.fingerprint, moment, evidence, mask(occurrence.primary))
     db.execute("INSERT OR REPLACE INTO details VALUES (?, ?, ?, ?)", row)
+
+
+def _keep_newest(db: sqlite3.Connection, occurrence: Occurrence, moment: str, names: Sequence[str]) -> None:
+    """Keeps all evidence and the tests of a cause's newest occurrence."""
+    cause = occurrence.fingerprint
+    keep_details(db, occurrence, moment)
     db.execute("DELETE FROM newest_tests WHERE fingerprint = ?", (cause,))
     db.executemany("INSERT INTO newest_tests VALUES (?, ?)", [(name, cause) for name in names])
 
 
 _ALL = (
-    *("names", "splits", "identities", "checks"),
+    *("names", "splits", "identities", "checks", "since_fix", "several", "further"),
     *("aliases", "verdicts", "folders", "files", "runs", "sources", "suites", "places", "occurrences", "tallies"),
     "causes",
     *("details", "newest_tests", "failed", "other", "passed_again", "fix_rows", "waived", "first_bad", "coverage"),
@@ -370,6 +413,7 @@ def remove_file(db: sqlite3.Connection, file: int) -> None:
         db.execute("DELETE FROM fix_rows WHERE run = ?", (run,))
         db.execute("DELETE FROM waived WHERE run = ?", (run,))
         db.execute("DELETE FROM first_bad WHERE run = ?", (run,))
+        db.execute("DELETE FROM since_fix WHERE run = ?", (run,))
         db.execute("DELETE FROM coverage WHERE run = ?", (run,))
         db.execute("DELETE FROM runs WHERE id = ?", (run,))
 
@@ -380,8 +424,32 @@ def _remove_occurrences(db: sqlite3.Connection, run: int) -> None:
     db.execute(
         "DELETE FROM tallies WHERE runs = 0 AND subtype IN (SELECT subtype FROM occurrences WHERE run = ?)", (run,)
     )
-    causes = db.execute("SELECT fingerprint FROM occurrences WHERE run = ?", (run,)).fetchall()
+    causes = [name for (name,) in db.execute("SELECT fingerprint FROM occurrences WHERE run = ?", (run,))]
     db.execute("DELETE FROM occurrences WHERE run = ?", (run,))
+    renew(db, causes)
+
+
+def recount(db: sqlite3.Connection, names: Sequence[str]) -> None:
+    """Sum up causes again whose occurrences have other names than before.
+
+    Args:
+        db: The tables.
+        names: All causes that have or had these occurrences.
+    """
+    asked = (wanted(names),)
+    db.execute("DELETE FROM tallies WHERE kind = 'cause' AND name IN (SELECT value FROM json_each(?))", asked)
+    db.execute(
+        "INSERT INTO tallies SELECT subtype, 'cause', fingerprint, COUNT(*), SUM(tests) FROM occurrences"
+        " WHERE fingerprint IN (SELECT value FROM json_each(?)) GROUP BY subtype, fingerprint",
+        asked,
+    )
+    db.execute("DELETE FROM details WHERE fingerprint IN (SELECT value FROM json_each(?))", asked)
+    renew(db, names)
+
+
+def renew(db: sqlite3.Connection, names: Sequence[str]) -> None:
+    """Find the newest occurrences of causes again."""
+    causes = [(name,) for name in names]
     db.executemany("DELETE FROM causes WHERE fingerprint = ?", causes)
     db.executemany(
         "INSERT INTO causes SELECT fingerprint, moment, pattern FROM occurrences WHERE fingerprint = ?"

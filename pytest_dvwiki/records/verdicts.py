@@ -42,7 +42,7 @@ import msgspec
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.records.disk import create
-from pytest_dvwiki.records.tables import moment_of
+from pytest_dvwiki.records.tables import SLASH, moment_of
 from pytest_dvwiki.yamlio import YamlError, dump, load, misfit
 
 if TYPE_CHECKING:
@@ -246,19 +246,24 @@ def renamed(record: RunRecord, name: Callable[[str], str]) -> RunRecord:
         name: Gives what a fingerprint becomes.
     """
 
+    def cause(called: str) -> str:
+        check, slash, task_id = called.partition(SLASH)
+        return f"{name(check)}{slash}{task_id}"
+
     def fix(row: dict[str, Any]) -> dict[str, Any]:
         found = row.get("fingerprint")
-        return {**row, "fingerprint": name(str(found))} if found else row
+        return {**row, "fingerprint": cause(str(found))} if found else row
 
     return replace(
         record,
         occurrences=tuple(replace(item, fingerprint=name(item.fingerprint)) for item in record.occurrences),
-        passed_again=tuple(replace(row, fingerprint=name(row.fingerprint)) for row in record.passed_again),
+        passed_again=tuple(replace(row, fingerprint=cause(row.fingerprint)) for row in record.passed_again),
         waived=tuple(replace(row, fingerprint=name(row.fingerprint)) for row in record.waived),
         fixes=tuple(map(fix, record.fixes)),
         without_fix=tuple(map(name, record.without_fix)),
         regressed=tuple(map(name, record.regressed)),
-        first_bad=tuple(replace(row, fingerprint=name(row.fingerprint)) for row in record.first_bad),
+        first_bad=tuple(replace(row, fingerprint=cause(row.fingerprint)) for row in record.first_bad),
+        since_fix=tuple(replace(row, fingerprint=name(row.fingerprint)) for row in record.since_fix),
     )
 
 

@@ -10,6 +10,7 @@ import textwrap
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import date
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.records.command import from_here, masked_note, with_seed
@@ -222,14 +223,24 @@ def _cause(session: Session, cause: Cause, *, verbosity: int, width: int, now: s
     if cause.news != "NEW":
         for text in _past(cause, now):
             yield from _wrapped(text, width)
-    elif cause.subtype is not None:
-        yield from _wrapped(_subtype_past(cause), width)
+    else:
+        if cause.beside is not None:
+            yield from _wrapped(_beside(cause.beside), width)
+        if cause.subtype is not None:
+            yield from _wrapped(_subtype_past(cause), width)
     yield from _wrapped(occurrence.primary, width, most=3)
     if verbosity > 0 or not (cause.known and cause.known.status == "wont_fix"):
         yield from _way_on(session, cause, verbosity=verbosity, width=width)
     yield from _pages(cause)
     if verbosity > 0:
         yield from _detail(cause, width)
+
+
+def _beside(fixed: KnownCause) -> str:
+    """That a cause is another one than that which its check reported before."""
+    page = PurePosixPath(fixed.page).stem if fixed.page else fixed.fingerprint
+    fix = f" (fixed by {in_short(fixed.newest_fix)})" if fixed.newest_fix is not None else ""
+    return f"another fault at the check of {page}{fix}"
 
 
 def _way_on(session: Session, cause: Cause, *, verbosity: int, width: int) -> Iterator[Line]:
@@ -463,7 +474,7 @@ def _page(session: Session, fingerprint: str) -> Iterator[Line]:
 
 def _no_fix(again: PassedAgain, causes: Sequence[Cause], fingerprint: str) -> str:
     """Why a pass is no fix."""
-    if any(cause.occurrence.fingerprint == fingerprint for cause in causes):
+    if any(cause.name == fingerprint for cause in causes):
         return "no fix: the cause still fails other tests"
     match again.changed:
         case "seed":

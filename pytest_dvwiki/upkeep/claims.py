@@ -36,6 +36,9 @@ _GUIDANCE = {
 
 def check_claims(text: PageText) -> Iterator[Finding]:
     """Paragraphs of people that claim something and name no source."""
+    if text.listed.problem:
+        # Its keys cannot be told from its words.
+        return
     guidance = _GUIDANCE[text.listed.category]
     for paragraph in _paragraphs(text):
         if paragraph[0].section in guidance or any(_CITED.search(line.text) for line in paragraph):

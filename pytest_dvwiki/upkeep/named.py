@@ -81,7 +81,7 @@ def cause_named(archive: Archive, catalogue: Catalogue, name: str) -> str:
         if len(found) == 1:
             return found[0]
     page = page_named(catalogue, name)
-    own = page.text("fingerprint")
+    own = page.cause
     if page.category != "bugs" or not own:
         raise MergeError(f"{page.path} stands for no cause")
     return own
@@ -99,4 +99,4 @@ def few(items: Sequence[_T], told: Callable[[_T], str]) -> str:
 
 
 def _with_fingerprint(page: Listed) -> str:
-    return f"{page.name} ({page.text('fingerprint')})"
+    return f"{page.name} ({page.cause})"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-VERSION = 6
+VERSION = 7
 _PROGRESS_EVERY = 100
 _SCHEMA = """
 CREATE TABLE pages (
@@ -45,6 +45,7 @@ CREATE INDEX pages_that_point ON pages (path) WHERE points;
 CREATE INDEX pages_with_problem ON pages (category, path) WHERE problem != '';
 CREATE TABLE causes (fingerprint TEXT, path TEXT, PRIMARY KEY (fingerprint, path)) WITHOUT ROWID;
 CREATE INDEX causes_by_page ON causes (path);
+CREATE INDEX causes_of_runs ON causes (fingerprint) WHERE instr(fingerprint, '/');
 CREATE TABLE folders (category TEXT PRIMARY KEY, mtime_ns INTEGER) WITHOUT ROWID;
 CREATE TABLE unlisted (path TEXT PRIMARY KEY, cells TEXT) WITHOUT ROWID;
 CREATE TABLE index_files (path TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER) WITHOUT ROWID
@@ -65,6 +66,10 @@ class Catalogue:
         self._paths: dict[str, str | None] = {}
         """Of the bug pages of causes that were asked for, as long as no page is taken in."""
         self._joined: frozenset[str] = frozenset()
+        self._further: frozenset[str] = frozenset()
+        self._named_now: Callable[[Sequence[str]], Sequence[str]] = tuple
+        self._known: dict[str, str] = {}
+        """What causes are called now that pages name by a run."""
 
     def __enter__(self) -> Self:
         return self
@@ -72,11 +77,41 @@ class Catalogue:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def joins(self, fingerprints: frozenset[str]) -> None:
-        """Take in which causes are one with a cause that was seen before them: the page of that one is kept."""
-        if fingerprints != self._joined:
-            self._joined = fingerprints
+    def joins(
+        self,
+        fingerprints: frozenset[str],
+        further: frozenset[str] = frozenset(),
+        present: Callable[[Sequence[str]], Sequence[str]] = tuple,
+    ) -> None:
+        """Take in which causes are one, and which are not although they have one fingerprint.
+
+        Args:
+            fingerprints: Causes that are one with a cause that was seen before them: the page of that one is kept.
+            further: Causes whose check had reported another one before.
+            present: Gives what causes are called now.
+        """
+        if fingerprints != self._joined or further or self._further:
+            self._joined, self._further = fingerprints, further
             self._paths.clear()
+        self._named_now = present
+        self._known.clear()
+
+    def _called(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return all names by which pages know causes: a run that is in the name may have come to another cause."""
+        asked = tuple(dict.fromkeys(names))
+        rows = self._db.execute("SELECT DISTINCT fingerprint FROM causes WHERE instr(fingerprint, '/')").fetchall()
+        if not rows:
+            return asked
+        wanted = {self._now(name) for name in asked}
+        return (*asked, *(name for (name,) in rows if name not in asked and self._now(name) in wanted))
+
+    def _now(self, name: str) -> str:
+        """Return what a cause is called now."""
+        if "/" not in name and not self._further:
+            return name
+        if name not in self._known:
+            self._known[name] = next(iter(self._named_now((name,))), name)
+        return self._known[name]
 
     def close(self) -> None:
         """Closes the cache."""
@@ -264,7 +299,7 @@ class Catalogue:
 
     def is_joined(self, page: Listed) -> bool:
         """Tell whether a page was made for a cause that is one with a cause that was seen before it."""
-        return page.text("fingerprint") in self._joined
+        return page.cause in self._joined or ("/" in page.cause and self._now(page.cause) != page.cause)
 
     def _kin(self, fingerprints: Sequence[str], names: Sequence[str], paths: Sequence[str]) -> list[Listed]:
         """Pages of the fingerprints, pages that lead to one of the names, and those at the paths that have a cause."""
@@ -273,7 +308,7 @@ class Catalogue:
             " UNION SELECT path FROM pages WHERE leads_to IN (SELECT value FROM json_each(?))"
             " UNION SELECT path FROM causes WHERE path IN (SELECT value FROM json_each(?)))"
         )
-        return list(self._listed(where, *map(json.dumps, (fingerprints, names, paths))))
+        return list(self._listed(where, *map(json.dumps, (self._called(fingerprints), names, paths))))
 
     def superseded(self) -> list[Listed]:
         """Bug pages that people say another one has replaced, by name."""
@@ -285,7 +320,8 @@ class Catalogue:
             "SELECT DISTINCT fingerprint FROM causes JOIN pages USING (path)"
             " WHERE is_open AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY fingerprint"
         )
-        return [row[0] for row in self._db.execute(query, (json.dumps(fingerprints),))]
+        found = {row[0] for row in self._db.execute(query, (json.dumps(self._called(fingerprints)),))}
+        return sorted({self._now(name) if "/" in name else name for name in found})
 
     def of_many_names(self) -> list[Listed]:
         """Pages that have more fingerprints than their own."""
@@ -305,7 +341,7 @@ class Catalogue:
     def owns(self, fingerprint: str) -> bool:
         """Whether a fingerprint is a page's own, not one that it has besides."""
         where = "WHERE path IN (SELECT path FROM causes WHERE fingerprint = ?)"
-        return any(page.text("fingerprint") == fingerprint for page in self._listed(where, fingerprint))
+        return any(page.cause == fingerprint for page in self._listed(where, fingerprint))
 
     def paths_of_causes(self, causes: Mapping[str, Sequence[str]]) -> dict[str, str | None]:
         """The page to keep of each cause, None where it has none.
@@ -319,6 +355,7 @@ class Catalogue:
         return {name: self._paths[name] for name in causes}
 
     def _paths_of(self, causes: Mapping[str, Sequence[str]]) -> dict[str, str | None]:
+        causes = {name: self._called(fingerprints) for name, fingerprints in causes.items()}
         rows = self._db.execute(
             "SELECT DISTINCT c.fingerprint, p.path, p.leads_to FROM json_each(?) n"
             " JOIN causes c ON c.fingerprint = n.value JOIN pages p ON p.path = c.path",
@@ -395,7 +432,9 @@ class Catalogue:
     def shared_causes(self) -> list[str]:
         """Fingerprints that more than one page has."""
         query = "SELECT fingerprint FROM causes GROUP BY fingerprint HAVING COUNT(*) > 1 ORDER BY fingerprint"
-        return [row[0] for row in self._db.execute(query)]
+        shared = {row[0] for row in self._db.execute(query)}
+        rows = self._db.execute("SELECT DISTINCT fingerprint FROM causes WHERE instr(fingerprint, '/')")
+        return sorted(shared.union(now for (name,) in rows.fetchall() if (now := self._now(name)) != name))
 
     def _listed(self, where: str, *values: str) -> Iterator[Listed]:
         rows = self._db.execute(

@@ -55,9 +55,11 @@ def alike(archive: Archive, catalogue: Catalogue, fingerprints: Sequence[str]) -
     said = words(newest.primary) if newest else frozenset[str]()
     if newest is None or len(said) < FEWEST:
         return []
-    mine = archive.identities(*fingerprints)
+    # Of causes that one check reports it is known that they are several.
+    family = {name for each in fingerprints for name in archive.family(each)}
+    mine = (*archive.identities(*fingerprints), *family)
     found = [name for name in _candidates(archive, newest, mine) if _is_alike(archive, newest, said, name)]
-    own = catalogue.of_cause(*mine) if found else []
+    own = catalogue.of_cause(*archive.identities(*fingerprints)) if found else []
     pages: dict[str, Listed] = {}
     for name in found:
         page = next(iter(catalogue.of_cause(*archive.identities(name))), None)

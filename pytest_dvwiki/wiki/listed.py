@@ -61,10 +61,17 @@ class Listed:
         named = value if isinstance(value, list) else [value]
         return tuple(page_name(str(each)) for each in named if each)
 
+    @property
+    def cause(self) -> str:
+        """The name of the page's cause: its fingerprint, with a run where the check had reported another one before."""
+        fingerprint, cause = self.text("fingerprint"), self.text("cause")
+        # Any other value is a key of people's.
+        return cause if fingerprint and cause.startswith(f"{fingerprint}/") else fingerprint
+
     def fingerprints(self, *more: str) -> tuple[str, ...]:
-        """The fingerprint of the page's cause, those that it had before, and more."""
+        """The name of the page's cause, those that it had before, and more."""
         aliases = self.metadata.get("fingerprint_aliases")
-        prints = [self.metadata.get("fingerprint"), *(aliases if isinstance(aliases, list) else []), *more]
+        prints = [self.cause, *(aliases if isinstance(aliases, list) else []), *more]
         return tuple(dict.fromkeys(str(item) for item in prints if item))
 
 

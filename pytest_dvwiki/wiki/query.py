@@ -6,8 +6,8 @@ from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Self, cast
 
-from pytest_dvwiki.model import KnownCause, KnownSubtype
-from pytest_dvwiki.records import aggregate, fixes
+from pytest_dvwiki.model import KnownCause, KnownSubtype, StandingFix
+from pytest_dvwiki.records import aggregate, fixes, same_check
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.kinds import precedes_simulator
 from pytest_dvwiki.records.targets import ANY, Target, of_failure
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         OriginType,
         Pass,
         Passing,
+        SinceFix,
         StillFailing,
         Verdict,
     )
@@ -51,6 +52,10 @@ class WikiHistory:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._formers: dict[str, str] = {}
+        self._placed: dict[str, str] = {}
+        """By fingerprint the causes of a run that is not on record yet, where the check has several."""
+        self._new: frozenset[str] = frozenset()
+        """Those that the run opens."""
 
     def __enter__(self) -> Self:
         return self
@@ -78,7 +83,7 @@ class WikiHistory:
         wiki = self._layout.wiki
         catalogue = Catalogue(wiki, wiki / ".cache" / "pages.sqlite" if wiki.is_dir() else None)
         catalogue.refresh()
-        catalogue.joins(self.archive.joined())
+        catalogue.joins(self.archive.joined(), self.archive.further(), self.archive.present)
         return catalogue
 
     def refresh(self) -> None:
@@ -87,8 +92,9 @@ class WikiHistory:
             self.archive.refresh()
         if "catalogue" in self.__dict__:
             self.catalogue.refresh(quick=True)
-            self.catalogue.joins(self.archive.joined())
+            self.catalogue.joins(self.archive.joined(), self.archive.further(), self.archive.present)
         self.__dict__.pop("_merged", None)
+        self._new = frozenset()
 
     def foretell(self, formers: Mapping[str, str | None]) -> None:
         """Take in what version 1 called the causes of a run that is not on record yet.
@@ -101,9 +107,61 @@ class WikiHistory:
             if former is not None and self.archive.has(former) and not self.archive.called(former):
                 heirs.setdefault(former, set()).add(name)
         self._formers = {min(names): former for former, names in heirs.items() if len(names) == 1}
+        self._placed, self._new = {}, frozenset()
+
+    def standing_fixes(self, fingerprint: str) -> Sequence[StandingFix]:
+        """Return the fixes that stand of the causes of a check, of that seen last first."""
+        found = []
+        for each in self.archive.standing(self._known(fingerprint)):
+            since = self.archive.commit_since(each)
+            found.append(
+                StandingFix(
+                    cause=each.name,
+                    fix=each.state.fix,
+                    since=since[0] if since else None,
+                    commit=since[1] if since else None,
+                    tests=tuple((test.nodeid, test.simulator, test.config) for test in each.tests),
+                )
+            )
+        return found
+
+    def cause_of(
+        self, occurrence: Occurrence, task_id: str, changes: Sequence[SinceFix] = (), *, without_fix: bool = False
+    ) -> str:
+        """Return the cause with which a check fails in a run that is not on record yet, and remember it.
+
+        Args:
+            occurrence: The failure.
+            task_id: Of the run.
+            changes: What the run tells of the time since fixes of the check.
+            without_fix: Whether its commit does not have one of them.
+        """
+        fingerprint = self._known(occurrence.fingerprint)
+        targets = ((of_failure(occurrence, test), test.seed or "") for test in occurrence.tests)
+        seen = same_check.Seen(
+            moment="~",
+            task_id=task_id,
+            failing=frozenset(same_check.Failing(*each) for each in targets),
+            changes=tuple(
+                same_check.change(self.archive.moment(row.since), row.files, row.file_count, row.passed)
+                for row in changes
+            ),
+            without_fix=without_fix,
+        )
+        name = self.archive.cause_of(fingerprint, seen)
+        if "/" not in name and not self.archive.family(fingerprint):
+            return occurrence.fingerprint
+        self._placed[occurrence.fingerprint] = name
+        if self.archive.present((name,)) != (name,):
+            self._new |= {name}
+        return name
 
     def _known(self, fingerprint: str) -> str:
         return self._formers.get(fingerprint, fingerprint)
+
+    def reference(self, cause: str) -> str:
+        """Return a name of a cause that records may have, whatever other causes its check has later."""
+        return self.archive.reference(cause)
 
     def names(self, fingerprint: str, former: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return all fingerprints of a cause, the one first that it has now, and the names of all its pages.
@@ -112,12 +170,16 @@ class WikiHistory:
             fingerprint: Of the cause.
             former: What version 1 called it, maybe together with other causes.
         """
-        prints = (*self.archive.identities(self._known(fingerprint)), fingerprint, *((former,) if former else ()))
-        listed = (*self.bug_pages(fingerprint), *(self.bug_pages(former) if former else ()))
+        # Where the check has several causes, that of the present run is meant.
+        cause = self._placed.get(fingerprint, fingerprint)
+        prints = (*self.archive.identities(self._known(cause)), fingerprint, *((former,) if former else ()))
+        listed = (*self.bug_pages(cause), *(self.bug_pages(former) if former else ()))
         return tuple(dict.fromkeys(prints)), tuple(dict.fromkeys(page.name for page in listed))
 
     def cause(self, fingerprint: str) -> KnownCause | None:
         """What is known of a fingerprint, or of the cause that once had it."""
+        if fingerprint in self._new:
+            return None
         fingerprint = self._known(fingerprint)
         listed = self.bug_pages(fingerprint)
         page = listed[0] if listed else None
@@ -224,11 +286,15 @@ class WikiHistory:
     def onset(self, fingerprint: str) -> Onset | None:
         """Where a cause came in since its last fix, None where no record has it."""
         fingerprint = self._known(fingerprint)
+        if fingerprint in self._new:
+            return None
         listed = self.bug_pages(fingerprint)
         return aggregate.onset(self.archive, listed[0].fingerprints(fingerprint) if listed else (fingerprint,))
 
     def bug_pages(self, fingerprint: str) -> list[Listed]:
         """The bug pages of a cause, whatever it was called before, the one to keep first."""
+        if fingerprint in self._new:
+            return []
         return self.catalogue.of_cause(*self.archive.identities(self._known(fingerprint)))
 
     def _is_wanted(self, fingerprint: str) -> bool:

@@ -158,6 +158,22 @@ class Repository:
             return ()
         return self._names("diff", *_DIFF, "--name-only", "-z", *span, *self._sources) or ()
 
+    def changed(self, commit: str, now: Vcs) -> tuple[str, ...] | None:
+        """Return the files that differ between a commit and the state of a run that comes from it.
+
+        Args:
+            commit: Full name.
+            now: The state; the present one where it has uncommitted changes.
+
+        Returns:
+            None where git does not tell, or the one does not come from the other.
+        """
+        if now.commit is None or not (commit == now.commit or self.is_older(commit, now.commit)):
+            return None
+        last = () if now.dirty else (now.commit,)
+        files = self._names("diff", *_DIFF, "--name-only", "-z", commit, *last, *self._sources)
+        return None if files is None else tuple(map(_clean, files))
+
     def came_with(self, passed: str, failed: Vcs, named: str = "", reads: Sequence[str] = ()) -> Difference | None:
         """Tell what came between a commit at which a test passed and the state in which it failed.
 

@@ -12,6 +12,7 @@ from pytest_dvwiki.model.sentences import is_own
 from pytest_dvwiki.records.command import from_anywhere, masked_note, seed_of, start, with_seed
 from pytest_dvwiki.records.fixes import ends, in_short, tally
 from pytest_dvwiki.records.onset import came_with, sentence
+from pytest_dvwiki.records.same_check import check_of
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.text.markdown import cite, code, escape, fence, in_words, one_line, prose, table
 from pytest_dvwiki.wiki.text.names import bug_origin, file_name
@@ -31,6 +32,7 @@ OWNED = (
     "error_class",
     "failure_subtype",
     "fingerprint",
+    "cause",
     "fingerprint_aliases",
     "aliases",
     "type_at_creation",
@@ -167,7 +169,7 @@ def keys(
     Args:
         page: The page's name.
         cause: What the records say.
-        identities: The fingerprint of the cause, then the others that it has or had.
+        identities: The name of the cause, then the others that it has or had.
         aliases: Ids of further pages of this cause.
         stale: Why the page is out of date, None where it is not.
         made_as: The type that the page had at first.
@@ -177,7 +179,8 @@ def keys(
         "id": page,
         "error_class": one_line(newest.error_class, _KEY),
         "failure_subtype": one_line(newest.failure_subtype, _KEY),
-        "fingerprint": identities[0],
+        "fingerprint": check_of(identities[0]),
+        "cause": identities[0],
         "fingerprint_aliases": sorted(identities[1:]),
         "aliases": list(aliases),
         "type_at_creation": made_as,
@@ -231,7 +234,7 @@ def regions(
 def pointer_keys(page: Listed, keeper: Listed) -> dict[str, Any]:
     """The owned keys of a page whose cause another page keeps: nothing that would be counted twice."""
     metadata = page.metadata
-    kept = {"id": page.name, "fingerprint": metadata.get("fingerprint"), "first_seen": metadata.get("first_seen")}
+    kept = {"id": page.name} | {key: metadata.get(key) for key in ("fingerprint", "cause", "first_seen")}
     kept["type_at_creation"] = type_at_creation(page)
     empty: dict[str, Any] = dict.fromkeys(OWNED)
     empty |= {"fingerprint_aliases": [], "aliases": [], "task_ids": [], "seeds": [], "stale": True}

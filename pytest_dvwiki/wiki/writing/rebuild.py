@@ -59,7 +59,8 @@ def _make_pages(room: Room, *, restore: bool, subtypes: frozenset[str]) -> None:
     views = room.views
     unfinished = room.archive.causes_of_runs_outside(ingested(room.layout))
     causes = aggregate.fingerprints(room.archive)
-    alone = room.archive.rulings().alone
+    # Nobody deleted the page of a cause that had none of its own when its runs were archived.
+    alone = room.archive.rulings().alone | room.archive.further()
     views.keep_apart()
     views.let_go()
     views.part(room.archive.split())

@@ -60,7 +60,7 @@ class Room:
         """Takes in what changed among the records and the pages."""
         self.archive.refresh()
         self.catalogue.refresh()
-        self.catalogue.joins(self.archive.joined())
+        self.catalogue.joins(self.archive.joined(), self.archive.further(), self.archive.present)
 
     def learn(self) -> set[str]:
         """Keep what the records teach of causes that are one.
@@ -83,7 +83,7 @@ class Room:
             add_to_log(self.layout, "merge", f"{verdicts.FOLDER}/{path.name}: {told}", date=newest)
         if not self.check:
             self.archive.taught()
-        self.catalogue.joins(self.archive.joined())
+        self.catalogue.joins(self.archive.joined(), self.archive.further(), self.archive.present)
         return judged
 
     def look_quickly(self) -> None:

@@ -34,6 +34,10 @@ class Run:
     def __init__(self, room: Room, record: RunRecord, judged: set[str]) -> None:
         self.record = record
         self.judged = judged
+        self._names = {
+            each.fingerprint: room.archive.called_in(record.task_id, each.fingerprint) for each in record.occurrences
+        }
+        """By fingerprint the causes of the run."""
         self.archive, self.catalogue, self.files, self.views = room.archive, room.catalogue, room.files, room.views
         self.like: dict[str, tuple[str, str]] = {}
         """As `ArchiveResult.like`."""
@@ -41,11 +45,9 @@ class Run:
     def update(self, *, may_create: bool) -> str:
         """Writes the pages that it changes, and tells what was done in one line."""
         record = self.record
-        mine = {item.fingerprint for item in record.occurrences}
-        others = self.judged | {item.fingerprint for item in record.passed_again}
-        others |= {item.fingerprint for item in record.first_bad}
-        others |= {str(row["fingerprint"]) for row in record.fixes if row.get("fingerprint")}
-        known = [item for item in record.occurrences if self.views.bug_path(item.fingerprint)]
+        mine = set(self._names.values())
+        others = self.judged | self.archive.causes_named_in(record.task_id)
+        known = [item for item in record.occurrences if self.views.bug_path(self._names[item.fingerprint])]
         before = {item.failure_subtype: self._hits(item.failure_subtype) for item in record.occurrences}
         waived = Counter(row.fingerprint for row in record.waived for _ in row.tests)
         self.views.part(self.archive.formers(*self.archive.present(sorted(mine))))
@@ -53,11 +55,13 @@ class Run:
             # A waiver silences a cause; that some of its tests have one does not.
             names = {test.nodeid for test in occurrence.tests}
             is_silenced = bool(names) and waived[occurrence.fingerprint] >= len(names)
-            self.views.bug(occurrence.fingerprint, may_create=may_create and not is_silenced)
+            self.views.bug(self._names[occurrence.fingerprint], may_create=may_create and not is_silenced)
         self._compare(item.fingerprint for item in record.occurrences)
+        further = self.archive.further()
         gone = self.catalogue.still_open(absence.candidates(self.archive, record))
         for fingerprint in sorted({*others, *gone} - mine):
-            self.views.bug(fingerprint, may_create=False)
+            # A cause of earlier runs that was told from another one by this run has no page yet.
+            self.views.bug(fingerprint, may_create=fingerprint in further)
         self.views.link_to(self.views.made)
         stated = {str(row["failure_subtype"]) for row in record.fixes if row.get("failure_subtype")}
         # A cause that is called otherwise now takes its fixes from one page to another.
@@ -71,10 +75,11 @@ class Run:
     def _compare(self, fingerprints: Iterable[str]) -> None:
         """Looks for older pages that say nearly what the new ones say."""
         for fingerprint in fingerprints if self.files.created else ():
-            page = next(iter(self.views.pages(fingerprint)), None)
+            name = self._names[fingerprint]
+            page = next(iter(self.views.pages(name)), None)
             if page is None or page.path not in self.files.created:
                 continue
-            found = alike(self.archive, self.catalogue, (fingerprint,))
+            found = alike(self.archive, self.catalogue, (name,))
             older = next((other for other in found if other.path not in self.files.created), None)
             if older is not None:
                 self.like[fingerprint] = (older.name, page.name)
@@ -115,7 +120,10 @@ class Run:
         """The page to read of each of its causes, for those that have one."""
         found = {}
         for item in self.record.occurrences:
-            own, kind = self.views.bug_path(item.fingerprint), f"patterns/{file_name(item.failure_subtype)}.md"
+            own, kind = (
+                self.views.bug_path(self._names[item.fingerprint]),
+                f"patterns/{file_name(item.failure_subtype)}.md",
+            )
             if own or self.catalogue.get(kind):
                 found[item.fingerprint] = own or kind
         return found

@@ -120,10 +120,19 @@ class Views:
             self.bug(former, may_create=False)
 
     def _kin(self, *fingerprints: str) -> list[str]:
-        """Says which page held a cause together with others, and which causes a page held together."""
+        """Says which other causes a check reports, and which page held causes together before."""
         held = [name for each in self.archive.formers(*fingerprints) if (name := self._bug_name(each))]
         holds = [name for each in self.archive.heirs(*fingerprints) if (name := self._bug_name(each))]
+        family = self.archive.family(fingerprints[0])
+        others = [each for each in family if each not in fingerprints]
+        place = family.index(fingerprints[0]) if fingerprints[0] in family else 0
         return [
+            *(
+                f"- [{name}]({name}.md): another fault that the same check reported"
+                f" {'before' if family.index(each) < place else 'later'}"
+                for each in others
+                if (name := self._bug_name(each))
+            ),
             *(
                 f"- [{name}]({name}.md): held this cause together with others until fingerprints kept words"
                 for name in held
@@ -168,7 +177,9 @@ class Views:
 
     def link_to(self, causes: Iterable[str]) -> None:
         """Brings the bug pages up to date that name one of some causes, which have another page now than before."""
-        for fingerprint in sorted(proposals.naming(self.archive.db, causes)):
+        causes = set(causes)
+        of_one_check = {name for each in causes for name in self.archive.family(each)}
+        for fingerprint in sorted(of_one_check | proposals.naming(self.archive.db, causes)):
             self.bug(fingerprint, may_create=False)
 
     def point(self, listed: list[Listed]) -> None:

@@ -1,0 +1,86 @@
+"""Checks that fail again after a fix: with the cause that was fixed, or with another one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.model import SinceFix
+from pytest_dvwiki.pipeline.passes import NO_STIMULUS, passing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_dvwiki.capture.git.repository import Repository
+    from pytest_dvwiki.model import History, KnownCause, Occurrence, Run, StandingFix, Vcs
+
+_MOST_FILES = 100
+"""Changed files that a record names; of more than these it is not told which are all."""
+
+
+class Returns:
+    """Tells with which causes the checks of a run fail.
+
+    Args:
+        run: The run.
+        vcs: The repository during it.
+        history: What was archived before it.
+        repository: Tells what was changed.
+    """
+
+    def __init__(self, run: Run, vcs: Vcs | None, history: History, repository: Repository) -> None:
+        self._run = run
+        self._vcs = vcs
+        self._history = history
+        self._repository = repository
+        self.rows: list[SinceFix] = []
+        """What the run tells of the time since fixes."""
+
+    def cause_of(self, occurrence: Occurrence) -> tuple[str, KnownCause | None]:
+        """Return the name of the cause of a failure, and the fixed one at whose check it is a new one."""
+        standing = self._history.standing_fixes(occurrence.fingerprint)
+        commit = self._vcs.commit if self._vcs is not None else None
+        lacking = {each.cause for each in standing if self._repository.lacks(each.fix, commit)}
+        if lacking:
+            name = self._history.cause_of(occurrence, self._run.task_id, without_fix=True)
+            if name in lacking:
+                return name, None
+        rows = [] if lacking else list(self._rows(occurrence, standing))
+        self.rows += rows
+        name = self._history.cause_of(occurrence, self._run.task_id, rows)
+        is_new = bool(standing) and self._history.cause(name) is None
+        return name, self._history.cause(standing[0].cause) if is_new else None
+
+    def _rows(self, occurrence: Occurrence, standing: Sequence[StandingFix]) -> Iterator[SinceFix]:
+        failing = {test.nodeid for test in occurrence.tests}
+        passed = {
+            (each.nodeid, each.simulator or "", each.config or "") for each in passing(self._run.results) if each.whole
+        }
+        for each in standing:
+            if each.since is None or each.commit is None or not failing.isdisjoint(test for test, *_ in each.tests):
+                continue
+            files = self._repository.changed(each.commit, self._vcs) if self._vcs is not None else None
+            if files is None or not _may_matter(files, occurrence):
+                continue
+            yield SinceFix(
+                fingerprint=occurrence.fingerprint,
+                since=each.since,
+                files=files[:_MOST_FILES],
+                file_count=len(files),
+                passed=tuple(sorted({test for test, *on in each.tests if _is_among(test, on, passed)})),
+            )
+
+
+def _may_matter(files: Sequence[str], occurrence: Occurrence) -> bool:
+    """Tell whether a changed file may have to do with a failure: the simulation read it, or what it read is unknown."""
+    if not occurrence.reads:
+        return any(NO_STIMULUS.search(name) is None for name in files)
+    # The project's root may lie below the repository's top.
+    return any(f"/{name}".endswith(f"/{read}") for name in files for read in occurrence.reads)
+
+
+def _is_among(test: str, on: Sequence[str], passed: set[tuple[str, str, str]]) -> bool:
+    """Tell whether a test passed on its simulator in its configuration."""
+    from pytest_dvwiki.records.targets import Target  # noqa: PLC0415  # only where a check fails again
+
+    target = Target(test, *on)
+    return any(nodeid == test and target.is_met_by(*where) for nodeid, *where in passed)

@@ -1,0 +1,371 @@
+# ruff: noqa: S608 (nothing but constants is put into statements)
+"""Whether a check that fails again after its fix reports the cause that was fixed, or another one.
+
+A fingerprint names a check. Where a failure of it was fixed and it fails again, that is another cause if all of this
+is on record:
+
+* the fix stands: passes prove it, and the cause has not returned since;
+* other tests fail, with other seeds only;
+* files were changed since the fix, and none of those that the fix changed is among them;
+* the tests that had failed before the fix pass in the run that fails now.
+
+Where one of these is not on record it is the same cause, and it returned. The first cause of a fingerprint is named by
+it, a further one `{fingerprint}/{task id of the run that opened it}`; a name with any other run of the fingerprint
+stands for the cause that the run has.
+
+It is decided run after run, in the order in which they finished, by what is on record of the runs before: so it follows
+from the records alone, whatever order they came in.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_dvwiki.records import fixes
+from pytest_dvwiki.records.evidence import Evidence
+from pytest_dvwiki.records.tables import SLASH
+from pytest_dvwiki.records.targets import Target
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pytest_dvwiki.records.passes import Passes
+
+_PARAMETERS = re.compile(r"\[.*?\](?=::|$)")
+_FAMILY = "(fingerprint = :name OR fingerprint > :name || '/' AND fingerprint < :name || '0')"
+"""The causes of a check; the character after `/` is `0`."""
+_BY_RUN = ("occurrences", "failed", "waived")
+"""Tables whose rows go where the occurrence of their run goes."""
+_BY_NAME = ("passed_again", "fix_rows", "first_bad")
+"""Tables whose rows name a cause; what they named stands in the column `named`."""
+
+
+class Failing(NamedTuple):
+    """A test as it failed."""
+
+    target: Target
+    seed: str
+    """Empty where it has none, or it is not on record."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What a run tells of the time since a fix."""
+
+    since: str
+    """Sort key of the run at which the fix stood; empty where that is not on record."""
+    files: frozenset[str]
+    """Files that differ from that run."""
+    is_whole: bool
+    """Whether these are all."""
+    passed: frozenset[str]
+    """Tests that had failed before the fix and pass now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """A check that fails in a run."""
+
+    moment: str
+    """Sort key of the run; `~` for one that is not on record yet."""
+    task_id: str
+    failing: frozenset[Failing]
+    changes: tuple[Change, ...] = ()
+    without_fix: bool = False
+    """Whether the commit of the run does not have a fix of the check."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A cause of a check whose newest fix stands."""
+
+    name: str
+    state: fixes.FixState
+    tests: tuple[Target, ...]
+    """Those that had failed when it was fixed."""
+
+
+def check_of(name: str) -> str:
+    """Return the fingerprint in the name of a cause."""
+    return name.partition(SLASH)[0]
+
+
+def family(db: sqlite3.Connection, fingerprint: str) -> tuple[str, ...]:
+    """Return the names of all causes of a check that has several, the first one first; none of any other check."""
+    if not db.execute(f"SELECT 1 FROM further WHERE {_FAMILY}", {"name": fingerprint}).fetchone():
+        return ()
+    rows = db.execute(
+        f"SELECT fingerprint FROM occurrences WHERE {_FAMILY} GROUP BY fingerprint ORDER BY MIN(moment)",
+        {"name": fingerprint},
+    )
+    return tuple(name for (name,) in rows)
+
+
+def resolved(db: sqlite3.Connection, name: str) -> str:
+    """Return the cause that a name with a run stands for; that of the fingerprint where the run is not on record."""
+    fingerprint, _, task_id = name.partition(SLASH)
+    row = db.execute(
+        f"SELECT o.fingerprint FROM runs r JOIN occurrences o ON o.run = r.id WHERE r.task_id = :task AND {_FAMILY}",
+        {"name": fingerprint, "task": task_id},
+    ).fetchone()
+    return str(row[0]) if row else fingerprint
+
+
+def standing(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment: str = "~") -> list[Standing]:
+    """Return the causes of a check whose newest fix stands, as of a moment, those that were seen last first."""
+    found = []
+    for name in _members(db, fingerprint, moment):
+        evidence = Evidence(db, passes, (name,), moment)
+        states = fixes.judge(evidence.steps(), evidence)
+        newest = states[-1] if states else None
+        if newest is None or newest.returned or newest.fix.result == "failed":
+            continue
+        if newest.fix.counts and newest.fix.passes:
+            tests = {*newest.tests, *evidence.failed_before(newest.moment)}
+            found.append(Standing(name=name, state=newest, tests=tuple(sorted(tests))))
+    return found
+
+
+def cause_of(db: sqlite3.Connection, passes: Passes, fingerprint: str, seen: Seen) -> str:
+    """Return the name of the cause with which a check fails in a run, by all that is on record before it.
+
+    Args:
+        db: The tables; the runs before it have their causes already.
+        passes: Which tests passed.
+        fingerprint: Of the check.
+        seen: The failure.
+    """
+    members = _members(db, fingerprint, seen.moment)
+    if len(members) <= 1 and not seen.changes:
+        return members[0] if members else fingerprint
+    before = {name: _failed(db, name, seen.moment) for name in members}
+    same_stimulus = [name for name in members if before[name] & seen.failing]
+    same_test = [name for name in members if _share_a_test(before[name], seen.failing)]
+    fixed = {each.name: each for each in standing(db, passes, fingerprint, seen.moment)}
+    still_open = [name for name in members if name not in fixed]
+    lacking = [name for name in fixed if seen.without_fix]
+    first = (
+        *same_stimulus,
+        *(name for name in lacking if name in same_test),
+        *lacking,
+        *(name for name in still_open if name in same_test),
+        *still_open,
+        *same_test,
+        *(name for name, each in fixed.items() if not _is_another(each, before[name], seen)),
+    )
+    return first[0] if first else f"{fingerprint}{SLASH}{seen.task_id}"
+
+
+def _members(db: sqlite3.Connection, fingerprint: str, moment: str) -> list[str]:
+    """Return the causes of a check that were seen before a moment, those that were seen last first."""
+    rows = db.execute(
+        f"SELECT fingerprint FROM occurrences WHERE {_FAMILY} AND moment < :moment"
+        " GROUP BY fingerprint ORDER BY MAX(moment) DESC",
+        {"name": fingerprint, "moment": moment},
+    )
+    return [name for (name,) in rows]
+
+
+def _failed(db: sqlite3.Connection, name: str, moment: str) -> frozenset[Failing]:
+    """Return the tests that failed with a cause before a moment, with their seeds."""
+    rows = db.execute(
+        "SELECT DISTINCT f.nodeid, f.simulator, f.config, f.seed FROM occurrences o"
+        " JOIN failed f ON f.run = o.run AND f.fingerprint = o.fingerprint WHERE o.fingerprint = ? AND o.moment < ?",
+        (name, moment),
+    )
+    return frozenset(Failing(Target(*on), seed) for *on, seed in rows)
+
+
+def _share_a_test(before: Iterable[Failing], now: Iterable[Failing]) -> bool:
+    """Tell whether a test failed before that fails now; its parameters, and what runs inside it, make no other one."""
+    ours = {_plain(each.target.nodeid) for each in before}
+    theirs = {_plain(each.target.nodeid) for each in now}
+    return any(
+        one == other or one.startswith(f"{other}::") or other.startswith(f"{one}::") for one in ours for other in theirs
+    )
+
+
+def _plain(nodeid: str) -> str:
+    return _PARAMETERS.sub("", nodeid)
+
+
+def _is_another(fixed: Standing, before: frozenset[Failing], seen: Seen) -> bool:
+    """Tell whether a failure in other tests is another fault than a cause whose fix stands."""
+    seeds, theirs = {each.seed for each in seen.failing}, {each.seed for each in before}
+    if "" in seeds | theirs or seeds & theirs or not seeds:
+        return False
+    change = _since(fixed.state.moment, seen.changes)
+    fix = fixed.state.fix
+    knows_files = bool(change and change.is_whole and change.files and fix.files and fix.file_count == len(fix.files))
+    if change is None or not knows_files or change.files & set(fix.files):
+        return False
+    return {test.nodeid for test in fixed.tests} <= set[str]().union(*(each.passed for each in seen.changes))
+
+
+def _since(moment: str, changes: Sequence[Change]) -> Change | None:
+    """Return what was changed since a fix: of several counts that which begins next after it, else the last before."""
+    after = [each for each in changes if each.since >= moment]
+    before = [each for each in changes if "" < each.since < moment]
+    return min(after, key=lambda each: each.since) if after else max(before, key=lambda each: each.since, default=None)
+
+
+# Which cause the rows of the tables are of
+
+
+def place(db: sqlite3.Connection, passes: Passes, fingerprint: str, since: str) -> bool:
+    """Decide for the runs from a moment on with which causes a check failed in them.
+
+    Args:
+        db: The tables.
+        passes: Which tests passed.
+        fingerprint: Of the check.
+        since: Sort key of the first of them.
+
+    Returns:
+        Whether any occurrence has another cause than before, or is of a further one.
+    """
+    before = _placed(db, fingerprint, since)
+    _reset(db, fingerprint, since)
+    for moment, run in _runs(db, fingerprint, since):
+        _place_run(db, passes, fingerprint, moment, run)
+    after = _placed(db, fingerprint, since)
+    if before == after and not any(SLASH in name for _, name in after):
+        return False
+    db.execute(f"DELETE FROM further WHERE {_FAMILY}", {"name": fingerprint})
+    db.execute(
+        f"INSERT INTO further SELECT DISTINCT fingerprint FROM occurrences WHERE {_FAMILY} AND fingerprint != :name",
+        {"name": fingerprint},
+    )
+    return True
+
+
+def _placed(db: sqlite3.Connection, fingerprint: str, since: str) -> set[tuple[int, str]]:
+    rows = db.execute(
+        f"SELECT run, fingerprint FROM occurrences WHERE {_FAMILY} AND moment >= :since",
+        {"name": fingerprint, "since": since},
+    )
+    return set(rows)
+
+
+def _reset(db: sqlite3.Connection, fingerprint: str, since: str) -> None:
+    """Gives the rows of runs from a moment on the names with which they are on record."""
+    asked = {"name": fingerprint, "since": since}
+    for table in _BY_RUN:
+        db.execute(f"UPDATE {table} SET fingerprint = :name WHERE {_FAMILY} AND moment >= :since", asked)
+    for table in _BY_NAME:
+        db.execute(f"UPDATE OR IGNORE {table} SET fingerprint = named WHERE {_FAMILY} AND moment >= :since", asked)
+
+
+def _runs(db: sqlite3.Connection, fingerprint: str, since: str) -> Iterator[tuple[str, int]]:
+    """Return moment and number of the runs from a moment on that speak of a check, in order."""
+    speaking = " UNION ".join(
+        f"SELECT moment, run FROM {table} WHERE {_FAMILY} AND moment >= :since" for table in ("occurrences", *_BY_NAME)
+    )
+    return iter(db.execute(f"{speaking} ORDER BY 1", {"name": fingerprint, "since": since}).fetchall())
+
+
+def _place_run(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment: str, run: int) -> None:
+    own = None
+    seen = _seen(db, fingerprint, moment, run)
+    if seen is not None:
+        own = cause_of(db, passes, fingerprint, seen)
+        for table in _BY_RUN if own != fingerprint else ():
+            db.execute(f"UPDATE {table} SET fingerprint = ? WHERE run = ? AND fingerprint = ?", (own, run, fingerprint))
+    members = _members(db, fingerprint, moment)
+    if {*members, own or fingerprint} == {fingerprint}:
+        _name_alone(db, fingerprint, run)
+        return
+    of_pass: dict[str, str] = {}
+    rows = db.execute(
+        f"SELECT DISTINCT named, nodeid FROM passed_again WHERE run = :run AND {_FAMILY} ORDER BY 1, 2",
+        {"run": run, "name": fingerprint},
+    ).fetchall()
+    for named, nodeid in rows:
+        cause = resolved(db, named) if SLASH in named else _last_of_test(db, fingerprint, nodeid, moment)
+        of_pass.setdefault(named, cause)
+        db.execute(
+            "UPDATE OR IGNORE passed_again SET fingerprint = ? WHERE run = ? AND named = ? AND nodeid = ?",
+            (cause, run, named, nodeid),
+        )
+    newest = members[0] if members else own or fingerprint
+    for number, named, text in db.execute(
+        f"SELECT number, named, row FROM fix_rows WHERE run = :run AND {_FAMILY}", {"run": run, "name": fingerprint}
+    ).fetchall():
+        told = json.loads(text)
+        cause = resolved(db, named) if SLASH in named else of_pass.get(named, newest)
+        if SLASH not in named and told.get(fixes.TAKES_BACK):
+            cause = _of_statement(db, fingerprint, told[fixes.TAKES_BACK]) or newest
+        db.execute("UPDATE fix_rows SET fingerprint = ? WHERE run = ? AND number = ?", (cause, run, number))
+    for named, nodeid in db.execute(
+        f"SELECT named, json_extract(row, '$.nodeid') FROM first_bad WHERE run = :run AND {_FAMILY}",
+        {"run": run, "name": fingerprint},
+    ).fetchall():
+        default = own or _last_of_test(db, fingerprint, nodeid, moment)
+        cause = resolved(db, named) if SLASH in named else default
+        db.execute("UPDATE OR IGNORE first_bad SET fingerprint = ? WHERE run = ? AND named = ?", (cause, run, named))
+
+
+def _name_alone(db: sqlite3.Connection, fingerprint: str, run: int) -> None:
+    """Gives what a run says of a check the name of its only cause."""
+    for table in _BY_NAME:
+        db.execute(
+            f"UPDATE OR IGNORE {table} SET fingerprint = :name WHERE run = :run AND {_FAMILY}",
+            {"name": fingerprint, "run": run},
+        )
+
+
+def _seen(db: sqlite3.Connection, fingerprint: str, moment: str, run: int) -> Seen | None:
+    row = db.execute(
+        "SELECT r.task_id, o.without_fix FROM occurrences o JOIN runs r ON r.id = o.run"
+        " WHERE o.fingerprint = ? AND o.moment = ?",
+        (fingerprint, moment),
+    ).fetchone()
+    if row is None:
+        return None
+    failing = db.execute(
+        "SELECT nodeid, simulator, config, seed FROM failed WHERE run = ? AND fingerprint = ?", (run, fingerprint)
+    )
+    changes = db.execute(
+        "SELECT COALESCE(s.moment, ''), c.files, c.file_count, c.passed FROM since_fix c"
+        " LEFT JOIN runs s ON s.task_id = c.since WHERE c.run = ? AND c.fingerprint = ?",
+        (run, fingerprint),
+    )
+    return Seen(
+        moment=moment,
+        task_id=row[0],
+        failing=frozenset(Failing(Target(*on), seed) for *on, seed in failing),
+        changes=tuple(
+            change(since, json.loads(names), count, json.loads(passed)) for since, names, count, passed in changes
+        ),
+        without_fix=bool(row[1]),
+    )
+
+
+def change(since: str, files: Sequence[str], file_count: int, passed: Sequence[str]) -> Change:
+    """Return what a row of a record tells of the time since a fix."""
+    return Change(since=since, files=frozenset(files), is_whole=file_count == len(files), passed=frozenset(passed))
+
+
+def _last_of_test(db: sqlite3.Connection, fingerprint: str, nodeid: str, moment: str) -> str:
+    """Return the cause with which a test, or one inside it, failed last before a moment, else the first one."""
+    row = db.execute(
+        "SELECT o.fingerprint FROM occurrences o JOIN failed f ON f.run = o.run AND f.fingerprint = o.fingerprint"
+        " WHERE (o.fingerprint = :name OR o.fingerprint > :name || '/' AND o.fingerprint < :name || '0')"
+        " AND o.moment < :moment AND (f.nodeid = :test OR f.nodeid > :test || '::' AND f.nodeid < :test || ':;')"
+        " ORDER BY o.moment DESC LIMIT 1",
+        {"name": fingerprint, "test": nodeid, "moment": moment},
+    ).fetchone()
+    return str(row[0]) if row else fingerprint
+
+
+def _of_statement(db: sqlite3.Connection, fingerprint: str, task_id: str) -> str | None:
+    """Return the cause of which a run says how it was fixed."""
+    row = db.execute(
+        f"SELECT f.fingerprint FROM runs r JOIN fix_rows f ON f.run = r.id WHERE r.task_id = :task AND {_FAMILY}",
+        {"name": fingerprint, "task": task_id},
+    ).fetchone()
+    return str(row[0]) if row else None
