@@ -108,16 +108,17 @@ def _cause(layout: Layout, name: str) -> tuple[str, str | None]:
         known = aggregate.fingerprints(history.archive)
         page = next(iter(pages_called(history.catalogue, name, ("bugs",))), None)
         asked = next(iter(page.fingerprints()), name) if page else name.lower()
-        found = [each for each in known if each == asked]
+        # A fingerprint alone does not say which of the causes of its check is meant.
+        found = [each for each in known if each == asked or (not page and each.startswith(f"{asked}/"))]
         if not found and len(asked) >= SHORTEST:
             found = [each for each in known if each.startswith(asked)]
         if len(found) > 1:
             listed = few(found, partial(_told, history))
-            raise UsageError(f"{name}: more than one cause begins so: {listed}; give more digits")
+            raise UsageError(f"{name}: more than one cause begins so: {listed}; give more digits, or the page's name")
         cause = history.cause(found[0] if found else asked)
         if cause is None:
             raise UsageError(_unknown(history, name, known))
-    return (found[0] if found else cause.fingerprint), cause.page
+        return history.reference(found[0] if found else cause.fingerprint), cause.page
 
 
 def _unknown(history: WikiHistory, name: str, known: Sequence[str]) -> str:

@@ -608,11 +608,13 @@ class _Refresh:
         seen: set[str] = set()
         causes = set(moved)
         for record in self._added:
-            for check in {same_check.check_of(name) for name in _checks(record)}:
+            for check in _checks(record):
                 causes.update(self._archive.family(check))
             seen.update(item.fingerprint for item in record.occurrences)
-            causes.update(item.fingerprint for item in record.passed_again)
-            causes.update(str(row["fingerprint"]) for row in record.fixes if row.get("fingerprint"))
+            causes.update(same_check.check_of(item.fingerprint) for item in record.passed_again)
+            causes.update(
+                same_check.check_of(str(row["fingerprint"])) for row in record.fixes if row.get("fingerprint")
+            )
         first = min(map(tables.moment_of, self._added))
         if first > newest:
             return self._archive.judge(causes, self._added, seen)

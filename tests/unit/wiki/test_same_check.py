@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,11 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pytest_dvwiki.cli import main
 from pytest_dvwiki.model import PassedAgain, SinceFix
+from pytest_dvwiki.records.archive import Archive
+from pytest_dvwiki.records.store import write_record
+from pytest_dvwiki.upkeep.lint import lint
 from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.writing.build import archive, build, merge
 
@@ -175,6 +178,30 @@ def test_people_merge_the_two_pages_and_the_fix_of_one_is_stated(tmp_path: Path)
     assert build(layout(tmp_path), check=True).changed == []
 
 
+def test_what_people_say_of_a_fix_stays_with_the_cause_that_they_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archived(tmp_path, FIRST, FIX, SECOND)
+    found = keys(tmp_path)
+    said = ["--text", "writes: ack later", "--root", str(tmp_path)]
+    assert main(["fix", CAUSE, *said]) == 2
+    assert "more than one cause begins so" in capsys.readouterr().err
+    assert main(["fix", found[FOUND]["id"], *said]) == 0
+    assert "writes: ack later" in page(tmp_path, FOUND)
+    assert "writes: ack later" not in page(tmp_path, CAUSE)
+    assert main(["fix", found[CAUSE]["id"], "--text", "reads: wait", "--root", str(tmp_path)]) == 0
+    assert "reads: wait" in page(tmp_path, CAUSE)
+    assert "reads: wait" not in page(tmp_path, FOUND)
+    assert main(["fix", found[FOUND]["id"], "--take-back", "--root", str(tmp_path)]) == 0
+    assert "writes: ack later" not in page(tmp_path, FOUND)
+    assert build(layout(tmp_path), check=True).changed == []
+
+
+def test_lint_finds_no_second_page_of_one_cause(tmp_path: Path) -> None:
+    archived(tmp_path, FIRST, FIX, SECOND)
+    assert [each for each in lint(layout(tmp_path), "full") if each.kind in {"duplicate_cause", "like"}] == []
+
+
 # Orders and branches
 
 DAY = [
@@ -205,8 +232,6 @@ def kept(root: Path) -> dict[str, bytes]:
 
 def from_nothing(root: Path, records: Sequence[RunRecord]) -> dict[str, bytes]:
     """The pages that `build` makes of record files alone."""
-    from pytest_dvwiki.records.store import write_record
-
     for each in records:
         write_record(layout(root).tasks, each)
     build(layout(root))
@@ -229,12 +254,148 @@ def test_pages_made_from_nothing_are_those_of_runs_archived_one_by_one(
     assert from_nothing(tmp_path, DAY) == in_order
 
 
-@pytest.mark.parametrize("seed", range(4))
+def shuffled(seed: int) -> list[RunRecord]:
+    return random.Random(seed).sample(DAY, len(DAY))
+
+
+def assert_same_pages(root: Path, order: Sequence[RunRecord], expected: dict[str, bytes]) -> None:
+    archived(root, *order)
+    assert kept(root) == expected
+    assert build(layout(root), check=True).changed == []
+
+
+@pytest.mark.parametrize("seed", range(2))
 def test_every_order_of_the_records_ends_in_the_same_pages(
     tmp_path: Path, in_order: dict[str, bytes], seed: int
 ) -> None:
-    for number in range(10):
-        root = tmp_path / str(number)
-        archived(root, *random.Random(10 * seed + number).sample(DAY, len(DAY)))
-        assert kept(root) == in_order
-        assert build(layout(root), check=True).changed == []
+    assert_same_pages(tmp_path, shuffled(seed), in_order)
+
+
+def assert_same_pages_of_branches(
+    root: Path, order: Sequence[RunRecord], ours: int, in_order: dict[str, bytes]
+) -> None:
+    """Two branches that git merges come to the pages of all records."""
+    git(root, "init", "--quiet", "--initial-branch=main")
+    (root / "README").write_text("a project\n", encoding="utf-8")
+    commit(root)
+    git(root, "checkout", "--quiet", "-b", "theirs")
+    archived(root, *order[ours:])
+    commit(root)
+    git(root, "checkout", "--quiet", "main")
+    archived(root, *order[:ours])
+    commit(root)
+    git(root, "merge", "theirs", check=False)
+    assert build(layout(root)).refused == []
+    assert kept(root) == in_order
+    assert build(layout(root), check=True).changed == []
+
+
+def commit(root: Path) -> None:
+    git(root, "add", "--all")
+    git(root, "commit", "--quiet", "--message", "more")
+
+
+@pytest.mark.parametrize(("seed", "ours"), [(1, 3), (2, 5), (3, 1)])
+def test_every_partition_over_two_branches_ends_in_the_same_pages(
+    tmp_path: Path, in_order: dict[str, bytes], seed: int, ours: int
+) -> None:
+    assert_same_pages_of_branches(tmp_path, shuffled(seed), ours, in_order)
+
+
+@pytest.mark.further_mode
+@pytest.mark.parametrize("seed", range(200))
+def test_two_hundred_orders_and_partitions_end_in_the_same_pages(
+    tmp_path: Path, in_order: dict[str, bytes], seed: int
+) -> None:
+    assert_same_pages(tmp_path / "order", shuffled(seed), in_order)
+    (tmp_path / "branches").mkdir()
+    assert_same_pages_of_branches(tmp_path / "branches", shuffled(seed), 1 + seed % (len(DAY) - 1), in_order)
+
+
+# What the tables say, in whatever steps the records came
+
+
+_SAYS = {
+    "occurrences": "fingerprint, moment, tests, regressed",
+    "failed": "fingerprint, moment, nodeid, seed",
+    "passed_again": "fingerprint, moment, nodeid",
+    "fix_rows": "fingerprint, moment, number",
+    "fix_states": "fingerprint, held, failed, newest, states",
+    "fix_tests": "fingerprint, nodeid",
+    "fix_commits": "fingerprint, name",
+    "causes": "fingerprint, newest, pattern",
+    "details": "fingerprint, moment",
+    "newest_tests": "fingerprint, nodeid",
+    "tallies": "subtype, kind, name, runs, tests",
+    "proposals": "fingerprint, source, moment",
+    "further": "fingerprint",
+}
+
+
+def told(archive_: Archive) -> dict[str, list[tuple[Any, ...]]]:
+    return {
+        table: sorted(archive_.db.execute(f"SELECT {columns} FROM {table}"), key=repr)  # noqa: S608 (constants)
+        for table, columns in _SAYS.items()
+    }
+
+
+def taken_in(root: Path, *steps: Sequence[RunRecord]) -> dict[str, list[tuple[Any, ...]]]:
+    """What the tables say after records came in several steps."""
+    with Archive(layout(root).tasks, None) as one:
+        for records in steps:
+            for each in records:
+                write_record(layout(root).tasks, each)
+            one.refresh(verify=True)
+        return told(one)
+
+
+TESTS = (READ, WRITE, BURST)
+SOURCES = ("rtl/read.sv", "rtl/write.sv", "rtl/burst.sv")
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[RunRecord]:
+    """Runs in which a check fails in some tests and passes in others, with or without evidence."""
+    runs: list[RunRecord] = []
+    for number in range(1, draw(st.integers(3, 8))):
+        tests = draw(st.lists(st.sampled_from(TESTS), min_size=1, max_size=2, unique=True))
+        seed = draw(st.sampled_from(("1", "2", "3", "4")))
+        if draw(st.booleans()):
+            changes = (
+                [
+                    SinceFix(fingerprint=CAUSE, since=each.task_id, files=(source,), file_count=1, passed=TESTS)
+                    for each in draw(st.lists(st.sampled_from(runs), max_size=2, unique_by=lambda run: run.task_id))
+                    if (source := draw(st.sampled_from(SOURCES)))
+                ]
+                if runs
+                else []
+            )
+            lacks = (CAUSE,) if draw(st.integers(0, 9)) == 0 else ()
+            runs.append(failing(number, *tests, seed=seed, since_fix=tuple(changes), without_fix=lacks))
+        else:
+            earlier = draw(st.sampled_from([None, *runs]))
+            name = f"{CAUSE}/{earlier.task_id}" if earlier else CAUSE
+            runs.append(mended(number, tests[0], seed, draw(st.sampled_from(SOURCES)), cause=name))
+    return runs
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(runs=histories(), data=st.data())
+def test_the_tables_say_the_same_in_whatever_steps_records_come(
+    tmp_path_factory: pytest.TempPathFactory, runs: list[RunRecord], data: st.DataObject
+) -> None:
+    at_once = taken_in(tmp_path_factory.mktemp("once"), runs)
+    one_by_one = taken_in(tmp_path_factory.mktemp("each"), *([each] for each in runs))
+    assert one_by_one == at_once
+    order = data.draw(st.permutations(runs))
+    cut = data.draw(st.integers(0, len(runs)))
+    assert taken_in(tmp_path_factory.mktemp("parts"), order[:cut], order[cut:]) == at_once
+
+
+def test_two_hundred_partitions_say_the_same(tmp_path: Path) -> None:
+    at_once = taken_in(tmp_path / "once", DAY)
+    for seed in range(200):
+        order, dice = shuffled(seed), random.Random(seed)
+        first, second = sorted(dice.choices(range(len(DAY) + 1), k=2))
+        parts = order[:first], order[first:second], order[second:]
+        assert taken_in(tmp_path / str(seed), *parts) == at_once
