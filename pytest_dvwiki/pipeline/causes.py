@@ -220,7 +220,9 @@ def _cause(
         verdict=verdict,
         news="KNOWN" if without_fix else _news(known, replace(occurrence, fingerprint=name), history),
         without_fix=without_fix,
-        fixed_elsewhere=newest is not None and newest.returned is None and not history.is_back(replace(occurrence, fingerprint=name)),
+        fixed_elsewhere=newest is not None
+        and newest.returned is None
+        and not history.is_back(replace(occurrence, fingerprint=name)),
         further=further if (further := history.reference(name)) != occurrence.fingerprint else "",
         known=known,
         subtype=subtype,
