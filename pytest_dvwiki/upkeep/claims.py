@@ -21,7 +21,7 @@ _CLAIM = re.compile(
 )
 _CITED = re.compile(r"\(source: ")
 _SOURCE = re.compile(r"\(source: tasks/([^|)\s]+?)\.ya?ml(?=[ |)])")
-_NO_PROSE = re.compile(r"\s*(?:#{1,6} |\||<!--|-->|- \[[ xX]\] |\d+\. *$|[-*_]{3,}\s*$|>)")
+_NO_PROSE = re.compile(r"\s*(?:#{1,6} |\||<!--|-->|- \[[ xX]\] |\d+\. *$|[-*_]{3,}\s*$|>|cause: \"?[0-9a-f]{12}\b)")
 _QUESTION = re.compile(r"\?\s*$")
 _GUIDANCE = {
     "bugs": frozenset({"Symptom"}),
@@ -36,9 +36,6 @@ _GUIDANCE = {
 
 def check_claims(text: PageText) -> Iterator[Finding]:
     """Paragraphs of people that claim something and name no source."""
-    if text.listed.problem:
-        # Its keys cannot be told from its words.
-        return
     guidance = _GUIDANCE[text.listed.category]
     for paragraph in _paragraphs(text):
         if paragraph[0].section in guidance or any(_CITED.search(line.text) for line in paragraph):
