@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import Occurrence, RunRecord
 
-VERSION = 14
+VERSION = 15
 """Counts up with the tables, and with what is written to them."""
 
 # Rows with long texts are kept apart from their keys: WITHOUT ROWID puts whole rows into the upper levels of the tree.
