@@ -52,21 +52,22 @@ class WikiQueryService:
         return self._told("patterns", wanted, lambda _: True, top_k=top_k, budget=self.config.pattern_budget)
 
     def get_known_rtl_bugs(self, ip_type: str | None = None, status: str = "open", top_k: int = 5) -> str:
-        """Known RTL bugs by confidence, for `{{KNOWN_RTL_BUGS}}`.
+        """Known RTL bugs by confidence, then bugs of unknown origin, for `{{KNOWN_RTL_BUGS}}`.
 
         Args:
             ip_type: Only those of this kind of design.
             status: Only those with this status; a confirmed bug, and one that came back since it was closed, is open as
                 well.
-            top_k: Most bugs.
+            top_k: Most bugs of either kind.
         """
         stati = OPEN if status == "open" else {status}
         return self._told(
             "bugs",
             {"ip_type": ip_type},
-            lambda page: (page.status or "open") in stati and effective_type(page) == "RTL_BUG",
+            lambda page: (page.status or "open") in stati and effective_type(page) in {"RTL_BUG", "UNKNOWN"},
             top_k=top_k,
             budget=self.config.bug_budget,
+            comes_last=lambda page: effective_type(page) == "UNKNOWN",
         )
 
     def get_coverage_history(self, covergroup: str | None = None, top_k: int = 5) -> str:
@@ -139,13 +140,15 @@ class WikiQueryService:
         *,
         top_k: int,
         budget: int,
+        comes_last: Callable[[Listed], bool] = lambda _: False,
     ) -> str:
-        """The best pages of a category that have certain values and are wanted."""
+        """The best pages of a category that have certain values and are wanted; of those that come last as many."""
 
         def told(knowledge: Knowledge) -> str:
             listed = [page for page in _with(knowledge.all(category), wanted) if is_wanted(page)]
             listed.sort(key=lambda page: (_is_filled(page), usefulness(page)))
-            blocks = knowledge.blocks(listed[: max(0, top_k)])
+            kinds = ([page for page in listed if comes_last(page) is last] for last in (False, True))
+            blocks = knowledge.blocks(page for kind in kinds for page in kind[: max(0, top_k)])
             return fit(blocks, budget, count=counting(self.config.tokenizer), share=self._share(category))
 
         return self._ask(told, "")

@@ -234,17 +234,18 @@ class Archive:
 
     def causes_named_in(self, task_id: str) -> set[str]:
         """Return the causes of which a run tells something, beside those that occurred in it."""
-        rows = self.db.execute(
-            "SELECT n.fingerprint FROM runs r JOIN (SELECT run, fingerprint FROM passed_again"
-            " UNION SELECT run, fingerprint FROM first_bad UNION SELECT run, fingerprint FROM fix_rows) n"
-            " ON n.run = r.id WHERE r.task_id = ? AND n.fingerprint IS NOT NULL",
-            (task_id,),
-        )
+        of_run = "WHERE run = (SELECT id FROM runs WHERE task_id = :task) AND fingerprint IS NOT NULL"
+        speaking = ("passed_again", "first_bad", "fix_rows")
+        query = " UNION ".join(f"SELECT fingerprint FROM {table} {of_run}" for table in speaking)  # noqa: S608 (constants)
+        rows = self.db.execute(query, {"task": task_id})
         return {name for (name,) in rows}
 
     def standing(self, fingerprint: str) -> list[same_check.Standing]:
         """Return the causes of a check whose newest fix stands, those that were seen last first."""
-        return same_check.standing(self.db, self._judge.passes, same_check.check_of(*self.present((fingerprint,))))
+        check = same_check.check_of(*self.present((fingerprint,)))
+        if not self.fix_states(self.family(check) or (check,)):
+            return []
+        return same_check.standing(self.db, self._judge.passes, check)
 
     def cause_of(self, fingerprint: str, seen: same_check.Seen) -> str:
         """Return the cause with which a check fails in a run that is not on record yet."""

@@ -106,6 +106,11 @@ def decode(document: dict[str, Any], name: str) -> RunRecord:
         raise RecordError(
             f"{name}: schema {schema!r} is newer than this version of dvwiki reads ({SCHEMA}); update dvwiki"
         )
+    rows = document.get("first_bad")
+    if schema == 1 and isinstance(rows, list):
+        # Schema 1 did not tell with which seed the test had passed.
+        told = [{"passed_with": "unknown"} | row if isinstance(row, dict) else row for row in rows]
+        document = document | {"first_bad": told}
     try:
         msgspec.convert(document, _Rows)
         return msgspec.convert(document, RunRecord)

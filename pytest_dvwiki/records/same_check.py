@@ -255,7 +255,8 @@ def _reset(db: sqlite3.Connection, fingerprint: str, since: str) -> None:
     """Gives the rows of runs from a moment on the names with which they are on record."""
     asked = {"name": fingerprint, "since": since}
     for table in _BY_RUN:
-        db.execute(f"UPDATE {table} SET fingerprint = :name WHERE {_FAMILY} AND moment >= :since", asked)
+        runs = f"SELECT run FROM occurrences WHERE {_FAMILY} AND moment >= :since"
+        db.execute(f"UPDATE {table} SET fingerprint = :name WHERE {_FAMILY} AND run IN ({runs})", asked)
     for table in _BY_NAME:
         db.execute(f"UPDATE OR IGNORE {table} SET fingerprint = named WHERE {_FAMILY} AND moment >= :since", asked)
 

@@ -43,6 +43,16 @@ def test_the_four_placeholders_are_filled(config: WikiConfig) -> None:
     assert table[2].endswith(" (+1) |")
 
 
+def test_open_bugs_of_unknown_origin_come_after_those_of_the_design(config: WikiConfig) -> None:
+    unknown = Origin(type="UNKNOWN", confidence=0.0)
+    archive(config.layout, record(3, replace(occurrence("c" * 12), origin=unknown)))
+    archive(config.layout, record(4, replace(occurrence("d" * 12), origin=replace(unknown, type="TB_BUG"))))
+    text = PromptLoader(replace(config, max_context_tokens=8000)).render("{{KNOWN_RTL_BUGS}}")
+    headers = [line for line in text.splitlines() if line.startswith("**")]
+    assert [line.startswith("**UNK_") for line in headers] == [False, False, True]
+    assert "Failure of unknown origin" in headers[-1]
+
+
 def test_the_wiki_wins_over_the_profile_where_it_knows_something(config: WikiConfig, tmp_path: Path) -> None:
     profile = {"KNOWN_RTL_BUGS": "none that we know of", "PROJECT": "fifo"}
     assert "none that" not in PromptLoader(config, profile).render("{{KNOWN_RTL_BUGS}}")

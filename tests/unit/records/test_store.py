@@ -10,8 +10,9 @@ import pytest
 
 from pytest_dvwiki.model import Vcs
 from pytest_dvwiki.records import store
-from pytest_dvwiki.records.codec import encode
+from pytest_dvwiki.records.codec import decode, encode
 from pytest_dvwiki.records.disk import WikiError
+from pytest_dvwiki.records.onset import came_with
 from pytest_dvwiki.yamlio import load
 
 from ..samples import CAUSE, TEST, occurrence, passing, record, suites
@@ -128,3 +129,13 @@ def test_a_suite_is_written_once_per_distinct_list(tmp_path: Path) -> None:
 def test_a_suite_that_is_not_there_is_empty(tmp_path: Path, identity: str) -> None:
     (tmp_path / "secret.txt").write_text("a\n")
     assert store.read_suite(tmp_path / "tasks", identity) == ()
+
+
+def test_a_range_of_schema_1_names_no_commit_as_certain() -> None:
+    row = {"fingerprint": CAUSE, "nodeid": TEST, "good": "a" * 40, "bad": "b" * 40, "log": ["b" * 12 + " break"]}
+    old = {"schema": 1} | {key: value for key, value in load(encode(record(1)), "record").items() if key != "schema"}
+    (found,) = decode(old | {"first_bad": [row]}, "record").first_bad
+    assert (found.passed_with, found.is_certain) == ("unknown", False)
+    assert "break" not in came_with(found)
+    (new,) = decode(old | {"schema": 2, "first_bad": [row]}, "record").first_bad
+    assert new.is_certain
