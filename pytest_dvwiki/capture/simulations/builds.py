@@ -7,8 +7,10 @@ nobody saw is not taken for the one on record.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -29,6 +31,7 @@ _SOURCES = 1000
 _OPEN = 64
 """Builds that nothing has run yet."""
 _NO_RUN = "0000"
+_OWN = re.compile(r"[0-9a-f]{16}\.json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,15 +146,25 @@ class Builds:
         with suppress(OSError):
             if not path.exists():
                 self._make_room(self._folder)
-            temporary.write_bytes(msgspec.json.encode(build))
+            with temporary.open("xb") as stream:
+                stream.write(msgspec.json.encode(build))
             temporary.replace(path)
 
     @staticmethod
     def _make_room(folder: Path) -> None:
+        """Make the folder, and take the oldest files out of it.
+
+        Raises:
+            OSError: It cannot be written, or a link stands in its place: git may bring one that leads anywhere.
+        """
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds the journals
         folder.mkdir(exist_ok=True)
-        (folder / ".gitignore").write_text("*\n", encoding="utf-8")
-        files = [(entry.stat().st_mtime_ns, entry.path) for entry in os.scandir(folder) if entry.name.endswith(".json")]
+        if folder.is_symlink() or folder.parent.is_symlink():
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(folder))
+        with suppress(FileExistsError), (folder / ".gitignore").open("x", encoding="utf-8") as stream:
+            stream.write("*\n")
+        entries = (entry for entry in os.scandir(folder) if _OWN.fullmatch(entry.name))
+        files = [(entry.stat(follow_symlinks=False).st_mtime_ns, entry.path) for entry in entries]
         for _, oldest in sorted(files)[: max(0, len(files) - _FILES + 1)]:
             os.unlink(oldest)  # noqa: PTH108  # no path object for each of many
 

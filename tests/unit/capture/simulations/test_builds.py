@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki.capture.processes.toolcalls import read_call
-from pytest_dvwiki.capture.simulations.builds import Builds, Setup, Watch, config_of, setup_of_log
+from pytest_dvwiki.capture.simulations.builds import Build, Builds, Setup, Watch, config_of, setup_of_log
 from pytest_dvwiki.capture.simulations.reads import files_read
 
 from ...effort import seconds
@@ -252,3 +252,23 @@ def test_reading_what_a_file_names_neither_hangs_nor_takes_more_than_linear_time
 
     assert seconds(work) < 1
     assert {"dut.sv", "bench.py", "helper.py"} <= set(found)
+
+
+@pytest.mark.parametrize("linked", ["builds", ".gitignore"])
+def test_a_link_in_place_of_the_kept_builds_leads_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, linked: str
+) -> None:
+    monkeypatch.setattr("pytest_dvwiki.capture.simulations.builds._FILES", 2)
+    folder, elsewhere = tmp_path / "journal" / "builds", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for name in ("0123456789abcdef.json", "0123456789abcde0.json", "mine.json", "notes"):
+        (elsewhere / name).write_text("{}")
+    (folder if linked == ".gitignore" else folder.parent).mkdir(parents=True)
+    if linked == "builds":
+        folder.symlink_to(elsewhere)
+    else:
+        (folder / linked).symlink_to(elsewhere / "notes")
+    Builds(folder).keep(Build(simulator="icarus", items=(), places=("/p",)))
+    assert {path.name: path.read_text() for path in elsewhere.iterdir()} == dict.fromkeys(
+        ("0123456789abcdef.json", "0123456789abcde0.json", "mine.json", "notes"), "{}"
+    )
