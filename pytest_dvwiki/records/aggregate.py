@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +17,7 @@ from pytest_dvwiki.fingerprint import mask
 from pytest_dvwiki.model import FirstBad, KnownBin, Onset, StillFailing, Vcs, Waived
 from pytest_dvwiki.records import evidence, fixes, proposals, tables
 from pytest_dvwiki.records.chance import Rate
-from pytest_dvwiki.records.targets import ANY, Target, is_same_config
+from pytest_dvwiki.records.targets import ANY, Target, is_same_config, without_parameters
 from pytest_dvwiki.redact import redact_id
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ NEWEST_UNPROVEN = 5
 _ROWS_FOR_SEEDS = 200
 _states = msgspec.json.Decoder(list[fixes.FixState])
 _texts = msgspec.json.Decoder(tuple[str, ...])
-_PARAMETERS = re.compile(r"\[.*?\](?=::|$)")
 
 
 class Row(NamedTuple):
@@ -690,7 +688,7 @@ def _variants(archive: Archive, nodeid: str) -> list[str]:
     for first, last in ranges:
         rows = archive.db.execute("SELECT DISTINCT nodeid FROM failed WHERE nodeid > ? AND nodeid < ?", (first, last))
         for (other,) in rows:
-            plain = _PARAMETERS.sub("", other)
+            plain = without_parameters(other)
             if other.startswith(f"{nodeid}::") or plain == nodeid or plain.startswith(f"{nodeid}::"):
                 found.append(other)
     return found

@@ -10,7 +10,7 @@ from pytest_dvwiki.records import fixes, targets
 from pytest_dvwiki.records.chance import Rate
 from pytest_dvwiki.records.passes import LOOKED_BACK
 from pytest_dvwiki.records.tables import wanted
-from pytest_dvwiki.records.targets import ANY, Target, meets
+from pytest_dvwiki.records.targets import ANY, Target, meets, without_parameters
 
 if TYPE_CHECKING:
     import sqlite3
@@ -105,7 +105,8 @@ class Evidence:
     def _is_back(self, failing: Target, tests: Sequence[Target], moment: str, when: str) -> bool:
         """Tell whether a failure of another test says that a cause is back.
 
-        It does not where the test has failed ever since before the fix, nor on a simulator on which nothing was fixed.
+        It does not where the test has failed ever since before the fix, nor where it never failed with the cause
+        before, nor on a simulator on which nothing was fixed. With other parameters a test is the same one.
         """
         if not any(ANY in (test.simulator, failing.simulator) or test.simulator == failing.simulator for test in tests):
             return False
@@ -114,7 +115,9 @@ class Evidence:
             " AND fingerprint IN (SELECT value FROM json_each(?))",
             (*failing, moment, wanted(self._causes)),
         ).fetchone()[0]
-        return last is None or any(True for _ in self._passes.passing_runs([failing], last, when))
+        if last is None:
+            return any(without_parameters(test.nodeid) == without_parameters(failing.nodeid) for test in tests)
+        return any(True for _ in self._passes.passing_runs([failing], last, when))
 
     def failed_before(self, moment: str) -> list[Target]:
         """Return the tests that failed with the cause in the last occurrence before a moment."""

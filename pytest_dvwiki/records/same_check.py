@@ -9,7 +9,8 @@ is on record:
 * files were changed since the fix, and none of those that the fix changed is among them;
 * the tests that had failed before the fix pass in the run that fails now.
 
-Where one of these is not on record it is the same cause, and it returned. The first cause of a fingerprint is named by
+Where one of these is not on record it is the same cause. It returned if a test fails again that the fix made pass, with
+whatever parameters; else nothing says that it did, and the fix stays good. The first cause of a fingerprint is named by
 it, a further one `{fingerprint}/{task id of the run that opened it}`; a name with any other run of the fingerprint
 stands for the cause that the run has.
 
@@ -20,14 +21,13 @@ from the records alone, whatever order they came in.
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.records import fixes
 from pytest_dvwiki.records.evidence import Evidence
 from pytest_dvwiki.records.tables import SLASH
-from pytest_dvwiki.records.targets import Target
+from pytest_dvwiki.records.targets import Target, without_parameters
 
 if TYPE_CHECKING:
     import sqlite3
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.records.passes import Passes
 
-_PARAMETERS = re.compile(r"\[.*?\](?=::|$)")
 _FAMILY = "(fingerprint = :name OR fingerprint > :name || '/' AND fingerprint < :name || '0')"
 """The causes of a check; the character after `/` is `0`."""
 _BY_RUN = ("occurrences", "failed", "waived")
@@ -182,15 +181,11 @@ def _failed(db: sqlite3.Connection, name: str, moment: str) -> frozenset[Failing
 
 def _share_a_test(before: Iterable[Failing], now: Iterable[Failing]) -> bool:
     """Tell whether a test failed before that fails now; its parameters, and what runs inside it, make no other one."""
-    ours = {_plain(each.target.nodeid) for each in before}
-    theirs = {_plain(each.target.nodeid) for each in now}
+    ours = {without_parameters(each.target.nodeid) for each in before}
+    theirs = {without_parameters(each.target.nodeid) for each in now}
     return any(
         one == other or one.startswith(f"{other}::") or other.startswith(f"{one}::") for one in ours for other in theirs
     )
-
-
-def _plain(nodeid: str) -> str:
-    return _PARAMETERS.sub("", nodeid)
 
 
 def _is_another(fixed: Standing, before: frozenset[Failing], seen: Seen) -> bool:

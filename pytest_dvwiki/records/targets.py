@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,6 +21,12 @@ _NOTHING_ADDED = "0000"
 """The end of a configuration to which the run adds nothing; what stands before it is that of the build."""
 ANY = "*"
 """Stands for every simulator and configuration."""
+_PARAMETERS = re.compile(r"\[.*?\](?=::|$)")
+
+
+def without_parameters(nodeid: str) -> str:
+    """Return the name of a test without its parameters and those of what it runs inside."""
+    return _PARAMETERS.sub("", nodeid)
 
 
 class Target(NamedTuple):

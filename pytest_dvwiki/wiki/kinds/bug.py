@@ -361,7 +361,15 @@ def _standing(cause: Cause) -> FixState | None:
 def _passes_since(cause: Cause) -> str | None:
     """The day since which a cause is fixed, as its passes prove; None where it is not, or that may be chance."""
     state = _standing(cause)
-    return state.fix.date[:10] if state and state.fix.counts and state.fix.passes else None
+    if state is None or not state.fix.counts or not state.fix.passes or _failed_elsewhere(cause, state):
+        return None
+    return state.fix.date[:10]
+
+
+def _failed_elsewhere(cause: Cause, state: FixState) -> str:
+    """Return the day of a cause's last failure after a fix that stands; empty where there was none."""
+    last = next((row for row in cause.rows if not row.without_fix), None)
+    return last.finished[:10] if last is not None and last.finished > state.fix.date else ""
 
 
 def _mended(cause: Cause) -> str:
@@ -379,7 +387,9 @@ def _mended(cause: Cause) -> str:
             proof = f"may be chance, {proof}"
     known = "Passes again since" if fix.passes else "Said to be fixed on"
     told = escape(one_line(in_short(fix)))
-    return f"{known} {fix.date[:10]}: {told} ({proof}). {cite(state.task_id)}"
+    elsewhere = _failed_elsewhere(cause, state)
+    others = f"; other tests or simulators failed since, last on {elsewhere}" if elsewhere else ""
+    return f"{known} {fix.date[:10]}: {told} ({proof}){others}. {cite(state.task_id)}"
 
 
 def _came(found: FirstBad) -> str:
