@@ -57,7 +57,9 @@ def told(place: Layout) -> set[str]:
     assert known.type is not None
     rtl = WikiQueryService(WikiConfig(enabled=True, wiki_dir=place.wiki)).get_known_rtl_bugs(status="confirmed")
     rtl += WikiQueryService(WikiConfig(enabled=True, wiki_dir=place.wiki)).get_known_rtl_bugs()
-    assert (": UVM_ERROR" in rtl) == (known.type == "RTL_BUG") == ("RTL bug: UVM_ERROR" in rtl)
+    assert ("RTL bug: UVM_ERROR" in rtl) == (known.type == "RTL_BUG")
+    assert ("Failure of unknown origin: UVM_ERROR" in rtl) == (known.type == "UNKNOWN")
+    assert "estbench bug: UVM_ERROR" not in rtl
     return {row.split(" | ")[1], known.type}
 
 
