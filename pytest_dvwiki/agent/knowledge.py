@@ -14,6 +14,7 @@ from pytest_dvwiki.model.sentences import is_own
 from pytest_dvwiki.records import aggregate
 from pytest_dvwiki.records.command import from_anywhere, start
 from pytest_dvwiki.records.fixes import in_short
+from pytest_dvwiki.records.kinds import is_deterministic
 from pytest_dvwiki.records.onset import came_with, sentence
 from pytest_dvwiki.wiki import age, outside
 from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
@@ -240,11 +241,15 @@ class Knowledge:
         return (f"Resolution: {text}",) if text else ()
 
     def _fix(self, page: Listed, cause: Cause) -> str:
-        """The fix to show: the one that held last, or is newest, for the cause; else of its subtype; else advice."""
+        """Return the fix to show: the one that held last, or is newest, for the cause; else advice.
+
+        For a kind that no seed can change, such as a missing time scale, a fix that held for another cause goes before
+        advice. What mended one failed check says nothing of another.
+        """
         if own := _own_fix(cause):
             return own
         name = page.text("failure_subtype")
-        subtype = self._history.subtype(name)
+        subtype = self._history.subtype(name) if is_deterministic(cause.newest) else None
         if subtype and subtype.fix and subtype.fix.result == "held":
             return f"{_done(subtype.fix)} ({_became(subtype.fix, f' for another {name}')})"
         advice = self._registry.advice(

@@ -211,6 +211,8 @@ def _failed_test(failure: Failure) -> FailedTest:
 def _cause(
     occurrence: Occurrence, name: str, verdict: Verdict, history: History, lacks: Callable[[Fix], bool]
 ) -> Cause:
+    from pytest_dvwiki.records.kinds import is_deterministic  # noqa: PLC0415  # only a run that failed pays for it
+
     known = history.cause(name)
     subtype = history.subtype(occurrence.failure_subtype)
     newest = known.newest_fix if known is not None else None
@@ -226,13 +228,18 @@ def _cause(
         further=further if (further := history.reference(name)) != occurrence.fingerprint else "",
         known=known,
         subtype=subtype,
-        fix=_fix_to_show(known, subtype, verdict, history),
+        fix=_fix_to_show(known, subtype if is_deterministic(occurrence) else None, verdict, history),
     )
 
 
 def _fix_to_show(
     known: KnownCause | None, subtype: KnownSubtype | None, verdict: Verdict, history: History
 ) -> str | None:
+    """Return what to do: advice, or the fix that held for another cause of the subtype, where one is given.
+
+    It is given for kinds that no seed can change, such as a missing time scale. What mended one failed check says
+    nothing of another.
+    """
     from pytest_dvwiki.records.fixes import in_short  # noqa: PLC0415  # only a run that failed pays for it
 
     if known is not None and known.fix is not None and known.fix.result == "held":

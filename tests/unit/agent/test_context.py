@@ -109,14 +109,24 @@ def test_a_fix_that_is_too_new_to_have_held_is_named_as_such(place: Layout) -> N
     assert "Fix: 0000000 `fifo: reset the read pointer` (too new to be sure of)" in context(place, test=TEST)
 
 
-def test_a_fix_that_held_for_one_cause_is_told_of_others_of_its_kind(place: Layout) -> None:
+def test_a_fix_that_held_for_one_cause_is_told_of_others_of_its_kind_that_no_seed_changes(place: Layout) -> None:
+    kind = {"error_class": "compile_error", "failure_subtype": "missing_timescale", "pattern": None}
+    lacking = occurrence("d" * 12, primary="no time scale in a.v", tests=(failed("first"),), **kind)
+    archive(place, record(3, lacking))
+    done = {"fingerprint": "d" * 12, "text": "a time scale for all files", "by": "person"}
+    archive(place, passing(4, "d" * 12, nodeid="first", fixes=(done,)))
+    archive(place, record(5, occurrence("e" * 12, primary="no time scale in b.v", tests=(failed("other"),), **kind)))
+    told = "Fix: a time scale for all files (held for another missing_timescale)"
+    assert told in context(place, test="other", category="bugs")
+
+
+def test_a_fix_that_held_for_one_check_says_nothing_of_another(place: Layout) -> None:
     archive(place, passing(3))
     archive(place, record(4, occurrence("e" * 12, primary="another scoreboard", tests=(failed("other"),))))
     for number in (5, 6, 7):
         archived(place, record(number), [TEST])
     assert "Fix: 0000000 `fifo: reset the read pointer` (held)" in context(place, test=TEST, category="bugs")
-    told = "Fix: 0000000 `fifo: reset the read pointer` (held for another scoreboard_fail)"
-    assert told in context(place, test="other", category="bugs")
+    assert "held for another" not in context(place, test="other", category="bugs")
     lines = context(place, query="scoreboard", category="patterns").split("\n")
     assert lines[1] == "Fix: 0000000 `fifo: reset the read pointer` (held)"
     assert lines[2].startswith("In general: Reproduce with the same seed")
