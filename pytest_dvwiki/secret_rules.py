@@ -84,7 +84,7 @@ class Rule:
 
 @functools.cache
 def entries() -> list[dict[str, Any]]:
-    """The rules as they are written down."""
+    """Return the rules as they are written down."""
     if COMPILED.is_file():
         shipped: list[dict[str, Any]] = json.loads(COMPILED.read_text("utf-8"))
         return shipped
@@ -95,19 +95,19 @@ def entries() -> list[dict[str, Any]]:
 
 
 def compiled() -> bytes:
-    """The rules as the wheel brings them, without what only tests read."""
+    """Return the rules as the wheel brings them, without what only tests read."""
     kept = ("id", "prefixes", "alphabet", "length", "varied", "expression", "keywords", "numbers", "names", "values")
     return json.dumps([{key: entry[key] for key in kept if key in entry} for entry in entries()]).encode()
 
 
 @functools.cache
 def rules() -> tuple[Rule, ...]:
-    """The rules in their order."""
+    """Return the rules in their order."""
     return tuple(map(_rule, entries()))
 
 
 def rules_for(text: str) -> list[Rule]:
-    """The rules that may find something in a text, in their order.
+    """Return the rules that may find something in a text, in their order.
 
     Two expressions look for the beginnings of all keywords at once: most lines have none, and a search for each keyword
     would take three times as long.
@@ -139,7 +139,7 @@ def _filters() -> tuple[tuple[re.Pattern[str], tuple[tuple[str, list[int]], ...]
 
 
 def _any_of(words: Iterable[str]) -> str:
-    """An expression that finds any of several words, as a tree of their letters."""
+    """Return an expression that finds any of several words, as a tree of their letters."""
     tree: dict[str, Any] = {}
     for word in words:
         node = tree
@@ -283,7 +283,7 @@ class _Value:
 
 
 def _stays(value: _Value, kind: str) -> bool:
-    """Whether a value is none of a secret."""
+    """Tell whether a value is no secret."""
     text = value.value
     if text.startswith("[redacted") or text.lower() in _WORDS:
         return True
@@ -332,7 +332,7 @@ def _random(value: _Value) -> bool:
 
 
 def _is_mixed(text: str) -> bool:
-    """Whether small letters and capitals alternate as in no name."""
+    """Tell whether small letters and capitals alternate as in no name."""
     return re.search(r"[a-z]", text) is not None and re.search(r"[a-z0-9][A-Z]", text) is not None
 
 

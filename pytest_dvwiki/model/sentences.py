@@ -23,7 +23,7 @@ _OTHERS = re.compile(
 
 
 def end_told(message: str) -> str | None:
-    """What a sentence tells of the end, without test and time; None where the message is no such sentence.
+    """Return what a sentence says of the end, without test and time; None where the message is no such sentence.
 
     Args:
         message: Any message.
@@ -34,5 +34,5 @@ def end_told(message: str) -> str | None:
 
 
 def is_own(message: str) -> bool:
-    """Whether the capture wrote a message."""
+    """Tell whether the capture wrote a message."""
     return end_told(message) is not None or _OTHERS.match(message) is not None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from pytest_dvwiki.patterns.expression import Needs
     from pytest_dvwiki.patterns.schema import Entry
@@ -45,33 +45,30 @@ class Literals:
             lowered: The message in lower case.
         """
         self._left -= 1
-        if self._left < 0:
-            if self._set is None:
-                self._set = _Set(self._needs)
-            found = self._set.fitting(lowered)
-            if found is not None:
-                return found
-        return _looked_through(self._needs, self._worth_a_look(lowered), lowered)
+        there = self._found_at_once(lowered) if self._left < 0 else None
+        if there is None:
+            there = self._looked_through(lowered)
+        found: Fitting = {}
+        for number, at in sorted(there):
+            found.setdefault(number, []).append(at)
+        return found
 
-    def _worth_a_look(self, lowered: str) -> list[int]:
+    def _found_at_once(self, lowered: str) -> set[tuple[int, int]] | None:
+        """Return entries and expressions that the set finds; None where it cannot tell."""
+        if self._set is None:
+            self._set = _Set(self._needs)
+        return self._set.fitting(lowered)
+
+    def _looked_through(self, lowered: str) -> set[tuple[int, int]]:
         numbers = set(self._benign)
         for trigger, of_trigger in self._triggers.items():
             if trigger in lowered:
                 numbers.update(of_trigger)
-        return sorted(numbers)
-
-
-def _looked_through(needs: Sequence[Sequence[Needs]], numbers: Iterable[int], lowered: str) -> Fitting:
-    found: Fitting = {}
-    for number in numbers:
-        for at, sets in enumerate(needs[number]):
-            if _all_there(sets, lowered):
-                found.setdefault(number, []).append(at)
-    return found
+        return {(n, at) for n in numbers for at, sets in enumerate(self._needs[n]) if _all_there(sets, lowered)}
 
 
 def _all_there(sets: Needs, lowered: str) -> bool:
-    """Return whether a message has a literal of each set."""
+    """Tell whether a message has a literal of each set."""
     # A generator for each set would double the time.
     for literals in sets:
         for literal in literals:
@@ -115,8 +112,8 @@ class _Set:
                     known[literal].append((number, at, sets[1:]))
         self._matcher.Compile()
 
-    def fitting(self, lowered: str) -> Fitting | None:
-        """Return the expressions that may fit; None where the automaton cannot tell."""
+    def fitting(self, lowered: str) -> set[tuple[int, int]] | None:
+        """Return entries and expressions that may fit; None where the automaton cannot tell."""
         try:
             literals = self._matcher.Match(lowered)
         except UnicodeEncodeError:
@@ -124,12 +121,5 @@ class _Set:
         if not literals:
             # It finds nothing where its memory does not suffice, too.
             return None
-        there = set(self._always)
-        for literal in literals:
-            for number, at, others in self._owners[literal]:
-                if _all_there(others, lowered):
-                    there.add((number, at))
-        found: Fitting = {}
-        for number, at in sorted(there):
-            found.setdefault(number, []).append(at)
-        return found
+        owners = (owner for literal in literals for owner in self._owners[literal])
+        return {*self._always, *((number, at) for number, at, others in owners if _all_there(others, lowered))}

@@ -33,7 +33,7 @@ _EXCEPTION = re.compile(r"(?:\w+\.)*[A-Z]\w*[a-z]\w*")
 
 
 def nameless(text: str) -> str:
-    """A message with its names taken out.
+    """Return a message with its names taken out.
 
     What stays is no name: an id in brackets or in capitals, an exception's type, a component that is a checker, and the
     label of a compared value (`exp_data=3`).

@@ -102,7 +102,7 @@ def _rows(db: sqlite3.Connection, family: str) -> list[_Row]:
 
 
 def _of_family(rows: Sequence[_Row]) -> Iterator[Merge]:
-    """The merges that the causes of one family make."""
+    """Return the merges that the causes of one family make."""
     by_form: dict[tuple[int, tuple[str, ...]], list[_Row]] = defaultdict(list)
     for row in rows:
         for at, token in enumerate(row.tokens):
@@ -118,7 +118,7 @@ def _of_family(rows: Sequence[_Row]) -> Iterator[Merge]:
 
 
 def _linked(rows: Sequence[_Row]) -> list[list[_Row]]:
-    """The rows that one statement printed, as far as that is known.
+    """Return the rows that one statement printed, as far as that is known.
 
     Spots are of one statement where a traceback shows it unchanged, or where two causes in common show that it moved.
     What follows from some rows follows from more rows, too: so it does not matter in which order they come.
@@ -143,7 +143,7 @@ def _linked(rows: Sequence[_Row]) -> list[list[_Row]]:
 
 
 def _merge(rows: Sequence[_Row], at: int, form: tuple[str, ...]) -> Merge | None:
-    """What a group of rows is evidence of; None where it is not enough, or its words name different checks."""
+    """Return what a group of rows is evidence of; None where it is not enough, or its words name different checks."""
     at_spot: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         at_spot[row.spot].add(row.tokens[at])
@@ -165,7 +165,7 @@ def _merge(rows: Sequence[_Row], at: int, form: tuple[str, ...]) -> Merge | None
 
 
 def _is_value(form: Sequence[str], at: int) -> bool:
-    """Whether a position of a report that no traceback places can only hold a value: among values, or behind a noun."""
+    """Tell whether a position of a report without a traceback can only hold a value: among values, or behind a noun."""
     before = form[at - 1] if at else ""
     after = form[at + 1] if at + 1 < len(form) else ""
     if _FAULT.fullmatch(after):

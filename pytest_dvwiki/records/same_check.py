@@ -247,7 +247,7 @@ def _placed(db: sqlite3.Connection, fingerprint: str, since: str) -> set[tuple[i
 
 
 def _reset(db: sqlite3.Connection, fingerprint: str, since: str) -> None:
-    """Gives the rows of runs from a moment on the names with which they are on record."""
+    """Give the rows of runs from a moment on the names with which they are on record."""
     asked = {"name": fingerprint, "since": since}
     for table in _BY_RUN:
         runs = f"SELECT run FROM occurrences WHERE {_FAMILY} AND moment >= :since"
@@ -306,7 +306,7 @@ def _place_run(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment:
 
 
 def _name_alone(db: sqlite3.Connection, fingerprint: str, run: int) -> None:
-    """Gives what a run says of a check the name of its only cause."""
+    """Give what a run says of a check the name of its only cause."""
     for table in _BY_NAME:
         db.execute(
             f"UPDATE OR IGNORE {table} SET fingerprint = :name WHERE run = :run AND {_FAMILY}",

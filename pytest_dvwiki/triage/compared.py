@@ -61,7 +61,7 @@ _ITEM = re.compile(r"\\x[0-9a-fA-F]{2}|\\.|.", re.DOTALL)
 
 
 def compares(assertion: str, *, shown: bool) -> bool:
-    """Whether the condition of an assertion compares two values.
+    """Tell whether the condition of an assertion compares two values.
 
     Args:
         assertion: From `assert` on: the statement, or what its rewritten form shows of it.
@@ -90,17 +90,17 @@ def compares(assertion: str, *, shown: bool) -> bool:
 
 
 def _is_of_none(assertion: str, operator: str) -> bool:
-    """Whether the only comparison is with None."""
+    """Tell whether the only comparison is with None."""
     return re.search(rf"{re.escape(operator)}\s+None\b", assertion) is not None
 
 
 def is_of_design(text: str) -> bool:
-    """Whether a statement or text shows a value of the design by its type or handle."""
+    """Tell whether a statement or text shows a value of the design by its type or handle."""
     return _DESIGN.search(text) is not None
 
 
 def shows_unknown(text: str) -> bool:
-    """Whether a message that compares shows a value with X, Z or another unknown bit.
+    """Tell whether a message that compares shows a value with X, Z or another unknown bit.
 
     Digits without a type or base count where what they are compared with has as many digits, all of them known:
     `x86` and `10x` are words.
@@ -121,7 +121,7 @@ def _is_unknown(value: str, rest: str, *, like: bool) -> bool:
 
 
 def values_below(lines: Sequence[tuple[int, str]], line: int) -> tuple[str, str]:
-    """What the lines below an exception say of its values.
+    """Return what the lines below an exception say of its values.
 
     Args:
         lines: Numbered lines.
@@ -150,7 +150,7 @@ def _below(lines: Iterable[tuple[int, str]], line: int) -> Iterator[str]:
 
 
 def shortened(text: str) -> str:
-    """A long message whose compared sequences are cut down to their beginnings and the first difference."""
+    """Return a long message whose compared sequences are cut down to their beginnings and the first difference."""
     if len(text) <= LONG:
         return text
     found = list(_SEQUENCE.finditer(text))
@@ -173,7 +173,7 @@ def shortened(text: str) -> str:
 
 
 def _items(sequence: str) -> list[str]:
-    """The items of a sequence as it is printed: of a list its elements, of a text its characters."""
+    """Return the items of a sequence as it is printed: of a list its elements, of a text its characters."""
     if sequence[0] in "[(":
         return [item.strip() for item in sequence[1:-1].split(",")]
     if sequence.startswith(("b'", 'b"', "'")):
@@ -182,7 +182,7 @@ def _items(sequence: str) -> list[str]:
 
 
 def _brief(sequence: str, items: list[str]) -> str:
-    """The beginning of a sequence and its length."""
+    """Return the beginning of a sequence and its length."""
     if sequence[0] in "[(":
         return f"{sequence[0]}{', '.join(items[:_SHOWN])}, … {len(items)} items{sequence[-1]}"
     start = sequence[: 8 + len(sequence) - len(sequence.removeprefix("0x"))]

@@ -51,7 +51,7 @@ class Nearest:
                 self._with.setdefault(word, []).append(number)
 
     def like(self, message: str, *, without: frozenset[int] = frozenset()) -> Like | None:
-        """The nearest example of a message; None where nothing is like it.
+        """Return the nearest example of a message; None where nothing is like it.
 
         Args:
             message: What no pattern knows.
@@ -78,14 +78,14 @@ class Nearest:
 
 
 def words(message: str) -> Sequence[str]:
-    """The words of a message by which it is compared, without its place, names and values."""
+    """Return the words of a message by which it is compared, without its place, names and values."""
     masked = mask(dissect(message).text).lower()
     return [word for word in _WORD.findall(masked) if word not in _EMPTY and len(word) > 1]
 
 
 @lru_cache(maxsize=2)
 def of_registry(registry: Registry) -> Nearest:
-    """The examples of all patterns that name what they know."""
+    """Return the examples of all patterns that name what they know."""
     return Nearest(
         (example, f"{pattern.error_class}/{pattern.failure_subtype}", pattern.id)
         for pattern in registry

@@ -58,7 +58,7 @@ class Place:
 
     @property
     def builds(self) -> Path | None:
-        """The folder in which the last builds are kept; None where the place is not to be trusted."""
+        """Return the folder in which the last builds are kept; None where the place is not to be trusted."""
         try:
             self.check()
         except UnreadableError:
@@ -68,7 +68,7 @@ class Place:
         return self.folder / BUILDS
 
     def has_others(self, task_id: str) -> bool:
-        """Whether there may be something of other runs, or the place is not to be trusted, which is to be told."""
+        """Tell whether other runs may have left something here, or the place is not to be trusted."""
         try:
             return any(folder.name != task_id for folder in self.runs())
         except UnreadableError:

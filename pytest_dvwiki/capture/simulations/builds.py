@@ -67,16 +67,6 @@ class Setup:
 UNKNOWN = Setup()
 
 
-def config_of(build: Iterable[str], run: Iterable[str] = ()) -> str:
-    """Return the hash of a configuration, as `Setup.config`.
-
-    Args:
-        build: What the build says, as `ToolCall.items`.
-        run: What the run says.
-    """
-    return _config(_hashed(build), _hashed(run))
-
-
 def _hashed(items: Iterable[str]) -> list[str]:
     """Return items by which no value can be read, sorted: `define 5ae4…`."""
     return sorted(f"{item.partition(' ')[0]} {_hash({item})[:16]}" for item in items)

@@ -105,7 +105,7 @@ def _shown(log: str) -> dict[str, str]:
 
 
 def _follows(value: str, known: Collection[str]) -> bool:
-    """Whether a value that the Makefile sets is made of variables that are given to it."""
+    """Tell whether a value that the Makefile sets is made of variables that are given to it."""
     names = set(_REFERENCE.findall(value))
     return bool(names) and names <= set(known)
 

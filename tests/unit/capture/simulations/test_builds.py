@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki.capture.processes.toolcalls import read_call
-from pytest_dvwiki.capture.simulations.builds import Build, Builds, Setup, Watch, config_of, setup_of_log
+from pytest_dvwiki.capture.simulations.builds import Build, Builds, Setup, Watch, _config, _hashed, setup_of_log
 from pytest_dvwiki.capture.simulations.reads import files_read
 
 from ...effort import seconds
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
+
+
+def config_of(build: Iterable[str], run: Iterable[str] = ()) -> str:
+    """Return the hash of what a build and a run say."""
+    return _config(_hashed(build), _hashed(run))
 
 
 class Project:
