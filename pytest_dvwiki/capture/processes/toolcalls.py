@@ -6,6 +6,7 @@ with another seed or with waves is the same configuration.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shlex
@@ -13,21 +14,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki import reading
-from pytest_dvwiki.capture.processes.grammars import (
-    ALIASES,
-    BUILDS_BY,
-    GHDL_COMMANDS,
-    GRAMMARS,
-    PROGRAMS,
-    RUNS_BY,
-    SCRIPTED,
-)
+from pytest_dvwiki import reading, simulators
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from pytest_dvwiki.capture.processes.grammars import Does, Grammar, Kind
+    from pytest_dvwiki.simulators.tool import Does, Kind, Program
 
 _HDL = frozenset({".v", ".sv", ".vh", ".svh", ".vlt", ".vp", ".svp", ".vams", ".vhd", ".vhdl"})
 _READ_LIMIT = 1 << 18
@@ -43,8 +35,6 @@ _LEFT_OUT = re.compile(
     re.IGNORECASE,
 )
 """Names of defines, parameters and plusargs that say nothing of the configuration."""
-_TOOL_OPTION = re.compile(r"\+(?:access|acc|libext|libverbose|timescale|vcs|nc\w+|rwc?|r|w|c)\b", re.IGNORECASE)
-"""Words with a plus in front that are options of tools."""
 _FOLDERS = re.compile(r"(?:[A-Za-z]:)?[\w.~$@%-]*[/\\](?:[\w.~$@%-]*[/\\])*")
 _FILE = re.compile(r"[\w.-]*\.[A-Za-z]\w*")
 _TOP = re.compile(r"[A-Za-z_][\w$]*(?:[.-][A-Za-z_][\w$]*)*(?:\(\w+\))?")
@@ -52,8 +42,6 @@ _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|\((\w+)\)|(\w+))")
 _LINE_COMMENT = re.compile(r"(?://|(?<!\S)#)[^\n]*")
 _COMMENT = re.compile(rf"/\*.*?\*/|{_LINE_COMMENT.pattern}", re.DOTALL)
 _LISTED = re.compile(r'"[^"\n]*"|\S+')
-_CHECKS_ONLY = frozenset({"--lint-only", "-lint-only", "--json-only", "--xml-only", "-E"})
-"""Options with which a compiler makes nothing that could run."""
 _CARRIERS = re.compile(r"(?:perl|python[\d.]*|gdb|valgrind|rr|strace|perf|taskset|numactl|wine)(?:\.exe)?")
 """Programs in front of a tool that they run."""
 
@@ -91,14 +79,14 @@ def read_call(
         variables: What its environment says besides.
         runs: Whether it is known to run a simulation, so that an unknown program is one that a tool has made.
     """
-    program, arguments = _program(words)
+    name, arguments = _program(words)
     reader = _Reader(folder, variables or {})
-    if program in SCRIPTED and (script := _script(arguments, folder)):
+    program = simulators.programs().get(name)
+    if program is None:
+        return reader.binary(words) if runs and not _CARRIERS.fullmatch(name) else None
+    if program.takes_script and (script := _script(arguments, folder)):
         return reader.scripted(script)
-    name = ALIASES.get(program, program)
-    if name in GRAMMARS:
-        return reader.call(name, arguments)
-    return reader.binary(words) if runs and not _CARRIERS.fullmatch(program) else None
+    return reader.call(simulators.owners()[name], program, arguments)
 
 
 def program_name(word: str) -> str:
@@ -111,9 +99,9 @@ def _program(words: Sequence[str]) -> tuple[str, Sequence[str]]:
     if not words:
         return "", ()
     program = program_name(words[0])
-    if program not in PROGRAMS and _CARRIERS.fullmatch(program):
+    if program not in simulators.programs() and _CARRIERS.fullmatch(program):
         for number, word in enumerate(words[1:], start=1):
-            if program_name(word) in PROGRAMS:
+            if program_name(word) in simulators.programs():
                 return program_name(word), words[number + 1 :]
     return program, words[1:]
 
@@ -178,7 +166,7 @@ class _Reader:
         for line in script.splitlines():
             with suppress(ValueError):
                 words = shlex.split(line.rstrip(" ;"))
-                call = read_call(words, self._folder) if words and words[0] in PROGRAMS else None
+                call = read_call(words, self._folder) if words and words[0] in simulators.programs() else None
                 calls += [call] if call is not None else []
         if not calls:
             return None
@@ -200,44 +188,34 @@ class _Reader:
         self._artefact = _absolute(self._folder, words[0])
         return self._told(None, "run", (self._artefact,))
 
-    def call(self, name: str, words: Sequence[str]) -> ToolCall | None:
+    def call(self, simulator: str, program: Program, words: Sequence[str]) -> ToolCall | None:
         """Return what the call of a tool says."""
-        grammar, does = GRAMMARS[name], _does(name, words)
+        does = _does(program, words)
         if does is None:
             return None
-        words = words[1:] if name == "ghdl" else words
-        self._take(grammar, words)
+        self._take(program, words[1:] if program.subcommands else words)
         if does == "build":
             self._plusargs.clear()
-        if name == "vvp":
-            self._artefact = _absolute(self._folder, self._positional[0]) if self._positional else None
-        elif grammar.names_top and not (name == "nvc" and "-a" in words):
+        if program.runs_first_word:
+            self._artefact = self._positional[0] if self._positional else None
+        elif program.names_top and program.no_top_with not in words:
             named = [word for word in self._positional if _TOP.fullmatch(word)]
-            # An architecture may follow the entity.
-            self._tops += ["-".join(named[:2])] if name == "ghdl" and named else named
-        is_check = not _CHECKS_ONLY.isdisjoint(words)
-        places = () if is_check else tuple(self._places(name))
-        told = self._told(grammar.simulator, does, places)
+            self._tops += ["-".join(named[:2])] if program.architecture_follows and named else named
+        places = () if program.only_checks.intersection(words) else tuple(self._places(program))
+        told = self._told(simulator, does, places)
         says_nothing = not (told.sources or told.items or (told.artefact and does == "run"))
-        return None if says_nothing and not RUNS_BY.intersection(words) else told
+        is_asked_to_run = does != "build" and not program.decided_by.keys().isdisjoint(words)
+        return None if says_nothing and not is_asked_to_run else told
 
-    def _places(self, name: str) -> Iterator[str]:
+    def _places(self, program: Program) -> Iterator[str]:
         """Tell where a tool puts, or finds, what is built."""
         folders = [_absolute(self._folder, each) for each in self._folders]
-        match name:
-            case "iverilog":
-                self._artefact = _absolute(self._folder, self._artefact or "a.out")
-            case "verilator":
-                made = self._artefact or f"V{self._tops[0] if self._tops else 'top'}"
-                self._artefact = _absolute(folders[0] if folders else _absolute(self._folder, "obj_dir"), made)
-            case "vcs":
-                self._artefact = _absolute(self._folder, self._artefact or "simv")
-                yield self._folder  # where vlogan and vhdlan put their part
-            case "vvp":
-                pass
-            case _:
-                yield from folders or [self._folder]
-        if self._artefact is not None:
+        if program.has_library:
+            yield from folders or [self._folder]
+        made = self._artefact or program.makes.format(top=self._tops[0] if self._tops else "top")
+        if made:
+            into = folders[0] if folders else _absolute(self._folder, program.makes_in)
+            self._artefact = _absolute(into if program.makes_in else self._folder, made)
             yield self._artefact
 
     def _told(self, simulator: str | None, does: Does, places: tuple[str, ...]) -> ToolCall:
@@ -259,26 +237,25 @@ class _Reader:
             toplevel=self._toplevel,
         )
 
-    def _take(self, grammar: Grammar, words: Sequence[str]) -> None:
+    def _take(self, program: Program, words: Sequence[str]) -> None:
         """Read the words in order; those of a file list stand where it is named."""
-        dashes = grammar.simulator == "verilator"
         # Each with the folder that its path is relative to, and how many file lists it stands in.
         waiting = [(word, self._folder, 0) for word in reversed(words)]
         for _ in range(_WORD_LIMIT):
             if not waiting:
                 return
             word, base, depth = waiting.pop()
-            option = word[1:] if dashes and word.startswith("--") else word
+            option = word[1:] if program.two_dashes and word.startswith("--") else word
             head, blank, rest = option.partition(" ")
             kind: Kind | None
-            if blank and head in grammar.separate:  # as the runner writes `-define NAME=1`
+            if blank and head in program.separate:  # as the runner writes `-define NAME=1`
                 with suppress(ValueError):
                     waiting += [(one, base, depth) for one in reversed((head, *shlex.split(rest)))]
                 continue
-            if option in grammar.separate:
-                kind, value = grammar.separate[option], waiting.pop()[0] if waiting else ""
+            if option in program.separate:
+                kind, value = program.separate[option], waiting.pop()[0] if waiting else ""
             else:
-                kind, value = _joined(grammar, option)
+                kind, value = _joined(program, option)
             if kind in {"list", "list_beside"} and value and depth < _DEPTH:
                 path = _absolute(base, _expanded(value))
                 self._source(path)
@@ -326,7 +303,7 @@ class _Reader:
         elif word.startswith("+incdir+"):
             for folder in word.removeprefix("+incdir+").split("+"):
                 self._includes[_absolute(base, folder)] = None
-        elif word.startswith("+") and not _TOOL_OPTION.match(word):
+        elif word.startswith("+") and not _tool_option().match(word):
             name = re.split(r"[=+]", word[1:], maxsplit=1)[0]
             if not _LEFT_OUT.search(word[1:] if name == "verilator" else name):
                 self._plusargs.add(_without_folders(word[1:]))
@@ -343,23 +320,23 @@ class _Reader:
             self._parameters[name.replace("/", ".").lstrip(".")] = _value(value.removeprefix(">"))
 
 
-def _does(name: str, words: Sequence[str]) -> Does | None:
+@functools.cache
+def _tool_option() -> re.Pattern[str]:
+    """Return the expression for words with a plus in front that are options of tools."""
+    options = simulators.either(lambda tool: tool.plus_options, "libext|libverbose|timescale")
+    return re.compile(rf"\+{options}\b", re.IGNORECASE)
+
+
+def _does(program: Program, words: Sequence[str]) -> Does | None:
     """Return whether a call builds, runs or does both; None where it does neither, as `--version`."""
-    if name == "ghdl":
-        return GHDL_COMMANDS.get(words[0]) if words else None
-    if name == "nvc":
-        return "run" if "-r" in words else "build" if "-a" in words or "-e" in words else None
-    grammar = GRAMMARS[name]
-    if name == "vcs":
-        return "both" if "-R" in words else "build"
-    if grammar.does != "both":
-        return grammar.does
-    return "build" if BUILDS_BY.intersection(words) else "run" if RUNS_BY.intersection(words) else "both"
+    if program.subcommands:
+        return program.subcommands.get(words[0]) if words else None
+    return next((does for option, does in program.decided_by.items() if option in words), program.does)
 
 
-def _joined(grammar: Grammar, word: str) -> tuple[Kind | None, str]:
+def _joined(program: Program, word: str) -> tuple[Kind | None, str]:
     """Return the kind of an option whose word is joined to it, and that word."""
-    for prefix, kind in grammar.joined.items():
+    for prefix, kind in program.joined.items():
         if word.startswith(prefix) and (kind != "parameter" or "=" in word):
             return kind, word[len(prefix) :]
     return None, ""

@@ -5,52 +5,16 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import simulators
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from pytest_dvwiki.capture.processes.children import Child
 
-_PROGRAMS = {
-    "vvp": "icarus",
-    "iverilog": "icarus",
-    "ghdl": "ghdl",
-    "nvc": "nvc",
-    "verilator": "verilator",
-    "verilator_bin": "verilator",
-    "vcs": "vcs",
-    "simv": "vcs",
-    "xrun": "xcelium",
-    "xmsim": "xcelium",
-    "xmvlog": "xcelium",
-    "xmelab": "xcelium",
-    "irun": "incisive",
-    "vsim": "questa",
-    "vlog": "questa",
-    "vopt": "questa",
-    "qrun": "questa",
-    "vsimsa": "riviera",
-    "xsim": "xsim",
-    "xelab": "xsim",
-    "xvlog": "xsim",
-}
-_TOOLS = frozenset(_PROGRAMS) | frozenset(
-    {
-        "cmake",
-        "gmake",
-        "make",
-        "ncsim",
-        "ncvlog",
-        "riviera",
-        "vcom",
-        "vivado",
-        "vlib",
-        "vmap",
-        "vrun",
-        "xmvhdl",
-        "xvhdl",
-    }
-)
+_DRIVERS = frozenset({"cmake", "gmake", "make"})
+"""Programs that call the tools."""
 _RESULTS = "COCOTB_RESULTS_FILE"
 _MAKES = frozenset({"make", "gmake"})
 _MAKE_OPTIONS = {"-C": True, "--directory": True, "-f": False, "--file": False, "--makefile": False}
@@ -63,15 +27,15 @@ def is_simulation(child: Child) -> bool:
 
 
 def is_tool(child: Child) -> bool:
-    """Whether a child is a simulator, a compiler of HDL, or what drives one."""
+    """Return whether a child is a simulator, a compiler of HDL, or what drives one."""
     # Verilator is started through perl: its own name is the second word.
     words = (child.program, *(os.path.basename(word) for word in child.arguments[1:2]))  # noqa: PTH119
-    return any(word.removesuffix(".exe") in _TOOLS for word in words)
+    return any(word in _DRIVERS or simulator_name(word) is not None for word in words)
 
 
 def simulator_name(program: str) -> str | None:
-    """The simulator that a program belongs to."""
-    return _PROGRAMS.get(program.removesuffix(".exe"))
+    """Return the short name of the simulator that a program belongs to."""
+    return simulators.owners().get(program.removesuffix(".exe"))
 
 
 def results_file(child: Child) -> Path | None:

@@ -6,12 +6,13 @@ that it runs, with all variables expanded.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki import reading
+from pytest_dvwiki import reading, simulators
 from pytest_dvwiki.capture.simulations.reproduce import VARIABLES, Call, relative, with_places
 
 if TYPE_CHECKING:
@@ -29,13 +30,6 @@ _INCLUDE = re.compile(r"^[ \t]*-?include[ \t]++([^$\n]++)$", re.MULTILINE)
 _OF_MAKE = re.compile(r"MAKE\w*|CURDIR|SHELL|PATH|HOME|PWD|OLDPWD|USER|LOGNAME|TERM|LANG|LC_\w+|TMPDIR|HOSTNAME")
 # What cocotb's Makefile gives to the simulator, as the log shows it.
 _GIVEN = re.compile(r"\b(COCOTB_TEST_MODULES|MODULE|COCOTB_TOPLEVEL|TOPLEVEL|TOPLEVEL_LANG)=([^\s\\]+)")
-_SIMULATORS = (
-    (re.compile(r"(?:^|[/ \t])(?:iverilog|vvp) +-", re.MULTILINE), "icarus"),
-    (re.compile(r"(?:^|[/ \t])(ghdl|nvc|verilator|vcs|xrun) +-", re.MULTILINE), None),
-    (re.compile(r"Running on (GHDL|Verilator|NVC)\b"), None),
-)
-_TOP = re.compile(r"\biverilog\b.{0,4000} -s (\S+)|\bverilator\b.{0,4000} --top-module (\S+)")
-_OTHER_NAMES = {"xrun": "xcelium"}
 _HEAD = 256 * 1024
 _MOST_FILES = 8
 _LONGEST_VALUE = 400
@@ -93,15 +87,36 @@ def make_call(makefile: Path, logs: Iterable[Path], root: Path, environment: Map
 def _shown(log: str) -> dict[str, str]:
     """Return cocotb's own variables with the values that a log shows."""
     found: dict[str, str] = {}
-    for pattern, name in _SIMULATORS:
-        if match := pattern.search(log):
-            found["SIM"] = name or _OTHER_NAMES.get(match[1], match[1].lower())
-            break
+    called, banner, named_top = _expressions()
+    if match := called.search(log):
+        found["SIM"] = simulators.owners()[match[1]]
+    elif (match := banner.search(log)) and (name := simulators.name_in_banner(match[1])):
+        found["SIM"] = name
     for name, value in _GIVEN.findall(log):
         found.setdefault(name, value)
-    if (top := _TOP.search(log)) and not {"COCOTB_TOPLEVEL", "TOPLEVEL"} & found.keys():
-        found["COCOTB_TOPLEVEL"] = top[1] or top[2]
+    if (top := named_top.search(log)) and not {"COCOTB_TOPLEVEL", "TOPLEVEL"} & found.keys():
+        found["COCOTB_TOPLEVEL"] = top[1]
     return found
+
+
+@functools.cache
+def _expressions() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Return how a log shows the simulator that cocotb's Makefile calls, its name, and the top that it is given."""
+    called = [name for tool in simulators.tools() for name in tool.only_of_make]
+    # Icarus, which nobody has to ask for, calls itself otherwise.
+    banners = [name for tool in simulators.tools() for name in tool.only_of_make if name in tool.banners]
+    tops = [rf"{name}\b.{{0,4000}} --?(?:{'|'.join(options)})" for name in called if (options := _top_options(name))]
+    return (
+        re.compile(rf"(?:^|[/ \t])({'|'.join(called)}) +-", re.MULTILINE),
+        re.compile(rf"Running on [^\n]{{0,80}}?\b((?i:{'|'.join(banners)}))\b"),
+        re.compile(rf"\b(?:{'|'.join(tops)}) (\S+)"),
+    )
+
+
+def _top_options(program: str) -> list[str]:
+    """Return the options by which a program is given the top, without their dashes."""
+    separate = simulators.programs()[program].separate
+    return [option.lstrip("-") for option, kind in separate.items() if kind == "top"]
 
 
 def _follows(value: str, known: Collection[str]) -> bool:

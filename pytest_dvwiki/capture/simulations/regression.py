@@ -7,11 +7,12 @@ end of the traceback under its verdict.
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from pytest_dvwiki.capture.processes.grammars import PROGRAMS
+from pytest_dvwiki import simulators
 from pytest_dvwiki.capture.simulations.noise import NO_ERRORS, ROOM, ErrorCounter, ErrorLines
 from pytest_dvwiki.capture.texts.excerpts import ExcerptBuilder, Limits
 from pytest_dvwiki.capture.texts.logs import LogStream, LogText, lines_with
@@ -41,19 +42,8 @@ _BY_WORDS = (
     "Using Python ",
 )
 """What such a line may hold with another prefix (COCOTB_LOG_PREFIX), and what comes before the first of them."""
-_OF_COMMANDS = (
-    "ing directory '",
-    *sorted(f"{name} " for name in PROGRAMS if not any(name != one and name.endswith(one) for one in PROGRAMS)),
-    "/Vtop",
-    "simv ",
-)
-"""What a line of make, or of a runner, holds that shows a command of a tool; it stands between the tests."""
 _FOLDER = re.compile(r"(?:^|\s)(?:g?make(?:\[\d+\])?: )?(?P<word>Entering|Leaving) directory '(?P<folder>[^']+)'")
 _RUNNER_SAYS = re.compile(r".*?\bRunning command:? (?P<command>.+?)(?: in directory (?P<folder>\S+))?$")
-_SHOWN = re.compile(
-    rf"\s*(?:\+ )?(?:cd \S+ (?:&&|;) ?)?(?:[A-Za-z_]\w*=(?:\"[^\"\n]*\"|\S*)\s+)*+(?:\S*/)?"
-    rf"(?:{'|'.join(sorted(PROGRAMS))}|Vtop|simv)(?:\.exe)?\s"
-)
 _SHOWN_UNTIL = 100_000
 """Lines of a log without tests in which commands are looked for."""
 _COMMANDS_LIMIT = 256
@@ -79,40 +69,6 @@ _HDL_TIME = re.compile(
 """Where a simulator's own messages tell the time with its unit."""
 _CONTINUATION = re.compile(r"\s{8}|$")
 """What stands under a verdict; a log line of cocotb has at most 5 blanks in front, Icarus's `Time:` 7."""
-
-_SIMULATORS = (
-    ("icarus", "icarus"),
-    ("verilator", "verilator"),
-    ("ghdl", "ghdl"),
-    ("nvc", "nvc"),
-    ("questa", "questa"),
-    ("modelsim", "questa"),
-    ("xcelium", "xcelium"),
-    ("xmsim", "xcelium"),
-    ("ncsim", "xcelium"),
-    ("vcs", "vcs"),
-    ("riviera", "riviera"),
-    ("active-hdl", "activehdl"),
-    ("dsim", "dsim"),
-    ("cvc", "cvc"),
-)
-_PROGRAMS = {
-    "iverilog": "icarus",
-    "vvp": "icarus",
-    "verilator": "verilator",
-    "ghdl": "ghdl",
-    "nvc": "nvc",
-    "vlib": "questa",
-    "vlog": "questa",
-    "vcom": "questa",
-    "vsim": "questa",
-    "qrun": "questa",
-    "xrun": "xcelium",
-    "vcs": "vcs",
-    "simv": "vcs",
-    "vsimsa": "riviera",
-    "dsim": "dsim",
-}
 
 _LIMITS = Limits()
 _SMALL = Limits(chars=4096, head=4, tail=16, candidates=3, after_mark=20)
@@ -216,11 +172,26 @@ def read_regressions(
 
 
 def simulator_name(text: str) -> str:
-    """The short name of a simulator from what it calls itself or from its program: 'icarus'."""
-    plain = text.lower()
-    if plain in _PROGRAMS:
-        return _PROGRAMS[plain]
-    return next((name for word, name in _SIMULATORS if word in plain), plain.split()[0] if plain.split() else plain)
+    """Return the short name of a simulator from what it calls itself or from its program: 'icarus'."""
+    return simulators.owners().get(text) or simulators.name_in_banner(text) or text.lower().partition(" ")[0]
+
+
+@functools.cache
+def _of_commands() -> tuple[str, ...]:
+    """Return what a line of make, or of a runner, holds that shows a command of a tool; it stands between the tests."""
+    names = simulators.programs()
+    endings = (f"{name} " for name in names if not any(name != one and name.endswith(one) for one in names))
+    return ("ing directory '", *sorted(endings), *(f"/{binary}" for binary in simulators.binaries()))
+
+
+@functools.cache
+def _shown() -> re.Pattern[str]:
+    """Return the expression for such a command."""
+    names = "|".join(map(re.escape, sorted([*simulators.programs(), *simulators.binaries()])))
+    return re.compile(
+        r"\s*(?:\+ )?(?:cd \S+ (?:&&|;) ?)?(?:[A-Za-z_]\w*=(?:\"[^\"\n]*\"|\S*)\s+)*+(?:\S*/)?"
+        rf"(?:{names})(?:\.exe)?\s"
+    )
 
 
 class _Open:
@@ -290,7 +261,7 @@ class _Splitter:
         number, counted, shown = chunk.first, 0, 0
         words = _BY_NAME if self._named else _BY_WORDS
         looks = self._now.finished or (not self._named and chunk.first < _SHOWN_UNTIL)
-        for start, end in lines_with(chunk.text, (*words, *_OF_COMMANDS) if looks else words):
+        for start, end in lines_with(chunk.text, (*words, *_of_commands()) if looks else words):
             if looks:
                 if self._open.name is None and start >= shown:
                     shown = self._command(chunk.text, start, end)
@@ -317,7 +288,7 @@ class _Splitter:
             elif self._folders:
                 self._folders.pop()
             return end
-        if not ("Running command" in line or _SHOWN.match(line)) or len(self._commands) == _COMMANDS_LIMIT:
+        if not ("Running command" in line or _shown().match(line)) or len(self._commands) == _COMMANDS_LIMIT:
             return end
         while start and text[start - 2 : start] == "\\\n":
             start = text.rfind("\n", 0, start - 1) + 1
@@ -426,9 +397,8 @@ class _Splitter:
             if now.simulator is None or now.simulator.version is None:
                 now.simulator = Simulator(name=name, version=version)
         elif now.simulator is None and (found := _COMMAND.search(line)):
-            program = found["program"].lower()
-            if program in _PROGRAMS:
-                now.simulator = Simulator(name=_PROGRAMS[program])
+            known = simulators.owners().get(found["program"])
+            now.simulator = Simulator(name=known) if known else None
 
     def _take(self, number: int, text: str, *, mark: bool = False) -> None:
         """Gives lines to the open test."""

@@ -1,0 +1,60 @@
+"""All that the project knows about HDL tools: one module for each, found by its place in this folder.
+
+To add a tool, add a module with a `TOOL` here and a file of its name to `patterns/builtin`.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.simulators.tool import Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pytest_dvwiki.simulators.tool import Program
+
+
+@functools.cache
+def tools() -> tuple[Tool, ...]:
+    """Return all tools, in the order of their names."""
+    names = sorted(module.name for module in pkgutil.iter_modules(__path__))
+    found = (getattr(importlib.import_module(f"{__name__}.{name}"), "TOOL", None) for name in names)
+    return tuple(tool for tool in found if isinstance(tool, Tool))
+
+
+@functools.cache
+def owners() -> Mapping[str, str]:
+    """Return for each program, also those that tools make, the short name of its tool."""
+    return {program: tool.name for tool in tools() for program in (*tool.programs, *tool.binaries)}
+
+
+@functools.cache
+def binaries() -> tuple[str, ...]:
+    """Return the names of the programs that tools make."""
+    return tuple(binary for tool in tools() for binary in tool.binaries)
+
+
+@functools.cache
+def programs() -> Mapping[str, Program]:
+    """Return the programs whose command lines are read."""
+    return {name: program for tool in tools() for name, program in tool.programs.items() if program is not None}
+
+
+def name_in_banner(text: str) -> str | None:
+    """Return the short name of the tool that a product name belongs to."""
+    lowered = text.lower()
+    return next((tool.name for tool in tools() if any(banner in lowered for banner in tool.banners)), None)
+
+
+def either(of: Callable[[Tool], str], *more: str) -> str:
+    """Return one expression that fits what the expression of any tool, or one of `more`, fits.
+
+    Args:
+        of: Gives the expression of a tool, empty where it has none.
+        more: Expressions of no tool.
+    """
+    return f"(?:{'|'.join(filter(None, (*more, *map(of, tools()))))})"

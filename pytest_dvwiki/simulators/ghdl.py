@@ -1,0 +1,34 @@
+"""GHDL: one program with subcommands that analyses, elaborates and runs VHDL."""
+
+from pytest_dvwiki.simulators.tool import Program, Tool, options
+
+TOOL = Tool(
+    name="ghdl",
+    title="GHDL",
+    programs={
+        "ghdl": Program(
+            joined=options(folder="--workdir=", parameter="-g"),
+            subcommands={
+                "-a": "build",
+                "analyze": "build",
+                "-i": "build",
+                "import": "build",
+                "-m": "build",
+                "make": "build",
+                "-e": "build",
+                "elab": "build",
+                "elaborate": "build",
+                "-r": "run",
+                "run": "run",
+                "--elab-run": "run",
+                "elab-run": "run",
+                "-c": "both",
+                "compile": "both",
+            },
+            names_top=True,
+            architecture_follows=True,
+        )
+    },
+    only_of_make=("ghdl",),
+    banners=("ghdl",),
+)

@@ -1,0 +1,23 @@
+"""Icarus Verilog: `iverilog` compiles, `vvp` runs."""
+
+from pytest_dvwiki.simulators.tool import Program, Tool, options
+
+_GETOPT = options(artefact="-o", top="-s", define="-D", parameter="-P", list="-f -c", source="-l", include="-I")
+
+TOOL = Tool(
+    name="icarus",
+    title="Icarus Verilog",
+    programs={
+        "iverilog": Program(
+            does="build",
+            separate=_GETOPT | options(word="-B -d -g -L -m -M -N -p -t -T -W -y -Y"),
+            joined=_GETOPT,
+            only_checks=frozenset({"-E"}),
+            makes="a.out",
+            has_library=False,
+        ),
+        "vvp": Program(does="run", separate=options(word="-l -M -m"), runs_first_word=True, has_library=False),
+    },
+    only_of_make=("iverilog", "vvp"),
+    banners=("icarus",),
+)

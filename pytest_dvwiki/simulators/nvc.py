@@ -1,0 +1,19 @@
+"""NVC: one program that analyses, elaborates and runs VHDL, by its options."""
+
+from pytest_dvwiki.simulators.tool import Program, Tool, options
+
+TOOL = Tool(
+    name="nvc",
+    title="NVC",
+    programs={
+        "nvc": Program(
+            separate=options(parameter="-g --generic", folder="-L", word="--load"),
+            joined=options(parameter="-g --generic="),
+            decided_by={"-r": "run", "-a": "build", "-e": "build"},
+            names_top=True,
+            no_top_with="-a",
+        )
+    },
+    only_of_make=("nvc",),
+    banners=("nvc",),
+)

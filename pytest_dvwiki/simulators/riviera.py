@@ -1,0 +1,21 @@
+"""Riviera-PRO, whose messages and programs Active-HDL shares."""
+
+from pytest_dvwiki.simulators.shared import COMPILER, GENERICS, LOADER
+from pytest_dvwiki.simulators.tool import Program, Tool
+
+_COMPILER = Program(does="build", separate=COMPILER)
+_SHELL = Program(does="run", separate=LOADER, joined=GENERICS, names_top=True, takes_script=True)
+
+TOOL = Tool(
+    name="riviera",
+    title="Riviera-PRO and Active-HDL",
+    programs={
+        "alog": _COMPILER,
+        "acom": _COMPILER,
+        "asim": Program(does="run", separate=LOADER, joined=GENERICS, names_top=True),
+        "vsimsa": _SHELL,
+        "riviera": _SHELL,
+    },
+    plus_options="access|rwc?|r|w|c",
+    banners=("riviera",),
+)

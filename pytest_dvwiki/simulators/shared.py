@@ -1,0 +1,13 @@
+"""Options that programs of several vendors have in common, since users expect them of every Verilog tool."""
+
+from pytest_dvwiki.simulators.tool import options
+
+COMPILER = options(list="-f -file", list_beside="-F", source="-v", word="-work -y -l -timescale -pli -lib -L -t")
+GENERICS = options(parameter="-g -G")
+LOADER = options(
+    list="-f",
+    parameter="-g -G",
+    word="-do -onfinish -pli -foreign -t -lib -work -L -Lf -l -wlf -sv_lib -sv_seed -modelsimini -loadvpi -loadvhpi"
+    " -gblso -title -coverstore -testname",
+)
+"""Of a simulator that loads a design from a library by the name of its top."""

@@ -1,0 +1,74 @@
+"""What the project knows about one HDL tool: its programs, their command lines and its messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, cast
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Kind = Literal["define", "parameter", "top", "list", "list_beside", "source", "include", "artefact", "folder", "word"]
+"""What the word of an option is; `list_beside` is a file list whose paths are relative to the list itself."""
+Does = Literal["build", "run", "both"]
+
+
+class Program(msgspec.Struct, frozen=True, kw_only=True):
+    """How the command line of a program is read."""
+
+    does: Does | None = None
+    """None where only a word of `decided_by` or a subcommand says what it does."""
+    separate: Mapping[str, Kind] = {}
+    """Options whose word follows."""
+    joined: Mapping[str, Kind] = {}
+    """Options whose word is joined to them."""
+    decided_by: Mapping[str, Does] = {}
+    """Options that say what it does, the first one that is there counts."""
+    subcommands: Mapping[str, Does] = {}
+    """First words that say what it does; without one of them it does neither."""
+    only_checks: frozenset[str] = frozenset()
+    """Options with which it makes nothing that could run."""
+    two_dashes: bool = False
+    """Whether an option may begin with two dashes as well as with one."""
+    names_top: bool = False
+    """Whether a word that is neither option nor source names the top."""
+    no_top_with: str = ""
+    """An option with which such a word does not."""
+    architecture_follows: bool = False
+    """Whether an architecture may follow a top."""
+    takes_script: bool = False
+    """Whether `-do FILE` gives it a script of commands."""
+    makes: str = ""
+    """Name of the file that it makes where no option names one; `{top}` is its first top."""
+    makes_in: str = ""
+    """Folder for that file where no option names one."""
+    runs_first_word: bool = False
+    """Whether its first plain word is the file that it runs."""
+    has_library: bool = True
+    """Whether a build and its runs are also known by their folder, since they share a library there."""
+
+
+def options(**kinds: str) -> dict[str, Kind]:
+    """Return options by kind, given as one text for each kind."""
+    return {option: cast("Kind", kind) for kind, options in kinds.items() for option in options.split()}
+
+
+class Tool(msgspec.Struct, frozen=True, kw_only=True):
+    """One simulator, compiler or linter. Expressions are compiled where they are first used."""
+
+    name: str
+    """The short name, as in records and in cocotb's `SIM`; the module and the file of its patterns have it too."""
+    title: str
+    """The name for people."""
+
+    programs: Mapping[str, Program | None] = {}
+    """Its programs; None for one whose command line is not read."""
+    binaries: tuple[str, ...] = ()
+    """Names of the programs that it makes."""
+    only_of_make: tuple[str, ...] = ()
+    """Programs whose call in the log of cocotb's Makefile shows that this tool was chosen."""
+    plus_options: str = ""
+    """Expression for words behind a plus that are its own options and no plusargs."""
+    banners: tuple[str, ...] = ()
+    """What its product name holds, in lower case."""

@@ -1,0 +1,31 @@
+"""Verilator: compiles a design to a program that simulates it, or only checks it."""
+
+from pytest_dvwiki.simulators.tool import Program, Tool, options
+
+_VERILATOR = Program(
+    does="build",
+    separate=options(
+        top="-top-module -top",
+        list="-f",
+        list_beside="-F",
+        source="-v",
+        artefact="-o",
+        folder="-Mdir",
+        word="-y -prefix -mod-prefix -CFLAGS -LDFLAGS -MAKEFLAGS -timescale -threads -j -work",
+    ),
+    joined=options(parameter="-G", define="-D", include="-I"),
+    only_checks=frozenset({"--lint-only", "-lint-only", "--json-only", "--xml-only", "-E"}),
+    two_dashes=True,
+    makes="V{top}",
+    makes_in="obj_dir",
+    has_library=False,
+)
+
+TOOL = Tool(
+    name="verilator",
+    title="Verilator",
+    programs={"verilator": _VERILATOR, "verilator_bin": _VERILATOR, "verilator_bin_dbg": _VERILATOR},
+    binaries=("Vtop",),
+    only_of_make=("verilator",),
+    banners=("verilator",),
+)
