@@ -6,15 +6,19 @@ cocotb-test's logger) and joins what a tool spread over several lines.
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import simulators
 from pytest_dvwiki.redact import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pytest_dvwiki.simulators.tool import Spread
 
 LONGEST = 4096
 """Characters of a line that are looked at: half of them from its head, half from its tail."""
@@ -23,15 +27,12 @@ MOST_JOINED = 12
 _WORDS_BELOW = 3
 """Lines below a message without words that may hold them."""
 
-_PREFIX = re.compile(
-    r"(?:"
+_PREFIXES = (
     r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[ ]?[+-]\d\d:?\d\d)?\]?[ \t]"  # CI, ISO time
     r"(?:\d\d[OE][ +])?"  # GitLab's stream
     r"|\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?[ \t]+"  # Jenkins, GitLab
     r"|\[\d\d/\d\d[ ]\d\d:\d\d:\d\d[ ]+\d+s?\](?:[ ]|$)"  # Innovus, Tempus
     r"|#\d+[ ]\d+\.\d+[ ]"  # BuildKit
-    r"|SBY[ ]+(?:\d{1,2}:\d\d:\d\d[ ])?\[[^\]]{1,80}\][ ]"  # SymbiYosys
-    r"(?:(?:base|prep|smt2|nomem|aig|btor|model|summary|engine_\d)[\w.]{0,40}:[ ])?"
     r"|\x1b?_bk;t=\d{10,16}\x07?"  # Buildkite
     r"|[A-Z][a-z]{2}[ ][ \d]\d[ ]\d\d:\d\d:\d\d[ ][\w.-]{1,60}[ ][\w./-]{1,40}(?:\[\d+\])?:[ ]"  # syslog
     r"|[^\t]{1,80}\t[^\t]{1,80}\t(?=\d{4}-\d\d-\d\dT\d)"  # gh run view --log
@@ -41,19 +42,16 @@ _PREFIX = re.compile(
     r"|[a-z][\w.]{0,30}[-_]\d{1,3}[ ]+\|[ ]"  # docker compose
     r"|\[gw\d+\](?:[ ]\[[ \d]+%\])?[ ]"  # xdist
     r"|(?:INFO|ERROR)[ ](?:[ ]*cocotb:simulator\.py:\d+|cocotb:)[ ]"  # cocotb-test
-    r"|\#(?:[ ]|$|(?=\*\*[ ]))(?:COUT:(?:[ ]|$))?"  # Questa, Riviera
-    r"|[ \t]+(?=\#[ ]?(?:\*\*[ ]|[A-Z]{3,}\w*:[ ]|[ ]{2,}\S))"  # a transcript of theirs that someone indented
     r"|(?:>[ ]?)+(?=[ ]{0,5}\S|[ ]*$|[ \t]+\#[ ])"  # quotes in mails and forums; pytest marks code with > and seven
-    # comments, lists and line numbers, where the mark of a tool follows
-    r"|(?:[ ]*(?://+|/\*|--|[-*])[ ]*|[ ]*\d{1,6}[ ]?[:.|)]?[ ]+)"
-    r"(?=\#(?:[ ]|\*\*[ ])|\*\*[ ](?:Error|Fatal|Failure|Warning|Note|at|while)|(?:Error|Warning)-\[|UVM_[A-Z]+"
-    r"|(?:xm|nc)\w+:[ ]\*|(?:FATAL_)?ERROR:[ ]|WARNING:[ ]\[|(?:RUNTIME|KERNEL|ELAB\w?|COMP96|ASSERT):?[ ]"
-    r"|\S{1,300}:\d+:[ ](?:error|sorry):|Error[ ]loading[ ]design)"
-    # emphasis of Markdown
-    r"|[ ]*[`_*]{1,3}(?=UVM_(?:ERROR|FATAL)\b|\*\*[ ]?(?:Error|Fatal)|(?:Error|Fatal)-\[|(?:xm|nc)\w+:[ ]\*)"
     r"|[ ]*\|[ ](?=[ ]*\S)(?![ ]*[~^])"  # exception groups, boxes
-    r")"
 )
+_BEFORE_HEADS = r"[ ]*(?://+|/\*|--|[-*])[ ]*|[ ]*\d{1,6}[ ]?[:.|)]?[ ]+|[ ]*[`_*]{1,3}(?!ERROR:)"
+"""Comments, lists, line numbers and emphasis of Markdown, which are taken off where a tool's message follows.
+
+`**ERROR:` is how Innovus begins its own.
+"""
+_OTHER_HEADS = r"UVM_[A-Z]+|\S{1,300}:\d+:[ ](?:error|sorry):"
+"""How messages begin that no one tool writes."""
 _COCOTB_HEAD = re.compile(r"[ ]*(?:-\.--|\d+\.\d+)[a-z]{1,4}[ ]+(?:TRACE|DEBUG|INFO|WARNING|ERROR|CRITICAL)\b")
 _DEEP = re.compile(r"[ ]{16,}\S")
 _EXCEPTION = re.compile(
@@ -71,43 +69,13 @@ _UVM_ID = re.compile(r"\s*(?:(?:@ ?)?[\d.]+(?: ?[munpf]?s)?:? )?[\w.@:]{0,200} ?
 _UVM_ANY = re.compile(r"(?:KERNEL: )?(?:UVM_[A-Z]+\b|-{3} UVM )")
 _UVM_OPEN = re.compile(r"(?:KERNEL: )?UVM_(?:ERROR|FATAL)\b.*@ ?\d(?:[^\[]*:|.*\])$")
 """A report whose text begins in the next line: it ends with its time or with its id."""
-_VCS_HEAD = re.compile(r"(?:Error|Warning|Lint|Info|Note|Fatal)-\[[\w-]+\]")
-_VCS_REPORT = re.compile(r'(?:Error|Fatal): "[^"]{1,300}", \d+: .{1,300}: at time \d+(?: [munpf]?s)?$')
-"""The head of a $error or $fatal; its text stands in the next line."""
-_CADENCE_VHDL = re.compile(r"(?:ASSERT|Report)/(?:NOTE|WARNING|ERROR|FAILURE) \(time ", re.IGNORECASE)
-"""The head of an assertion or report of VHDL in Xcelium or Incisive; its text stands in the next line."""
-_DSIM_HEAD = re.compile(r"=[EFW]:\[[^\]]{1,60}\]")
-_DSIM_OPEN = re.compile(r"=[EFW]:\[(?:\$\w+ call\] \S+$|\w+\]:?$)")
-"""A message whose text stands in the next line."""
-_QUESTA_HEAD = re.compile(r"\*\* (?:at |Error|Warning|Fatal|Failure|Note|Info)|(?:Error|Fatal|Failure): ")
-_HDL_HEAD = re.compile(r"(?:FATAL|ERROR|WARNING|INFO): \S")
-_QUESTA_OPEN = re.compile(rf"(?:{_QUESTA_HEAD.pattern}|{_HDL_HEAD.pattern}).*:$")
-"""A message whose text begins in the next line."""
-_QUESTA_INCLUDED = re.compile(r".{0,200}\*\* while parsing (?:file included|macro)")
-_QUESTA_PLACE = re.compile(r"[ ]*\*\* (?:while parsing|at )")
-_CADENCE_WORDLESS = re.compile(
-    r"(?:.{0,400} )?\w+: \*S?[EF],\w+:?(?: ?\([^()]{1,300}\))?:?(?: ?\(time [^()]{1,40}\))?\.?$", re.ASCII
-)
-"""A message of Xcelium or Incisive that consists of code and place: its words stand in the lines below."""
-_CADENCE_HEAD = re.compile(r"\w+: \*\S*,\w+|TOOL:|(?:xcelium|ncsim)> |Simulation |\S{1,300}:\d+\s|\s*\|\s*$", re.ASCII)
-_TOOL_HEAD = re.compile(
-    r"(?:\*\* ?)?(?:Error|Fatal)(?: \(suppressible\))?:|\w+: \*S?[EF],\w|(?:FATAL_)?ERROR: \[|%Error"
-    r"|UVM_(?:ERROR|FATAL)\b|(?:RUNTIME|KERNEL|ELAB\w?|ELBREAD|VSIM): (?:Fatal )?Error: "
-    r"|\S{1,300}:\d+: (?:error|sorry): ",
-    re.ASCII,
-)
-_OTHER_HEAD = re.compile(
-    r"\*\*[ ]|(?:KERNEL: )?UVM_|-{3}|(?:xm|nc)\w+: \*|(?:Error|Warning|Fatal)-\[|(?:\w+ )?(?:ERROR|WARNING|INFO): "
-    r"|%(?:Error|Warning)|Time: |make(?:\[\d+\])?: |Error loading|Optimization failed|End time|Errors: "
-)
-"""How a line begins that does not belong to the message before it."""
+_TOOL_HEAD = r"UVM_(?:ERROR|FATAL)\b|\S{1,300}:\d+: (?:error|sorry): "
+_NO_PART = r"\*\*[ ]|(?:KERNEL: )?UVM_|-{3}|(?:\w+ )?(?:ERROR|WARNING|INFO): |Time: |make(?:\[\d+\])?: "
+"""How a line begins, besides those of tools, that does not belong to the message before it."""
 _FRESH = re.compile(r"--\s|-{3}|={3}|File \"|Traceback|[\w.]+Error\b|[$+] |\S{1,80}[>$] |\d{1,3}[.)]\s|```")
 """Further beginnings, such as a prompt or an item of a list."""
-_HANGS = re.compile(
-    r"(?:(?:Error|Fatal)(?: \(suppressible\))?:|\((?:vlog|vcom|vopt|vsim)-[\w-]+\):?"
-    r"|[ (](?:at|in|to|of|the|for|with|from|and|or|not|is|by|an?|on|@))$"
-)
-"""A line that cannot be the end of a message: what it announces stands in the next one."""
+_HANGS = r"[ (](?:at|in|to|of|the|for|with|from|and|or|not|is|by|an?|on|@)"
+"""How a line ends that cannot be the end of a message."""
 _COMMENT = re.compile(r"\s*(?://+|--|[#>*])?\s*")
 _MOST_BROKEN = 3
 _ENTITY = re.compile(r"&(?:gt|lt|amp|quot|apos|nbsp|#\d{1,4}|#x[0-9a-fA-F]{1,4});")
@@ -117,17 +85,8 @@ _SHOWN = re.compile(r"^[ ]*(?:`([^`]+)`|\*\*(?=[^\s*]|\*\* )(.*\w.*)\*\*)$")
 """A line that Markdown shows as code or in bold."""
 _QUOTES = str.maketrans("\u2018\u2019\u201c\u201d\u00a0", "''\"\" ")
 """What pages and mails make of quotes and spaces."""
-_STARLESS = re.compile(
-    r"(?:Error|Fatal)(?: \(suppressible\))?: (?:\S{1,300}\(\d+\): |\((?:v\w{3}-[\w-]+|SIGSEGV)\) "
-    r"|\S{1,200}/(?:vlog|vcom|vsim|vopt)\S* failed)"
-)
-"""A message of Questa whose stars Markdown took for emphasis."""
-_CADENCE = ("xm", "nc", "xrun", "irun")
-_STARLESS_CADENCE = re.compile(r"^(\w{4,10}): (S?[EFW]),(?=[A-Z]{4,})", re.ASCII)
 _TAGS = re.compile(r"^(?:<(?:p|pre|code|li|div)>)+|(?:<br ?/?>|</(?:p|pre|code|li|div)>)+$")
 _TIME = re.compile(r"[ ]*Time: ")
-_NVC_PLACE = re.compile(r"\s*(?:> \S{1,300}:\d+$|File \S{1,300}, Line \d+$)")
-"""Where NVC puts the place of a message: into the next line."""
 _VUNIT_COMPILE = re.compile(r"Compiling into \S{1,80}: +\S+$")
 
 
@@ -164,13 +123,13 @@ def strip_line(line: str) -> str:
         line = line.translate(_QUOTES)
     # Transports nest (a CI's time before a forum's quote before Questa's `# `), though not deeply.
     for _ in range(4):
-        found = _PREFIX.match(line)
+        found = _prefix().match(line)
         if found is None:
             break
         line = line[found.end() :]
-    if line.startswith(("Error", "Fatal")) and _STARLESS.match(line):
-        return f"** {line}"
-    return _STARLESS_CADENCE.sub(r"\1: *\2,", line) if line.startswith(_CADENCE) else line
+    for mend in _repairs(line[:2]):
+        line = mend(line)
+    return line
 
 
 def assemble(lines: Sequence[str]) -> list[Message]:
@@ -197,7 +156,7 @@ def assemble(lines: Sequence[str]) -> list[Message]:
 def begins_message(line: str) -> bool:
     """Whether a line, as `strip_line` gives it, begins something of its own."""
     text = line.strip()
-    return any(head.match(text) for head in (_OTHER_HEAD, _TOOL_HEAD, _COCOTB_HEAD, _FRESH))
+    return any(head.match(text) for head in (_no_part(), _tool_head(), _COCOTB_HEAD, _FRESH))
 
 
 def is_indented(line: str) -> bool:
@@ -223,9 +182,9 @@ def _joined(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]
         return _pytest_error(lines, at)
     if (told := _told_below(lines, at)) is not None:
         return told
-    if _TOOL_HEAD.match(text) and (further := _broken_off(lines, at)):
+    if _tool_head().match(text) and (further := _broken_off(lines, at)):
         return at + len(further), " ".join((*text.split(), *further))[:LONGEST]
-    for head, belongs, most in _SPREAD:
+    for head, belongs, most in _spreads():
         if head.match(text):
             return _while(lines[: at + most], at, belongs)
     return _exception(lines, at, in_block=in_block) if _EXCEPTION.match(text) else (at, text)
@@ -237,7 +196,7 @@ def _broken_off(lines: Sequence[str], at: int) -> list[str]:
     line = lines[at].rstrip()
     for following in lines[at + 1 : at + 1 + _MOST_BROKEN]:
         text = _COMMENT.sub("", following, count=1).rstrip()
-        if not text or _OTHER_HEAD.match(text) or not _belongs(line, text, first=not rest):
+        if not text or _no_part().match(text) or not _belongs(line, text, first=not rest):
             break
         rest.append(text)
         line = text
@@ -250,7 +209,7 @@ def _belongs(line: str, following: str, *, first: bool) -> bool:
     """Whether a line goes on in the following one; `first` where it is the head of its message."""
     if first and _UVM_WITHOUT_ID.match(line.strip()):
         return _UVM_ID.match(following) is not None
-    return _HANGS.search(line) is not None
+    return _hangs().search(line) is not None
 
 
 def _while(lines: Sequence[str], at: int, belongs: Callable[[str], bool]) -> tuple[int, str]:
@@ -264,50 +223,26 @@ def _while(lines: Sequence[str], at: int, belongs: Callable[[str], bool]) -> tup
 
 def _is_wrapped(line: str) -> bool:
     text = line.strip()
-    return line[:2] == "  " and bool(text) and not _COCOTB_HEAD.match(line) and not _OTHER_HEAD.match(text)
+    return line[:2] == "  " and bool(text) and not _COCOTB_HEAD.match(line) and not _no_part().match(text)
 
 
 def _is_uvm_text(line: str) -> bool:
     return any(map(str.isalnum, line)) and not _UVM_ANY.match(line.strip())
 
 
-def _is_vcs_text(line: str) -> bool:
-    return bool(line.strip()) and not _VCS_HEAD.match(line.strip()) and not _UVM_ANY.match(line.strip())
-
-
-def _is_vcs_report_text(line: str) -> bool:
-    return _is_vcs_text(line) and not _VCS_REPORT.match(line.strip())
-
-
-def _is_cadence_report_text(line: str) -> bool:
-    return bool(line.strip()) and not _CADENCE_VHDL.match(line.strip()) and not _CADENCE_HEAD.match(line)
-
-
-def _is_dsim_text(line: str) -> bool:
-    return bool(line.strip()) and not _DSIM_HEAD.match(line.strip())
-
-
-def _is_cadence_text(line: str) -> bool:
-    return bool(line.strip()) and not _CADENCE_HEAD.match(line) and not _UVM_HEAD.match(line.strip())
-
-
-def _is_place(line: str) -> bool:
-    return _QUESTA_PLACE.match(line) is not None
-
-
 def _told_below(lines: Sequence[str], at: int) -> tuple[int, str] | None:
-    """A report of UVM or Questa whose words stand in the lines below: its last line and text; None for another."""
+    """A report of UVM or a tool whose words stand in the lines below: its last line and text; None for another."""
     text = lines[at].strip()
     if _UVM_OPEN.match(text) and at + 1 < len(lines) and _is_uvm_text(lines[at + 1]):
         end, rest = _while(lines[: at + MOST_JOINED], at + 1, _is_wrapped)
         return end, f"{' '.join(text.split())} {rest}"
-    if _QUESTA_HEAD.match(text) and (time := _time_below(lines, at)) is not None:
+    if _until_time().match(text) and (time := _time_below(lines, at)) is not None:
         return _while(lines[: time + 1], at, _is_wrapped_detail)
     return None
 
 
 def _time_below(lines: Sequence[str], at: int) -> int | None:
-    """The line in which Questa tells the time of the message at `at`, where further lines of its text stand between."""
+    """The line that tells the time of the message at `at`, where further lines of its text stand between."""
     for end in range(at + 1, min(len(lines), at + 2 + _WORDS_BELOW)):
         if _TIME.match(lines[end]):
             return end if end > at + 1 else None
@@ -317,7 +252,7 @@ def _time_below(lines: Sequence[str], at: int) -> int | None:
 
 
 def _is_detail(line: str) -> bool:
-    return _TIME.match(line) is not None or _NVC_PLACE.match(line) is not None
+    return _TIME.match(line) is not None or _detail().match(line) is not None
 
 
 def _is_verdict(line: str) -> bool:
@@ -328,21 +263,74 @@ def _is_wrapped_detail(line: str) -> bool:
     return _is_detail(line) or (line[:2] == "  " and bool(line.strip()))
 
 
-_SPREAD: tuple[tuple[re.Pattern[str], Callable[[str], bool], int], ...] = (
-    (_VCS_HEAD, _is_vcs_text, MOST_JOINED),
-    (_VCS_REPORT, _is_vcs_report_text, 2),
-    (_CADENCE_VHDL, _is_cadence_report_text, 2),
-    (_DSIM_OPEN, _is_dsim_text, 3),
-    (_DSIM_HEAD, _is_wrapped, MOST_JOINED),
-    (_UVM_HEAD, _is_wrapped, MOST_JOINED),
-    (_CADENCE_WORDLESS, _is_cadence_text, 1 + _WORDS_BELOW),
-    (_QUESTA_INCLUDED, _is_place, MOST_JOINED),
-    (_QUESTA_OPEN, _is_wrapped_detail, MOST_JOINED),
-    (_QUESTA_HEAD, _is_detail, MOST_JOINED),
-    (_HDL_HEAD, _is_detail, MOST_JOINED),
-    (_VUNIT_COMPILE, _is_verdict, 2),
-)
-"""Messages that a tool spreads over lines: how one begins, which lines belong to it, and how many there may be."""
+def _is_text(line: str) -> bool:
+    return bool(line.strip()) and not _UVM_ANY.match(line.strip())
+
+
+_BELOW: Mapping[str, Callable[[str], bool]] = {
+    "text": _is_text,
+    "indented": _is_wrapped,
+    "details": _is_detail,
+    "indented or details": _is_wrapped_detail,
+}
+
+
+@functools.cache
+def _spreads() -> tuple[tuple[re.Pattern[str], Callable[[str], bool], int], ...]:
+    """Return which messages are spread over lines: how one begins, which lines belong to it, how many there may be."""
+    of_tools = (
+        (re.compile(one.head), _belonging(one), one.most) for tool in simulators.tools() for one in tool.spreads
+    )
+    return ((_UVM_HEAD, _is_wrapped, MOST_JOINED), *of_tools, (_VUNIT_COMPILE, _is_verdict, 2))
+
+
+def _belonging(spread: Spread) -> Callable[[str], bool]:
+    """Return what says whether a line below the head of a message belongs to it."""
+    is_below, only, end = _BELOW[spread.below], re.compile(spread.only), re.compile(spread.ends_at or r"(?!)")
+    return lambda line: is_below(line) and only.match(line) is not None and not end.match(line)
+
+
+@functools.cache
+def _until_time() -> re.Pattern[str]:
+    heads = (one.head for tool in simulators.tools() for one in tool.spreads if one.text_until_time)
+    return re.compile("|".join(heads))
+
+
+@functools.cache
+def _prefix() -> re.Pattern[str]:
+    before_heads = simulators.either(lambda tool: "|".join(filter(None, (tool.prefix, tool.head))), _OTHER_HEADS)
+    return re.compile(simulators.either(lambda tool: tool.prefix, _PREFIXES, rf"(?:{_BEFORE_HEADS})(?={before_heads})"))
+
+
+@functools.cache
+def _no_part() -> re.Pattern[str]:
+    return re.compile(simulators.either(lambda tool: "|".join(filter(None, (tool.head, tool.summary))), _NO_PART))
+
+
+@functools.cache
+def _tool_head() -> re.Pattern[str]:
+    return re.compile(simulators.either(lambda tool: tool.error, _TOOL_HEAD), re.ASCII)
+
+
+@functools.cache
+def _hangs() -> re.Pattern[str]:
+    return re.compile(rf"{simulators.either(lambda tool: tool.hangs, _HANGS)}$")
+
+
+@functools.cache
+def _detail() -> re.Pattern[str]:
+    return re.compile(rf"\s*{simulators.either(lambda tool: tool.detail)}")
+
+
+@functools.lru_cache(maxsize=1024)
+def _repairs(beginning: str) -> tuple[Callable[[str], str], ...]:
+    """Return what may mend a line that begins with these two characters."""
+    return tuple(
+        functools.partial(re.compile(repair.expression).sub, repair.replacement)
+        for tool in simulators.tools()
+        for repair in tool.repairs
+        if any(start.startswith(beginning) for start in repair.starts)
+    )
 
 
 def _pytest_error(lines: Sequence[str], at: int) -> tuple[int, str]:

@@ -1,7 +1,9 @@
 """DSim: one program that compiles, elaborates and runs."""
 
 from pytest_dvwiki.simulators.shared import COMPILER
-from pytest_dvwiki.simulators.tool import Program, Tool, options
+from pytest_dvwiki.simulators.tool import Program, Spread, Tool, options
+
+_HEAD = r"=[EFW]:\[[^\]]{1,60}\]"
 
 TOOL = Tool(
     name="dsim",
@@ -16,4 +18,10 @@ TOOL = Tool(
     },
     only_of_make=("dsim",),
     banners=("dsim",),
+    head=r"=[EFW]:\[",
+    spreads=(
+        # The text stands in the next line.
+        Spread(head=r"=[EFW]:\[(?:\$\w+ call\] \S+$|\w+\]:?$)", ends_at=rf"\s*{_HEAD}", most=3),
+        Spread(head=_HEAD, below="indented"),
+    ),
 )

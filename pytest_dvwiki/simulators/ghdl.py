@@ -31,4 +31,6 @@ TOOL = Tool(
     },
     only_of_make=("ghdl",),
     banners=("ghdl",),
+    head=r"[\w./-]{1,200}ghdl\S{0,40}:error:",
+    summary=r"\S*ghdl\S*:\s?(?:error:\s(?:simulation|compilation)|compilation)",
 )

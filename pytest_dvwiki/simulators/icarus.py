@@ -1,6 +1,6 @@
 """Icarus Verilog: `iverilog` compiles, `vvp` runs."""
 
-from pytest_dvwiki.simulators.tool import Program, Tool, options
+from pytest_dvwiki.simulators.tool import Program, Spread, Tool, options
 
 _GETOPT = options(artefact="-o", top="-s", define="-D", parameter="-P", list="-f -c", source="-l", include="-I")
 
@@ -20,4 +20,10 @@ TOOL = Tool(
     },
     only_of_make=("iverilog", "vvp"),
     banners=("icarus",),
+    head=r"\d+[ ]error\(s\)[ ]during",
+    summary=r"\d+\serror\(s\)\sduring",
+    spreads=(
+        Spread(head=r"(?:FATAL|ERROR|WARNING|INFO): \S.*:$", below="indented or details"),
+        Spread(head=r"(?:FATAL|ERROR|WARNING|INFO): \S", below="details"),
+    ),
 )

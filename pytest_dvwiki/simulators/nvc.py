@@ -16,4 +16,5 @@ TOOL = Tool(
     },
     only_of_make=("nvc",),
     banners=("nvc",),
+    detail=r"> \S{1,300}:\d+$|File \S{1,300}, Line \d+$",
 )

@@ -1,7 +1,9 @@
 """Questa and ModelSim."""
 
 from pytest_dvwiki.simulators.shared import COMPILER, GENERICS, LOADER
-from pytest_dvwiki.simulators.tool import Program, Tool, options
+from pytest_dvwiki.simulators.tool import Program, Repair, Spread, Tool, options
+
+_HEAD = r"\*\* (?:at |Error|Warning|Fatal|Failure|Note|Info)"
 
 TOOL = Tool(
     name="questa",
@@ -23,4 +25,27 @@ TOOL = Tool(
     },
     plus_options="acc",
     banners=("questa", "modelsim"),
+    prefix=r"\#(?:[ ]|$|(?=\*\*[ ]))(?:COUT:(?:[ ]|$))?"
+    r"|[ \t]+(?=\#[ ]?(?:\*\*[ ]|[A-Z]{3,}\w*:[ ]|[ ]{2,}\S))",  # a transcript that someone indented
+    head=r"(?:\#[ ])?(?:\*\*[ ](?:Error|Warning|Note|Fatal|Failure|at|while)\b|Error[ ]loading[ ]|End[ ]time:)",
+    summary=r"Error loading|Optimization failed|End time|Errors: ",
+    error=r"(?:\*\* ?)?(?:Error|Fatal)(?: \(suppressible\))?:",
+    hangs=r"(?:Error|Fatal)(?: \(suppressible\))?:|\((?:vlog|vcom|vopt|vsim)-[\w-]+\):?",
+    spreads=(
+        Spread(
+            head=r".{0,200}\*\* while parsing (?:file included|macro)",
+            only=r"[ ]*\*\* (?:while parsing|at )",
+        ),
+        Spread(head=rf"{_HEAD}.*:$", below="indented or details"),
+        Spread(head=_HEAD, below="details", text_until_time=True),
+    ),
+    repairs=(
+        # stars that Markdown took for emphasis
+        Repair(
+            starts=("Error", "Fatal"),
+            expression=r"^(?=(?:Error|Fatal)(?: \(suppressible\))?: "
+            r"(?:\S{1,300}\(\d+\): |\((?:v\w{3}-[\w-]+|SIGSEGV)\) |\S{1,200}/(?:vlog|vcom|vsim|vopt)\S* failed))",
+            replacement="** ",
+        ),
+    ),
 )

@@ -18,4 +18,6 @@ TOOL = Tool(
     },
     plus_options="access|rwc?|r|w|c",
     banners=("riviera",),
+    head=r"(?:RC)?KERNEL:[ ]|(?:RUNTIME|ASSERT):[ ]|(?:ELAB\w?|COMP96):?[ ]",
+    error=r"(?:RUNTIME|KERNEL|ELAB\w?|ELBREAD|VSIM): (?:Fatal )?Error: ",
 )

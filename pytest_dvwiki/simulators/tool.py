@@ -54,6 +54,31 @@ def options(**kinds: str) -> dict[str, Kind]:
     return {option: cast("Kind", kind) for kind, options in kinds.items() for option in options.split()}
 
 
+class Spread(msgspec.Struct, frozen=True, kw_only=True):
+    """A message that a tool spreads over several lines."""
+
+    head: str
+    """Expression for its first line."""
+    below: Literal["text", "indented", "details", "indented or details"] = "text"
+    """Which lines below belong to it: any with text, indented ones, or those that tell time and place."""
+    only: str = ""
+    """Expression that such a line has to fit besides."""
+    ends_at: str = ""
+    """Expression for a line that does not belong to it."""
+    most: int = 12
+    """Lines that it has at most."""
+    text_until_time: bool = False
+    """Whether further lines of its text may stand before the one with the time."""
+
+
+class Repair(msgspec.Struct, frozen=True, kw_only=True):
+    """What gives a line back what a web page or a mail took from it."""
+
+    starts: tuple[str, ...]
+    expression: str
+    replacement: str
+
+
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """One simulator, compiler or linter. Expressions are compiled where they are first used."""
 
@@ -72,3 +97,18 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """Expression for words behind a plus that are its own options and no plusargs."""
     banners: tuple[str, ...] = ()
     """What its product name holds, in lower case."""
+
+    prefix: str = ""
+    """Expression for what its transcript puts in front of each line."""
+    head: str = ""
+    """Expression for the beginning of a message, narrow enough to find one inside a line."""
+    summary: str = ""
+    """Expression for the beginning of a line that closes a build or a run, and is part of no message before it."""
+    error: str = ""
+    """Expression for the beginning of an error that may be broken off within its sentence."""
+    hangs: str = ""
+    """Expression for the end of a line that the next one continues."""
+    detail: str = ""
+    """Expression for a line that tells the place of the message above it."""
+    spreads: tuple[Spread, ...] = ()
+    repairs: tuple[Repair, ...] = ()

@@ -1,9 +1,13 @@
 """VCS: compiles a design, after an analysis of it or at once, to a program that simulates it."""
 
 from pytest_dvwiki.simulators.shared import COMPILER
-from pytest_dvwiki.simulators.tool import Program, Tool, options
+from pytest_dvwiki.simulators.tool import Program, Spread, Tool, options
 
 _ANALYSER = Program(does="build", separate=COMPILER)
+
+_HEAD = r"(?:Error|Warning|Lint|Info|Note|Fatal)-\[[\w-]+\]"
+_REPORT = r'(?:Error|Fatal): "[^"]{1,300}", \d+: .{1,300}: at time \d+(?: [munpf]?s)?$'
+"""The head of a $error or $fatal; its text stands in the next line."""
 
 TOOL = Tool(
     name="vcs",
@@ -25,4 +29,9 @@ TOOL = Tool(
     only_of_make=("vcs",),
     plus_options="vcs",
     banners=("vcs",),
+    head=r"(?:Error|Warning|Lint|Info|Note|Fatal)-\[",
+    spreads=(
+        Spread(head=_HEAD, ends_at=rf"\s*{_HEAD}"),
+        Spread(head=_REPORT, ends_at=rf"\s*(?:{_HEAD}|{_REPORT})", most=2),
+    ),
 )

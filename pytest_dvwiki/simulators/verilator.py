@@ -28,4 +28,7 @@ TOOL = Tool(
     binaries=("Vtop",),
     only_of_make=("verilator",),
     banners=("verilator",),
+    head=r"%(?:Error|Warning)(?:-\w+)?:[ ]",
+    summary=r"%Error:\s(?:Exiting|Command)",
+    error=r"%Error",
 )

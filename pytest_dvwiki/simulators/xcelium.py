@@ -1,6 +1,6 @@
 """Xcelium, and what Incisive, which came before it, shares with it."""
 
-from pytest_dvwiki.simulators.tool import Program, Tool, options
+from pytest_dvwiki.simulators.tool import Program, Repair, Spread, Tool, options
 
 _OPTIONS = options(
     define="-define -DEFINE",
@@ -21,6 +21,10 @@ COMPILER = Program(does="build", separate=_OPTIONS)
 ELABORATOR = Program(does="build", separate=_OPTIONS, names_top=True)
 SIMULATOR = Program(does="run", separate=_OPTIONS, names_top=True)
 
+_HEAD = r"\w+: \*\S*,\w+|TOOL:|(?:xcelium|ncsim)> |Simulation |\S{1,300}:\d+\s|\s*\|\s*$"
+_VHDL_REPORT = r"(?i:(?:ASSERT|Report)/(?:NOTE|WARNING|ERROR|FAILURE) \(time )"
+"""The head of an assertion or report of VHDL; its text stands in the next line."""
+
 TOOL = Tool(
     name="xcelium",
     title="Xcelium and Incisive",
@@ -34,4 +38,23 @@ TOOL = Tool(
     only_of_make=("xrun",),
     plus_options="access",
     banners=("xcelium", "xmsim"),
+    head=r"(?:(?:xm|nc)\w{2,8}|[xi]run):[ ]\*[A-Z]{1,2},",
+    summary=r"[xi]run:\s\*E,|x?[mn]\w+:\s\*F,",
+    error=r"\w+: \*S?[EF],\w",
+    spreads=(
+        Spread(head=_VHDL_REPORT, ends_at=rf"\s*{_VHDL_REPORT}|{_HEAD}", most=2),
+        Spread(
+            head=r"(?:.{0,400} )?\w+: \*S?[EF],\w+:?(?: ?\([^()]{1,300}\))?:?(?: ?\(time [^()]{1,40}\))?\.?$",
+            ends_at=_HEAD,
+            most=4,
+        ),
+    ),
+    repairs=(
+        # a star that Markdown took for emphasis
+        Repair(
+            starts=("xm", "nc", "xrun", "irun"),
+            expression=r"^(\w{4,10}): (S?[EFW]),(?=[A-Z]{4,})",
+            replacement=r"\1: *\2,",
+        ),
+    ),
 )

@@ -2,4 +2,9 @@
 
 from pytest_dvwiki.simulators.tool import Tool
 
-TOOL = Tool(name="yosys", title="Yosys and SymbiYosys")
+TOOL = Tool(
+    name="yosys",
+    title="Yosys and SymbiYosys",
+    prefix=r"SBY[ ]+(?:\d{1,2}:\d\d:\d\d[ ])?\[[^\]]{1,80}\][ ]"
+    r"(?:(?:base|prep|smt2|nomem|aig|btor|model|summary|engine_\d)[\w.]{0,40}:[ ])?",
+)
