@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki import reading
+from pytest_dvwiki import reading, simulators
 from pytest_dvwiki.capture.files.results import ResultsError, read_results
 from pytest_dvwiki.model import RunId
 from pytest_dvwiki.redact import redact
@@ -50,13 +51,11 @@ _SLASHED = r"\d\d?/\d\d?/\d{2,4}"
 _DAY = rf"(?:\d{{4}}-\d\d-\d\d|{_MONTH} {{1,2}}\d{{1,2}}, ?\d{{4}}|\d{{1,2}}[- ]{_MONTH}[- ,]{{1,2}}\d{{4}}|{_SLASHED})"
 _DATE = rf"[A-Z][a-z]{{2}} {_MONTH} {{1,2}}\d{{1,2}} {_TIME} (?:[A-Z]{{2,5}} )?\d{{4}}"
 """As the program `date` and C's `ctime` write it: `Sat Nov 21 10:20:11 2026`."""
-_OF_A_LOG = tuple(
-    re.compile(text, re.MULTILINE)
-    for text in (
+_OF_A_LOG = "|".join(
+    (
         rf"^\[?\d{{4}}-\d\d-\d\d[T ]{_TIME}",  # each line has its time
         rf"^[#* \t]{{0,40}}{_DATE}[ \t]{{0,40}}$",
         rf"\b[Ss]tart(?:ed|ing)?\b[^\n]{{0,60}}?(?:{_DATE}|{_DAY}\D{{1,6}}{_TIME}|{_TIME}\D{{1,6}}{_DAY})",
-        rf"\bRuntime version [^\n;]{{1,40}};\s+{_MONTH} {{1,2}}\d{{1,2}} \d\d:\d\d \d{{4}}",  # VCS
         r"^[#*> \t]{0,40}(?i:(?:regression[ _-]?)?run[ _-]?id)\s*[:=]\s*\S",
     )
 )
@@ -101,7 +100,12 @@ def names_itself(artefact: Artefact) -> bool:
     if artefact.kind == "coverage":
         return _OF_COVERAGE.search(_ends(artefact.path)) is not None
     text = _ends(artefact.path)
-    return any(each.search(text) for each in _OF_A_LOG)
+    return _of_a_log().search(text) is not None
+
+
+@functools.cache
+def _of_a_log() -> re.Pattern[str]:
+    return re.compile(simulators.either(lambda tool: tool.start, _OF_A_LOG), re.MULTILINE)
 
 
 def _ci(environment: Mapping[str, str]) -> str | None:

@@ -7,10 +7,12 @@ that is all that an engine decides.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from pytest_dvwiki import simulators
 from pytest_dvwiki.patterns import cache
 from pytest_dvwiki.patterns.expression import check
 
@@ -20,12 +22,10 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.expression import Needs
     from pytest_dvwiki.patterns.schema import Entry
 
-HEADS = (
+_COMMON = (
     "error", "fail", "fatal", "fault", "exception", "assert", "abort", "killed", "terminated", "interrupt", "timeout",
-    "mismatch", "licens", "licenc", "signal ", "*e,", "*f,", "*s,", "*se,", "(vlog-", "(vcom-", "(vopt-", "(vsim-",
-    "[vrfc 10-", ".vhd:", ".vhdl:", "=e:[", "=f:[",
+    "mismatch", "licens", "licenc", "signal ",
 )  # fmt: skip
-"""Words that some expressions can only be found by: where another one has a set of nothing else it costs no more."""
 _SHORT = 5
 """Characters from which on a literal is rare enough to be cheap."""
 _EACH = 0.02
@@ -41,7 +41,7 @@ class Triggers(msgspec.Struct, frozen=True):
 
 
 FORMAT = 2
-"""Of the cached triggers; a change of `HEADS` or of how they are chosen counts it up, and `compiled.FORMAT` too."""
+"""Of the cached triggers; a change of `_heads` or of how they are chosen counts it up, and `compiled.FORMAT` too."""
 
 
 def choose(entries: Sequence[Entry]) -> Triggers:
@@ -115,11 +115,17 @@ def least(literals: Iterable[str], more: Iterable[str] = ()) -> list[str]:
     return kept
 
 
+@functools.cache
+def _heads() -> tuple[str, ...]:
+    """Return words that some expressions can only be found by: where another has nothing else it costs no more."""
+    return (*_COMMON, *(word for tool in simulators.tools() for word in tool.scan_words))
+
+
 def _narrowed(literals: Sequence[str]) -> frozenset[str]:
-    return frozenset(next((head for head in HEADS if head in literal), literal) for literal in literals)
+    return frozenset(next((head for head in _heads() if head in literal), literal) for literal in literals)
 
 
 def _cost(literals: frozenset[str]) -> tuple[float, list[str]]:
     """How much a set adds to a scan: a short literal stands in many lines that mean nothing."""
-    others = sorted(literals.difference(HEADS))
+    others = sorted(literals.difference(_heads()))
     return sum(_EACH + 2.0 ** (_SHORT - len(literal)) for literal in others), others

@@ -57,4 +57,4 @@ def either(of: Callable[[Tool], str], *more: str) -> str:
         of: Gives the expression of a tool, empty where it has none.
         more: Expressions of no tool.
     """
-    return f"(?:{'|'.join(filter(None, (*more, *map(of, tools()))))})"
+    return f"(?:{'|'.join(filter(None, (*more, *map(of, tools())))) or '(?!)'})"

@@ -24,4 +24,6 @@ TOOL = Tool(
         Spread(head=r"=[EFW]:\[(?:\$\w+ call\] \S+$|\w+\]:?$)", ends_at=rf"\s*{_HEAD}", most=3),
         Spread(head=_HEAD, below="indented"),
     ),
+    warning=r"=W:\[",
+    scan_words=("=e:[", "=f:["),
 )

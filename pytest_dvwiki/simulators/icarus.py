@@ -26,4 +26,10 @@ TOOL = Tool(
         Spread(head=r"(?:FATAL|ERROR|WARNING|INFO): \S.*:$", below="indented or details"),
         Spread(head=r"(?:FATAL|ERROR|WARNING|INFO): \S", below="details"),
     ),
+    # at run time: SEVERITY: file:line: text Time: … Scope: …
+    report=r"\b(?P<class>FATAL|ERROR):[ ]{source}:(?P<line>\d+):[ ]?(?P<text>.*?)(?:[ ]Time:[ ].*)?$",
+    report_sign=": ",
+    run_error=r"(?:ERROR|FATAL): \S.{0,300}?:\d+: ",
+    fatal="^FATAL: ",
+    seen_by=r"\b(?:iverilog|vvp)\b",
 )

@@ -17,4 +17,5 @@ TOOL = Tool(
     only_of_make=("nvc",),
     banners=("nvc",),
     detail=r"> \S{1,300}:\d+$|File \S{1,300}, Line \d+$",
+    seen_by=r"\bnvc\b",
 )

@@ -48,4 +48,17 @@ TOOL = Tool(
             replacement="** ",
         ),
     ),
+    report=r"\*\*[ ](?P<class>Error|Fatal|Failure)(?:[ ]\(suppressible\))?:[ ](?:\((?P<id>[a-z]+-\d+)\)[ ])?"
+    r"(?:(?P<file>[^\s()]{1,300})\((?P<line>\d+)(?:\.\d+)?\):[ ])?(?P<text>.*)",
+    report_sign="**",
+    warning=r"\*\* Warning\b",
+    of_elaboration=r".{0,300}\((?:vopt|vsim)-\d+\)",
+    run_error=r"\*\* (?:Error|Fatal|Failure)\b",
+    fatal=r"^\*\* Fatal",
+    good_end=r"^Errors: 0, Warnings: \d",
+    good_end_words=("errors: 0",),
+    seen_by=r"\bvsim\b",
+    time=r"\bTime: (\d+(?:\.\d+)?) ([munpf]?s)  Iteration: ",
+    scan_words=("(vlog-", "(vcom-", "(vopt-", "(vsim-"),
+    log_names=("transcript", ".transcript"),
 )

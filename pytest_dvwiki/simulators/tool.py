@@ -112,3 +112,46 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """Expression for a line that tells the place of the message above it."""
     spreads: tuple[Spread, ...] = ()
     repairs: tuple[Repair, ...] = ()
+
+    report: str = ""
+    """Expression that takes a message apart.
+
+    Its groups are `class` and `text`, and `file`, `line` and `id` where the message has them; `{source}` stands for the
+    group of a file.
+    """
+    report_sign: str = ""
+    """What such a message holds in any case."""
+    warning: str = ""
+    """Expression for the beginning of a warning."""
+    of_run: str = ""
+    """Expression for the beginning of a message of its run, which no compiler wrote."""
+    of_elaboration: str = ""
+    """Expression for the beginning of a message of its elaboration, or of loading a design."""
+    run_error: str = ""
+    """Expression for the beginning of an error while a test runs, which the test may survive."""
+    run_error_words: tuple[str, ...] = ()
+    """What such a line holds in any case, beside the common words for errors."""
+    timed_error: str = ""
+    """Expression for such a beginning that is an error only where its time stands below it."""
+    fatal: str = ""
+    """Expression for a line by which the design says that it ended the simulation."""
+    unbound: str = ""
+    """Expression for the warning of a component without an entity, with groups `place` and `name`."""
+    good_end: str = ""
+    """Expression for a line which says that a run ended without errors."""
+    good_end_words: tuple[str, ...] = ()
+    """What such a line holds in any case, in lower case."""
+    seen_by: str = ""
+    """Expression for what shows in a log that this tool simulated."""
+    time: str = ""
+    """Expression for the time in a message of its run, with one group for the value and one for the unit."""
+    start: str = ""
+    """Expression for a line of a log that tells when the run was started."""
+    scan_words: tuple[str, ...] = ()
+    """What its messages hold, in lower case: patterns that nothing else would find are found by it."""
+    folders: tuple[str, ...] = ()
+    """Names of the folders for the files that it makes."""
+    log_names: tuple[str, ...] = ()
+    """Names of logs that it writes without being told; one with a dot in front is a suffix."""
+    dependencies: str = ""
+    """How the names of the make rules end that it writes beside what it builds, and which name the files it read."""

@@ -34,4 +34,12 @@ TOOL = Tool(
         Spread(head=_HEAD, ends_at=rf"\s*{_HEAD}"),
         Spread(head=_REPORT, ends_at=rf"\s*(?:{_HEAD}|{_REPORT})", most=2),
     ),
+    report=r"\b(?P<class>Error|Fatal|Warning)-\[(?P<id>[\w-]+)\][ ](?P<text>.*?{source}.*|.*)",
+    report_sign="-[",
+    warning=r"Warning-\[",
+    run_error=r"(?:Error|Fatal): \"[^\"]{1,300}\", \d+: ",
+    fatal=r"^Fatal: ",
+    seen_by=r"\bsimv\b",
+    start=r"\bRuntime version [^\n;]{1,40};\s+[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d \d{4}",
+    folders=("csrc", "simv.daidir"),
 )

@@ -31,4 +31,13 @@ TOOL = Tool(
     head=r"%(?:Error|Warning)(?:-\w+)?:[ ]",
     summary=r"%Error:\s(?:Exiting|Command)",
     error=r"%Error",
+    report=r"%(?P<class>Error|Warning|Fatal)(?:-(?P<id>\w+))?:[ ]"
+    r"(?:{source}:(?P<line>\d+)(?::\d+)?:[ ]?)?(?P<text>.*)",
+    report_sign="%",
+    warning=r"%Warning\b",
+    run_error=r"(?:\[\d+\] )?%Error",
+    fatal=r"%(?:Error|Fatal)\b",
+    seen_by="[Vv]erilator",
+    folders=("obj_dir",),
+    dependencies="__ver.d",
 )

@@ -13,4 +13,12 @@ TOOL = Tool(
         Spread(head=r"(?:Error|Fatal|Failure): .*:$", below="indented or details"),
         Spread(head=r"(?:Error|Fatal|Failure): ", below="details", text_until_time=True),
     ),
+    report=r"\b(?P<class>ERROR|FATAL_ERROR|CRITICAL WARNING):[ ]\[(?P<id>[A-Za-z_]+[ ][\d-]+)\][ ](?P<text>.*?)"
+    r"(?:[ ]\[(?P<file>[^\]:]{1,300}(?::[^\]:]{1,300})?):(?P<line>\d+)\])?$",
+    report_sign=": [",
+    warning=r"(?:CRITICAL )?WARNING: \[",
+    timed_error=r"(?:Error|Fatal|Failure): ",
+    seen_by="(?i:xsim)|launch_simulation",
+    scan_words=("[vrfc 10-",),
+    folders=("xsim.dir",),
 )

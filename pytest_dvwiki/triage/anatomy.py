@@ -9,6 +9,7 @@ import functools
 import re
 from dataclasses import dataclass
 
+from pytest_dvwiki import simulators
 from pytest_dvwiki.model.sentences import end_told
 
 _INSIDE = r"(?:[^\[\]]|\[[^\[\]]{0,60}\])"
@@ -29,7 +30,7 @@ class Anatomy:
     message_id: str | None = None
 
 
-_SHAPES: tuple[tuple[str, str], ...] = (
+_TESTBENCH_SHAPES: tuple[tuple[str, str], ...] = (
     # Python warns of it where it clears up, which may be anywhere: the coroutine alone tells what happened.
     ("was never awaited", r"\b(?P<class>RuntimeWarning): (?P<text>coroutine '[^']{1,100}' was never awaited)"),
     # UVM: severity file(line) @ time: path [id] text
@@ -53,45 +54,12 @@ _SHAPES: tuple[tuple[str, str], ...] = (
             rf"\[{_INSIDE}{{0,300}}\]:[ ]*(?:\[(?P<id>{_INSIDE}{{1,200}})\][ ])?(?P<text>.*)"
         ),
     ),
-    # Verilator: [time] %Severity-CODE: file:line:column: text
-    (
-        "%",
-        (
-            rf"%(?P<class>Error|Warning|Fatal)(?:-(?P<id>\w+))?:[ ]"
-            rf"(?:{_SOURCE}:(?P<line>\d+)(?::\d+)?:[ ]?)?(?P<text>.*)"
-        ),
-    ),
-    # Xcelium: tool: *S,CODE (file,line|column): text
-    ("*", rf"\*(?P<class>[EFS][A-Z]?),(?P<id>\w+)[ :]*(?:\({_SOURCE},(?P<line>\d+)(?:\|\d+)?\))?[ :]*(?P<text>.*)"),
-    # VCS: Severity-[CODE] title file, line text
-    ("-[", rf"\b(?P<class>Error|Fatal|Warning)-\[(?P<id>[\w-]+)\][ ](?P<text>.*?{_SOURCE}.*|.*)"),
-    # Questa, Riviera: ** Severity: (code) file(line): text
-    (
-        "**",
-        (
-            r"\*\*[ ](?P<class>Error|Fatal|Failure)(?:[ ]\(suppressible\))?:[ ](?:\((?P<id>[a-z]+-\d+)\)[ ])?"
-            r"(?:(?P<file>[^\s()]{1,300})\((?P<line>\d+)(?:\.\d+)?\):[ ])?(?P<text>.*)"
-        ),
-    ),
-    # Vivado: SEVERITY: [CODE] text [file:line]
-    (
-        ": [",
-        (
-            r"\b(?P<class>ERROR|FATAL_ERROR|CRITICAL WARNING):[ ]\[(?P<id>[A-Za-z_]+[ ][\d-]+)\][ ](?P<text>.*?)"
-            r"(?:[ ]\[(?P<file>[^\]:]{1,300}(?::[^\]:]{1,300})?):(?P<line>\d+)\])?$"
-        ),
-    ),
-    # Icarus at run time: SEVERITY: file:line: text Time: … Scope: …
-    (": ", rf"\b(?P<class>FATAL|ERROR):[ ]{_SOURCE}:(?P<line>\d+):[ ]?(?P<text>.*?)(?:[ ]Time:[ ].*)?$"),
-    # GHDL at run time: file:line:column:@time:(severity): text
-    (":@", rf"{_SOURCE}:(?P<line>\d+):\d+:@[^:]{{1,40}}:\((?P<class>[a-z ]+)\):[ ]?(?P<text>.*)"),
-    # compilers: file:line[:column]: [error:] text
-    (
-        ":",
-        rf"{_SOURCE}:(?P<line>\d+)(?::\d+)?:[ ]?(?:(?P<class>(?:fatal )?error|sorry|internal error):[ ]?)?(?P<text>.+)",
-    ),
 )
-"""What a report of each shape holds in any case, and its expression, compiled when first there is such a report."""
+_COMPILER_SHAPE = (
+    ":",
+    rf"{_SOURCE}:(?P<line>\d+)(?::\d+)?:[ ]?(?:(?P<class>(?:fatal )?error|sorry|internal error):[ ]?)?(?P<text>.+)",
+)
+"""file:line[:column]: [error:] text"""
 _EXCEPTION = re.compile(
     r"^(?!(?i:error|fatal|failure|warning|info|note|critical warning)\b)"
     r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*)(?:: (?P<text>.*)|:?$)",
@@ -102,6 +70,14 @@ _LOG_LINE = re.compile(
     r"(?:(?P<file>[\w.]+)\s{2,})?(?P<text>.*)",
     re.ASCII,
 )
+
+
+@functools.cache
+def _shapes() -> tuple[tuple[str, str], ...]:
+    """Return what a report of each shape holds in any case, and its expression."""
+    reporting = (tool for tool in simulators.tools() if tool.report)
+    of_tools = ((tool.report_sign, tool.report.replace("{source}", _SOURCE)) for tool in reporting)
+    return (*_TESTBENCH_SHAPES, *of_tools, _COMPILER_SHAPE)
 
 
 @functools.cache
@@ -117,7 +93,7 @@ def dissect(message: str) -> Anatomy:
     exception = _EXCEPTION.match(message)
     if exception is not None:
         return Anatomy(report_class=exception["type"].rsplit(".", 1)[-1], text=exception["text"] or exception["type"])
-    for literal, shape in _SHAPES:
+    for literal, shape in _shapes():
         found = _compiled(shape).search(message) if literal in message else None
         if found is not None:
             parts = found.groupdict()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypedDict
 
+from pytest_dvwiki import simulators
 from pytest_dvwiki.fingerprint import fingerprint
 from pytest_dvwiki.fingerprint_v1 import fingerprint_v1
 from pytest_dvwiki.model import RunnerUp, Verdict
@@ -21,7 +23,7 @@ from pytest_dvwiki.triage.anatomy import Anatomy, dissect
 from pytest_dvwiki.triage.place import Frames, frame_in_excerpt, is_part_of_identity, place_of, with_place
 from pytest_dvwiki.triage.primary import Candidate, Choice, choose, choose_in_text
 from pytest_dvwiki.triage.sections import sections_of
-from pytest_dvwiki.triage.sieve import WATCHED, Kept, Sieve
+from pytest_dvwiki.triage.sieve import Kept, Sieve, watched
 from pytest_dvwiki.triage.wrapped import choose_in_wrapped
 
 if TYPE_CHECKING:
@@ -39,14 +41,6 @@ _LOGS = 2
 _LONGEST_LINE = 1000
 _BLOCK = 1 << 20
 _SEVERITIES = {"UVM_ERROR": "uvm_error", "ERROR": "uvm_error", "UVM_FATAL": "uvm_fatal", "CRITICAL": "uvm_fatal"}
-_AT_RUN = re.compile(r"(?:.{0,80}\W)?(?:(?:xm|nc)sim: \*|(?:RUNTIME|KERNEL): )", re.ASCII)
-"""How a simulator begins a message of its run, which no compiler wrote whatever its words are."""
-_AT_ELABORATION = re.compile(
-    r"(?:.{0,80}\W)?(?:(?:xm|nc)elab: \*|ELAB\d?: |ELBREAD: |.{0,300}\((?:vopt|vsim)-\d+\))"
-    r"|.{0,300}\((?:vopt|vsim)-\d+\)",
-    re.ASCII,
-)
-"""How an elaborator begins a message, or a simulator one of loading a design."""
 _CHECKS = frozenset({"scoreboard_fail", "assertion_fail"})
 _OF_LIMITS = frozenset({"timeout", "protocol_violation", "coverage_miss"})
 _EQUALITY = re.compile(r"[=!]=")
@@ -131,7 +125,7 @@ class Classifier:
             hooks: Asked first, in this order; the first verdict that one of them gives is taken.
         """
         self.registry = registry
-        self.matcher = Matcher(registry, watched=WATCHED)
+        self.matcher = Matcher(registry, watched=watched())
         self._history = history
         self._hooks = tuple(hooks)
 
@@ -315,10 +309,10 @@ def _class(error_class: str, text: str) -> str:
     """The class of a message: that of the phase that reported it, whatever class its subtype usually has."""
     if error_class.startswith("uvm_"):
         return _severity(text, error_class)
-    if error_class == "compile_error":
-        return (
-            "sim_error" if _AT_RUN.match(text) else "elaboration_error" if _AT_ELABORATION.match(text) else error_class
-        )
+    if error_class == "compile_error" and _at_run().match(text):
+        return "sim_error"
+    if error_class == "compile_error" and _at_elaboration().match(text):
+        return "elaboration_error"
     return error_class
 
 
@@ -570,3 +564,16 @@ def _window(lines: Sequence[tuple[int, str]], line: int) -> str:
     start = max(0, min(at - EXCERPT_LINES // 3, len(lines) - EXCERPT_LINES))
     chosen = lines[start : start + EXCERPT_LINES]
     return redact("\n".join(text[:_LONGEST_LINE].rstrip() for _, text in chosen)).strip("\n")
+
+
+@functools.cache
+def _at_run() -> re.Pattern[str]:
+    """Return how a simulator begins a message of its run, which no compiler wrote whatever its words are."""
+    return re.compile(rf"(?:.{{0,80}}\W)?{simulators.either(lambda tool: tool.of_run)}", re.ASCII)
+
+
+@functools.cache
+def _at_elaboration() -> re.Pattern[str]:
+    """Return how an elaborator begins a message, or a simulator one of loading a design."""
+    beginnings = simulators.either(lambda tool: tool.of_elaboration)
+    return re.compile(rf"(?:.{{0,80}}\W)?{beginnings}|{beginnings}", re.ASCII)

@@ -13,6 +13,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import simulators
 from pytest_dvwiki.model import Clue, Origin
 
 if TYPE_CHECKING:
@@ -75,10 +76,6 @@ _READINGS = {
     "top level": ("the design lost or renamed a module", "the build asks for a wrong one, or lacks a source"),
 }
 """Both readings of what looks the same whichever side is wrong: such a failure alone speaks for neither."""
-_NOT_DESIGN = re.compile(
-    r"(?:^|[\\/])(?:sim_build|obj_dir|__pycache__|xsim\.dir|xcelium\.d|INCA_libs|csrc|simv\.daidir)[\\/]"
-)
-"""Folders of files that tools made."""
 _HDL = re.compile(r"\.(?:sv|svh|v|vh|vhd|vhdl)$", re.IGNORECASE)
 _BENCH_WORDS = (
     r"tb|tbs|tests?|testbench(?:es)?|bench|uvm|verif(?:ication)?|dv|sim|agents?|env|envs|seq|seqs|sequences?"
@@ -235,7 +232,7 @@ def side_of(file: str, sources: Collection[str] = (), *, python_bench: bool = Fa
         sources: Files that were given to the build: such an HDL file is design wherever it lies.
         python_bench: Whether the testbench is in Python, which holds for all HDL files then.
     """
-    if _NOT_DESIGN.search(file):
+    if _not_design().search(file):
         return None
     if file.endswith(".py"):
         return "TB_BUG"
@@ -381,3 +378,10 @@ def _prior(failure_subtype: str, pattern: Pattern | None, subtypes: Mapping[str,
 def _own_name(file: str) -> str:
     """A file with its folder: what stands further up is mostly the whole project's name (`tests/designs/fifo.sv`)."""
     return "/".join(re.split(r"[\\/]", file)[-2:])
+
+
+@functools.cache
+def _not_design() -> re.Pattern[str]:
+    """Return the expression for folders of files that tools made."""
+    names = ("sim_build", "__pycache__", *(name for tool in simulators.tools() for name in tool.folders))
+    return re.compile(rf"(?:^|[\\/])(?:{'|'.join(map(re.escape, names))})[\\/]")

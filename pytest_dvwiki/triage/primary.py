@@ -34,12 +34,14 @@ A bare text whose messages all prove little has no first cause where it says of 
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from pytest_dvwiki import simulators
 from pytest_dvwiki.patterns.matcher import DEEPEST_BLOCK
 from pytest_dvwiki.patterns.messages import strip_line
 from pytest_dvwiki.patterns.schema import UNKNOWN
@@ -78,13 +80,8 @@ _CONSEQUENCES = frozenset({"assertion_fail", "scoreboard_fail", "coverage_miss",
 """Of an operation of the testbench that never ran."""
 _EMPTY_CHECK = re.compile(r"AssertionError(?:: (?:assert )?(?:False|0))?")
 """An assertion that only says that something had been found before it."""
-_WARNING = re.compile(
-    r"(?:.{0,80}\W)?(?:%Warning\b|Warning-\[|(?:xm|nc)\w{2,8}: \*W,|\*\* Warning\b|(?:CRITICAL )?WARNING: \[|@W:|=W:\[)"
-    r"|(?:[^\s:]{1,300}:\d+(?::\d+)?: ?)?[Ww]arning\b(?! as error| treated)"
-    r"|[^\s:]{1,300}:\d+(?::\d+)?: ?warning:",
-    re.ASCII,
-)
-"""How the warning of a tool begins."""
+_WARNING = r"(?:[^\s:]{1,300}:\d+(?::\d+)?: ?)?[Ww]arning\b(?! as error| treated)|[^\s:]{1,300}:\d+(?::\d+)?: ?warning:"
+"""How the warning of a compiler begins."""
 _STOP = re.compile(
     r"(?i)(?:verilog )?\$(?:stop|finish|fatal|error)(?: called)?\b"
     r"|\b(?:too many|maximum (?:number of )?|limit of) errors?\b|\berror limit\b"
@@ -198,7 +195,7 @@ def _is_warning(candidate: Candidate) -> bool:
 
 def _behind_errors(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Warnings of tools that tell of an error too, in the same source; a sum of errors is none."""
-    warnings = [candidate for candidate in candidates if _WARNING.match(candidate.text)]
+    warnings = [candidate for candidate in candidates if _warning().match(candidate.text)]
     if not warnings:
         return []
     errors = {
@@ -208,6 +205,12 @@ def _behind_errors(candidates: Sequence[Candidate]) -> list[Candidate]:
         for tool in candidate.pattern.tools
     }
     return [one for one in warnings if any((one.source, tool) in errors for tool in one.pattern.tools)]
+
+
+@functools.cache
+def _warning() -> re.Pattern[str]:
+    of_tools = simulators.either(lambda tool: tool.warning, "@W:")
+    return re.compile(rf"(?:.{{0,80}}\W)?{of_tools}|{_WARNING}", re.ASCII)
 
 
 def _candidates(excerpt: Excerpt, matcher: Matcher, *, cocotb: bool) -> Iterator[Candidate]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from pytest_dvwiki import simulators
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,10 +26,7 @@ _SUMMARY = re.compile(r"\bTESTS=\d+ PASS=\d+ FAIL=(?P<failed>\d+)")
 _COCOTB = re.compile(
     r"\bcocotb\b|\bpyuvm\b|^(?:# )?\s*(?:-\.--|\d+\.\d+)[a-z]{1,4}\s+(?:INFO|WARNING|ERROR|CRITICAL)\s", re.MULTILINE
 )
-_SIMULATOR = re.compile(
-    r"\bcocotb|\bpyuvm\b|\bdut\b|\bLogicArray\b|\bBinaryValue\b|\bvvp\b|[Vv]erilator|\bghdl\b|\bvsim\b|\bUVM_|\bxmsim\b"
-    r"|\b\d+\.\d+ns\b|\.svh?\b|\.vhdl?\b"
-)
+_SIMULATION = r"\bcocotb|\bpyuvm\b|\bdut\b|\bLogicArray\b|\bBinaryValue\b|\bUVM_|\b\d+\.\d+ns\b|\.svh?\b|\.vhdl?\b"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,14 @@ def is_cocotb(text: str) -> bool:
 
 def signs(text: str) -> Iterator[int]:
     """Offsets of what first shows that a text is a cocotb log, and that a simulator had a part in it."""
-    for expression in (_COCOTB, _SIMULATOR):
+    for expression in (_COCOTB, _simulator()):
         if (found := expression.search(text)) is not None:
             yield found.start()
+
+
+@functools.cache
+def _simulator() -> re.Pattern[str]:
+    return re.compile(simulators.either(lambda tool: tool.seen_by, _SIMULATION))
 
 
 def sections_of(lines: Sequence[tuple[int, str]]) -> Sections:
@@ -88,7 +93,7 @@ def sections(text: str, *, first_line: int = 1) -> Sections:
     """
     cocotb = is_cocotb(text)
     passed = _passed(text, first_line) if cocotb else ()
-    return Sections(cocotb=cocotb, simulator=_SIMULATOR.search(text) is not None, passed=passed)
+    return Sections(cocotb=cocotb, simulator=_simulator().search(text) is not None, passed=passed)
 
 
 def _passed(text: str, first_line: int) -> tuple[tuple[int, int], ...]:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Acquitter, Tier
     from pytest_dvwiki.patterns.matcher import Matcher
 
-WATCHED = (*sections.WORDS, *acquittal.WORDS)
-"""What a line has, in lower case, that may tell of the outcome of a test or a run."""
 WHOLE = 1 << 20
 """Bytes up to which a text is kept whole."""
 OF_A_KIND = 8
@@ -42,6 +40,11 @@ _FARTHEST = 1 << 14
 """Bytes before an exception within which its traceback begins."""
 _CARRY = 1 << 18
 _TRACEBACK = b"Traceback (most recent call last)"
+
+
+def watched() -> tuple[str, ...]:
+    """Return what a line has, in lower case, that may tell of the outcome of a test or a run."""
+    return (*sections.WORDS, *acquittal.words())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +68,7 @@ class Sieve:
     """Takes a text block by block; holds a few megabytes at most.
 
     Args:
-        matcher: The patterns; it has to watch for `WATCHED`.
+        matcher: The patterns; it has to watch for `watched()`.
     """
 
     def __init__(self, matcher: Matcher) -> None:

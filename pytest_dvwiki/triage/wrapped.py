@@ -7,11 +7,13 @@ names nothing as it stands, or the rest of a warning looks like a message of its
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import simulators
 from pytest_dvwiki.patterns.messages import begins_message, strip_line
 from pytest_dvwiki.patterns.schema import UNKNOWN
 from pytest_dvwiki.triage.primary import Choice, choose_in_text
@@ -33,7 +35,7 @@ _LETTER = re.compile(r"[A-Za-z]")
 _MOST_LINES = 400
 _MOST_JOINED = 5
 _NAMELESS = frozenset({UNKNOWN, "unclassified_message"})
-_WARNING = re.compile(r"\*\* Warning|Warning(?:-\[|: )|\w+: \*W,|WARNING: |UVM_WARNING|%Warning", re.ASCII)
+_WARNING = "Warning: |WARNING: |UVM_WARNING"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +79,13 @@ def choose_in_wrapped(lines: Sequence[tuple[int, str]], matcher: Matcher, choice
 def _is_of_warning(choice: Choice | None, joined: Sequence[_Joined]) -> bool:
     """Whether what was chosen is the rest of a warning."""
     return choice is not None and any(
-        line.first < choice.candidate.line <= line.last and _WARNING.match(line.text.lstrip()) for line in joined
+        line.first < choice.candidate.line <= line.last and _warning().match(line.text.lstrip()) for line in joined
     )
+
+
+@functools.cache
+def _warning() -> re.Pattern[str]:
+    return re.compile(simulators.either(lambda tool: tool.warning, _WARNING), re.ASCII)
 
 
 def _cut_at(texts: Sequence[str]) -> int | None:

@@ -5,6 +5,7 @@ That is results files, logs, coverage reports, and of runs of pytest elsewhere t
 
 from __future__ import annotations
 
+import functools
 import glob
 import hashlib
 import os
@@ -14,7 +15,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
-from pytest_dvwiki import reading
+from pytest_dvwiki import reading, simulators
 from pytest_dvwiki.capture.files.archives import ArchiveError, Budget, is_archive, may_hold, single_name, unpack
 from pytest_dvwiki.capture.files.coverage import is_coverage, may_be_coverage
 from pytest_dvwiki.capture.texts.frames import shown_path
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
 Kind = Literal["results", "log", "coverage", "records", "journal"]
 
-_LOGS = frozenset({".log", ".transcript"})
-_LOG_NAMES = frozenset({"transcript"})
-"""Where Questa and ModelSim write without being told."""
 _HEAD = 4096
 _ARCHIVE_DEPTH = 4
 """Archives in archives that are looked into."""
@@ -271,7 +269,13 @@ def _may_be_one(name: str) -> bool:
 
 def may_be_log(name: str) -> bool:
     """Whether a file has the name of a log."""
-    return name in _LOG_NAMES or PurePosixPath(name).suffix.lower() in _LOGS
+    return not {name, PurePosixPath(name).suffix.lower()}.isdisjoint(_log_names())
+
+
+@functools.cache
+def _log_names() -> frozenset[str]:
+    """Return the names and suffixes of logs."""
+    return frozenset({".log", *(name for tool in simulators.tools() for name in tool.log_names)})
 
 
 def _kind(path: Path, *, named: bool) -> Kind | None:

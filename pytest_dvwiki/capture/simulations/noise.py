@@ -7,10 +7,12 @@ strict logs, one that a waiver accepts.
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import simulators
 from pytest_dvwiki.capture.simulations.flight import without_progress
 from pytest_dvwiki.capture.texts.logs import LogStream, lines_with
 from pytest_dvwiki.patterns.kinds import kind
@@ -31,21 +33,12 @@ ROOM = 4096
 _MOST_KINDS = 1024
 _KEPT = 3
 """Messages that are kept."""
-_LITERALS = ("ERROR", "CRITICAL", "FATAL", "Error", "error)", "Failure", "failure)", "Fatal", "*E,", "*F,")
-_ERROR = re.compile(
+_LITERALS = ("ERROR", "CRITICAL", "FATAL", "Error", "Failure", "Fatal")
+_ERROR = (
     r"(?:[\d.]+|-\.--)\s*(?:[fpnum]?s|sec|step)\s+(?:ERROR|CRITICAL)\b"  # cocotb, pyuvm
-    r"|(?:ERROR|FATAL): \S.{0,300}?:\d+: "  # Icarus
     r"|(?:KERNEL: )?UVM_(?:ERROR|FATAL)\b(?!\s*[:=]\s*\d+\s*$)"
-    r"|(?:\[\d+\] )?%Error"  # Verilator
-    r"|\S+:@\w+:\((?:assertion|report) (?:error|failure)\)"  # GHDL
-    r"|\*\* (?:Error|Fatal|Failure)\b"  # Questa, NVC
-    r"|(?:Error|Fatal): \"[^\"]{1,300}\", \d+: "  # VCS
-    r"|\w+: \*[EF],\w"  # Xcelium
-    r"|(?:EXECUTION|ASSERT|ASSERTION|KERNEL|RUNTIME)::? ?(?i:error|fatal|failure)\b"  # Riviera, Active-HDL
 )
-_VIVADO = re.compile(r"(?:Error|Fatal|Failure): ")
-_VIVADO_TIME = re.compile(r"\bTime: \d")
-"""What stands on the line under an error of Vivado: its head alone may be anything's."""
+_TIME = re.compile(r"\bTime: \d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +89,7 @@ class ErrorCounter:
             text: Whole lines, each with a line feed at its end.
         """
         number, counted, done = first, 0, 0
-        for start, _ in lines_with(text, _LITERALS):
+        for start, _ in lines_with(text, _literals()):
             if self._count >= MOST:
                 return
             if start < done or not _may_begin(text[start : text.find("\n", start)]):
@@ -167,15 +160,30 @@ def _message(lines: list[str]) -> Message | None:
     message = next(iter(assemble([strip_line(line) for line in lines])), None)
     if message is None or message.first:
         return None
-    timed = _VIVADO.match(message.text) and _VIVADO_TIME.search(message.text)
-    return message if timed or _ERROR.match(message.text) else None
+    timed = _timed_error().match(message.text) and _TIME.search(message.text)
+    return message if timed or _error().match(message.text) else None
+
+
+@functools.cache
+def _literals() -> tuple[str, ...]:
+    return (*_LITERALS, *(word for tool in simulators.tools() for word in tool.run_error_words))
+
+
+@functools.cache
+def _error() -> re.Pattern[str]:
+    return re.compile(simulators.either(lambda tool: tool.run_error, _ERROR))
+
+
+@functools.cache
+def _timed_error() -> re.Pattern[str]:
+    return re.compile(simulators.either(lambda tool: tool.timed_error))
 
 
 def _may_begin(line: str) -> bool:
     """Whether an error may begin with a line: most lines that hold one of the literals only mention it."""
     ((_, shown),) = without_progress([(0, line)])
     plain = strip_line(shown).lstrip()
-    return _ERROR.match(plain) is not None or _VIVADO.match(plain) is not None
+    return _error().match(plain) is not None or _timed_error().match(plain) is not None
 
 
 def _next_lines(text: str, start: int) -> list[str]:

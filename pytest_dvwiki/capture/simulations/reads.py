@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki import reading
+from pytest_dvwiki import reading, simulators
 from pytest_dvwiki.patterns.frames import is_library
 from pytest_dvwiki.records.command import workspace
 from pytest_dvwiki.redact import redact
@@ -78,19 +78,20 @@ def _hdl(setup: Setup, folder: str) -> Iterator[str]:
 
 
 def _dependencies(setup: Setup, folder: str) -> Iterator[str]:
-    """Tell the files that Verilator says it has read, in the `.d` file beside what it made."""
-    if setup.simulator != "verilator" or setup.artefact is None:
+    """Tell the files that a tool says it has read, in the make rules beside what it made."""
+    ending = next((tool.dependencies for tool in simulators.tools() if tool.name == setup.simulator), "")
+    if not ending or setup.artefact is None:
         return
     made = os.path.dirname(setup.artefact)  # noqa: PTH120  # joined as text
     try:
-        names = [entry.path for entry in os.scandir(made) if entry.name.endswith("__ver.d")]
+        names = [entry.path for entry in os.scandir(made) if entry.name.endswith(ending)]
     except OSError:
         return
     for name in sorted(names):
         _, _, read = _CONTINUED.sub(" ", _text(name)).partition(" : ")
         for word in read.split():
             suffix = os.path.splitext(word)[1]  # noqa: PTH122  # joined as text
-            # Relative to where Verilator ran: a runner's folder of the build, or that of a Makefile.
+            # Relative to where the tool ran: a runner's folder of the build, or that of a Makefile.
             there = (_absolute(each, word) for each in (made, folder)) if suffix and suffix not in _UNREAD else ()
             yield from [path for path in there if os.path.isfile(path)][:1]  # noqa: PTH113  # many of them
 

@@ -62,11 +62,6 @@ _COCOTB = re.compile(r"(?:Initialized|tests with) cocotb v(?P<version>\d[\w.+-]*
 _PYTHON = re.compile(r"Using Python (?P<version>\d[\w.+-]*) interpreter at ")
 _COMMAND = re.compile(r"Running command (?:\S*/)?(?P<program>[\w.-]+)")
 _TIME = re.compile(r"\s*(?P<value>\d+(?:\.\d+)?)(?P<unit>fs|ps|ns|us|ms|s|sec|step)\s")
-_HDL_TIME = re.compile(
-    r":@(?P<value>\d+(?:\.\d+)?)(?P<unit>[munpf]?s):\("  # GHDL
-    r"|\bTime: (?P<value1>\d+(?:\.\d+)?) (?P<unit1>[munpf]?s)  Iteration: "  # Questa, Riviera
-)
-"""Where a simulator's own messages tell the time with its unit."""
 _CONTINUATION = re.compile(r"\s{8}|$")
 """What stands under a verdict; a log line of cocotb has at most 5 blanks in front, Icarus's `Time:` 7."""
 
@@ -182,6 +177,12 @@ def _of_commands() -> tuple[str, ...]:
     names = simulators.programs()
     endings = (f"{name} " for name in names if not any(name != one and name.endswith(one) for one in names))
     return ("ing directory '", *sorted(endings), *(f"/{binary}" for binary in simulators.binaries()))
+
+
+@functools.cache
+def _hdl_time() -> re.Pattern[str]:
+    """Return the expression for the time with its unit in a simulator's own messages."""
+    return re.compile(simulators.either(lambda tool: tool.time))
 
 
 @functools.cache
@@ -427,7 +428,7 @@ class _Splitter:
             if not end:
                 return
             start = text.rfind("\n", 0, end - 1) + 1
-            if found := _TIME.match(text, start, end) or _HDL_TIME.search(text, start, end):
+            if found := _TIME.match(text, start, end) or _hdl_time().search(text, start, end):
                 value, unit = filter(None, found.groups())
                 self._now.time = f"{_plain(value)} {unit}"
                 return

@@ -6,12 +6,13 @@ simulation ended, and, where no results file was written, how the tests before i
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+from pytest_dvwiki import simulators
 from pytest_dvwiki.capture.files.results import Case, ResultsError, read_results
 from pytest_dvwiki.capture.processes.ending import read_ending, sentence, status_in
 from pytest_dvwiki.capture.simulations import reproduce
@@ -49,12 +50,7 @@ _SIDE_CHARS = 8 * 1024
 _TIMEOUT = "SimTimeoutError"
 _EXIT = re.compile(r"SystemExit(?:: -?\d+)?$|\w*ParseError\b")
 """How runner and cocotb-test end an item whose results are missing."""
-# A line by which the design itself, or its simulator, says why the simulation ended.
-_SAID_BY_THE_DESIGN = re.compile(
-    r"^(?:FATAL: |Fatal: |\*\* Fatal|UVM_FATAL\b)|%(?:Error|Fatal)\b|\((?:assertion|report) failure\)|\*E,|\$fatal\b"
-)
-# What GHDL says of a component without an entity, as it elaborates: it goes on with outputs that nothing drives.
-_UNBOUND = re.compile(r'^(?P<place>\S+:\d+:\d+):warning: instance "[^"]+" of component "(?P<name>[^"]+)" is not bound')
+_BY_THE_DESIGN = r"^UVM_FATAL\b|\$fatal\b"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,7 +190,7 @@ class _Collector:
         told = setup_of_log(shown, str(sim.folder or sim.root), sim.builds)
         return told if told.config is not None else seen
 
-    @cached_property
+    @functools.cached_property
     def _reads(self) -> tuple[str, ...]:
         """The files of the project that the simulation read."""
         from pytest_dvwiki.capture.simulations.reads import files_read  # noqa: PLC0415  # only failures pay for it
@@ -300,7 +296,7 @@ class _Collector:
     def _unbound(self) -> str | None:
         """The first component that stayed without an entity, which the log tells before all tests."""
         lines = (line for one in (self._main, *self._sides) for _, line in one.preamble)
-        found = next(filter(None, map(_UNBOUND.match, lines)), None)
+        found = next(filter(None, map(_unbound().match, lines)), None)
         return f"{found['place']}: no entity was compiled for component {found['name']}" if found else None
 
     def _command(self, test: CocotbTest, *, strict: bool = False) -> Command | None:
@@ -322,7 +318,7 @@ class _Collector:
             strict=strict,
         )
 
-    @cached_property
+    @functools.cached_property
     def _first_failed(self) -> CocotbTest | None:
         return next((test for test in self._tests if test.failed), None)
 
@@ -334,7 +330,7 @@ class _Collector:
     def _why_ended(self, test: CocotbTest) -> str | None:
         """What ended the simulation during a test; None where the log says it better."""
         lines = (*(test.block.lines if test.block is not None else ()), *self._last_words())
-        told = any(_SAID_BY_THE_DESIGN.search(line) for _, line in lines)
+        told = any(_said_by_the_design().search(line) for _, line in lines)
         if self._cases is not None and not self._ending.abnormal and (told or self._ending.bad_status):
             return None
         if said := self._sentence(test.name, test.time, finished=False):
@@ -346,7 +342,7 @@ class _Collector:
     def _last_words(self) -> NumberedLines:
         """What the design said as it ended the simulation, where that comes after all tests: under cocotb 1.9."""
         rest = self._main.rest
-        return rest if any(_SAID_BY_THE_DESIGN.search(line) for _, line in rest) else ()
+        return rest if any(_said_by_the_design().search(line) for _, line in rest) else ()
 
     def _frame_of(self, test: CocotbTest) -> Frame | None:
         root, case = self._sim.root, test.case
@@ -612,3 +608,14 @@ def _fitting(lines: NumberedLines, chars: int) -> NumberedLines:
             break
         fitting.append((number, line))
     return tuple(reversed(fitting))
+
+
+@functools.cache
+def _said_by_the_design() -> re.Pattern[str]:
+    """Return the expression for a line by which the design, or its simulator, says why the simulation ended."""
+    return re.compile(simulators.either(lambda tool: tool.fatal, _BY_THE_DESIGN))
+
+
+@functools.cache
+def _unbound() -> re.Pattern[str]:
+    return re.compile(simulators.either(lambda tool: tool.unbound))
