@@ -64,6 +64,8 @@ class Leftovers:
     failures: list[Failure] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
     simulators: dict[Simulator, None] = field(default_factory=dict)
+    without_tests: int = 0
+    """How many of the results stand for logs that name no test and tell of no failure."""
     axes: Axes = field(default_factory=Axes)
     """What the first log says that says something."""
     times: list[float] = field(default_factory=list)
@@ -316,6 +318,7 @@ class _Reader:
             message=redact(case.message),
             frame=user_frame(case.text, self._root),
             excerpts=(Excerpt(source="results", lines=builder.lines()),),
+            seeded=True,
             duration_s=case.duration_s,
         )
 
@@ -343,7 +346,9 @@ class _Reader:
             if not outcome.results and (failures or not self._results):
                 ended = _of_log(name, outcome, failed=bool(failures))
                 # A folder that fails to build is one, however many logs tell of it.
-                self._run.results += [ended] if ended not in self._run.results else []
+                if ended not in self._run.results:
+                    self._run.results.append(ended)
+                    self._run.without_tests += not failures
 
     def _parts(self, log: Artefact) -> list[Regression]:
         """What a log tells of each time a simulator ran in it.

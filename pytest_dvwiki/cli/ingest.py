@@ -184,7 +184,7 @@ class _Ingest:
             return
         if known:
             _say(f"{group.name}: {_count(len(known), 'file')} left out, archived already as {_named(known.values())}")
-        self._archive(group, self._run_of(leftovers))
+        self._archive(group, self._run_of(leftovers), leftovers.without_tests)
         if known:
             self._recall(self._run_of(self._read(group, logs)), known.values())
 
@@ -397,7 +397,14 @@ class _Ingest:
             vcs=self._vcs,
         )
 
-    def _archive(self, group: _Group, run: Run) -> None:
+    def _archive(self, group: _Group, run: Run, without_tests: int = 0) -> None:
+        """Archive a run, and say what it told.
+
+        Args:
+            group: The files that it was read from.
+            run: What they tell.
+            without_tests: How many of its tests only stand for logs that name none, and tell of no failure.
+        """
         from pytest_dvwiki import pipeline  # noqa: PLC0415
 
         archived = pipeline.process(run, self._tools)
@@ -408,7 +415,7 @@ class _Ingest:
         news = failed or archived.known_again or (archived.coverage is not None and archived.coverage.rows)
         repeated = self._several and causes <= self._shown and not news
         self._shown |= causes
-        _say(f"{group.name}: {_summary(run, archived)}{', shown above' if causes and repeated else ''}")
+        _say(f"{group.name}: {_summary(run, archived, without_tests)}{', shown above' if causes and repeated else ''}")
         if not repeated:
             self._show(archived)
 
@@ -493,12 +500,16 @@ def _named(task_ids: Iterable[str]) -> str:
     return ", ".join(sorted(set(task_ids))[:_NAMED])
 
 
-def _summary(run: Run, archived: Archived) -> str:
+def _summary(run: Run, archived: Archived, without_tests: int) -> str:
     if run.coverage:
         return _count(len(run.sources), "coverage report")
     failed = sum(result.outcome in {"failed", "error"} for result in run.results)
-    told = f"{_count(len(run.results), 'test')}, {failed} failed"
-    return f"{told}, {_count(len(archived.causes), 'cause')}" if failed else told
+    tests = len(run.results) - without_tests
+    told = [f"{_count(tests, 'test')}, {failed} failed"] if tests else []
+    told += [_count(len(archived.causes), "cause")] if failed else []
+    name = "names" if without_tests == 1 else "name"
+    told += [f"{_count(without_tests, 'log')} that {name} no test, with no failure that is known"] * bool(without_tests)
+    return ", ".join(told)
 
 
 def _ended(ends: Counter[str]) -> str:

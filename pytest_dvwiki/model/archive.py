@@ -62,6 +62,8 @@ class FailedTest:
     outcome: Literal["failed", "error"] = "failed"
     attempts: int = 1
     seed: str | None = None
+    seed_unknown: bool = False
+    """Whether it failed with a seed that is not on record; else one without a seed depends on none."""
     sim_time: str | None = None
     simulator: str | None = None
     duration_s: float = 0.0
@@ -172,7 +174,9 @@ class PassedAgain:
     seed: str | None = None
     changed: Change = "unrecorded"
     failed_seed: str | None = None
-    """The seed of the failure; None where it has none, or no seed can change it."""
+    """The seed of the failure; None where it has none, no seed can change it, or it is not on record."""
+    seed_unknown: bool = False
+    """Whether it failed with a seed that is not on record."""
     simulator: str | None = None
     config: str | None = None
     """12 hex of the build configuration; None where it is unknown."""
@@ -262,7 +266,7 @@ class OtherTest:
     config: str | None = None
     """12 hex of the build configuration; None where it is unknown."""
     attempts: tuple[Attempt, ...] = ()
-    """All attempts of a flaky test, in order."""
+    """Of a flaky test those that failed, in order, and the one that passed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -482,7 +486,10 @@ class StillFailing:
     nodeid: str
     fingerprint: str
     seed: str | None
-    """That of the pass if it failed with it since its last fix, else of its last failure; None where none matters."""
+    """That of the pass if it failed with it since its last fix, else of its last failure.
+
+    None where none matters, or none is on record.
+    """
     vcs: Vcs
     """The repository in the last run with a known commit in which it failed."""
     drawn: Vcs
@@ -497,6 +504,8 @@ class StillFailing:
     """Whether both configurations are on record."""
     deterministic: bool = False
     """Whether no seed can change the cause."""
+    seed_unknown: bool = False
+    """Whether it failed with a seed, and none with which it failed is on record."""
     proof: int = 0
     """What the best pass since then proves, as `records.fixes.proof` counts it; 0 where there was none."""
     evidence: str = ""

@@ -104,6 +104,7 @@ class Attempt:
     outcome: Literal["passed", "failed", "error"]
     fingerprint: str | None = None
     """The cause with which it failed."""
+    seed: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,6 +125,8 @@ class Failure:
     started: bool = True
     """False for a test of a simulation that ended before the test's turn came: such a one follows another's cause."""
     seed: str | None = None
+    seeded: bool = False
+    """Whether a seed may have drawn its stimulus, whether or not anything tells it."""
     sim_time: str | None = None
     simulator: str | None = None
     simulator_version: str | None = None
@@ -153,8 +156,8 @@ class Result:
     simulator: str | None = None
     config: str | None = None
     """12 hex of the build configuration; None where it is unknown."""
-    attempts: tuple[Attempt, ...] = ()
-    """All attempts of a flaky test, in order."""
+    earlier: tuple[Failure, ...] = ()
+    """With what a flaky test failed before it passed, in order."""
 
 
 @dataclass(frozen=True, kw_only=True)

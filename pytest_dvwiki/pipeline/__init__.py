@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.capture.interrupted.orphans import Orphan
     from pytest_dvwiki.model import (
+        Attempt,
         Cause,
         FirstBad,
         History,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     )
     from pytest_dvwiki.pipeline.tools import Tools
     from pytest_dvwiki.settings import Layout, Settings
+    from pytest_dvwiki.triage.classify import Classifier
     from pytest_dvwiki.triage.holes import CoverageNews
 
 
@@ -126,7 +128,7 @@ def _processed(run: Run, tools: Tools) -> Archived:
     record = _record(
         replace(run, results=_with_waived(run, verdicts, waived)),
         occurrences,
-        classifier.registry.hash,
+        classifier,
         vcs=vcs,
         waived=waived,
         passed_again=again,
@@ -380,13 +382,26 @@ def _suites(run: Run) -> Iterator[Suite]:
         )
 
 
-def _record(run: Run, occurrences: tuple[Occurrence, ...], registry: str, **parts: Any) -> RunRecord:
+def _attempts(result: Result, classifier: Classifier) -> Iterator[Attempt]:
+    """Return the attempts of a flaky test: each that failed, by the first of its failures, and the one that passed."""
+    from pytest_dvwiki.model import Attempt  # noqa: PLC0415  # few tests are flaky
+
+    first = {failure.attempts: failure for failure in reversed(result.earlier)}
+    for number in sorted(first):
+        failure = first[number]
+        fingerprint = classifier.classify(failure).fingerprint
+        yield Attempt(outcome=failure.outcome, fingerprint=fingerprint, seed=failure.seed)
+    if first:
+        yield Attempt(outcome="passed", seed=result.seed)
+
+
+def _record(run: Run, occurrences: tuple[Occurrence, ...], classifier: Classifier, **parts: Any) -> RunRecord:
     from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION  # noqa: PLC0415  # masks cost 5 ms to compile
 
     return RunRecord(
         task_id=run.task_id,
         tool=TOOL,
-        registry=registry,
+        registry=classifier.registry.hash,
         fingerprint_version=FINGERPRINT_VERSION,
         started=run.started,
         finished=run.finished,
@@ -399,7 +414,13 @@ def _record(run: Run, occurrences: tuple[Occurrence, ...], registry: str, **part
         totals=_totals(run.results),
         occurrences=occurrences,
         other=tuple(
-            OtherTest(nodeid=result.nodeid, outcome=result.outcome, simulator=result.simulator, config=result.config)
+            OtherTest(
+                nodeid=result.nodeid,
+                outcome=result.outcome,
+                simulator=result.simulator,
+                config=result.config,
+                attempts=tuple(_attempts(result, classifier)),
+            )
             for result in sorted(run.results, key=lambda result: result.nodeid)
             if result.outcome not in {"passed", "failed", "error"}
         ),

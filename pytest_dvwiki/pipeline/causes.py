@@ -89,10 +89,12 @@ def _last_pass(failure: Failure, verdict: Verdict, history: History, led_here: C
         history: What the archive knew before.
         led_here: Whether the failing commit is one, or comes from it: of another branch nothing changed since.
     """
-    from pytest_dvwiki.records.kinds import is_deterministic_kind  # noqa: PLC0415  # only a run that failed pays for it
+    from pytest_dvwiki.records.kinds import is_deterministic_kind, seed_is_unknown  # noqa: PLC0415  # as below
 
-    passes = history.last_passes(verdict, failure)
     any_seed = is_deterministic_kind(verdict, (failure,))
+    if seed_is_unknown(verdict, failure) and not any_seed:
+        return None
+    passes = history.last_passes(verdict, failure)
     proving = dict.fromkeys(each.commit for each in passes if any_seed or each.seed == failure.seed)
     return next(filter(led_here, list(proving)[:_MOST_COMMITS]), None)
 
@@ -154,7 +156,7 @@ def _occurrence(members: Sequence[Member], root: Path) -> Occurrence:
         pattern=verdict.pattern,
         origin=replace(verdict.origin, reasons=tuple(shorten_paths(reason, root) for reason in verdict.origin.reasons)),
         primary=shorten_paths(verdict.primary, root),
-        tests=tuple(_failed_test(member) for member, _ in sorted(members, key=lambda member: member[0].nodeid)),
+        tests=tuple(_failed_test(*member) for member in sorted(members, key=lambda member: member[0].nodeid)),
         excerpt=shorten_paths(verdict.excerpt, root),
         log=failure.log if failure.log is None or verdict.source != "log" else replace(failure.log, line=verdict.line),
         ip_type=failure.ip_type,
@@ -194,13 +196,16 @@ def _place(place: Place | None, root: Path) -> Place | None:
     return replace(place, file=shorten_paths(place.file, root), words=shorten_paths(place.words, root))
 
 
-def _failed_test(failure: Failure) -> FailedTest:
+def _failed_test(failure: Failure, verdict: Verdict) -> FailedTest:
+    from pytest_dvwiki.records.kinds import seed_is_unknown  # noqa: PLC0415  # only a run that failed pays for it
+
     return FailedTest(
         nodeid=failure.nodeid,
         phase=failure.phase,
         outcome=failure.outcome,
         attempts=failure.attempts,
         seed=failure.seed,
+        seed_unknown=seed_is_unknown(verdict, failure),
         sim_time=failure.sim_time,
         simulator=failure.simulator,
         duration_s=failure.duration_s,

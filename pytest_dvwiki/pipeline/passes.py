@@ -102,6 +102,7 @@ def passed_again(
             seed=each.by.seed,
             changed=changed,
             failed_seed=each.seed,
+            seed_unknown=each.seed_unknown,
             simulator=each.by.simulator,
             config=each.by.config,
             new_stimulus=each.seed is not None and _draws_anew(each, since(each, each.drawn), simulators),
@@ -126,12 +127,19 @@ class _Told(NamedTuple):
 
 
 def _told(failing: StillFailing, vcs: Vcs, difference: Difference, repository: Repository) -> _Told:
-    """Return what fixed a failure: what is on record as its cause's fix, where that lies between failure and pass."""
+    """Return what fixed a failure: what is on record as its cause's fix, where that lies between failure and pass.
+
+    What was committed after the first green run widens nothing. Where that run alone may be chance, its commits are
+    taken if they touch a file that the failing simulation read, or nobody knows what it read.
+    """
+    from pytest_dvwiki.records.fixes import MAYBE_LATER  # noqa: PLC0415  # only where something passed again
+
     known = failing.fixed
     if (
         known is None
         or known.commits is None
         or not known.log
+        or not (known.counts or not failing.reads or set(known.files) & set(failing.reads))
         or repository.lacks(known, vcs.commit)
         or not repository.lacks(known, failing.vcs.commit)
     ):
@@ -143,7 +151,7 @@ def _told(failing: StillFailing, vcs: Vcs, difference: Difference, repository: R
         log_count=known.log_count,
         files=known.files,
         file_count=known.file_count,
-        note=known.note,
+        note=known.note if known.counts else "; ".join(filter(None, (known.note, MAYBE_LATER))),
     )
     return _Told(known.commits, fixed)
 
@@ -160,8 +168,8 @@ def _changed(failing: StillFailing, difference: Difference) -> Change | None:
     change = difference.change
     if change == "commit" and difference.all_files and all(_is_words(name, failing) for name in difference.all_files):
         change = "nothing"
-    # The seed alone, where the sources are the same, or not on record, and it is another one.
-    other_seed = None not in {failing.by.seed, failing.seed} and failing.by.seed != failing.seed
+    # The seed alone, where the sources are the same, or not on record, and it may be another one.
+    other_seed = failing.seed_unknown or (failing.seed is not None and failing.by.seed != failing.seed)
     return "seed" if other_seed and change in {"nothing", "unrecorded"} else change
 
 

@@ -17,6 +17,7 @@ from pytest_dvwiki.fingerprint import mask
 from pytest_dvwiki.model import FirstBad, KnownBin, Onset, StillFailing, Vcs, Waived
 from pytest_dvwiki.records import evidence, fixes, proposals, tables
 from pytest_dvwiki.records.chance import Rate
+from pytest_dvwiki.records.kinds import UNKNOWN_SEED
 from pytest_dvwiki.records.targets import ANY, Target, is_same_config, without_parameters
 from pytest_dvwiki.redact import redact_id
 
@@ -69,6 +70,7 @@ class UnprovenPass:
     """A `model.Change`."""
     seed: str | None
     failed_seed: str | None
+    """`UNKNOWN_SEED` where it is not on record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,9 +272,8 @@ def _waived(archive: Archive, fingerprints: Sequence[str], newest: Row) -> tuple
 
 def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
     """Where a cause came in since its last fix whose passes count, None where no record has it."""
-    counted = [state for state in archive.fix_states(fingerprints) if state.fix.counts]
-    fixed = counted[-1].moment if counted else ""
-    fix = counted[-1].fix if counted else None
+    newest = next((state for state in reversed(archive.fix_states(fingerprints)) if state.fix.counts), None)
+    fixed, fix = (newest.moment, newest.fix) if newest is not None else ("", None)
     passed_at = fix.commits[-1] if fix is not None and fix.by == "git" and fix.log and fix.commits else None
     asked = {"causes": tables.wanted(archive.present(fingerprints)), "fixed": fixed}
     occurrences = (
@@ -293,8 +294,15 @@ def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
         first_bad=_first_bad(archive, fingerprints, fixed)[0],
         fixed_after=passed_at or (before and before[0]),
         comes_and_goes=archive.comes_and_goes(fingerprints),
-        passes_needed=_passes_needed(archive, fingerprints, first[1]) if first else {},
+        passes_needed=_passes_to_hold(newest) | (_passes_needed(archive, fingerprints, first[1]) if first else {}),
     )
+
+
+def _passes_to_hold(fixed: fixes.FixState | None) -> dict[str, int]:
+    """Return by test how many passes made a fix hold: as many before a return say that the cause was not there."""
+    if fixed is None or fixed.fix.held_in is None:
+        return {}
+    return {test.nodeid: fixed.fix.needed for test in fixed.tests}
 
 
 def _passes_needed(archive: Archive, fingerprints: Sequence[str], since: str) -> dict[str, int]:
@@ -518,11 +526,13 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
         if by is None:
             continue
         deterministic = is_deterministic(fingerprint)
-        seeds = () if deterministic else _seeds(archive, failed, fingerprint)
+        drawn_with = () if deterministic else _seeds(archive, failed, fingerprint)
+        seeds = tuple(seed for seed in drawn_with if seed != UNKNOWN_SEED)
+        seed_unknown = bool(drawn_with) and not seeds
         seed = by.seed if by.seed in seeds else seeds[0] if seeds else None
         fixed = next((state.fix for state in fixes_of(fingerprint) if state.moment > moment), None)
         proven = fixed is not None and fixed.counts
-        settled = proof >= fixes.ANY_SEED and (deterministic or proven or by.seed != seed)
+        settled = proof >= fixes.ANY_SEED and (deterministic or proven or seed_unknown or by.seed != seed)
         if settled or not (by.whole or deterministic):
             continue
         vcs, simulators = _last_run(archive, failed, fingerprint)
@@ -539,11 +549,12 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
                 reads=newest.reads if newest else (),
                 by=by,
                 drawn=drawn,
-                fixed=fixed if proven else None,
+                fixed=fixed,
                 simulators=simulators,
                 same_config=simulator == ANY or is_same_config(by.config or "", config),
                 config_known=simulator == ANY or bool(by.config and config),
                 deterministic=deterministic,
+                seed_unknown=seed_unknown,
             )
         )
     return found
@@ -556,7 +567,10 @@ def _best_pass(failed: Target, passing: Sequence[Passing]) -> Passing | None:
 
 
 def _seeds(archive: Archive, failed: Target, fingerprint: str) -> tuple[str, ...]:
-    """Return the seeds with which a test failed with a cause since it last passed after a change, the newest first."""
+    """Return the seeds with which a test failed with a cause since it last passed after a change, the newest first.
+
+    `UNKNOWN_SEED` is among them where one is not on record.
+    """
     nodeid, simulator, config = failed
     rows = archive.db.execute(
         "SELECT seed FROM failed f WHERE nodeid = :test AND simulator = :simulator AND config = :config"

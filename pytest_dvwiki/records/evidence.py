@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.records import fixes, targets
 from pytest_dvwiki.records.chance import Rate
 from pytest_dvwiki.records.passes import LOOKED_BACK
-from pytest_dvwiki.records.tables import wanted
-from pytest_dvwiki.records.targets import ANY, Target, meets, without_parameters
+from pytest_dvwiki.records.tables import SLASH, wanted
+from pytest_dvwiki.records.targets import ANY, Target, meets, share_a_test
 
 if TYPE_CHECKING:
     import sqlite3
@@ -116,7 +116,7 @@ class Evidence:
             (*failing, moment, wanted(self._causes)),
         ).fetchone()[0]
         if last is None:
-            return any(without_parameters(test.nodeid) == without_parameters(failing.nodeid) for test in tests)
+            return share_a_test([failing.nodeid], [test.nodeid for test in tests])
         return any(True for _ in self._passes.passing_runs([failing], last, when))
 
     def failed_before(self, moment: str) -> list[Target]:
@@ -226,8 +226,16 @@ class Evidence:
             " AND p.fingerprint IN (SELECT value FROM json_each(:causes)) AND p.moment >= :since AND p.moment < :before"
             " UNION ALL SELECT 1 FROM json_each(:tests) t JOIN other o ON o.outcome = 'flaky'"
             f" AND ({meets('o')} OR (o.simulator = '' AND o.nodeid = json_extract(t.value, '$[0]')))"
+            " AND (o.causes IS NULL OR EXISTS (SELECT 1 FROM json_each(o.causes) c"
+            "  WHERE c.value IN (SELECT value FROM json_each(:checks))))"
             " JOIN runs r ON r.id = o.run AND r.moment >= :since AND r.moment < :before LIMIT 1",
-            {"causes": wanted(self._causes), "tests": targets.wanted(tests), "since": since, "before": before},
+            {
+                "causes": wanted(self._causes),
+                "checks": wanted(name.partition(SLASH)[0] for name in self._causes),
+                "tests": targets.wanted(tests),
+                "since": since,
+                "before": before,
+            },
         ).fetchone()
         return found is not None
 

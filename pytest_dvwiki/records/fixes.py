@@ -11,7 +11,7 @@ the same simulator in the same build configuration counts (`targets`). A fix is
 
 A pass counts with the seed that failed, unless the test comes and goes with one seed, or what draws the stimulus was
 changed too; passes with other seeds count in such a number as leaves less than 5 % to chance at the rate at which the
-test failed before (`chance`).
+test failed before (`chance`). A seed that is not on record counts as another one.
 
 That rate is over the runs since the cause was first seen, or since it returned after its fix had held. Before that it
 may have been there too, without a failure: so of the passes before as many count as chance explains at that rate, and
@@ -65,7 +65,7 @@ class Step:
     date: str
     test: Target | None = None
     failed_seed: str | None = None
-    """Of the failure before it."""
+    """Of the failure before it; `UNKNOWN_SEED` where it is not on record."""
     same_seed: bool = False
     """Whether the pass had the seed that failed, or none can change the failure."""
     is_dirty: bool = False
@@ -114,7 +114,7 @@ class FixState:
     past: Past | None = None
     """What the number of passes follows from that it needs; None where a pass with the seed that failed settles it."""
     failed_seed: str | None = None
-    """The seed of the failure before its newest pass."""
+    """The seed of the failure before its newest pass; `UNKNOWN_SEED` where it is not on record."""
     branches: tuple[str, ...] = ()
     """On which its passes were, by name."""
     other_tests: int = 0
@@ -398,8 +398,10 @@ def proof(again: PassedAgain, *, dirty: bool) -> int:
 
 
 def same_seed(again: PassedAgain) -> bool:
-    """Tell whether a pass is one with the stimulus that failed; a failure without a seed depends on none."""
-    return again.failed_seed is None or (again.seed == again.failed_seed and not again.new_stimulus)
+    """Tell whether a pass is one with the stimulus that failed; a failure that has no seed depends on none."""
+    if again.failed_seed is None:
+        return not again.seed_unknown
+    return again.seed == again.failed_seed and not again.new_stimulus
 
 
 def in_short(fix: Fix, files: str = "") -> str:

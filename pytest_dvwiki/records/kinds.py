@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import FailedTest, Failure, Occurrence, Verdict
 
+UNKNOWN_SEED = "?"
+"""Stands for the seed of a failure that has one which is not on record."""
 DETERMINISTIC_CLASSES = frozenset({"compile_error", "elaboration_error"})
 DETERMINISTIC_SUBTYPES = frozenset(
     {
@@ -25,6 +27,8 @@ DETERMINISTIC_SUBTYPES = frozenset(
     }
 )
 """Subtypes of any class but `tool_error` that no seed can change."""
+_SIMULATION_CLASSES = frozenset({"sim_error", "uvm_error", "uvm_fatal"})
+"""What only a simulation reports."""
 _BEFORE_SIMULATOR = frozenset({"import_error", "python_syntax_error"})
 _BEFORE_ANY_COMMAND = frozenset({"python.hdl_file", "environment.make_no_rule"})
 """Patterns of a missing file that whoever was to call the simulator asked for: cocotb's runner, make."""
@@ -44,6 +48,15 @@ def is_deterministic_kind(cause: Occurrence | Verdict, tests: Sequence[FailedTes
         or cause.failure_subtype in DETERMINISTIC_SUBTYPES
         or (bool(tests) and all(test.phase == "collect" for test in tests))
     )
+
+
+def seed_is_unknown(cause: Occurrence | Verdict, failure: Failure) -> bool:
+    """Tell whether a test failed with a seed that nothing tells; else one without a seed depends on none.
+
+    A results file of any other tool tells neither seed nor simulator: there the class says whether there was one.
+    """
+    in_simulator = failure.in_simulator or cause.error_class in _SIMULATION_CLASSES
+    return failure.seed is None and failure.seeded and in_simulator
 
 
 def precedes_simulator(cause: Occurrence | Verdict, test: FailedTest | Failure) -> bool:

@@ -26,12 +26,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.records import fixes
 from pytest_dvwiki.records.evidence import Evidence
+from pytest_dvwiki.records.kinds import UNKNOWN_SEED
 from pytest_dvwiki.records.tables import SLASH
-from pytest_dvwiki.records.targets import Target, without_parameters
+from pytest_dvwiki.records.targets import Target, share_a_test
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from pytest_dvwiki.records.passes import Passes
 
@@ -48,7 +49,7 @@ class Failing(NamedTuple):
 
     target: Target
     seed: str
-    """Empty where it has none, or it is not on record."""
+    """Empty where it has none, `UNKNOWN_SEED` where it is not on record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,8 +143,10 @@ def cause_of(db: sqlite3.Connection, passes: Passes, fingerprint: str, seen: See
     if len(members) <= 1 and not seen.changes:
         return members[0] if members else fingerprint
     before = {name: _failed(db, name, seen.moment) for name in members}
-    same_stimulus = [name for name in members if before[name] & seen.failing]
-    same_test = [name for name in members if _share_a_test(before[name], seen.failing)]
+    known = {each for each in seen.failing if each.seed != UNKNOWN_SEED}
+    same_stimulus = [name for name in members if before[name] & known]
+    now = {each.target.nodeid for each in seen.failing}
+    same_test = [name for name in members if share_a_test({each.target.nodeid for each in before[name]}, now)]
     fixed = {each.name: each for each in standing(db, passes, fingerprint, seen.moment)}
     still_open = [name for name in members if name not in fixed]
     lacking = [name for name in fixed if seen.without_fix]
@@ -179,19 +182,10 @@ def _failed(db: sqlite3.Connection, name: str, moment: str) -> frozenset[Failing
     return frozenset(Failing(Target(*on), seed) for *on, seed in rows)
 
 
-def _share_a_test(before: Iterable[Failing], now: Iterable[Failing]) -> bool:
-    """Tell whether a test failed before that fails now; its parameters, and what runs inside it, make no other one."""
-    ours = {without_parameters(each.target.nodeid) for each in before}
-    theirs = {without_parameters(each.target.nodeid) for each in now}
-    return any(
-        one == other or one.startswith(f"{other}::") or other.startswith(f"{one}::") for one in ours for other in theirs
-    )
-
-
 def _is_another(fixed: Standing, before: frozenset[Failing], seen: Seen) -> bool:
     """Tell whether a failure in other tests is another fault than a cause whose fix stands."""
     seeds, theirs = {each.seed for each in seen.failing}, {each.seed for each in before}
-    if "" in seeds | theirs or seeds & theirs or not seeds:
+    if not {"", UNKNOWN_SEED}.isdisjoint(seeds | theirs) or seeds & theirs or not seeds:
         return False
     change = _since(fixed.state.moment, seen.changes)
     fix = fixed.state.fix

@@ -12,16 +12,16 @@ from pytest_dvwiki.fingerprint import mask
 from pytest_dvwiki.model import WRITTEN, Suite
 from pytest_dvwiki.records.checks import checked
 from pytest_dvwiki.records.fixes import proof, same_seed
-from pytest_dvwiki.records.kinds import is_deterministic
+from pytest_dvwiki.records.kinds import UNKNOWN_SEED, is_deterministic
 from pytest_dvwiki.records.targets import of_failure
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Sequence
 
-    from pytest_dvwiki.model import Occurrence, RunRecord
+    from pytest_dvwiki.model import FailedTest, Occurrence, OtherTest, RunRecord
 
-VERSION = 15
+VERSION = 16
 """Counts up with the tables, and with what is written to them."""
 
 # Rows with long texts are kept apart from their keys: WITHOUT ROWID puts whole rows into the upper levels of the tree.
@@ -78,7 +78,8 @@ CREATE INDEX checks_by_family ON checks (family, fingerprint);
 CREATE INDEX checks_by_run ON checks (run);
 CREATE INDEX checks_fresh ON checks (family) WHERE fresh;
 CREATE TABLE other (
-  run INTEGER, nodeid TEXT, outcome TEXT, simulator TEXT, config TEXT, PRIMARY KEY (run, nodeid, simulator, config))
+  run INTEGER, nodeid TEXT, outcome TEXT, simulator TEXT, config TEXT, causes TEXT,
+  PRIMARY KEY (run, nodeid, simulator, config))
   WITHOUT ROWID;
 CREATE INDEX other_by_test ON other (nodeid, outcome);
 CREATE TABLE passed_again (
@@ -211,8 +212,11 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, told: RunRecord
     _insert_identities(db, told, run)
     db.execute(_TALLY, {"run": run, "sign": 1})
     db.executemany(
-        "INSERT OR IGNORE INTO other VALUES (?, ?, ?, ?, ?)",
-        [(run, test.nodeid, test.outcome, test.simulator or "", test.config or "") for test in record.other],
+        "INSERT OR IGNORE INTO other VALUES (?, ?, ?, ?, ?, ?)",
+        [
+            (run, test.nodeid, test.outcome, test.simulator or "", test.config or "", _came_and_went(test))
+            for test in record.other
+        ],
     )
     db.executemany(
         "INSERT OR IGNORE INTO passed_again VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -225,7 +229,7 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, told: RunRecord
                 row.changed,
                 proof(row, dirty=record.vcs.dirty),
                 row.seed,
-                row.failed_seed,
+                UNKNOWN_SEED if row.seed_unknown else row.failed_seed,
                 same_seed(row),
                 simulator,
                 row.config or "",
@@ -332,7 +336,7 @@ def _insert_occurrence(
     db: sqlite3.Connection, occurrence: Occurrence, moment: str, run: int, record: RunRecord
 ) -> None:
     tests = occurrence.tests
-    targets = dict.fromkeys((of_failure(occurrence, test), test.seed or "") for test in tests)
+    targets = dict.fromkeys((of_failure(occurrence, test), seed_of(test)) for test in tests)
     seeds = list(dict.fromkeys(test.seed for test in tests if test.seed is not None))
     names = list(dict.fromkeys(test.nodeid for test in tests))
     db.execute(
@@ -363,6 +367,20 @@ def _insert_occurrence(
     ).rowcount
     if is_newest:
         _keep_newest(db, occurrence, moment, names)
+
+
+def seed_of(test: FailedTest) -> str:
+    """Return the seed with which a test failed, as the tables have it: empty where it has none."""
+    return UNKNOWN_SEED if test.seed_unknown else test.seed or ""
+
+
+def _came_and_went(test: OtherTest) -> str | None:
+    """Return with which causes a flaky test failed that passed with the same seed; None where that is not on record."""
+    if not test.attempts:
+        return None
+    *failed, passed = test.attempts
+    alike = (each.fingerprint for each in failed if None in {each.seed, passed.seed} or each.seed == passed.seed)
+    return wanted(name for name in alike if name)
 
 
 def keep_details(db: sqlite3.Connection, occurrence: Occurrence, moment: str) -> None:

@@ -29,6 +29,18 @@ def without_parameters(nodeid: str) -> str:
     return _PARAMETERS.sub("", nodeid)
 
 
+def share_a_test(some: Iterable[str], others: Iterable[str]) -> bool:
+    """Tell whether a test is among both; its parameters, and what runs inside it, make no other one."""
+    ours, theirs = set(map(without_parameters, some)), set(map(without_parameters, others))
+    return not (_with_outer(ours).isdisjoint(theirs) and _with_outer(theirs).isdisjoint(ours))
+
+
+def _with_outer(names: Iterable[str]) -> set[str]:
+    """Return tests and all that they run inside."""
+    parts = (name.split("::") for name in names)
+    return {"::".join(each[:count]) for each in parts for count in range(1, len(each) + 1)}
+
+
 class Target(NamedTuple):
     """A test on a simulator in a build configuration; empty where there is none or it is not on record."""
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
-    from pytest_dvwiki.model import Occurrence, RunRecord
+    from pytest_dvwiki.model import Attempt, Occurrence, RunRecord
 
 SCHEMA = 2
 _PLAIN = 1
@@ -254,9 +254,13 @@ def renamed(record: RunRecord, name: Callable[[str], str]) -> RunRecord:
         found = row.get("fingerprint")
         return {**row, "fingerprint": cause(str(found))} if found else row
 
+    def attempt(one: Attempt) -> Attempt:
+        return replace(one, fingerprint=name(one.fingerprint)) if one.fingerprint else one
+
     return replace(
         record,
         occurrences=tuple(replace(item, fingerprint=name(item.fingerprint)) for item in record.occurrences),
+        other=tuple(replace(test, attempts=tuple(map(attempt, test.attempts))) for test in record.other),
         passed_again=tuple(replace(row, fingerprint=cause(row.fingerprint)) for row in record.passed_again),
         waived=tuple(replace(row, fingerprint=name(row.fingerprint)) for row in record.waived),
         fixes=tuple(map(fix, record.fixes)),

@@ -438,6 +438,8 @@ def _no_proof(again: PassedAgain, known: KnownCause | None) -> str:
         return f"may be chance, as what draws its stimulus may have changed too{f': {passed}' if passed else ''}"
     if same_seed(again):
         return f"may be chance, as it comes and goes by itself{f': {passed}' if passed else ''}"
+    if again.seed_unknown:
+        return f"may be chance, as the seed with which it failed is not on record{f': {passed}' if passed else ''}"
     told = f"may be chance, as it failed with seed {again.failed_seed}"
     return f"{told}: {f'{passed}, or ' if passed else ''}run it with that seed to know"
 
@@ -478,10 +480,7 @@ def _no_fix(again: PassedAgain, causes: Sequence[Cause], fingerprint: str) -> st
         return "no fix: the cause still fails other tests"
     match again.changed:
         case "seed":
-            return (
-                f"no fix: only the seed is known to differ ({again.seed}, it failed with {again.failed_seed});"
-                f" run it with seed {again.failed_seed} to know"
-            )
+            return _other_seed(again)
         case "older":
             return "no fix: this commit is older than the one that failed; the cause came in between"
         case "branch":
@@ -490,6 +489,17 @@ def _no_fix(again: PassedAgain, causes: Sequence[Cause], fingerprint: str) -> st
             return "no fix: configuration not recorded, so it may have run with other parameters than those that failed"
         case _:
             return "no fix: the sources are those that failed, so it comes and goes by itself"
+
+
+def _other_seed(again: PassedAgain) -> str:
+    """Why a pass with the sources that failed is no fix: its seed is another one, or one of the two is unknown."""
+    if again.seed_unknown or again.seed is None:
+        whose = "with which it failed" if again.seed_unknown else "with which it passes"
+        return f"no fix: the sources are those that failed, and the seed {whose} is not on record"
+    return (
+        f"no fix: only the seed is known to differ ({again.seed}, it failed with {again.failed_seed});"
+        f" run it with seed {again.failed_seed} to know"
+    )
 
 
 def _coverage(session: Session, width: int) -> Iterator[Line]:

@@ -38,8 +38,8 @@ class _Test:
     duration_s: float = 0.0
     seed: str | None = None
     attempts: int = 1
-    failed_before: frozenset[str] = frozenset()
-    """Tests inside a simulator, or else this one, that failed in an earlier attempt."""
+    earlier: tuple[Failure, ...] = ()
+    """Failures of this one, or of tests inside a simulator, in earlier attempts, in order."""
     noise_errors: int = 0
     failures: tuple[Failure, ...] = ()
     inner: tuple[Result, ...] = ()
@@ -56,9 +56,9 @@ class _Test:
         if self.outcome is None or _RANK[outcome] > _RANK[self.outcome]:
             self.outcome = outcome
 
-    def again(self, failed: Iterable[str]) -> _Test:
+    def again(self, failures: Iterable[Failure]) -> _Test:
         """The test before another attempt, of which only is known what failed so far."""
-        return _Test(attempts=self.attempts + 1, failed_before=self.failed_before.union(failed))
+        return _Test(attempts=self.attempts + 1, earlier=(*self.earlier, *failures))
 
 
 class Ledger:
@@ -109,12 +109,11 @@ class Ledger:
             self.sources.update(evidence.sources)
         outcome: str = report.outcome
         if outcome == "rerun":  # pytest-rerunfailures adds this one
-            failed = [failure.nodeid for failure in evidence.failures] if evidence is not None else []
-            self._tests[nodeid] = test.again(failed or [nodeid])
+            self._tests[nodeid] = test.again(self._failures_of(report, test, evidence))
             return ()
         runner = getattr(report, "runner_nodeid", None)
         if runner is not None and report.when == "setup" and test.outcome is not None:  # its runner runs again
-            test = self._tests[nodeid] = test.again(failure.nodeid for failure in test.failures)
+            test = self._tests[nodeid] = test.again(test.failures)
         test.duration_s += report.duration
         if runner is not None:
             test.runner = str(runner)
@@ -162,6 +161,18 @@ class Ledger:
         if test.failures and isinstance(report.longrepr, str) and _SUBTESTS.fullmatch(report.longrepr):
             test.worsen("failed")
             return ()
+        failures = self._failures_of(report, test, evidence)
+        if evidence is not None and evidence.native_runner:
+            command = native(self._call(), None, runner=report.nodeid, seed=failures[0].seed)
+            failures = tuple(
+                failure if failure.unreproducible else replace(failure, command=command) for failure in failures
+            )
+        test.worsen("error" if report.when in {"setup", "teardown"} else "failed")
+        test.failures += failures
+        return failures
+
+    def _failures_of(self, report: pytest.TestReport, test: _Test, evidence: Evidence | None) -> tuple[Failure, ...]:
+        """Return what an attempt failed with: what its report carries, else the report's own failure."""
         if evidence is not None and evidence.failures:
             failures = evidence.failures
         else:
@@ -169,15 +180,7 @@ class Ledger:
 
             failure = failure_of(report, interest=self._interest(), call=self._call(), evidence=evidence)
             failures = (self._masks().failure(failure),)
-        if evidence is not None and evidence.native_runner:
-            command = native(self._call(), None, runner=report.nodeid, seed=failures[0].seed)
-            failures = tuple(
-                failure if failure.unreproducible else replace(failure, command=command) for failure in failures
-            )
-        test.worsen("error" if report.when in {"setup", "teardown"} else "failed")
-        failures = tuple(replace(failure, attempts=test.attempts) for failure in failures)
-        test.failures += failures
-        return failures
+        return tuple(replace(failure, attempts=test.attempts) for failure in failures)
 
     def add_collection(self, report: pytest.CollectReport) -> tuple[Failure, ...]:
         """Takes the report of a module that could not be collected."""
@@ -267,16 +270,19 @@ class Ledger:
         return self._tests.get(test.runner) if test.runner is not None else None
 
     def _results(self, nodeid: str, test: _Test) -> Iterator[Result]:
+        earlier: dict[str, list[Failure]] = {}
+        for failure in test.earlier:
+            earlier.setdefault(failure.nodeid, []).append(failure)
         for result in test.inner:
-            flaky = result.outcome == "passed" and result.nodeid in test.failed_before
-            yield replace(result, outcome="flaky") if flaky else result
+            failed_before = tuple(earlier.get(result.nodeid, ())) if result.outcome == "passed" else ()
+            yield replace(result, outcome="flaky", earlier=failed_before) if failed_before else result
         from pytest_dvwiki.model import Result  # noqa: PLC0415  # a session that nobody archives settles nothing
 
         # A build that failed, or a failure of the item's own, is no test inside a simulator.
         named = {result.nodeid for result in test.inner}
-        failed = {failure.nodeid for failure in test.failures} | test.failed_before
+        failed = {failure.nodeid for failure in test.failures} | earlier.keys()
         if (not test.inner or failed - named) and test.outcome is not None:
-            flaky = test.outcome == "passed" and bool(test.failed_before)
+            flaky = test.outcome == "passed" and bool(test.earlier)
             ran = self._runner_of(test) or test
             yield Result(
                 nodeid=nodeid,
@@ -286,6 +292,7 @@ class Ledger:
                 noise_errors=test.noise_errors,
                 simulator=ran.simulator.name if ran.simulator is not None else None,
                 config=ran.config,
+                earlier=tuple(failure for failure in test.earlier if failure.nodeid not in named) if flaky else (),
             )
 
     def _native_runners(self) -> dict[str, list[str]]:

@@ -10,6 +10,7 @@ from pytest_dvwiki.model import KnownCause, KnownSubtype, StandingFix
 from pytest_dvwiki.records import aggregate, fixes, same_check
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.kinds import precedes_simulator
+from pytest_dvwiki.records.tables import seed_of
 from pytest_dvwiki.records.targets import ANY, Target, of_failure
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.catalogue import Catalogue
@@ -137,7 +138,7 @@ class WikiHistory:
             without_fix: Whether its commit does not have one of them.
         """
         fingerprint = self._known(occurrence.fingerprint)
-        targets = ((of_failure(occurrence, test), test.seed or "") for test in occurrence.tests)
+        targets = ((of_failure(occurrence, test), seed_of(test)) for test in occurrence.tests)
         seen = same_check.Seen(
             moment="~",
             task_id=task_id,

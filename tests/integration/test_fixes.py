@@ -269,11 +269,20 @@ RESULTS = """<testsuites name="results"><testsuite name="all"><property name="ra
 FAILURE = '<failure error_type="AssertionError" error_msg="wrong word"/>'
 
 
-def ingest(project: Project, seed: int, *arguments: str, fails: bool = False) -> str:
+WITHOUT_SEED = RESULTS.replace('<property name="random_seed" value="{seed}"/>', "")
+JUNIT = """<testsuites><testsuite name="all"><testcase name="overflow" classname="regs">{inner}</testcase></testsuite>
+</testsuites>
+"""
+UVM = '<failure message="UVM_ERROR sb.sv(210) @ 1250: uvm_test_top.env.sb [SCBD] Mismatch: expected 12 got 13"/>'
+
+
+def ingest(
+    project: Project, seed: int, *arguments: str, fails: bool = False, results: str = RESULTS, failure: str = FAILURE
+) -> str:
     """What `dvwiki ingest` says of the results of a run with a seed; each run overwrites those of the one before."""
     path = project.path / "sim" / "results.xml"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(RESULTS.format(seed=seed, inner=FAILURE if fails else ""))
+    path.write_text(results.format(seed=seed, inner=failure if fails else ""))
     # Records have times of whole seconds, of the files that they come from.
     moment = 1_800_000_000 + 60 * len(project.records())
     os.utime(path, (moment, moment))
@@ -323,3 +332,41 @@ def test_a_pass_with_another_seed_may_be_chance_until_the_one_that_failed_passes
     assert "passes again" not in ingest(outside, 4, "--commit", "HEAD"), "one more pass by chance is no news"
     assert "FIXED" in ingest(outside, 1, "--commit", "HEAD")
     assert passes(outside) == ["seed", "commit", "commit"]
+
+
+@pytest.mark.parametrize(
+    ("results", "failure"),
+    [pytest.param(WITHOUT_SEED, FAILURE, id="cocotb"), pytest.param(JUNIT, UVM, id="junit")],
+)
+def test_a_pass_proves_nothing_where_the_seed_that_failed_is_not_on_record(
+    outside: Project, results: str, failure: str
+) -> None:
+    ingest(outside, 1, "--commit", "HEAD", fails=True, results=results, failure=failure)
+    told = ingest(outside, 1, "--commit", "HEAD", "--run-id", "2", results=results)
+    assert "no fix: the sources are those that failed, and the seed with which it failed is not on record" in told
+    assert "nothing is known to differ, and one of the seeds is not on record." in page(outside)
+    (outside.path / "README.md").write_text("of no matter")
+    commit(outside, "another word", 3)
+    told = ingest(outside, 1, "--commit", "HEAD", "--run-id", "3", results=results)
+    assert "FIXED" not in told
+    assert "may be chance, as the seed with which it failed is not on record: passed 1 of 5 runs needed" in told
+    assert "not on record, so that no single pass settles it." in page(outside)
+    again = ingest(outside, 1, "--commit", "HEAD", "--run-id", "4", results=results)
+    assert "passes again" not in again, "one more pass is no news"
+
+
+def test_a_pass_proves_nothing_where_its_own_seed_is_not_on_record(outside: Project) -> None:
+    ingest(outside, 1, "--commit", "HEAD", fails=True)
+    told = ingest(outside, 1, "--commit", "HEAD", results=WITHOUT_SEED)
+    assert "no fix: the sources are those that failed, and the seed with which it passes is not on record" in told
+    commit(outside, "design: something", 3)
+    told = ingest(outside, 1, "--commit", "HEAD", "--run-id", "2", results=WITHOUT_SEED)
+    assert "may be chance, as it failed with seed 1: passed 1 of 5 runs needed" in told
+
+
+def test_a_test_of_plain_python_has_no_seed_that_could_be_missing(outside: Project) -> None:
+    ingest(outside, 1, "--commit", "HEAD", fails=True, results=JUNIT)
+    commit(outside, "design: right value", 1)
+    assert f"FIXED python_error / assertion_error 1 test passes again: overflow by {head(outside)[:7]}" in ingest(
+        outside, 1, "--commit", "HEAD", results=JUNIT
+    )

@@ -102,6 +102,33 @@ def test_a_test_that_passes_at_last_is_flaky_and_no_failure(project: Project) ->
 
 
 @pytest.mark.parametrize("arguments", [(), ("-n", "2")])
+def test_each_attempt_of_a_flaky_test_is_on_record_with_its_cause(project: Project, arguments: tuple[str, ...]) -> None:
+    pytest.importorskip("pytest_rerunfailures")
+    project.pytester.makepyfile(
+        """
+        runs = []
+        def fails(): raise KeyError("mode")
+        def test_third():
+            runs.append(1)
+            assert len(runs) > 1, "the first one"
+            if len(runs) == 2: fails()
+        def test_fails(): fails()
+        """
+    )
+    project.run("--reruns", "2", *arguments)
+    (record,) = project.records()
+    ((cause, flaky),) = zip(record["occurrences"], record["other"], strict=True)
+    assert [(each["outcome"], each["seed"]) for each in flaky["attempts"]] == [
+        ("failed", None),
+        ("failed", None),
+        ("passed", None),
+    ]
+    first, second, last = (each["fingerprint"] for each in flaky["attempts"])
+    assert (second, last) == (cause["fingerprint"], None), "the same cause as that of a test that fails to the end"
+    assert first not in {None, second}
+
+
+@pytest.mark.parametrize("arguments", [(), ("-n", "2")])
 def test_each_failed_subtest_counts_with_its_test(project: Project, arguments: tuple[str, ...]) -> None:
     project.pytester.makepyfile(
         """

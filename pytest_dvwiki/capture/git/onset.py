@@ -156,7 +156,7 @@ def _has(commit: str, other: str, repository: Repository) -> bool:
 
 def _proves(one: Pass, test: FailedTest, occurrence: Occurrence) -> bool:
     """Tell whether a cause that fails now was not there when its test passed."""
-    return is_deterministic(occurrence) or one.seed == test.seed
+    return is_deterministic(occurrence) or (one.seed == test.seed and not test.seed_unknown)
 
 
 def _nearest(passes: Sequence[Pass], failed: Vcs, repository: Repository) -> Pass | None:
@@ -189,7 +189,7 @@ def narrowed(
     found: dict[str, FirstBad] = {}
     for each in failing:
         # With other seeds, or other sources than the commit's, a pass says nothing of the commit.
-        other_seed = each.seed is not None and each.by.seed != each.seed
+        other_seed = each.seed_unknown or (each.seed is not None and each.by.seed != each.seed)
         if other_seed or vcs.commit is None or vcs.dirty or each.vcs.commit is None or each.fingerprint in found:
             continue
         onset = history.onset(each.fingerprint) if repository.is_older(vcs.commit, each.vcs.commit) else None

@@ -64,6 +64,7 @@ def cut_off(failure: Failure, flight: Flight) -> Failure:
         in_simulator=True,
         started=True,
         seed=flight.seed or failure.seed,
+        seeded=True,
         sim_time=failure.sim_time or flight.sim_time,
         command=None if failure.unreproducible else flight.command or failure.command,
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dvwiki.model.sentences import is_own
 from pytest_dvwiki.records.command import from_anywhere, masked_note, seed_of, start, with_seed
 from pytest_dvwiki.records.fixes import ends, in_short, tally
+from pytest_dvwiki.records.kinds import UNKNOWN_SEED
 from pytest_dvwiki.records.onset import came_with, sentence
 from pytest_dvwiki.records.same_check import check_of
 from pytest_dvwiki.wiki.text import pages
@@ -612,6 +613,8 @@ def _reckoning(state: FixState) -> str:
     settles = (
         "They passed and failed with the same sources and seed, so that no single pass settles it."
         if past.comes_and_goes
+        else "The seed with which they failed is not on record, so that no single pass settles it."
+        if state.failed_seed == UNKNOWN_SEED
         else f"A pass with {seed} settles it at once."
     )
     return (
@@ -630,7 +633,9 @@ def _unproven(each: UnprovenPass) -> str:
         "configuration": "configuration not recorded, so it may have run with other parameters than those that failed",
     }
     seeds = ""
-    if each.seed is not None:
+    if each.changed == "seed" and (each.seed is None or each.failed_seed == UNKNOWN_SEED):
+        why["seed"] = "nothing is known to differ, and one of the seeds is not on record"
+    elif each.seed is not None:
         failed = f", failed with {code(each.failed_seed)}" if each.failed_seed not in {None, each.seed} else ""
         seeds = f" with seed {code(each.seed)}{failed}"
     return f"{each.finished[:10]}: {code(each.nodeid, 160)}{seeds}: {why.get(each.changed, 'no fix')}."

@@ -144,7 +144,14 @@ def test_a_run_that_passed_is_archived_too(project: Path, capsys: pytest.Capture
     write(project, {"good.log": UVM_GOOD})
     assert main(["ingest", "good.log"]) == 0
     assert written(project)[0]["totals"]["passed"] == 1
-    assert capsys.readouterr().out.startswith("good.log: 1 test, 0 failed\n")
+    assert capsys.readouterr().out.startswith("good.log: 1 log that names no test, with no failure that is known\n")
+
+
+def test_what_names_no_test_is_told_beside_what_does(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(project, {"good.log": UVM_GOOD, "word.log": "hello\n", "bad.log": UVM_BAD})
+    assert main(["ingest", ".", "--task", "nightly"]) == 0
+    told = "nightly: 1 test, 1 failed, 1 cause, 2 logs that name no test, with no failure that is known\n"
+    assert capsys.readouterr().out.startswith(told)
 
 
 PASSED = (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dvwiki.model import FailedTest, Fix, OtherTest, PassedAgain
+from pytest_dvwiki.model import Attempt, FailedTest, Fix, OtherTest, PassedAgain
 from pytest_dvwiki.records import aggregate, fixes, store
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.targets import Target
@@ -161,6 +161,28 @@ def test_a_test_that_passed_at_a_second_attempt_needs_the_number_too(tmp_path: P
     assert (state.fix.result, state.fix.needed) == ("open", 5)
     assert state.past is not None
     assert state.past.rate.runs == 1, "nobody knows with what it failed at first"
+
+
+@pytest.mark.parametrize(
+    ("attempts", "result"),
+    [
+        (((CAUSE, "42"), (None, "42")), "open"),
+        (((CAUSE, None), (None, None)), "open"),
+        (((CAUSE, "42"), (None, "7")), "held"),
+        ((("b" * 12, "42"), (None, "42")), "held"),
+    ],
+    ids=["one seed", "no seed", "another seed", "another cause"],
+)
+def test_only_a_second_attempt_with_its_cause_and_seed_makes_a_test_come_and_go(
+    tmp_path: Path, attempts: tuple[tuple[str | None, str | None], ...], result: str
+) -> None:
+    told = tuple(
+        Attempt(outcome="failed" if fingerprint else "passed", fingerprint=fingerprint, seed=seed)
+        for fingerprint, seed in attempts
+    )
+    rerun = _ran(tmp_path, 1, TEST, other=(OtherTest(nodeid=TEST, outcome="flaky", attempts=told),))
+    runs = [rerun, record(2, occurrence()), passing(3), *(_ran(tmp_path, number, TEST) for number in (4, 5, 6))]
+    assert _results(tmp_path, *runs) == [result]
 
 
 def test_a_test_that_failed_in_every_run_needs_three_later_passes_with_any_seed(tmp_path: Path) -> None:

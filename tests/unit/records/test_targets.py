@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_dvwiki.records.targets import ANY, Target, of_failure
+from pytest_dvwiki.records.targets import ANY, Target, of_failure, share_a_test
 
 from ..samples import failed, occurrence
 
@@ -35,3 +35,18 @@ def test_tests_of_one_fixture_failed_as_the_first_of_them() -> None:
     assert of_failure(cause, second) == Target("test_b", "icarus", "92108304")
     other = replace(first, nodeid="test_c", simulator="verilator")
     assert of_failure(replace(cause, tests=(first, second, other)), second) == Target("test_b")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("t.py::test[8]", "t.py::test[16]", True),
+        ("t.py::test[8]", "t.py::test[16]::fills", True),
+        ("t.py::test[8]::fills[a::b]", "t.py::test", True),
+        ("t.py::test::fills", "t.py::test::drains", False),
+        ("t.py::test", "t.py::test_other::fills", False),
+    ],
+)
+def test_parameters_and_what_runs_inside_make_no_other_test(one: str, other: str, same: bool) -> None:
+    assert share_a_test([one], ["u.py::test", other]) == same
+    assert share_a_test([other], ["u.py::test", one]) == same

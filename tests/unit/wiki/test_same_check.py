@@ -125,6 +125,17 @@ def test_without_evidence_of_another_fault_it_is_one_cause(tmp_path: Path, retur
     assert (state.returned is not None) == (READ in failing_again)
 
 
+@pytest.mark.parametrize("again", ["tests/test_fifo.py::test_fifo[9]", "tests/test_fifo.py::test_fifo[9]::fills"])
+def test_a_cause_is_back_in_the_test_that_was_fixed_with_other_parameters(tmp_path: Path, again: str) -> None:
+    """Also where the tests inside a runner fail that had failed as a whole before."""
+    runner = "tests/test_fifo.py::test_fifo[8]"
+    fix = mended(2, runner, "1", "rtl/read.sv")
+    archived(tmp_path, failing(1, runner, seed="1"), fix, failing(3, again, seed="3"))
+    with WikiHistory(layout(tmp_path)) as history:
+        (state,) = history.archive.fix_states((CAUSE,))
+    assert state.returned is not None
+
+
 def test_what_was_never_fixed_is_one_cause(tmp_path: Path) -> None:
     archived(tmp_path, FIRST, SECOND)
     assert {cause: each["hit_count"] for cause, each in keys(tmp_path).items()} == {CAUSE: 2}

@@ -10,6 +10,7 @@ import pytest
 from pytest_dvwiki import pipeline
 from pytest_dvwiki.model import Excerpt, Failure, Result, Run, Vcs
 from pytest_dvwiki.pipeline.tools import Tools
+from pytest_dvwiki.records.fixes import MAYBE_LATER
 from pytest_dvwiki.settings import resolve
 from pytest_dvwiki.wiki.writing.build import build
 
@@ -54,6 +55,7 @@ class Project:
         fails: bool = False,
         named: bool = False,
         seed: str | None = None,
+        seeded: bool = False,
         test: str = TEST,
         vcs: Vcs | None = None,
         simulator: str = "icarus",
@@ -65,7 +67,13 @@ class Project:
         moment = f"2026-11-21T{self.runs:02d}:00:00Z"
         excerpt = Excerpt(source="log", lines=((1, report),))
         failure = Failure(
-            nodeid=test, in_simulator=True, simulator=simulator, seed=seed, excerpts=(excerpt,), reads=reads
+            nodeid=test,
+            in_simulator=True,
+            simulator=simulator,
+            seed=seed,
+            seeded=seeded,
+            excerpts=(excerpt,),
+            reads=reads,
         )
         run = Run(
             task_id=f"nightly_{self.runs}",
@@ -219,6 +227,20 @@ def test_a_pass_whose_seed_is_not_on_record_begins_none(project: Project) -> Non
     assert found is not None
     assert (found.passed_with, found.log) == ("unknown", ())
     assert "last passed maybe by chance at" in project.page()
+
+
+def test_a_failure_whose_seed_is_not_on_record_begins_no_range(project: Project) -> None:
+    project.run()
+    good = project.commit("fifo: rework")
+    project.run(named=True)
+    project.commit("docs", "docs.md")
+    found = project.first_bad(seeded=True)
+    assert found is not None
+    assert (found.passed_with, found.log) == ("unknown", ())
+    project.checkout(good)
+    archived = project.run()
+    assert archived.record is not None
+    assert archived.record.first_bad == (), "a pass at an older commit narrows nothing either"
 
 
 def test_what_no_seed_can_change_came_after_any_pass(project: Project) -> None:
@@ -381,6 +403,42 @@ def test_a_cause_that_returns_after_its_fix_has_a_range_of_its_own(project: Proj
     found = project.first_bad()
     assert found is not None
     assert (found.good, found.bad) == (good, bad)
+
+
+def test_what_brings_a_cause_back_came_after_as_many_passes_as_made_its_fix_hold(project: Project) -> None:
+    project.run(fails=True, seed="1")
+    project.run(fails=True, seed="2")
+    project.commit("fifo: right")
+    nights = []
+    for seed in range(3, 8):
+        project.run(seed=str(seed), named=True)
+        nights.append(project.head)
+        project.commit(f"docs: night {seed}", "docs.md")
+    bad = project.commit("fifo: wrong again")
+    archived = project.run(fails=True, seed="8")
+    assert archived.causes[0].news == "REGRESSED"
+    found = archived.causes[0].first_bad
+    assert found is not None
+    # The fix took four passes to hold, and five are on record: it held at least since the second.
+    assert (found.passed_with, found.good, found.bad, found.log_count) == ("same", nights[1], bad, 5)
+
+
+@pytest.mark.parametrize(("mended", "told"), [("rtl/fifo.sv", ["mend"]), ("rtl/other.sv", ["next", "mend"])])
+def test_a_fix_ends_at_the_first_green_run_where_that_may_have_fixed_it(
+    project: Project, mended: str, told: list[str]
+) -> None:
+    project.run(fails=True, seed="1", reads=("rtl/fifo.sv",))
+    project.commit("mend", mended)
+    project.run(seed="2")
+    project.commit("next")
+    archived = project.run(seed="1")
+    assert archived.record is not None
+    (row,) = archived.record.fixes
+    assert [line.partition(" ")[2] for line in row["log"]] == told
+    assert (row["note"] == MAYBE_LATER) == (told == ["mend"])
+    (known,) = archived.known_again.values()
+    assert known.newest_fix is not None
+    assert (known.newest_fix.counts, list(known.newest_fix.log)) == (True, row["log"])
 
 
 def test_a_proven_fix_is_none_of_the_commits_with_which_another_seed_fails(project: Project) -> None:
