@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.patterns.registry import (
-    BUILTIN,
     BUILTIN_FOLDER,
-    PRECEDENCE,
     REPLACEMENT,
+    builtin_files,
     load_registry,
     load_subtypes,
+    precedence,
 )
 from pytest_dvwiki.patterns.schema import UNKNOWN, Pattern
 
@@ -22,26 +22,11 @@ _TITLES = {
     "dvwiki": "What the capture itself says",
     "benign": "Messages that are no failure",
     "reports": "What a testbench reports through a commercial simulator",
-    "questa_codes": "Questa and ModelSim by message number",
-    "vcs_codes": "VCS by message code",
-    "xcelium_codes": "Xcelium and Incisive by message code",
-    "xsim_codes": "Vivado by message number",
     "environment": "Environment: licences, memory, disk, signals, job schedulers",
     "localised": "Shell, make, gcc and operating system in German and French",
     "uvm": "SystemVerilog UVM",
     "pyuvm": "pyuvm",
     "cocotb": "cocotb and its extensions",
-    "verilator": "Verilator",
-    "icarus": "Icarus Verilog",
-    "ghdl": "GHDL",
-    "nvc": "NVC",
-    "questa": "Questa and ModelSim",
-    "vcs": "VCS",
-    "xcelium": "Xcelium and Incisive",
-    "riviera": "Riviera-PRO and Active-HDL",
-    "xsim": "Vivado xsim",
-    "dsim": "DSim",
-    "yosys": "Yosys and SymbiYosys",
     "fusesoc": "FuseSoC and Edalize",
     "vhdl_libraries": "VHDL verification libraries: UVVM, OSVVM, VUnit",
     "pytest": "pytest",
@@ -72,12 +57,21 @@ _TIERS = {
 def reference() -> str:
     """The page: grouped by tool, in each tool by subtype."""
     registry = load_registry()
-    groups = {name: _by_subtype(p for p in registry if registry.source(p.id) == _file(name)) for name in BUILTIN}
+    groups = {
+        name: _by_subtype(p for p in registry if registry.source(p.id) == _file(name)) for name in builtin_files()
+    }
     return "\n".join([*_head(len(registry), groups), *_body(groups)]) + "\n"
 
 
 def _file(name: str) -> str:
     return f"{BUILTIN_FOLDER}{name}.yaml"
+
+
+def _title(name: str) -> str:
+    tool = builtin_files()[name]
+    if tool is None:
+        return _TITLES[name]
+    return tool.title if tool.name == name else f"{tool.title} by message code"
 
 
 def _by_subtype(patterns: Iterator[Pattern]) -> dict[str, list[Pattern]]:
@@ -95,19 +89,19 @@ def _head(count: int, groups: dict[str, dict[str, list[Pattern]]]) -> Iterator[s
     yield _INTRODUCTION.format(count=count)
     yield "Of several patterns that match one message the first in this order wins:"
     yield ""
-    yield from (f"{number}. {_escaped(rule)}" for number, rule in enumerate(PRECEDENCE, start=1))
+    yield from (f"{number}. {_escaped(rule)}" for number, rule in enumerate(precedence(), start=1))
     yield ""
     yield f"{REPLACEMENT}"
     yield ""
     for name, subtypes in groups.items():
-        title = _TITLES[name]
+        title = _title(name)
         yield f"- [{title}](#{_anchor(title)}): {sum(map(len, subtypes.values()))} patterns, {_code(f'{name}.yaml')}"
 
 
 def _body(groups: dict[str, dict[str, list[Pattern]]]) -> Iterator[str]:
     lessons = load_subtypes()
     for name, subtypes in groups.items():
-        yield f"\n## {_TITLES[name]}"
+        yield f"\n## {_title(name)}"
         for subtype, patterns in subtypes.items():
             if name != "benign":
                 title = lessons[subtype].title if subtype in lessons else "Failures of no particular subtype"

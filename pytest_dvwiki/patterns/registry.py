@@ -1,4 +1,4 @@
-"""The patterns in force, in their order of precedence; `PRECEDENCE` states it."""
+"""The patterns in force, in their order of precedence; `precedence` states it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pytest_dvwiki import reading
+from pytest_dvwiki import reading, simulators
 from pytest_dvwiki.patterns import compiled, triggers
 from pytest_dvwiki.patterns.compiled import Compiled
 from pytest_dvwiki.patterns.schema import (
@@ -26,50 +26,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_dvwiki.patterns.triggers import Triggers
+    from pytest_dvwiki.simulators.tool import Tool
 
-BUILTIN = (
-    "dvwiki",
-    "benign",
-    "reports",
-    "questa_codes",
-    "vcs_codes",
-    "xcelium_codes",
-    "xsim_codes",
-    "localised",
-    "environment",
-    "uvm",
-    "pyuvm",
-    "cocotb",
-    "verilator",
-    "icarus",
-    "ghdl",
-    "nvc",
-    "questa",
-    "vcs",
-    "xcelium",
-    "riviera",
-    "xsim",
-    "dsim",
-    "yosys",
-    "fusesoc",
-    "vhdl_libraries",
-    "pytest",
-    "python",
-    "hdl",
-    "fallback",
-    "generic",
-)
-"""The built-in files in order: a message's code decides before any words of a tool do, catch-alls stand last."""
-
-PRECEDENCE = (
-    "benign patterns, wherever they stand: such a message is no failure",
-    "the project's own patterns: the files of .agent/patterns by name, each from top to bottom",
-    "patterns of hooks (pytest_dvwiki_patterns) and of the entry-point group dvwiki, in the order given",
-    f"the built-in patterns, each file from top to bottom: {', '.join(BUILTIN)}",
-)
-"""Of several patterns that match one message the first in this order wins."""
+_FIRST = ("dvwiki", "benign", "reports")
+_BEFORE_TOOLS = ("localised", "environment", "uvm", "pyuvm", "cocotb")
+_AFTER_TOOLS = ("fusesoc", "vhdl_libraries", "pytest", "python", "hdl", "fallback", "generic")
+_CODES = "_codes"
+"""How the name of a file ends whose patterns know a tool's messages by their codes."""
 REPLACEMENT = "A pattern replaces all patterns of the same id that stand behind it in this order."
-"""What `PRECEDENCE` means for two patterns of one id."""
+"""What `precedence` means for two patterns of one id."""
 BUILTIN_FOLDER = "builtin/"
 """With what the source of a built-in pattern begins."""
 
@@ -139,6 +104,36 @@ class Registry:
 
     def __iter__(self) -> Iterator[Pattern]:
         return iter(self.patterns)
+
+
+@functools.cache
+def builtin_files() -> Mapping[str, Tool | None]:
+    """Return the names of the built-in files in order, each with the tool that it belongs to.
+
+    A message's code decides before any words of a tool do, catch-alls stand last.
+    """
+    tools = simulators.tools()
+    return {
+        **dict.fromkeys(_FIRST),
+        **{name: tool for tool in tools if _is_there(name := f"{tool.name}{_CODES}")},
+        **dict.fromkeys(_BEFORE_TOOLS),
+        **{tool.name: tool for tool in tools if _is_there(tool.name)},
+        **dict.fromkeys(_AFTER_TOOLS),
+    }
+
+
+def _is_there(name: str) -> bool:
+    return compiled.FOLDER.joinpath(f"{name}.yaml").is_file()
+
+
+def precedence() -> tuple[str, ...]:
+    """Return the order in words: of several patterns that match one message the first in it wins."""
+    return (
+        "benign patterns, wherever they stand: such a message is no failure",
+        "the project's own patterns: the files of .agent/patterns by name, each from top to bottom",
+        "patterns of hooks (pytest_dvwiki_patterns) and of the entry-point group dvwiki, in the order given",
+        f"the built-in patterns, each file from top to bottom: {', '.join(builtin_files())}",
+    )
 
 
 def _raise(error: PatternError) -> None:
@@ -249,7 +244,7 @@ def _parse(text: str, name: str) -> object:
 
 
 def _builtin_texts() -> dict[str, str]:
-    names = (*BUILTIN, "subtypes")
+    names = (*builtin_files(), "subtypes")
     return {name: compiled.FOLDER.joinpath(f"{name}.yaml").read_text(encoding="utf-8") for name in names}
 
 
@@ -274,7 +269,7 @@ def compile_builtin(texts: Mapping[str, str] | None = None) -> Compiled:
 
     found = (
         entry
-        for name in BUILTIN
+        for name in builtin_files()
         for entry in _read_each(texts[name], f"{BUILTIN_FOLDER}{name}.yaml", by_id, problem, of_people=False)
     )
     in_order = _in_order(_each_once(found, problem))

@@ -10,20 +10,18 @@ import importlib
 import pkgutil
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.simulators.tool import Tool
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from pytest_dvwiki.simulators.tool import Program
+    from pytest_dvwiki.simulators.tool import Program, Tool
 
 
 @functools.cache
 def tools() -> tuple[Tool, ...]:
-    """Return all tools, in the order of their names."""
-    names = sorted(module.name for module in pkgutil.iter_modules(__path__))
-    found = (getattr(importlib.import_module(f"{__name__}.{name}"), "TOOL", None) for name in names)
-    return tuple(tool for tool in found if isinstance(tool, Tool))
+    """Return all tools: by name, those last whose messages bear no mark of the tool."""
+    modules = (importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__))
+    found: Iterable[Tool | None] = (getattr(module, "TOOL", None) for module in modules)
+    return tuple(sorted(filter(None, found), key=lambda tool: (tool.begins_with_file, tool.name)))
 
 
 @functools.cache

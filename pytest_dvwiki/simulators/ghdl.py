@@ -31,6 +31,7 @@ TOOL = Tool(
     },
     only_of_make=("ghdl",),
     banners=("ghdl",),
+    begins_with_file=True,
     head=r"[\w./-]{1,200}ghdl\S{0,40}:error:",
     summary=r"\S*ghdl\S*:\s?(?:error:\s(?:simulation|compilation)|compilation)",
     # at run time: file:line:column:@time:(severity): text

@@ -20,6 +20,7 @@ TOOL = Tool(
     },
     only_of_make=("iverilog", "vvp"),
     banners=("icarus",),
+    begins_with_file=True,
     head=r"\d+[ ]error\(s\)[ ]during",
     summary=r"\d+\serror\(s\)\sduring",
     spreads=(

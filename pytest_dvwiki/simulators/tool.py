@@ -100,6 +100,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 
     prefix: str = ""
     """Expression for what its transcript puts in front of each line."""
+    begins_with_file: bool = False
+    """Whether its messages have no mark of its own: they are `file:line: text`, so that patterns of others go first."""
     head: str = ""
     """Expression for the beginning of a message, narrow enough to find one inside a line."""
     summary: str = ""

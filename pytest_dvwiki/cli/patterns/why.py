@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     """Prints the answer for one text."""
     if args.limit < 0:
         raise UsageError(f"--limit {args.limit}: give 0 or more")
-    from pytest_dvwiki.patterns.registry import PRECEDENCE, REPLACEMENT  # noqa: PLC0415
+    from pytest_dvwiki.patterns.registry import REPLACEMENT, precedence  # noqa: PLC0415
     from pytest_dvwiki.triage.classify import Classifier  # noqa: PLC0415
 
     registry = registry_of(args)
@@ -76,8 +76,9 @@ def run(args: argparse.Namespace) -> int:
         for row in _line_rows(line):
             print(row)
     print("\nOf several patterns that match one message the first in this order wins:")
-    for number, rule in enumerate((*PRECEDENCE, REPLACEMENT), start=1):
-        label = f"  {number}. " if number <= len(PRECEDENCE) else "  "
+    order = precedence()
+    for number, rule in enumerate((*order, REPLACEMENT), start=1):
+        label = f"  {number}. " if number <= len(order) else "  "
         print(textwrap.fill(rule, _WIDTH, initial_indent=label, subsequent_indent=" " * len(label)))
     return 0
 

@@ -12,7 +12,7 @@ import yaml
 
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.model import Origin
-from pytest_dvwiki.patterns.registry import PRECEDENCE, load_registry
+from pytest_dvwiki.patterns.registry import load_registry, precedence
 from pytest_dvwiki.records import store
 
 from ..samples import failed, layout, occurrence, record
@@ -133,7 +133,7 @@ def test_why_names_line_pattern_rule_and_runners_up(root: Path, capsys: pytest.C
     assert "        2  uvm.scoreboard_mismatch (cause)  <- this one" in text
     assert "        4  own.module (cause)\n" in text
     assert "matched by icarus.unknown_module" in text.partition("own.module (cause)")[2]
-    assert all(" ".join(rule.split())[:60] in " ".join(text.split()) for rule in PRECEDENCE)
+    assert all(" ".join(rule.split())[:60] in " ".join(text.split()) for rule in precedence())
 
 
 def test_why_tells_what_a_benign_pattern_took_back(root: Path, capsys: pytest.CaptureFixture[str]) -> None:

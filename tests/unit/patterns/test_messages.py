@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_dvwiki.patterns.messages import assemble, strip_line
-from pytest_dvwiki.patterns.registry import BUILTIN
+from pytest_dvwiki.patterns.registry import builtin_files
 
 QUESTA = "** Error: top.sv(3): near 'x'"
 
@@ -188,11 +188,12 @@ def test_a_message_that_a_tool_spreads_over_lines_is_one(lines: list[str], first
 
 
 def test_tables_of_codes_stand_before_words_and_catch_alls_last() -> None:
-    codes = [BUILTIN.index(name) for name in BUILTIN if name.endswith("_codes")]
-    words = [BUILTIN.index(name) for name in ("environment", "uvm", "questa", "vcs", "xcelium", "xsim", "hdl")]
+    order = list(builtin_files())
+    codes = [order.index(name) for name in order if name.endswith("_codes")]
+    words = [order.index(name) for name in ("environment", "uvm", "questa", "vcs", "xcelium", "xsim", "hdl")]
     assert max(codes) < min(words)
-    assert BUILTIN[-2:] == ("fallback", "generic")
-    assert max(words) < BUILTIN.index("fallback")
+    assert order[-2:] == ["fallback", "generic"]
+    assert max(words) < order.index("fallback")
 
 
 def test_what_a_testbench_prints_below_a_message_is_none_of_it() -> None:
