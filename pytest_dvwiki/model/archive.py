@@ -506,6 +506,8 @@ class StillFailing:
     """Whether no seed can change the cause."""
     seed_unknown: bool = False
     """Whether it failed with a seed, and none with which it failed is on record."""
+    one_of_several: bool = False
+    """Whether one of several designs that are built in a folder failed, and which is not known: it may be another."""
     proof: int = 0
     """What the best pass since then proves, as `records.fixes.proof` counts it; 0 where there was none."""
     evidence: str = ""

@@ -237,7 +237,7 @@ class Verdict:
     like: Like | None = None
     """What the message is most like, where no pattern says what it means."""
     frame: Frame | None = None
-    """The user's innermost frame, where the failure was an exception."""
+    """The user's innermost frame, where the failure was an exception and no report with a place tells its cause."""
     fingerprint_v1: str | None = None
     """What version 1 called the cause."""
     place: Place | None = None

@@ -165,12 +165,20 @@ def _changed(failing: StillFailing, difference: Difference) -> Change | None:
     """Return what differs between a failure and a pass, None where the pass says nothing of it."""
     if not failing.same_config and not _rebuilds(failing.nodeid, difference):
         return None if failing.config_known else "configuration"
+    if failing.one_of_several and not _names_any(failing.evidence, difference.all_files):
+        return None
     change = difference.change
     if change == "commit" and difference.all_files and all(_is_words(name, failing) for name in difference.all_files):
         change = "nothing"
     # The seed alone, where the sources are the same, or not on record, and it may be another one.
     other_seed = failing.seed_unknown or (failing.seed is not None and failing.by.seed != failing.seed)
     return "seed" if other_seed and change in {"nothing", "unrecorded"} else change
+
+
+def _names_any(text: str, files: Iterable[str]) -> bool:
+    """Tell whether a text names one of some files."""
+    names = "|".join(re.escape(name.rpartition("/")[2]) for name in files)
+    return bool(names) and re.search(rf"(?<![\w.-])(?:{names})(?![\w.-])", text) is not None
 
 
 def _is_words(name: str, failing: StillFailing) -> bool:

@@ -18,7 +18,8 @@ from pytest_dvwiki.model import FirstBad, KnownBin, Onset, StillFailing, Vcs, Wa
 from pytest_dvwiki.records import evidence, fixes, proposals, tables
 from pytest_dvwiki.records.chance import Rate
 from pytest_dvwiki.records.kinds import UNKNOWN_SEED
-from pytest_dvwiki.records.targets import ANY, Target, is_same_config, without_parameters
+from pytest_dvwiki.records.targets import ANY, Target, build_of, is_same_config, without_parameters
+from pytest_dvwiki.records.units import is_folder
 from pytest_dvwiki.redact import redact_id
 
 if TYPE_CHECKING:
@@ -555,9 +556,26 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
                 config_known=simulator == ANY or bool(by.config and config),
                 deterministic=deterministic,
                 seed_unknown=seed_unknown,
+                one_of_several=_is_one_of_several(archive, failed, moment, by_test[nodeid]),
             )
         )
     return found
+
+
+def _is_one_of_several(archive: Archive, failed: Target, moment: str, passing: Sequence[Passing]) -> bool:
+    """Tell whether a folder failed that builds several designs, of which not all were built since.
+
+    Args:
+        archive: The records.
+        failed: The folder, where nobody knows which of its designs failed.
+        moment: Of its failure.
+        passing: Its passes now.
+    """
+    if build_of(failed.config) or not is_folder(failed.nodeid):
+        return False
+    before = archive.builds(failed.nodeid, "", moment)
+    since = archive.builds(failed.nodeid, moment, "~") | {build_of(each.config or "") for each in passing}
+    return len(before) > 1 and not before <= since
 
 
 def _best_pass(failed: Target, passing: Sequence[Passing]) -> Passing | None:

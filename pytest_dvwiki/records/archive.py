@@ -353,6 +353,10 @@ class Archive:
         """Return the newest runs at a commit that passed a test, or one inside it, on its simulator, newest first."""
         return self._judge.passes.before(test, before)
 
+    def builds(self, folder: str, since: str, before: str) -> set[str]:
+        """Return the designs that were built in a folder from a moment on and before another: a mark of each."""
+        return self._judge.passes.builds(folder, since, before)
+
     def comes_and_goes(self, fingerprints: Sequence[str]) -> bool:
         """Tell whether a cause failed and passed with the same sources and seed, or in one run's attempts."""
         return self._judge.comes_and_goes(self.present(fingerprints))

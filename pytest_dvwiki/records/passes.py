@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_dvwiki.model import Pass
 from pytest_dvwiki.records import store, targets
 from pytest_dvwiki.records.tables import suites_of, wanted
-from pytest_dvwiki.records.targets import Target, meets
-from pytest_dvwiki.records.units import of_folder, parents_of
+from pytest_dvwiki.records.targets import Target, build_of, meets
+from pytest_dvwiki.records.units import is_folder, of_folder, parents_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -92,8 +92,12 @@ class Passes:
         """Return the newest runs before a moment that passed a test on its simulator, newest first.
 
         A run with uncommitted changes tells nothing of a commit, and one without a commit neither; nor do runs long
-        ago. A test that failed before any simulator was chosen is looked for on all of them.
+        ago. A test that failed before any simulator was chosen is looked for on all of them. A folder in which several
+        designs are built has passed where the same one was built.
         """
+        build = build_of(test.config) if is_folder(test.nodeid) else ""
+        if is_folder(test.nodeid) and not build and len(self.builds(test.nodeid, "", moment)) > 1:
+            return []
         runs = self._db.execute(
             "SELECT r.id, r.moment, r.task_id, r.vcs_commit FROM runs r"
             " WHERE r.vcs_commit IS NOT NULL AND NOT r.dirty AND r.moment < :moment"
@@ -103,26 +107,41 @@ class Passes:
         ).fetchall()
         found = []
         for run, when, task_id, commit in runs:
-            seeds = self._seeds_of_passes(run, test)
+            seeds = self._seeds_of_passes(run, test, build)
             found += [Pass(when, task_id, commit, seed) for seed in dict.fromkeys(seeds)]
         return found
 
-    def _seeds_of_passes(self, run: int, test: Target) -> list[str | None]:
-        """Return the seeds with which a run passed a test on its simulator in any configuration."""
+    def _seeds_of_passes(self, run: int, test: Target, build: str) -> list[str | None]:
+        """Return the seeds with which a run passed a test on its simulator, in any configuration of a build."""
         again = self._db.execute(
             "SELECT seed FROM passed_again WHERE run = :run AND (:any OR simulator = :simulator)"
+            " AND substr(config, 1, length(:build)) = :build"
             # The character after `:` is `;`.
             " AND (nodeid = :test OR nodeid > :test || '::' AND nodeid < :test || ':;')",
-            {"run": run, "test": test.nodeid, "simulator": test.simulator, "any": test.simulator == targets.ANY},
+            {
+                "run": run,
+                "test": test.nodeid,
+                "simulator": test.simulator,
+                "build": build,
+                "any": test.simulator == targets.ANY,
+            },
         )
         found: list[str | None] = [seed for (seed,) in again]
         rows = self._db.execute("SELECT run, suite, simulator, config, seed FROM suites WHERE run = ?", (run,))
         for *listed, seed in rows.fetchall():
             row = Listed(*listed)
             wild = test if test.simulator == targets.ANY else test._replace(config=row.config)
-            if self.passed(row, wild):
+            if row.config.startswith(build) and self.passed(row, wild):
                 found.append(seed)
         return found
+
+    def builds(self, folder: str, since: str, before: str) -> set[str]:
+        """Return the designs that were built in a folder from a moment on and before another: a mark of each."""
+        rows = self._db.execute(
+            "SELECT DISTINCT suite, config FROM suites WHERE config != '' AND moment >= ? AND moment < ?",
+            (since, before),
+        )
+        return {build_of(config) for suite, config in rows if of_folder(self._names(suite), folder)} - {""}
 
     def passed_since(self, tests: Sequence[Target], moment: str) -> bool:
         """Tell whether a run from a moment on is known to have passed one of the tests and failed none."""

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _NOTHING_GIVEN = hashlib.sha256().hexdigest()[:8]
 """A build to which no parameter was given up to where it failed, as of GHDL, which analyses before it elaborates."""
+_OF_BUILD = 8
+"""Digits of a configuration that stand for what the build says."""
 _NOTHING_ADDED = "0000"
 """The end of a configuration to which the run adds nothing; what stands before it is that of the build."""
 ANY = "*"
@@ -39,6 +41,12 @@ def _with_outer(names: Iterable[str]) -> set[str]:
     """Return tests and all that they run inside."""
     parts = (name.split("::") for name in names)
     return {"::".join(each[:count]) for each in parts for count in range(1, len(each) + 1)}
+
+
+def build_of(config: str) -> str:
+    """Return what of a configuration tells which design was built; empty where nothing does."""
+    build = config[:_OF_BUILD]
+    return "" if build in {ANY, _NOTHING_GIVEN} else build
 
 
 class Target(NamedTuple):

@@ -20,6 +20,11 @@ def folder_of(nodeid: str) -> str | None:
     return (file.rpartition("/")[0] or ".") if inside and _FILE.search(file) else None
 
 
+def is_folder(nodeid: str) -> bool:
+    """Tell whether a test is a folder that failed to build."""
+    return "::" not in nodeid and not _FILE.search(nodeid)
+
+
 def parents_of(nodeid: str) -> list[str]:
     """Return what a test ran inside, the nearest first: a class, a runner, the module, the folder it was built in."""
     parts = nodeid.split("::")

@@ -153,7 +153,9 @@ class Classifier:
             sim_time=failure.sim_time,
         )
         verdict = self._verdict(finding)
-        return replace(verdict, follower=not failure.started, frame=failure.frame)
+        # A report that names its own place was not made where the exception after it was raised.
+        is_elsewhere = choice is not None and not choice.candidate.exception and verdict.place is not None
+        return replace(verdict, follower=not failure.started, frame=None if is_elsewhere else failure.frame)
 
     def classify_text(self, text: str) -> Verdict | None:
         """The verdict on a bare text, such as a log; None where nothing in it says that something failed.

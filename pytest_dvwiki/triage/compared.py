@@ -40,7 +40,7 @@ _VALUE = re.compile(
 )
 """What stands where a check tells a value."""
 _BITS = re.compile(r"(?=[01_]*[xzuw])[01xzuw_]{2,}", re.IGNORECASE)
-_NUMBER = re.compile(r"0x[01]+", re.IGNORECASE)
+_NUMBER = re.compile(r"0x[0-9a-fA-F_]+")
 _PLAIN = 4
 """Bits that are no word, whatever they are compared with."""
 _DIGITS = re.compile(r"(?=[0-9a-f]*[xz])[0-9a-fxz]+", re.IGNORECASE)
@@ -115,7 +115,9 @@ def shows_unknown(text: str) -> bool:
 def _is_unknown(value: str, rest: str, *, like: bool) -> bool:
     if len(value) == 1:
         return value in "xXzZU" and like and _ENDS.match(rest) is not None
-    if _BITS.fullmatch(value) and not _NUMBER.fullmatch(value):
+    if _NUMBER.fullmatch(value):
+        return False
+    if _BITS.fullmatch(value):
         return like or len(value) >= _PLAIN or set(value.lower()) in ({"x"}, {"z"})
     return like and _DIGITS.fullmatch(value) is not None
 

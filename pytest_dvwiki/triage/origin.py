@@ -166,11 +166,20 @@ def conclude(clues: Sequence[Clue]) -> Origin:
 
 def with_clues(verdict: Verdict, clues: Iterable[Clue]) -> Verdict:
     """Return a verdict in the light of more evidence; what a hook or the environment decided stays."""
-    more = tuple(clues)
+    more = tuple(clue for clue in clues if clue.kind != "changes" or not _only_moved(verdict, clue))
     if not more or verdict.decided_by or verdict.error_class == "tool_error":
         return verdict
     together = (*verdict.clues, *more)
     return replace(verdict, clues=together, origin=conclude(together))
+
+
+def _only_moved(verdict: Verdict, change: Clue) -> bool:
+    """Tell whether changes of the design say nothing, since a source is not where the build asks for it.
+
+    A file that the design includes is another thing: the message then stands in a file of the design.
+    """
+    place = side_of(verdict.place.file) if verdict.place is not None else None
+    return verdict.failure_subtype == "missing_file" and change.side == "RTL_BUG" and place != "RTL_BUG"
 
 
 def as_decided(verdict: Verdict, known: KnownCause | None) -> Verdict:
@@ -314,6 +323,8 @@ def _of_cause(known: KnownCause | None, sources: Collection[str], *, python_benc
     people = _of_people(known)
     if people or known.fix is None or known.fix.result != "held":
         return people
+    if known.held + known.failed > 1:
+        return ()  # a check that was fixed before has reported more than one fault: this may be another one
     sides = {side for file in known.fix.files if (side := side_of(file, sources, python_bench=python_bench))}
     if len(sides) != 1 or known.fix.file_count > len(known.fix.files):
         return ()

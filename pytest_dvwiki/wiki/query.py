@@ -282,7 +282,7 @@ class WikiHistory:
     def last_passes(self, cause: Occurrence | Verdict, test: FailedTest | Failure, before: str = "~") -> Sequence[Pass]:
         """Return the newest passes of a failing test on its simulator without uncommitted changes, newest first."""
         simulator = ANY if precedes_simulator(cause, test) else test.simulator or ""
-        return self.archive.last_passes(Target(test.nodeid, simulator), before)
+        return self.archive.last_passes(Target(test.nodeid, simulator, test.config or ""), before)
 
     def onset(self, fingerprint: str) -> Onset | None:
         """Where a cause came in since its last fix, None where no record has it."""

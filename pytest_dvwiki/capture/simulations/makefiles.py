@@ -9,15 +9,16 @@ from __future__ import annotations
 import functools
 import os
 import re
+import shlex
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading, simulators
 from pytest_dvwiki.capture.simulations.reproduce import VARIABLES, Call, relative, with_places
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-    from pathlib import Path
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 _REFERENCE = re.compile(r"\$[({]([A-Za-z_]\w*)[)}]", re.ASCII)
 _OR = re.compile(r"\$[({]or[ \t]+(\$[({]\w+[)}])[ \t]*,[^(){}$]*[)}]")
@@ -30,6 +31,12 @@ _INCLUDE = re.compile(r"^[ \t]*-?include[ \t]++([^$\n]++)$", re.MULTILINE)
 _OF_MAKE = re.compile(r"MAKE\w*|CURDIR|SHELL|PATH|HOME|PWD|OLDPWD|USER|LOGNAME|TERM|LANG|LC_\w+|TMPDIR|HOSTNAME")
 # What cocotb's Makefile gives to the simulator, as the log shows it.
 _GIVEN = re.compile(r"\b(COCOTB_TEST_MODULES|MODULE|COCOTB_TOPLEVEL|TOPLEVEL|TOPLEVEL_LANG)=([^\s\\]+)")
+_ENTERED = re.compile(r"^(?:\S*/)?g?make\[\d+\]: Entering directory [`']([^'\n]+)'$")
+_MAKE = re.compile(r"(?:^|[;&|] *)@?(?:\$[({]MAKE[)}]|(?:[\w./-]*/)?g?make)(?= |$)([^;&|<>`$]*)$")
+"""A command that calls make, as a log or a recipe has it, at its end."""
+_LINES_BEFORE = 3
+"""Lines before that of make's new folder among which stands the command that called it."""
+_OLD_NAMES = {"MODULE": "COCOTB_TEST_MODULES", "TOPLEVEL": "COCOTB_TOPLEVEL", "TESTCASE": "COCOTB_TESTCASE"}
 _HEAD = 256 * 1024
 _MOST_FILES = 8
 _LONGEST_VALUE = 400
@@ -61,10 +68,13 @@ def make_call(makefile: Path, logs: Iterable[Path], root: Path, environment: Map
 
     environment = os.environ if environment is None else environment
     top, in_repository = workspace(root)
-    folder, text, log = makefile.parent, text_of(makefile), "\n".join(map(_head, logs))
+    folder, text = makefile.parent, text_of(makefile)
+    called, log = _called("\n".join(map(_head, logs)), folder, text)
+    given = _given(called)
     names, shown = from_outside(text), _shown(log)
     solved = shown | _solved(text, names, log, shown)
-    variables, words = {}, []
+    solved = {name: value for name, value in solved.items() if _OLD_NAMES.get(name, name) not in given}
+    variables, words = {}, [_placed_word(word, top, folder) for word in called]
     for name, value in solved.items():
         settings = [(how, told) for each, how, told in _assignments(text) if each == name]
         if name == "SIM" or name in names or not settings:
@@ -72,7 +82,7 @@ def make_call(makefile: Path, logs: Iterable[Path], root: Path, environment: Map
                 variables[name] = value
         elif not any(told == value or _follows(told, solved.keys() - shown.keys()) for _, told in settings):
             words.append(f"{name}={value}")  # what a Makefile sets itself, only make's own command line changes
-    for name in sorted(names | set(VARIABLES)):
+    for name in sorted((names | set(VARIABLES)) - given.keys()):
         if name not in solved and environment.get(name) and len(environment[name]) < _LONGEST_VALUE:
             variables[name] = environment[name]
     return Call(
@@ -82,6 +92,86 @@ def make_call(makefile: Path, logs: Iterable[Path], root: Path, environment: Map
         in_repository=in_repository,
         items=None,
     )
+
+
+def _called(log: str, folder: Path, text: str) -> tuple[list[str], str]:
+    """Return the words with which a Makefile called make in its folder the last time, and what a log has from there.
+
+    `ram: ; $(MAKE) TOPLEVEL=ram SOURCES=ram.sv` gives its design to the same Makefile in this way.
+
+    Args:
+        log: What the run printed.
+        folder: That of the Makefile.
+        text: The Makefile; it has the words where its recipe is not printed.
+
+    Returns:
+        No words, and all of the log, where nothing tells them.
+    """
+    lines = log.replace("\\\n", " ").split("\n")
+    for number in range(len(lines) - 1, -1, -1):
+        entered = _ENTERED.match(lines[number])
+        if entered and _is_same_folder(entered[1], folder):
+            rest = "\n".join(lines[number:])
+            printed = filter(None, map(_words, reversed(lines[max(0, number - _LINES_BEFORE) : number])))
+            words = next(printed, None) or _of_recipe(text, _shown(rest))
+            return (words, rest) if words else ([], log)
+    return [], log
+
+
+def _is_same_folder(name: str, folder: Path) -> bool:
+    """Tell whether a folder that a log names is this one; of another machine's folder by its own name."""
+    return Path(os.path.realpath(name)) == Path(os.path.realpath(folder)) or Path(name).name == folder.name
+
+
+def _of_recipe(text: str, shown: Mapping[str, str]) -> list[str] | None:
+    """Return the words of the only recipe that calls make with what a log shows."""
+    found = [
+        words
+        for line in text.split("\n")
+        if line.startswith("\t") and (words := _words(line.strip())) and _agrees(_given(words), shown)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _agrees(given: Mapping[str, str], shown: Mapping[str, str]) -> bool:
+    told = {_OLD_NAMES.get(name, name): value for name, value in shown.items()}
+    both = given.keys() & told.keys()
+    return bool(both) and all(given[name] == told[name] for name in both)
+
+
+def _words(line: str) -> list[str] | None:
+    """Return targets and variables of a command that calls make; None where it calls none, or they are not plain."""
+    found = _MAKE.search(line)
+    if found is None:
+        return None
+    try:
+        words = shlex.split(found[1])
+    except ValueError:
+        return None
+    kept = []
+    while words:
+        word = words.pop(0)
+        if word in {"-C", "--directory", "-j", "-l", "-I"}:
+            del words[:1]
+        elif word in {"-f", "--file"}:
+            kept += [word, *words[:1]]
+            del words[:1]
+        elif not word.startswith("-"):
+            kept.append(word)
+    return kept
+
+
+def _given(words: Sequence[str]) -> dict[str, str]:
+    """Return the variables among the words of a command that calls make, by their present names."""
+    pairs = (word.partition("=")[::2] for word in words if "=" in word)
+    return {_OLD_NAMES.get(name, name): value for name, value in pairs}
+
+
+def _placed_word(word: str, top: Path, folder: Path) -> str:
+    """Return a word in which a path below a folder is relative to the one where the command runs."""
+    name, separator, value = word.rpartition("=")
+    inside = value.startswith("/") and Path(value).is_relative_to(top)
+    return f"{name}{separator}{relative(value, folder)}" if inside else word
 
 
 def _shown(log: str) -> dict[str, str]:

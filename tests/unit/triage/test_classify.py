@@ -229,6 +229,7 @@ def test_the_first_scoreboard_report_goes_before_the_assert_in_check_phase(class
         verdict = classifier.classify(failure(results=results, log=log, frame=frame))
         assert label(verdict) == "uvm_error/scoreboard_fail"
         assert "0x0f ADD 0xf0" in verdict.primary
+        assert verdict.frame is None, "the report stands elsewhere, and names its place"
 
 
 @pytest.mark.parametrize(

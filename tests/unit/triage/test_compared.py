@@ -75,6 +75,7 @@ def test_an_x_in_a_compared_value_is_seen(text: str) -> None:
         "got 4x4 expected 2x2",
         "got x = 3 expected 4",
         "FAILED: 0x0f ADD 0xf0 = 0x0000",
+        "addr=0x000000fc: wanted 0, obtained 0xFFFFFFFF assert 4294967295 == 0",
     ],
 )
 def test_an_x_that_is_a_name_or_a_prefix_is_none(text: str) -> None:

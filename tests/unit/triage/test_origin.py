@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.model import Clue, Fix, Frame, KnownCause, Origin, OriginType, Verdict
+from pytest_dvwiki.model import Clue, Fix, Frame, KnownCause, Origin, OriginType, Place, Verdict
 from pytest_dvwiki.patterns.registry import load_registry, load_subtypes
 from pytest_dvwiki.triage.origin import (
     CLEAR,
@@ -151,6 +152,9 @@ def test_a_fix_that_held_tells_by_what_it_touched(files: tuple[str, ...], side: 
     said = conclude(clues("sim_error", "scoreboard_fail", known=known("UNKNOWN", fix=fix)))
     assert said.type == side
     assert side == "UNKNOWN" or said.confidence >= conclude(CHECK).confidence + 0.1
+    for held, wrong in ((2, 0), (1, 1)):  # it has reported more than one fault
+        given = replace(known("UNKNOWN", fix=fix), held=held, failed=wrong)
+        assert conclude(clues("sim_error", "scoreboard_fail", known=given)) == conclude(CHECK)
     failed = Fix(text="", result="failed", files=files, file_count=len(files))
     assert conclude(clues("sim_error", "scoreboard_fail", known=known("UNKNOWN", fix=failed))) == conclude(CHECK)
 
@@ -207,6 +211,25 @@ def test_a_simulator_that_passes_is_named() -> None:
     (clue,) = of_simulators(["icarus"], ["verilator"])
     assert clue.text.startswith("fails on icarus and passes on verilator")
     assert of_simulators(["icarus"], []) == ()
+
+
+@pytest.mark.parametrize(
+    ("place", "side"), [(None, "TB_BUG"), ("tests/test_fifo.py", "TB_BUG"), ("rtl/fifo.sv", "RTL_BUG")]
+)
+def test_a_source_that_was_moved_is_no_fault_of_the_design(place: str | None, side: str) -> None:
+    """The build asks for a file that is no longer there; what a file of the design includes is its own."""
+    found = clues("compile_error", "missing_file")
+    verdict = Verdict(
+        error_class="compile_error",
+        failure_subtype="missing_file",
+        fingerprint="",
+        primary="",
+        origin=conclude(found),
+        clues=found,
+        place=Place(report="", words="", file=place, line=3) if place else None,
+    )
+    assert with_clues(verdict, of_changes(["rtl/fifo.sv", "rtl/queue.sv"], COMMIT)).origin.type == side
+    assert with_clues(verdict, of_changes(["tests/test_fifo.py"], COMMIT)).origin.type == "TB_BUG"
 
 
 def test_more_evidence_changes_nothing_of_a_tool_s_or_a_hook_s_verdict() -> None:

@@ -85,6 +85,42 @@ def test_what_a_makefile_sets_itself_is_said_on_the_command_line_where_it_was_an
     assert found.variables == {"SIM": "icarus"}
 
 
+RECURSIVE = """\
+COCOTB_TOPLEVEL = dut
+COCOTB_TEST_MODULES = bench
+VERILOG_SOURCES = rtl/dut.sv
+ram:
+\t@$(MAKE) sim TOPLEVEL=ram MODULE=test_ram VERILOG_SOURCES=rtl/ram.sv
+rom: ; $(MAKE) sim TOPLEVEL=rom
+"""
+ENTERED = "make[1]: Entering directory '{folder}'\n"
+OF_RAM = "/usr/bin/iverilog -o x -s ram ram.sv\nCOCOTB_TEST_MODULES=test_ram COCOTB_TOPLEVEL=ram vvp -m x\n"
+RAM = ("make", "sim", "TOPLEVEL=ram", "MODULE=test_ram")
+
+
+@pytest.mark.parametrize(
+    ("folder", "printed", "wanted"),
+    [
+        (
+            "{root}/sim",
+            "make sim TOPLEVEL=ram \\\n\tMODULE=test_ram \\\n\tVERILOG_SOURCES=a.sv",
+            (*RAM, "VERILOG_SOURCES=a.sv"),
+        ),
+        ("/ci/job/sim", "rm -rf x && /usr/bin/make -C ../sim -s sim TOPLEVEL=ram MODULE=test_ram", RAM),
+        ("{root}/sim", "make sim TOPLEVEL=ram MODULE=test_ram A='{root}/rtl/b c.sv'", (*RAM, "A=../rtl/b c.sv")),
+        ("{root}/sim", "echo not printed", (*RAM, "VERILOG_SOURCES=rtl/ram.sv")),
+        ("{root}/rtl", "make other", ("make", "COCOTB_TEST_MODULES=test_ram", "COCOTB_TOPLEVEL=ram")),
+    ],
+)
+def test_a_makefile_that_calls_itself_is_called_as_it_did(
+    tmp_path: Path, folder: str, printed: str, wanted: tuple[str, ...]
+) -> None:
+    log = f"{printed}\n{ENTERED.format(folder=folder)}{OF_RAM}"
+    found = call(tmp_path, makefile=RECURSIVE, log=log)
+    assert found.arguments == wanted
+    assert found.variables == {"SIM": "icarus"}
+
+
 @pytest.mark.parametrize(
     ("line", "simulator"),
     [
@@ -117,6 +153,8 @@ HOSTILE = {
     "blanks behind an include": (f"include {' ' * 60_000}$\n", "\n"),
     "many variables": ("X = -P$(A)x$(B)x$(C)x$(D)y\n", f"-P{'x' * 60_000}\n"),
     "many compilers": ("", "iverilog " * 8_000 + "\n"),
+    "many calls of make": ("\t$(MAKE) A=x\n" * 4_000, "; make\n" + "make[1]: Entering directory '/a/sim'\n" * 4_000),
+    "a long command": ("", f"{'; ' * 30_000}\n{'/x' * 30_000}\nmake[1]: Entering directory '/a/sim'\n"),
     "a name of other letters": ("X = -P$(A\u00b2)foo $(Ä)foo\n", "-Pabcfoo\n"),
 }
 
