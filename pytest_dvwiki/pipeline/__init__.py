@@ -93,7 +93,8 @@ def _processed(run: Run, tools: Tools) -> Archived:
     verdicts = settle(run.failures, [classifier.classify(failure) for failure in run.failures], run.results)
     history.foretell({verdict.fingerprint: verdict.fingerprint_v1 for verdict in verdicts})
     vcs = run.vcs or (repository.state() if run.failures else None)
-    verdicts = with_changes(run.failures, verdicts, vcs, history, repository, is_present=run.vcs is None)
+    is_present = run.vcs is None or (run.vcs.dirty and run.vcs == repository.state())
+    verdicts = with_changes(run.failures, verdicts, vcs, history, repository, is_present=is_present)
     returns = Returns(run, vcs, history, repository)
     causes = causes_of(
         run.failures,

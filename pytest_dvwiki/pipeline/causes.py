@@ -39,12 +39,13 @@ def with_changes(
     Args:
         failures: All of them.
         verdicts: Of each failure.
-        vcs: The repository during the run; without its commit nobody knows what changed.
+        vcs: The repository during the run; without its commit nobody knows what changed, nor with changes that were
+            not committed and are there no more.
         history: What the archive knew before.
         repository: Tells what changed.
         is_present: Whether the repository is still as it was during the run.
     """
-    if vcs is None or vcs.commit is None:
+    if vcs is None or vcs.commit is None or (vcs.dirty and not is_present):
         return tuple(verdicts)
     from pytest_dvwiki.triage.origin import of_changes, with_clues  # noqa: PLC0415
 

@@ -417,7 +417,7 @@ def _passed_again(session: Session, width: int) -> Iterator[Line]:
             continue
         known = archived.known_again.get(fingerprint)
         yield from _heading("HELD", known, fingerprint)
-        yield from _wrapped(_held_by(known), width)
+        yield from _wrapped(_held_by(known, fails=any(cause.name == fingerprint for cause in archived.causes)), width)
         if known is not None and known.newest_fix is not None:
             yield from _wrapped(_fix(known.newest_fix), width, label="by")
         yield from _page(session, fingerprint)
@@ -458,9 +458,11 @@ def _both_seeds(session: Session, again: Sequence[PassedAgain], known: KnownCaus
             yield from _command(session, command, width, label=label)
 
 
-def _held_by(known: KnownCause | None) -> str:
+def _held_by(known: KnownCause | None, *, fails: bool) -> str:
+    """Tell that a fix holds, also of a cause with which other tests fail."""
     passes = known.newest_fix.passes if known is not None and known.newest_fix is not None else 0
-    return f"the fix holds: {_count(passes, 'run')} passed, and the cause did not return"
+    rest = "no test that it made pass failed with the cause" if fails else "the cause did not return"
+    return f"the fix holds: {_count(passes, 'run')} passed, and {rest}"
 
 
 def _heading(word: str, known: KnownCause | None, fingerprint: str) -> Iterator[Line]:

@@ -20,6 +20,7 @@ from pytest_dvwiki.redact import redact
 from pytest_dvwiki.triage import compared
 from pytest_dvwiki.triage import origin as origins
 from pytest_dvwiki.triage.anatomy import Anatomy, dissect
+from pytest_dvwiki.triage.missing import of_any_tool
 from pytest_dvwiki.triage.place import Frames, frame_in_excerpt, is_part_of_identity, place_of, with_place
 from pytest_dvwiki.triage.primary import Candidate, Choice, choose, choose_in_text
 from pytest_dvwiki.triage.sections import sections_of
@@ -201,7 +202,7 @@ class Classifier:
         for candidate in (best, *others):
             finding = _finding_in(frames, Choice(candidate, ""), kept.lines, simulator=simulator)
             anatomy = dissect(finding.text)
-            identity = fingerprint(**_parts(anatomy, finding.frame if is_part_of_identity(anatomy) else None))
+            identity = _identity(anatomy, finding.frame if is_part_of_identity(anatomy) else None)
             hits = 1 if kept.hits is None else kept.hits[candidate.line]
             if identity in seen:
                 seen[identity] = replace(seen[identity], hits=seen[identity].hits + hits)
@@ -226,8 +227,7 @@ class Classifier:
         pattern = candidate.pattern if candidate else None
         anatomy = dissect(finding.text)
         frame = finding.frame if is_part_of_identity(anatomy) else None
-        parts = _parts(anatomy, frame)
-        identity = fingerprint(**parts)
+        identity = _identity(anatomy, frame)
         known = self._history.cause(identity) if self._history else None
         clues = origins.judge(
             error_class=error_class,
@@ -256,7 +256,7 @@ class Classifier:
             runners_up=_runners_up(choice),
             excerpt=finding.excerpt,
             like=self._like(finding, failure_subtype),
-            fingerprint_v1=fingerprint_v1(**parts),
+            fingerprint_v1=fingerprint_v1(**_parts(anatomy, frame)),
             place=place_of(anatomy, frame),
         )
 
@@ -490,6 +490,10 @@ def _ends(
 def _test(nodeid: str, value: str) -> str:
     """Return a test without its seed or simulator, by which it may be parametrised; other parameters are its own."""
     return re.sub(rf"(?<=[\[-])[^\d\[\]-]*{re.escape(value)}(?=[\]-])", "", nodeid)
+
+
+def _identity(anatomy: Anatomy, frame: Frame | None) -> str:
+    return fingerprint(**_parts(of_any_tool(anatomy), frame))
 
 
 def _parts(anatomy: Anatomy, frame: Frame | None) -> _Parts:

@@ -76,6 +76,8 @@ _READINGS = {
     "top level": ("the design lost or renamed a module", "the build asks for a wrong one, or lacks a source"),
 }
 """Both readings of what looks the same whichever side is wrong: such a failure alone speaks for neither."""
+_ANY = _READINGS.keys() - {"handle", "top level"}
+"""Kinds that any number of faults show alike: what mended the last one tells nothing of the next."""
 _HDL = re.compile(r"\.(?:sv|svh|v|vh|vhd|vhdl)$", re.IGNORECASE)
 _BENCH_WORDS = (
     r"tb|tbs|tests?|testbench(?:es)?|bench|uvm|verif(?:ication)?|dv|sim|agents?|env|envs|seq|seqs|sequences?"
@@ -135,7 +137,7 @@ def judge(
     return (
         *([clue] if clue else []),
         *_of_pattern(pattern, decided or {}),
-        *_of_cause(known, sources, python_bench=python_bench),
+        *_of_cause(known, sources, python_bench=python_bench, names_its_cause=clue is None or clue.kind not in _ANY),
     )
 
 
@@ -313,7 +315,9 @@ def _what_would_decide(clues: Sequence[Clue]) -> str:
     return f"what would decide: {change}a fix that holds, or a person's word{pass_}"
 
 
-def _of_cause(known: KnownCause | None, sources: Collection[str], *, python_bench: bool) -> tuple[Clue, ...]:
+def _of_cause(
+    known: KnownCause | None, sources: Collection[str], *, python_bench: bool, names_its_cause: bool
+) -> tuple[Clue, ...]:
     """Return what is known of the same cause: a person's word, or the side that a fix touched which held.
 
     How often it was seen, and what the tool said then, is no evidence.
@@ -321,7 +325,7 @@ def _of_cause(known: KnownCause | None, sources: Collection[str], *, python_benc
     if known is None:
         return ()
     people = _of_people(known)
-    if people or known.fix is None or known.fix.result != "held":
+    if people or not names_its_cause or known.fix is None or known.fix.result != "held":
         return people
     if known.held + known.failed > 1:
         return ()  # a check that was fixed before has reported more than one fault: this may be another one

@@ -123,6 +123,18 @@ def test_what_changed_by_now_says_nothing_of_artefacts_of_any_time(root: Path) -
     assert any("only design files changed: rtl/fifo.sv" in reason for reason in told)
 
 
+def test_uncommitted_changes_count_for_artefacts_while_they_are_there(root: Path) -> None:
+    run(root, 1)
+    change(root, "tb/sb.sv")
+    (root / "rtl" / "fifo.sv").write_text("dirty")
+    state = repository.Repository(resolve(root).layout).state()
+    told = run(root, 2, TEST, vcs=state)[TEST].reasons
+    assert state.dirty
+    assert not any("since it passed" in reason for reason in told)
+    git(root, "checkout", "--quiet", "rtl/fifo.sv")
+    assert not any("since it passed" in reason for reason in run(root, 3, TEST, vcs=state)[TEST].reasons)
+
+
 def test_a_pass_on_another_branch_is_none_since_which_anything_changed(root: Path) -> None:
     run(root, 1)
     first = git(root, "rev-parse", "HEAD").stdout.strip()

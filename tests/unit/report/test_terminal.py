@@ -467,6 +467,13 @@ def test_a_fix_that_holds_now_is_told() -> None:
     ]
 
 
+def test_a_fix_that_holds_while_other_tests_fail_does_not_say_that_the_cause_is_gone() -> None:
+    known = {"9b1f03c2a7d4": GONE}
+    archived = Archived(causes=(KNOWN,), record=RECORD, known_again=known, held=("9b1f03c2a7d4",), written=True)
+    text = " ".join(" ".join(shown(archived=archived)).split())
+    assert "the fix holds: 4 runs passed, and no test that it made pass failed with the cause" in text
+
+
 def test_a_failed_check_shows_where_it_stands() -> None:
     frame = Frame(file="tb/test_fifo.py", line=31, function="check")
     found = replace(NEW, verdict=replace(VERDICT, frame=frame))

@@ -158,3 +158,61 @@ def test_each_bare_assert_of_a_testbench_is_one_cause() -> None:
     assert all(None not in found for found in groups)
     assert [len(found) for found in groups] == [1] * len(BARE)
     assert len(set().union(*groups)) == len(BARE)
+
+
+ONE_CAUSE = {
+    "a handle that several components ask for": (
+        "AttributeError: dut contains no child object named mat_vld",
+        "KeyError: 'dut contains no child object named mat_vld'",
+        "0.00ns ERROR    det.py(58)  [top]: Test failed with exception: dut contains no child object named mat_vld",
+        "5.00ns ERROR    mon.py(9)  [top.mon]: Error in monitor: top.dut contains no child object named mat_vld",
+    ),
+    "a syntax error": (
+        "/a/rtl/gcd.v:30: syntax error",
+        "%Error: gcd/gcd.v:30:9: syntax error, unexpected end",
+        "%Error: gcd/gcd.v:30:9: syntax error, unexpected end, expecting ';'",
+    ),
+    "a module": (
+        "rtl/top.v:2: error: Unknown module type: fifo_b0",
+        "%Error-MODMISSING: rtl/top.v:2:3: Cannot find file containing module: 'fifo_b0'",
+    ),
+    "a file that is included": (
+        "rtl/top.v:2: Include file gone.vh not found",
+        "%Error: rtl/top.v:1:10: Cannot find include file: 'gone.vh'",
+    ),
+    "a port": (
+        "rtl/top.v:3: error: port ``bb'' is not a port of u.",
+        "%Error-PINNOTFOUND: rtl/top.v:3:19: Pin not found: 'bb'",
+    ),
+    "a name": (
+        "rtl/top.v:2: error: Unable to bind wire/reg/memory `clkk' in `top'",
+        "rtl/top.v:9: error: Could not find variable ``clkk'' in ``top''",
+        "%Error: rtl/top.v:2:14: Can't find definition of variable: 'clkk'",
+    ),
+}
+OTHERS = (
+    "AttributeError: dut contains no child object named mat_vld2",
+    "AttributeError: agent contains no child object named mat_vld",
+    "/a/rtl/gcd.v:31: syntax error",
+    "/a/rtl/lcm.v:30: syntax error",
+    "rtl/top.v:2: error: Unknown module type: fifo_b1",
+    "rtl/sub.v:2: error: Unknown module type: fifo_b0",
+    "rtl/top.v:3: error: port ``b0'' is not a port of u.",
+    "rtl/top.v:3: error: port ``b1'' is not a port of u.",
+    "rtl/sub.v:2: error: Unable to bind wire/reg/memory `clkk' in `top'",
+)
+
+
+def test_what_is_missing_is_one_cause_whoever_reports_it() -> None:
+    classifier = Classifier(load_registry())
+    named = {what: {print_of(classifier, each) for each in messages} for what, messages in ONE_CAUSE.items()}
+    assert {what: len(found) for what, found in named.items()} == dict.fromkeys(ONE_CAUSE, 1)
+    others = {print_of(classifier, message) for message in OTHERS}
+    assert len(others) == len(OTHERS)
+    assert len(others.union(*named.values())) == len(ONE_CAUSE) + len(OTHERS)
+
+
+def print_of(classifier: Classifier, message: str) -> str:
+    verdict = classifier.classify_text(message)
+    assert verdict is not None, message
+    return verdict.fingerprint
