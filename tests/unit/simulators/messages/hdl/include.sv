@@ -1,0 +1,2 @@
+`include "nothere.svh"
+module top; initial $display(`NOPE); endmodule

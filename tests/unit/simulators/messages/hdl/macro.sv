@@ -1,0 +1,3 @@
+`include "x.svh"
+module a;
+`FOO(

@@ -1,0 +1,1 @@
+module top; fifo #(.W(3)) u(.a(1)); endmodule

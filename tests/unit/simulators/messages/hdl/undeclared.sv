@@ -1,0 +1,3 @@
+module dut(input logic clk, output logic q);
+  always_ff @(posedge clk) q <= missing;
+endmodule

@@ -1,0 +1,52 @@
+"""slang and Verible, whose messages `messages/make.py` produced, are named in all that they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_dvwiki.patterns.matcher import Matcher
+from pytest_dvwiki.patterns.registry import load_registry
+
+HERE = Path(__file__).parent / "messages"
+MATCHER = Matcher(load_registry())
+
+
+def messages(tool: str) -> dict[str, str]:
+    """Return class and subtype of each message that a pattern knows, by its text."""
+    hits = MATCHER.hits((HERE / f"{tool}.txt").read_text(encoding="utf-8"))
+    assert [hit.text for hit in hits if hit.pattern.tools != (tool,)] == []
+    return {hit.text: f"{hit.pattern.error_class}/{hit.pattern.failure_subtype}" for hit in hits}
+
+
+def test_every_error_of_slang_is_named_by_its_own_patterns() -> None:
+    known = messages("slang")
+    lines = (HERE / "slang.txt").read_text(encoding="utf-8").splitlines()
+    errors = {line for line in lines if "error: " in line}
+    assert len(errors) > 30
+    assert errors - known.keys() == set()
+    assert {label for text, label in known.items() if text in errors and label.endswith("unknown")} == set()
+
+
+def test_every_finding_of_verible_is_named_by_its_own_patterns() -> None:
+    known = messages("verible")
+    lines = (HERE / "verible.txt").read_text(encoding="utf-8").splitlines()
+    findings = {line for line in lines if line.partition(":")[0].endswith(".sv") or line.startswith("E0102")}
+    assert len(findings) > 10
+    assert findings - known.keys() == set()
+
+
+@pytest.mark.parametrize(
+    ("tool", "text", "label"),
+    [
+        ("slang", "module.sv:1:13: error: unknown module 'fifo'", "compile_error/missing_module"),
+        ("slang", "pkg.sv:2:29: error: unknown package 'p2'", "compile_error/missing_library"),
+        ("slang", "port.sv:2:38: error: port 'b' does not exist in 'sub'", "elaboration_error/port_mismatch"),
+        ("slang", "error: 'nope' is not a valid top-level module", "elaboration_error/unresolved_reference"),
+        ("verible", "style.sv:2:1: Use spaces, not tabs. [Style: tabs] [no-tabs]", "compile_error/illegal_construct"),
+        ("verible", 'syntax.sv:3:1-9: syntax error at token "endmodule"', "compile_error/syntax_error"),
+    ],
+)
+def test_messages_have_the_labels_that_other_tools_give(tool: str, text: str, label: str) -> None:
+    assert messages(tool)[text] == label
