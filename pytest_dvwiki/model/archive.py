@@ -107,6 +107,8 @@ class Vcs:
     dirty: bool = False
     changes: str | None = None
     """12 hex that stand for the uncommitted changes: the same for the same ones; None where they could not be read."""
+    edited: tuple[str, ...] = ()
+    """All files with uncommitted changes, relative to the repository's top; none where unknown, or where many have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,6 +242,11 @@ class FirstBad:
     def is_certain(self) -> bool:
         """Whether the cause came with one of the commits."""
         return self.passed_with == "same" and not self.dirty
+
+    @property
+    def only_commit(self) -> str:
+        """Return the commit with which the cause came, as `log` has it; empty where it may be one of several."""
+        return self.log[0] if self.is_certain and self.log_count == len(self.log) == 1 else ""
 
 
 @dataclass(frozen=True, kw_only=True)

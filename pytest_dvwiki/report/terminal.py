@@ -141,11 +141,8 @@ def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
 
 def _only_commit(cause: Cause) -> str:
     """Return the commit and subject with which a cause came, empty where it may be one of several."""
-    found = cause.first_bad
-    if found is None or not found.is_certain or found.log_count != 1:
-        return ""
-    commit, _, subject = found.log[0].partition(" ")
-    return f"{commit[:7]} {subject}"
+    commit, _, subject = (cause.first_bad.only_commit if cause.first_bad is not None else "").partition(" ")
+    return f"{commit[:7]} {subject}".rstrip()
 
 
 def _of_one_commit(causes: Sequence[Cause]) -> dict[str, int]:

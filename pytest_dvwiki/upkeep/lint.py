@@ -112,7 +112,7 @@ def check(layout: Layout, depth: Depth = "quick") -> Checked:
             archive.refresh()
             found |= set(_full(layout, catalogue, archive))
             deciles = calibration.deciles(archive, catalogue)
-            expected = indexes(catalogue.rows, archive.last_updated())
+            expected = indexes(catalogue.rows, archive.last_updated(), catalogue.commits())
         found |= {*calibration.check_calibration(deciles), *_derived(layout, expected)}
         return Checked(sorted(without_consequences(found)), deciles)
 

@@ -18,10 +18,10 @@ from pytest_dvwiki import reading
 from pytest_dvwiki.records.cache import open_cache, transaction
 from pytest_dvwiki.records.disk import is_settled
 from pytest_dvwiki.wiki import outside
-from pytest_dvwiki.wiki.index import cells
+from pytest_dvwiki.wiki.index import cells, commit_of
 from pytest_dvwiki.wiki.kinds.bug import is_pointer
 from pytest_dvwiki.wiki.kinds.marks import drifted
-from pytest_dvwiki.wiki.listed import CATEGORIES, Listed
+from pytest_dvwiki.wiki.listed import CATEGORIES, Listed, page_name
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.yamlio import YamlError
 
@@ -30,18 +30,19 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-VERSION = 7
+VERSION = 8
 _PROGRESS_EVERY = 100
 _SCHEMA = """
 CREATE TABLE pages (
   path TEXT PRIMARY KEY, category TEXT, size INTEGER, mtime_ns INTEGER, title TEXT, metadata TEXT, problem TEXT,
   cells TEXT, leads_to TEXT, is_open INTEGER, names INTEGER,
-  stands INTEGER, points INTEGER);
+  stands INTEGER, points INTEGER, came_with TEXT);
 CREATE INDEX pages_by_category ON pages (category, path, cells);
 CREATE INDEX pages_by_target ON pages (leads_to, path);
 CREATE INDEX pages_of_many ON pages (path) WHERE names > 1;
 CREATE INDEX pages_that_stand ON pages (category, path) WHERE stands;
 CREATE INDEX pages_that_point ON pages (path) WHERE points;
+CREATE INDEX pages_of_commits ON pages (path, came_with) WHERE came_with != '';
 CREATE INDEX pages_with_problem ON pages (category, path) WHERE problem != '';
 CREATE TABLE causes (fingerprint TEXT, path TEXT, PRIMARY KEY (fingerprint, path)) WITHOUT ROWID;
 CREATE INDEX causes_by_page ON causes (path);
@@ -254,7 +255,7 @@ class Catalogue:
         self._unlist(path, row)
         self._db.execute("DELETE FROM causes WHERE path = ?", (path,))
         self._db.execute(
-            "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 path,
                 category,
@@ -268,6 +269,7 @@ class Catalogue:
                 len(listed.fingerprints()),
                 is_current and not listed.problem,
                 is_pointer(listed),
+                commit_of(listed),
             ),
         )
         self._db.executemany("INSERT INTO causes VALUES (?, ?)", [(item, path) for item in listed.fingerprints()])
@@ -403,6 +405,11 @@ class Catalogue:
         query = "SELECT path, cells FROM pages WHERE category = ? ORDER BY path"
         found = self._db.execute(query, (category,))
         return [(path[len(category) + 1 : -len(".md")], cells) for path, cells in found]
+
+    def commits(self) -> list[tuple[str, str]]:
+        """The name of each page of an open bug with the commit with which it came, where that is certain, by name."""
+        query = "SELECT path, came_with FROM pages WHERE came_with != '' ORDER BY path"
+        return [(page_name(path), commit) for path, commit in self._db.execute(query)]
 
     def unlisted(self) -> dict[str, tuple[str | None, str | None]]:
         """By path the cells that the index files have of a page, and those that it has; None where it is not there."""

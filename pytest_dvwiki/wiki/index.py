@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.wiki.kinds.bug import effective_type, is_pointer, words_of_title
 from pytest_dvwiki.wiki.listed import CATEGORIES
-from pytest_dvwiki.wiki.text.markdown import escape, one_line, table, table_row
+from pytest_dvwiki.wiki.text.markdown import code, escape, one_line, table, table_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,6 +19,8 @@ OWN = {category: f"{category}/_index.md" for category in CATEGORIES}
 FILES = (INDEX, *OWN.values())
 """All index files."""
 _TITLE_LENGTH = 100
+_COMMIT = 7
+_MOST_OF_A_COMMIT = 20
 _ENDED = frozenset({"closed", "wont_fix"})
 """A status by which people are done with a bug, whether it passes or not."""
 
@@ -76,23 +78,46 @@ def cells(page: Listed) -> str:
     return table_row(("cannot be read", *[""] * (len(columns) - 1)) if page.problem else row(page))
 
 
-def indexes(rows_of: Callable[[str], list[tuple[str, str]]], last_updated: str | None) -> dict[str, bytes]:
+def indexes(
+    rows_of: Callable[[str], list[tuple[str, str]]], last_updated: str | None, commits: Sequence[tuple[str, str]]
+) -> dict[str, bytes]:
     """All index files by their path in the wiki.
 
     Args:
         rows_of: Gives for a category the name of each page with its `cells`, by name.
         last_updated: Time of the newest record, None where there is none.
+        commits: The name of each bug page with its `commit_of`, where it has one, by name.
     """
     rows = {category: rows_of(category) for category in CATEGORIES}
     own = {path: f"{_table('#', each, '', rows[each])}\n".encode() for each, path in OWN.items()}
-    top = head(last_updated, sum(map(len, rows.values())))
+    top = head(last_updated, sum(map(len, rows.values())), commits)
     tables = (_table("##", each, f"{each}/", rows[each]) for each in CATEGORIES)
     return own | {INDEX: "\n\n".join([TITLE, top, *tables]).encode() + b"\n"}
 
 
-def head(last_updated: str | None, pages: int) -> str:
-    """What stands above the tables of all categories."""
-    return f"Last updated: {last_updated or 'never'} | Total pages: {pages}"
+def head(last_updated: str | None, pages: int, commits: Sequence[tuple[str, str]]) -> str:
+    """What stands above the tables of all categories: how many pages there are, and which bugs came with one commit."""
+    parts = [f"Last updated: {last_updated or 'never'} | Total pages: {pages}"]
+    groups: dict[str, list[str]] = {}
+    for name, commit in commits:
+        groups.setdefault(commit, []).append(name)
+    parts += (_came_together(commit, names) for commit, names in sorted(groups.items()) if len(names) > 1)
+    return "\n\n".join(parts)
+
+
+def _came_together(commit: str, names: Sequence[str]) -> str:
+    """Return a line that names the bugs that came with one commit."""
+    shown, _, subject = commit.partition(" ")
+    links = [f"[{name}](bugs/{name}.md)" for name in names[:_MOST_OF_A_COMMIT]]
+    more = [f"and {len(names) - len(links)} more"] if len(names) > len(links) else []
+    return f"Came with one commit: {code(f'{shown[:_COMMIT]} {subject}')}: {', '.join([*links, *more])}"
+
+
+def commit_of(page: Listed) -> str:
+    """Return the commit with which the cause of an open bug came; empty where that is not certain, or it passes."""
+    is_open = page.category == "bugs" and not page.problem and page.status not in _ENDED
+    is_gone = page.metadata.get("stale") is True or bool(page.text("passes_since"))
+    return page.text("came_with") if is_open and not is_gone else ""
 
 
 def heading(level: str, category: str, pages: int) -> str:

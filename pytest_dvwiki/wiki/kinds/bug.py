@@ -47,6 +47,7 @@ OWNED = (
     "corroborations",
     "seeds",
     "ip_type",
+    "came_with",
     "passes_since",
     "regressed",
     "stale",
@@ -195,11 +196,18 @@ def keys(
         "corroborations": cause.runs - 1,
         "seeds": [one_line(seed, _KEY) for seed in cause.seeds],
         "ip_type": one_line(newest.ip_type, _KEY) if newest.ip_type else None,
+        "came_with": _only_commit(cause),
         "passes_since": _passes_since(cause),
         "regressed": cause.regressed[0][:10] if cause.regressed else None,
         "stale": stale is not None,
         "stale_reason": stale,
     }
+
+
+def _only_commit(cause: Cause) -> str | None:
+    """Return commit and subject with which a cause came, None where it may be one of several."""
+    only = cause.first_bad.only_commit if cause.first_bad is not None else ""
+    return one_line(only, _KEY) or None
 
 
 def regions(

@@ -11,7 +11,7 @@ from pytest_dvwiki.wiki.index import INDEX, OWN, TITLE, head, heading, line
 from pytest_dvwiki.wiki.listed import CATEGORIES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     Changes = Mapping[str, tuple[str | None, str | None]]
     Edit = tuple[int, int, bytes]
@@ -33,7 +33,9 @@ class _Table:
     pages: int
 
 
-def renewed(read: Callable[[str], bytes], changes: Changes, last_updated: str | None) -> dict[str, bytes] | None:
+def renewed(
+    read: Callable[[str], bytes], changes: Changes, last_updated: str | None, commits: Sequence[tuple[str, str]]
+) -> dict[str, bytes] | None:
     """The index files that `indexes` would make otherwise than they are.
 
     Args:
@@ -41,6 +43,7 @@ def renewed(read: Callable[[str], bytes], changes: Changes, last_updated: str | 
         changes: By the path of each page that differs its cells in the files, and those that it is to have; None where
             it has no row.
         last_updated: Time of the newest record, None where there is none.
+        commits: The name of each bug page with the commit that it came with, as `indexes` takes them.
 
     Returns:
         None where the files are not as they should be.
@@ -53,14 +56,14 @@ def renewed(read: Callable[[str], bytes], changes: Changes, last_updated: str | 
             return None
         found[OWN[category]] = _edited(data, edits)
     data = read(INDEX)
-    edits = _edits_of_all(data, changes, last_updated)
+    edits = _edits_of_all(data, changes, lambda pages: head(last_updated, pages, commits))
     if edits is None:
         return None
     found[INDEX] = _edited(data, edits)
     return found
 
 
-def _edits_of_all(data: bytes, changes: Changes, last_updated: str | None) -> list[Edit] | None:
+def _edits_of_all(data: bytes, changes: Changes, top: Callable[[int], str]) -> list[Edit] | None:
     """What makes the file of all categories as it should be, None where it cannot be made so."""
     edits: list[Edit] = []
     pages, end = 0, len(data)
@@ -74,8 +77,8 @@ def _edits_of_all(data: bytes, changes: Changes, last_updated: str | None) -> li
         edits[:0] = further
         pages += table.pages + _more(category, changes)
         end = start - 1
-    top = len(TITLE) + 2
-    return [(top, data.index(b"\n", top), head(last_updated, pages).encode()), *edits]
+    # Two line feeds stand before the first table, and behind the title.
+    return [(len(TITLE) + 2, end - 1, top(pages).encode()), *edits]
 
 
 def _table(data: bytes, level: str, category: str, folder: str, place: tuple[int, int]) -> _Table | None:

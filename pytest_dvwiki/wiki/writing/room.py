@@ -97,10 +97,10 @@ class Room:
         Args:
             anew: Makes them of all pages, though they be as they were written but for a few rows.
         """
-        last_updated, files = self.archive.last_updated(), None
+        last_updated, commits, files = self.archive.last_updated(), self.catalogue.commits(), None
         if not anew and self.catalogue.are_indexes(FILES):
-            files = renewed(self.files.read, self.catalogue.unlisted(), last_updated)
-        for path, data in (indexes(self.catalogue.rows, last_updated) if files is None else files).items():
+            files = renewed(self.files.read, self.catalogue.unlisted(), last_updated, commits)
+        for path, data in (indexes(self.catalogue.rows, last_updated, commits) if files is None else files).items():
             if not self.files.exists(path) or self.files.read(path) != data:
                 self.files.write(path, data)
         if not self.check:
