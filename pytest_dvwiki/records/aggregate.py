@@ -604,14 +604,15 @@ def _seeds(archive: Archive, failed: Target, fingerprint: str) -> tuple[str, ...
 
 def _last_run(archive: Archive, failed: Target, fingerprint: str, seed: str | None = None) -> tuple[Vcs, str]:
     """Return the repository in the last run with a commit in which a test failed with a cause, and its simulators."""
-    commit, branch, dirty, changes, simulators = archive.db.execute(
-        "SELECT r.vcs_commit, r.branch, r.dirty, r.changes, r.simulators FROM failed f"
+    commit, branch, dirty, changes, edited, simulators = archive.db.execute(
+        "SELECT r.vcs_commit, r.branch, r.dirty, r.changes, r.edited, r.simulators FROM failed f"
         " JOIN occurrences o ON o.fingerprint = f.fingerprint AND o.moment = f.moment AND NOT o.without_fix"
         " JOIN runs r ON r.id = f.run WHERE f.nodeid = ? AND f.simulator = ? AND f.config = ? AND f.fingerprint = ?"
         " AND ? IN (f.seed, '') ORDER BY r.vcs_commit IS NULL, f.moment DESC LIMIT 1",
         (*failed, fingerprint, seed or ""),
     ).fetchone()
-    return Vcs(commit=commit, branch=branch, dirty=bool(dirty), changes=changes), simulators
+    vcs = Vcs(commit=commit, branch=branch, dirty=bool(dirty), changes=changes, edited=_texts.decode(edited))
+    return vcs, simulators
 
 
 def causes_of_pattern(archive: Archive, pattern: str) -> list[str]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import FailedTest, Occurrence, OtherTest, RunRecord
 
-VERSION = 16
+VERSION = 17
 """Counts up with the tables, and with what is written to them."""
 
 # Rows with long texts are kept apart from their keys: WITHOUT ROWID puts whole rows into the upper levels of the tree.
@@ -39,7 +39,7 @@ CREATE TABLE files (
 CREATE INDEX files_with_problem ON files (folder, name) WHERE problem != '';
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY, moment TEXT UNIQUE, task_id TEXT UNIQUE, finished TEXT, vcs_commit TEXT, branch TEXT,
-  dirty INTEGER, changes TEXT, simulators TEXT, run_id TEXT);
+  dirty INTEGER, changes TEXT, edited TEXT, simulators TEXT, run_id TEXT);
 CREATE TABLE suites (
   run INTEGER, moment TEXT, simulator TEXT, config TEXT, seed TEXT, suite TEXT,
   PRIMARY KEY (run, simulator, config, suite)) WITHOUT ROWID;
@@ -182,8 +182,8 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, told: RunRecord
     moment = moment_of(record)
     simulators = [f"{item.name} {item.version}" if item.version else item.name for item in record.simulators]
     cursor = db.execute(
-        "INSERT INTO runs (moment, task_id, finished, vcs_commit, branch, dirty, changes, simulators, run_id)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO runs (moment, task_id, finished, vcs_commit, branch, dirty, changes, edited, simulators,"
+        " run_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             moment,
             record.task_id,
@@ -192,6 +192,7 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, told: RunRecord
             record.vcs.branch,
             record.vcs.dirty,
             record.vcs.changes,
+            json.dumps(record.vcs.edited),
             ", ".join(simulators),
             msgspec.json.encode(record.run_id).decode(),
         ),

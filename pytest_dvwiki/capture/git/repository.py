@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 MOST_COMMITS = 10
 MOST_FILES = 20
 MOST_OWNERS = 5
+_MOST_EDITED = 100
+"""Files with uncommitted changes that are kept."""
 _MOST_BLAMED = 5
 """Files of a change whose authors are asked for."""
 _MOST_HUNKS = 20
@@ -73,8 +75,9 @@ class Difference:
         if subjects and more:
             subjects.append(f"and {more} more commit{'s' if more > 1 else ''}")
         said = "; ".join(subject for subject in subjects if subject)
-        if self.change == "uncommitted" and self.files:
-            said = _edits(self.files, self.file_count)
+        if self.change == "uncommitted":
+            edits = _edits(self.files, self.file_count) if self.files else ""
+            return "; ".join(filter(None, (edits, self.note)))
         return said or self.note
 
 
@@ -108,7 +111,13 @@ class Repository:
             # Where git cannot tell in time nobody knows that the tree is clean.
             dirty=changes != "",
             changes=hashlib.sha256(changes.encode()).hexdigest()[:12] if changes else None,
+            edited=self._edited_files() if changes else (),
         )
+
+    def _edited_files(self) -> tuple[str, ...]:
+        """Return all files with uncommitted changes; none where git does not tell, or there are many."""
+        names = _names(git(self.root, "diff", *_DIFF, "--name-only", "-z", "HEAD", *self._sources)) or ()
+        return tuple(map(_clean, names)) if len(names) <= _MOST_EDITED else ()
 
     def commit(self, name: str) -> str | None:
         """The full name of a commit; None where git knows none of that name."""
@@ -265,12 +274,21 @@ class Repository:
         return self._commits(Vcs(commit=first), Vcs(commit=last), self._files(first, last) or (), _Suspects())
 
     def _uncommitted(self, before: Vcs, now: Vcs, suspects: _Suspects) -> Difference:
-        if before.dirty and not now.dirty:
-            return Difference(change="uncommitted", note="dropping the uncommitted changes with which it failed")
-        names = self._edited()
-        note = "" if names else "uncommitted changes"
+        names = self._edited() if now.dirty else ()
+        dropped = [name for name in before.edited if name not in now.edited]
+        if dropped:
+            note = f"dropping the {_edits(suspects.first(dropped), len(dropped))}"
+        elif before.dirty and not now.dirty:
+            note = "dropping the uncommitted changes with which it failed"
+        else:
+            note = "" if names else "uncommitted changes"
         return Difference(
-            change="uncommitted", files=suspects.first(names), file_count=len(names), all_files=names, note=note
+            change="uncommitted",
+            files=suspects.first(names),
+            file_count=len(names),
+            # Where nobody knows what had been edited, nobody knows all that differs.
+            all_files=(*names, *dropped) if before.edited or not before.dirty else (),
+            note=note,
         )
 
     def _edited(self) -> tuple[str, ...]:
@@ -307,7 +325,8 @@ class Repository:
             if count:
                 break
         log = self._newest([*span, *merges], files, suspects) if count else ()
-        note = "it had failed with uncommitted changes" if before.dirty else ""
+        edits = _edits(suspects.first(before.edited), len(before.edited))
+        note = f"it had failed with {edits}" if before.dirty else ""
         if now.dirty:
             edited = self._edited()
             note = f"with {_edits(suspects.first(edited), len(edited))}"
@@ -317,7 +336,7 @@ class Repository:
             log_count=count if log else 0,
             files=suspects.first(files),
             file_count=len(files),
-            all_files=tuple(files),
+            all_files=tuple(dict.fromkeys((*files, *before.edited))),
             note=note if log else f"what came between {first[:_SHORT]} and {last[:_SHORT]}",
         )
 
@@ -354,8 +373,7 @@ class Repository:
         return self._names("diff", *_DIFF, "--name-only", "-z", first, last, *self._sources)
 
     def _names(self, *arguments: str) -> tuple[str, ...] | None:
-        text = self._ask(*arguments)
-        return None if text is None else tuple(name for name in text.split("\0") if name)
+        return _names(self._ask(*arguments))
 
     def _is_ancestor(self, commit: str, of: str) -> bool:
         return self._ask("merge-base", "--is-ancestor", commit, of) is not None
@@ -367,6 +385,11 @@ class Repository:
             self._answers[arguments] = git(self.root, *arguments, timeout=self._time_left)
             self._time_left = max(0.0, self._time_left - (time.monotonic() - began))
         return self._answers.get(arguments)
+
+
+def _names(text: str | None) -> tuple[str, ...] | None:
+    """Return the names in what git says with `-z`."""
+    return None if text is None else tuple(name for name in text.split("\0") if name)
 
 
 def _edits(files: Sequence[str], count: int) -> str:

@@ -405,6 +405,39 @@ def test_a_cause_that_returns_after_its_fix_has_a_range_of_its_own(project: Proj
     assert (found.good, found.bad) == (good, bad)
 
 
+@pytest.mark.parametrize(("edited", "proves"), [("rtl/fifo.sv", True), ("tb/sb.py", False)])
+def test_an_edit_that_is_taken_back_is_named(project: Project, edited: str, proves: bool) -> None:
+    project.commit("more", "tb/sb.py")
+    file = project.root / edited
+    before = file.read_bytes()
+    file.write_bytes(b"broken")
+    project.run(fails=True, seed="1", seeded=True)
+    file.write_bytes(before)
+    archived = project.run(seed="1")
+    assert archived.record is not None
+    (row,) = archived.record.fixes
+    assert (row["text"], row["log"]) == (f"dropping the uncommitted changes in {edited}", [])
+    (again,) = archived.record.passed_again
+    assert again.new_stimulus != proves
+    (known,) = archived.known_again.values()
+    assert known.newest_fix is not None
+    assert known.newest_fix.counts == proves
+
+
+def test_of_several_edits_only_those_that_were_taken_back_are_dropped(project: Project) -> None:
+    project.commit("more", "rtl/other.sv")
+    before = (project.root / "rtl" / "fifo.sv").read_bytes()
+    for name in ("rtl/fifo.sv", "rtl/other.sv"):
+        (project.root / name).write_text("edited")
+    project.run(fails=True, seed="1")
+    (project.root / "rtl" / "fifo.sv").write_bytes(before)
+    archived = project.run(seed="1")
+    assert archived.record is not None
+    (row,) = archived.record.fixes
+    told = "uncommitted changes in rtl/other.sv; dropping the uncommitted changes in rtl/fifo.sv"
+    assert (row["text"], row["files"]) == (told, ["rtl/other.sv"])
+
+
 def test_what_brings_a_cause_back_came_after_as_many_passes_as_made_its_fix_hold(project: Project) -> None:
     project.run(fails=True, seed="1")
     project.run(fails=True, seed="2")

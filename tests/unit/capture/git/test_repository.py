@@ -189,7 +189,11 @@ def test_other_changes_at_the_same_commit(project: Project) -> None:
     edited = project.state
     assert project.since(edited).change == "nothing"
     git(project.root, "checkout", "-q", "--", ".")
-    assert project.since(edited).text == "dropping the uncommitted changes with which it failed"
+    assert project.since(edited).text == "dropping the uncommitted changes in rtl/fifo.v"
+    assert project.since(edited).all_files == ("rtl/fifo.v",)
+    unnamed = replace(edited, edited=())  # as in a record of an older version
+    assert project.since(unnamed).text == "dropping the uncommitted changes with which it failed"
+    assert project.since(unnamed).all_files == ()
 
 
 def test_changes_that_nobody_could_read_are_not_taken_for_the_same(project: Project) -> None:
@@ -211,7 +215,8 @@ def test_of_a_failure_with_uncommitted_changes_a_later_commit_alone_is_not_told(
     git(project.root, "checkout", "-q", "--", ".")
     project.commit("tb: more", tb__test_v="module tb2;")
     found = project.since(before)
-    assert (found.text, found.note) == ("tb: more", "it had failed with uncommitted changes")
+    assert (found.text, found.note) == ("tb: more", "it had failed with uncommitted changes in rtl/fifo.v")
+    assert found.all_files == ("tb/test.v", "rtl/fifo.v"), "the edit that is gone differs, too"
 
 
 def test_an_older_commit_fixes_nothing(project: Project) -> None:
