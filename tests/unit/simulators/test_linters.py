@@ -32,7 +32,7 @@ def test_every_error_of_slang_is_named_by_its_own_patterns() -> None:
 def test_every_finding_of_verible_is_named_by_its_own_patterns() -> None:
     known = messages("verible")
     lines = (HERE / "verible.txt").read_text(encoding="utf-8").splitlines()
-    findings = {line for line in lines if line.partition(":")[0].endswith(".sv") or line.startswith("E0102")}
+    findings = {line for line in lines if line and not line.startswith("$ ")}
     assert len(findings) > 10
     assert findings - known.keys() == set()
 

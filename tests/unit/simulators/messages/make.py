@@ -23,7 +23,7 @@ CALLS = {
         "slang lint.sv width.sv -Wextra -Wconversion -Werror",
     ],
     "verible": [
-        *(f"verible-verilog-lint {name}" for name in ("elab.sv", "lint.sv", "style.sv", "type.sv", "nofile.sv")),
+        *(f"verible-verilog-lint {name}.sv" for name in ("elab", "lint", "macro", "style", "type", "nofile")),
         "verible-verilog-lint --rules=nope style.sv",
         *(f"verible-verilog-syntax {name}" for name in ("syntax.sv", "macro.sv")),
         "verible-verilog-format --verify style.sv",
