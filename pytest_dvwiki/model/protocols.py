@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model.archive import (
         FailedTest,
+        Fix,
         KnownBin,
         KnownCause,
         KnownSubtype,
@@ -76,8 +77,8 @@ class History(Protocol):
         """Takes in what was archived since the first question."""
         ...
 
-    def is_back(self, occurrence: Occurrence) -> bool:
-        """Tell whether a new occurrence of a cause says that its newest fix did not last, where there is one."""
+    def undone_fix(self, occurrence: Occurrence) -> Fix | None:
+        """Return the newest fix of a cause of which a new occurrence says that it did not last."""
         ...
 
     def regressed(self, occurrence: Occurrence) -> bool:

@@ -223,14 +223,15 @@ def _cause(
     subtype = history.subtype(occurrence.failure_subtype)
     newest = known.newest_fix if known is not None else None
     without_fix = newest is not None and newest.result != "failed" and lacks(newest)
+    undone = history.undone_fix(replace(occurrence, fingerprint=name)) if newest is not None else None
+    if known is not None and undone is not None:
+        known = replace(known, newest_fix=undone, fix=undone if undone.result == "held" else known.fix)
     return Cause(
         occurrence=occurrence,
         verdict=verdict,
         news="KNOWN" if without_fix else _news(known, replace(occurrence, fingerprint=name), history),
         without_fix=without_fix,
-        fixed_elsewhere=newest is not None
-        and newest.returned is None
-        and not history.is_back(replace(occurrence, fingerprint=name)),
+        fixed_elsewhere=newest is not None and newest.returned is None and undone is None,
         further=further if (further := history.reference(name)) != occurrence.fingerprint else "",
         known=known,
         subtype=subtype,

@@ -208,7 +208,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> Cause | None:
     # Of a cause that is back it says nothing with what it came before it was fixed.
     outlived = [state.moment for state in states if state.fix.counts and state.returned]
     came, came_task = _first_bad(archive, fingerprints, outlived[-1] if outlived else "")
-    is_fixed = bool(states) and states[-1].returned is None and states[-1].fix.result != "failed"
+    is_fixed = fixes.is_fixed(states)
     (first,) = _rows(archive, f"{where} ORDER BY o.moment LIMIT 1", asked)
     return Cause(
         fingerprint=found.fingerprint,

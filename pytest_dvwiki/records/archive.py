@@ -369,9 +369,9 @@ class Archive:
         """Tell whether no seed can change a cause, by its kind and by all that is on record of it."""
         return self._judge.is_deterministic(self.present(fingerprints))
 
-    def is_back(self, fingerprints: Sequence[str], failing: Sequence[Target]) -> bool:
-        """Tell whether tests that fail now with a cause say that it is back after its newest fix."""
-        return self._judge.is_back(self.present(fingerprints), failing)
+    def undone(self, fingerprints: Sequence[str], failing: Sequence[Target]) -> FixState | None:
+        """Return the newest fix after which a cause is back, as tests say that fail now with it."""
+        return self._judge.undone(self.present(fingerprints), failing)
 
     def passed_since(self, tests: Sequence[Target], moment: str) -> bool:
         """Tell whether a run from a moment on is known to have passed one of the tests and failed none."""

@@ -105,8 +105,9 @@ class Evidence:
     def _is_back(self, failing: Target, tests: Sequence[Target], moment: str, when: str) -> bool:
         """Tell whether a failure of another test says that a cause is back.
 
-        It does not where the test has failed ever since before the fix, nor where it never failed with the cause
-        before, nor on a simulator on which nothing was fixed. With other parameters a test is the same one.
+        It does not where the test has failed ever since before the fix, or passed before it already, nor where it never
+        failed with the cause before, nor on a simulator on which nothing was fixed. With other parameters a test is the
+        same one.
         """
         if not any(ANY in (test.simulator, failing.simulator) or test.simulator == failing.simulator for test in tests):
             return False
@@ -117,7 +118,18 @@ class Evidence:
         ).fetchone()[0]
         if last is None:
             return share_a_test([failing.nodeid], [test.nodeid for test in tests])
-        return any(True for _ in self._passes.passing_runs([failing], last, when))
+        passed = next((at for at, *_ in self._passes.passing_runs([failing], last, when)), None)
+        return passed is not None and passed >= moment
+
+    def failed_between(self, tests: Sequence[Target], after: str, before: str) -> bool:
+        """Tell whether one of the tests failed with the cause after a moment and before another."""
+        row = self._db.execute(
+            f"SELECT 1 FROM json_each(?) t JOIN failed f ON {meets('f')} AND f.moment > ? AND f.moment < ?"  # noqa: S608
+            " AND f.fingerprint IN (SELECT value FROM json_each(?)) JOIN occurrences o ON o.run = f.run"
+            " AND o.fingerprint = f.fingerprint AND NOT o.without_fix LIMIT 1",
+            (targets.wanted(tests), after, before, wanted(self._causes)),
+        ).fetchone()
+        return row is not None
 
     def failed_before(self, moment: str) -> list[Target]:
         """Return the tests that failed with the cause in the last occurrence before a moment."""

@@ -1,8 +1,9 @@
 """What became of the fixes of a cause, from the runs that followed them.
 
 A fix begins with the first run in which a test passes after it failed with the cause, or with the row in which somebody
-says what was done; all that is said until the cause returns belongs to the same fix. Only a pass of the same test on
-the same simulator in the same build configuration counts (`targets`). A fix is
+says what was done; all that is said until the cause returns belongs to the same fix, but for a pass of a test that
+failed after the fix began: another fix made it pass. Only a pass of the same test on the same simulator in the same
+build configuration counts (`targets`). A fix is
 
 * `open` at first,
 * `held` once three later runs are known to have passed one of its tests, with the cause absent from all of them, and
@@ -143,6 +144,10 @@ class Evidence(Protocol):
         """Tell whether no seed could change the cause, by all that is on record before a moment."""
         ...
 
+    def failed_between(self, tests: Sequence[Target], after: str, before: str) -> bool:
+        """Tell whether one of the tests failed with the cause after a moment and before another."""
+        ...
+
     def failed_before(self, moment: str) -> Sequence[Target]:
         """Return the tests that failed with the cause in the last occurrence before a moment."""
         ...
@@ -177,7 +182,7 @@ def judge(steps: Iterable[Step], evidence: Evidence) -> list[FixState]:
     Returns:
         The fixes, oldest first.
     """
-    groups: list[tuple[Return | None, list[Step]]] = []
+    groups: list[_Group] = []
     steps = list(steps)
     passing: dict[str, list[Target]] = {}
     for step in steps:
@@ -187,19 +192,40 @@ def judge(steps: Iterable[Step], evidence: Evidence) -> list[FixState]:
         # What git names is of the tests that passed then, which need not be those that failed last.
         tests = [step.test] if step.test else passing.get(step.moment) or list(evidence.failed_before(step.moment))
         back = evidence.returns(step.moment, tests)
-        before = groups[-1][0] if groups else None
-        if not groups or (before is not None and before.moment < step.moment):
-            groups.append((back, [step]))
+        group = _group_of(step, tests, groups, evidence)
+        if group is None:
+            groups.append(_Group(back, [step]))
         else:
-            groups[-1] = (_earlier(before, back), [*groups[-1][1], step])
+            group.returned = _earlier(group.returned, back)
+            group.steps.append(step)
     states: list[FixState] = []
     presence = _Presence(came=evidence.came())
-    for returned, group in groups:
-        state = _state(group, presence, returned, evidence)
+    for group in groups:
+        state = _state(group.steps, presence, group.returned, evidence)
         states.append(state)
-        if state.fix.result == "held" and returned:
-            presence = _again(presence, state, returned.moment)
+        if state.fix.result == "held" and group.returned:
+            presence = _again(presence, state, group.returned.moment)
     return states
+
+
+@dataclass(slots=True)
+class _Group:
+    """What tells of one fix."""
+
+    returned: Return | None
+    steps: list[Step]
+
+
+def _group_of(step: Step, tests: Sequence[Target], groups: Sequence[_Group], evidence: Evidence) -> _Group | None:
+    """Return the fix that a step tells of: that of its test, else the newest, unless its tests failed since."""
+    last = [
+        group
+        for group in groups
+        if (group.returned is None or group.returned.moment >= step.moment)
+        and not evidence.failed_between(tests, group.steps[0].moment, step.moment)
+    ]
+    own = [group for group in last if step.test and any(each.test == step.test for each in group.steps)]
+    return next(reversed(own or last), None)
 
 
 def _earlier(one: Return | None, other: Return | None) -> Return | None:
@@ -419,9 +445,11 @@ def in_short(fix: Fix, files: str = "") -> str:
     return f"{'..'.join(name[:7] for name in names)} {said}"
 
 
-def newest(states: Sequence[FixState]) -> FixState | None:
-    """The fix that showed last."""
-    return states[-1] if states else None
+def is_fixed(states: Sequence[FixState]) -> bool:
+    """Tell whether a cause has not returned since its newest fix, in the tests of any of its fixes."""
+    if not states or states[-1].returned is not None or states[-1].fix.result == "failed":
+        return False
+    return all(state.returned is None or state.returned <= states[-1].fix.date for state in states)
 
 
 def best(states: Sequence[FixState]) -> Fix | None:

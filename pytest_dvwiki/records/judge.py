@@ -178,13 +178,12 @@ class Judge:
             by_test.setdefault(test.nodeid, []).append(test)
         return {nodeid: evidence.rate(tests, since, "~") for nodeid, tests in by_test.items()}
 
-    def is_back(self, fingerprints: Sequence[str], failing: Sequence[Target]) -> bool:
-        """Tell whether tests that fail now with a cause say that it is back after its newest fix."""
+    def undone(self, fingerprints: Sequence[str], failing: Sequence[Target]) -> fixes.FixState | None:
+        """Return the newest fix after which a cause is back, as tests say that fail now with it."""
         states = self.states(fingerprints)
-        if not states:
-            return False
-        newest = states[-1]
-        return Evidence(self._db, self.passes, fingerprints).is_back(newest.moment, newest.tests, failing)
+        evidence = Evidence(self._db, self.passes, fingerprints)
+        lasting = (state for state in reversed(states) if state.returned is None or state is states[-1])
+        return next((state for state in lasting if evidence.is_back(state.moment, state.tests, failing)), None)
 
     def judge(self, fingerprints: Sequence[str]) -> list[fixes.FixState]:
         """Judges the fixes of one cause from the records alone, oldest first."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import (
         FailedTest,
         Failure,
+        Fix,
         KnownBin,
         Occurrence,
         Onset,
@@ -237,12 +238,13 @@ class WikiHistory:
         """The page of a subtype."""
         return self.catalogue.get(f"patterns/{file_name(failure_subtype)}.md")
 
-    def is_back(self, occurrence: Occurrence) -> bool:
-        """Tell whether an occurrence says that the newest fix of its cause did not last, where there is one."""
+    def undone_fix(self, occurrence: Occurrence) -> Fix | None:
+        """Return the newest fix of which an occurrence says that it did not last."""
         fingerprint = self._known(occurrence.fingerprint)
         listed = self.bug_pages(fingerprint)
         prints = listed[0].fingerprints(fingerprint) if listed else (fingerprint,)
-        return self.archive.is_back(prints, [of_failure(occurrence, test) for test in occurrence.tests])
+        state = self.archive.undone(prints, [of_failure(occurrence, test) for test in occurrence.tests])
+        return state.fix if state is not None else None
 
     def regressed(self, occurrence: Occurrence) -> bool:
         """Tell whether an occurrence is a regression: its page is closed, or it is back after a fix that held."""
@@ -250,9 +252,8 @@ class WikiHistory:
         listed = self.bug_pages(fingerprint)
         if listed and listed[0].text("status") == "closed":
             return True
-        prints = listed[0].fingerprints(fingerprint) if listed else (fingerprint,)
-        newest = fixes.newest(self.archive.fix_states(prints))
-        return newest is not None and newest.fix.result == "held" and self.is_back(occurrence)
+        undone = self.undone_fix(occurrence)
+        return undone is not None and undone.result == "held"
 
     def still_failing(self, passing: Sequence[Passing]) -> tuple[StillFailing, ...]:
         """Return, of tests that pass now, those that were last seen failing, unless nobody wants a fix of their cause.

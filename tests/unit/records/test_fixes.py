@@ -272,6 +272,35 @@ def test_a_later_pass_on_another_simulator_leaves_a_fix_what_it_is(tmp_path: Pat
     assert state.fix.counts
 
 
+def test_each_test_that_failed_later_has_a_fix_of_its_own(tmp_path: Path) -> None:
+    """The check of two tests reports several faults: no fix is told of a test that it did not make pass."""
+    other = "tests/test_regs.py::test_regs::reset"
+    there = replace(occurrence(), tests=(failed(other),))
+    runs = [record(1, occurrence()), passing(2), *(_ran(tmp_path, number, TEST, other) for number in (3, 4, 5))]
+    runs += [record(6, there), passing(7, nodeid=other), *(_ran(tmp_path, number, TEST, other) for number in (8, 9))]
+    first, second = _judged(tmp_path, *runs)
+    assert (first.fix.result, first.returned, first.tests) == ("held", None, (Target(TEST, "icarus"),))
+    assert second.tests == (Target(other, "icarus"),)
+    assert second.fix.commits is not None
+    assert second.fix.commits[1] == f"{7:040x}"
+    again = [*runs, record(10, occurrence())]
+    first, second = states = _judged(tmp_path, *again)
+    assert first.returned is not None
+    assert second.returned is None
+    assert not fixes.is_fixed(states)
+    states = _judged(tmp_path, *again, passing(11))
+    assert [state.tests[0].nodeid for state in states] == [TEST, other, TEST]
+    assert fixes.is_fixed(states)
+
+
+def test_a_test_that_was_not_run_since_is_fixed_with_the_others(tmp_path: Path) -> None:
+    other = "tests/test_regs.py::test_regs::reset"
+    both = replace(occurrence(), tests=(failed(), failed(other)))
+    (state,) = _judged(tmp_path, record(1, both), passing(2), passing(3, nodeid=other))
+    assert [test.nodeid for test in state.tests] == sorted([TEST, other])
+    assert state.fix.commits == (f"{1:040x}", f"{2:040x}")
+
+
 def test_a_fix_that_held_keeps_its_merit_when_the_cause_returns_later(tmp_path: Path) -> None:
     passes = [_ran(tmp_path, number, TEST) for number in (3, 4, 5)]
     runs = [record(1, occurrence()), passing(2), *passes, record(6, occurrence()), passing(7), record(8, occurrence())]
