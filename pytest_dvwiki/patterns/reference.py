@@ -13,7 +13,7 @@ from pytest_dvwiki.patterns.registry import (
     load_subtypes,
     precedence,
 )
-from pytest_dvwiki.patterns.schema import UNKNOWN, Pattern
+from pytest_dvwiki.patterns.schema import CLASSES, UNKNOWN, Pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,6 +45,10 @@ A project's own patterns stand in `.agent/patterns/*.yaml`, in the form of the b
 others, and with them the logs that the project keeps as samples: in `.agent/patterns/samples/PATTERN/` those that this
 pattern is to name, in `.agent/patterns/samples/passes/` those in which nothing may be found.
 `dvwiki patterns propose` prints patterns for failures of the records that none knows.
+
+A project's pattern may name a `failure_subtype` of its own, in one of the known classes ({classes}).
+The page of that subtype begins with the description and the fix of the first pattern that names it. A name that is
+nearly one of the built-in subtypes is taken for a mistake.
 """
 _TIERS = {
     "cause": "names a cause",
@@ -86,7 +90,7 @@ def _head(count: int, groups: dict[str, dict[str, list[Pattern]]]) -> Iterator[s
     yield ""
     yield "<!-- made by `make docs`; edit pytest_dvwiki/patterns/builtin/*.yaml instead -->"
     yield ""
-    yield _INTRODUCTION.format(count=count)
+    yield _INTRODUCTION.format(count=count, classes=", ".join(map(_code, CLASSES)))
     yield "Of several patterns that match one message the first in this order wins:"
     yield ""
     yield from (f"{number}. {_escaped(rule)}" for number, rule in enumerate(precedence(), start=1))

@@ -12,12 +12,14 @@ from pytest_dvwiki import reading, simulators
 from pytest_dvwiki.patterns import compiled, triggers
 from pytest_dvwiki.patterns.compiled import Compiled
 from pytest_dvwiki.patterns.schema import (
+    UNKNOWN,
     Entry,
     Pattern,
     PatternError,
     Subtype,
     check_pattern,
     check_subtype,
+    own_subtype,
     raw_entries,
 )
 
@@ -71,6 +73,13 @@ class Registry:
         """The patterns in their order of precedence."""
         return tuple(entry.pattern for entry in self.entries)
 
+    @functools.cached_property
+    def subtypes(self) -> Mapping[str, Subtype]:
+        """The subtypes of the taxonomy, and those that the project's patterns bring: the first one describes it."""
+        known = {UNKNOWN, *load_subtypes()}
+        bringing = (pattern for pattern in reversed(self.patterns) if pattern.failure_subtype not in known)
+        return {**load_subtypes(), **{pattern.failure_subtype: own_subtype(pattern) for pattern in bringing}}
+
     def get(self, pattern_id: str | None) -> Pattern | None:
         """The pattern of that id."""
         entry = self._by_id.get(pattern_id) if pattern_id is not None else None
@@ -91,8 +100,8 @@ class Registry:
         if entry is None:
             return None
         pattern = entry.pattern
-        if failure_subtype != pattern.failure_subtype and failure_subtype in (subtypes := load_subtypes()):
-            return subtypes[failure_subtype].fix
+        if failure_subtype != pattern.failure_subtype and failure_subtype in self.subtypes:
+            return self.subtypes[failure_subtype].fix
         return pattern.advice({name: quoted(value) for name, value in entry.groups_in(message).items()})
 
     def source(self, pattern_id: str) -> str:

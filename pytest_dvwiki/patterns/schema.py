@@ -28,10 +28,13 @@ CLASSES = (
     "tool_error",
     "unknown",
 )
-"""The classes of the taxonomy; the subtypes stand in `builtin/subtypes.yaml`."""
+"""The classes of the taxonomy; the subtypes stand in `builtin/subtypes.yaml`, and projects may bring further ones."""
 
 UNKNOWN = "unknown"
 _NAME = re.compile(r"\{([a-z_]+)\}")
+_SUBTYPE = re.compile(r"[a-z][a-z0-9_]{1,59}", re.ASCII)
+_LIKE = 0.85
+"""Similarity from which on a new name of a subtype is taken for a known one that somebody mistyped."""
 
 PatternTier = Tier | Literal["benign"]
 """`benign` marks a message that looks like a failure and is none: it wins over every other pattern."""
@@ -110,11 +113,24 @@ class Subtype(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     title: str
     description: str
     signature: str
-    """How the failure shows itself, in prose."""
+    """How the failure shows itself, in prose; empty where nobody has written it, as the checklist may be."""
     fix: str
     checklist: str
     """A line for the self-review of whoever writes the next design or testbench."""
     origin: OriginType = "UNKNOWN"
+
+
+def own_subtype(pattern: Pattern) -> Subtype:
+    """Return the subtype that a pattern of people brings, described by the pattern itself."""
+    return Subtype(
+        id=pattern.failure_subtype,
+        title=pattern.failure_subtype.replace("_", " ").capitalize(),
+        description=pattern.description,
+        signature="",
+        fix=pattern.advice({}),
+        checklist="",
+        origin=pattern.origin or "UNKNOWN",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +164,7 @@ def check_pattern(
         raw: What the YAML parser gave.
         name: File name for the error.
         position: Place in the file, from 1.
-        subtypes: The names that `failure_subtype` may have.
+        subtypes: The names of the taxonomy; patterns of people may bring further ones.
         text: The file's content, for the line in the error; empty where there is no file.
         of_people: Whether RE2 decides its expressions; `re` decides those of the built-in patterns.
 
@@ -164,7 +180,7 @@ def check_pattern(
         pattern = msgspec.convert(raw, Pattern)
     except msgspec.ValidationError as error:
         raise place.error(*_misfit(error)) from error
-    for field, problem in _problems(pattern, subtypes):
+    for field, problem in _problems(pattern, subtypes, of_people=of_people):
         raise place.error(problem, field)
     # Nothing scans for benign messages: they only take back what another pattern found.
     scanned = pattern.tier != "benign"
@@ -209,7 +225,7 @@ def _nearest(key: object, known: Iterable[str]) -> str:
     return yamlio.nearest(key, known)
 
 
-def _problems(pattern: Pattern, subtypes: Collection[str]) -> Iterable[tuple[str, str]]:
+def _problems(pattern: Pattern, subtypes: Collection[str], *, of_people: bool) -> Iterable[tuple[str, str]]:
     for field in ("id", "description"):
         if not getattr(pattern, field).strip():
             yield field, "is empty"
@@ -217,16 +233,26 @@ def _problems(pattern: Pattern, subtypes: Collection[str]) -> Iterable[tuple[str
         yield "match", "is empty; give at least one expression"
     if pattern.error_class not in CLASSES:
         yield "error_class", f"{pattern.error_class!r:.60} is no class; write one of {', '.join(CLASSES)}"
-    if pattern.failure_subtype not in subtypes and pattern.failure_subtype != UNKNOWN:
-        yield (
-            "failure_subtype",
-            f"{pattern.failure_subtype!r:.60} is not in the taxonomy; {_nearest(pattern.failure_subtype, subtypes)}",
-        )
+    name = pattern.failure_subtype
+    if name not in subtypes and name != UNKNOWN and (problem := _no_new_subtype(name, subtypes, of_people=of_people)):
+        yield "failure_subtype", f"{name!r:.60} {problem}"
     if pattern.tier == "benign":
         if (pattern.error_class, pattern.failure_subtype) != (UNKNOWN, UNKNOWN):
             yield "tier", "a benign pattern has no error_class and no failure_subtype"
     elif not pattern.fix.strip():
         yield "fix", "is empty; say what to do about the failure"
+
+
+def _no_new_subtype(name: str, subtypes: Collection[str], *, of_people: bool) -> str | None:
+    """Return why a pattern may not bring a subtype; None where it may."""
+    if not of_people:
+        return f"is not in the taxonomy; {_nearest(name, subtypes)}"
+    if not _SUBTYPE.fullmatch(name):
+        return "is no name of a subtype; write small letters, digits and underscores"
+    import difflib  # noqa: PLC0415  # few patterns bring a subtype
+
+    near = difflib.get_close_matches(name, subtypes, n=1, cutoff=min(_LIKE, 1 - 1 / len(name)))
+    return f"is much like {near[0]!r}; write that, or a name of your own that nobody takes for it" if near else None
 
 
 def _checked(source: str, place: _Place, field: str, *, needs_literal: bool, of_people: bool) -> expression.Needs:

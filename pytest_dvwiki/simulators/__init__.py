@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-import pkgutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 @functools.cache
 def tools() -> tuple[Tool, ...]:
     """Return all tools: by name, those last whose messages bear no mark of the tool."""
-    modules = (importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__))
+    files = Path(__file__).parent.glob("[a-z]*.py")
+    modules = (importlib.import_module(f"{__name__}.{file.stem}") for file in files)
     found: Iterable[Tool | None] = (getattr(module, "TOOL", None) for module in modules)
     return tuple(sorted(filter(None, found), key=lambda tool: (tool.begins_with_file, tool.name)))
 

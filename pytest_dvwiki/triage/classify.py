@@ -14,7 +14,6 @@ from pytest_dvwiki.fingerprint_v1 import fingerprint_v1
 from pytest_dvwiki.model import RunnerUp, Verdict
 from pytest_dvwiki.patterns.matcher import Matcher
 from pytest_dvwiki.patterns.messages import strip_line
-from pytest_dvwiki.patterns.registry import load_subtypes
 from pytest_dvwiki.patterns.schema import UNKNOWN
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.triage import compared
@@ -28,10 +27,11 @@ from pytest_dvwiki.triage.sieve import Kept, Sieve, watched
 from pytest_dvwiki.triage.wrapped import choose_in_wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pytest_dvwiki.model import Excerpt, Failure, Frame, History, Like, Result
     from pytest_dvwiki.patterns.registry import Registry
+    from pytest_dvwiki.patterns.schema import Subtype
     from pytest_dvwiki.triage.unfold import Folds
 
 RUNNERS_UP = 3
@@ -235,7 +235,7 @@ class Classifier:
             pattern=pattern,
             file=anatomy.file,
             frame=finding.frame,
-            subtypes=load_subtypes(),
+            subtypes=self.registry.subtypes,
             sources=finding.sources,
             python_bench=finding.in_simulator,
             known=known,
@@ -252,7 +252,7 @@ class Classifier:
             rule=choice.rule if choice else "no pattern knows any of its lines",
             origin=origins.conclude(clues),
             clues=clues,
-            fix=_fix(candidate, failure_subtype),
+            fix=_fix(candidate, failure_subtype, self.registry.subtypes),
             runners_up=_runners_up(choice),
             excerpt=finding.excerpt,
             like=self._like(finding, failure_subtype),
@@ -532,10 +532,10 @@ def _unrecognised(failure: Failure) -> str:
     return _NOTHING
 
 
-def _fix(candidate: Candidate | None, failure_subtype: str) -> str | None:
+def _fix(candidate: Candidate | None, failure_subtype: str, subtypes: Mapping[str, Subtype]) -> str | None:
     if candidate is None or not candidate.pattern.fix:
         return None
-    if failure_subtype != candidate.pattern.failure_subtype and failure_subtype in (subtypes := load_subtypes()):
+    if failure_subtype != candidate.pattern.failure_subtype and failure_subtype in subtypes:
         return subtypes[failure_subtype].fix
     return candidate.pattern.advice({name: redact(value) for name, value in candidate.groups.items()})
 

@@ -52,7 +52,7 @@ def new(name: str, lesson: Lesson | None) -> bytes:
     """
     title = lesson.title if lesson else name.replace("_", " ")
     description, signature, fix, checklist = (
-        (each.strip() for each in (lesson.description, lesson.signature, lesson.fix, lesson.checklist))
+        (each.strip() or UNWRITTEN for each in (lesson.description, lesson.signature, lesson.fix, lesson.checklist))
         if lesson
         else [UNWRITTEN] * 4
     )

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import Occurrence
     from pytest_dvwiki.patterns.registry import Registry
-    from pytest_dvwiki.patterns.schema import Subtype as Lesson
     from pytest_dvwiki.records.archive import Archive
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.catalogue import Catalogue
@@ -48,21 +47,11 @@ class Views:
         """Causes that got a page."""
 
     @cached_property
-    def _lessons(self) -> dict[str, Lesson]:
-        from pytest_dvwiki.patterns.registry import load_subtypes  # noqa: PLC0415 (only a new page needs it)
-
-        return dict(load_subtypes())
-
-    @cached_property
     def _registry(self) -> Registry:
         from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415
-        from pytest_dvwiki.patterns.schema import PatternError  # noqa: PLC0415
 
-        try:
-            return load_registry(sorted(self.layout.patterns.glob("*.yaml")))
-        except PatternError:
-            # Whoever runs the classifier hears of it there; a page can do without the fix of one pattern.
-            return load_registry()
+        # Whoever runs the classifier hears of a wrong pattern there; a page can do without it.
+        return load_registry(sorted(self.layout.patterns.glob("*.yaml")), problem=lambda _: None)
 
     def bug(self, fingerprint: str, *, may_create: bool) -> None:
         """Brings the bug page of a cause up to date, and makes it where that is due."""
@@ -80,7 +69,7 @@ class Views:
             return
         origin = cause.newest.origin.type
         name = bug_name(origin, cause.first_seen, fingerprint, lambda name: self.files.exists(f"bugs/{name}.md"))
-        lesson = self._lessons.get(cause.newest.failure_subtype)
+        lesson = self._registry.subtypes.get(cause.newest.failure_subtype)
         self.made.add(fingerprint)
         self.files.create(
             f"bugs/{name}.md",
@@ -219,7 +208,7 @@ class Views:
         if exists:
             self.files.edit(path, keys, regions)
         else:
-            self.files.create(path, pattern.new(name, self._lessons.get(name)), keys, regions)
+            self.files.create(path, pattern.new(name, self._registry.subtypes.get(name)), keys, regions)
 
     @cached_property
     def _merged(self) -> list[tuple[str, ...]]:

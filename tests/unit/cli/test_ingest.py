@@ -325,3 +325,25 @@ def test_it_tells_its_progress_to_a_terminal_only(project: Path) -> None:
     os.close(ours)
     assert "1 of 2: a/sim.log" in shown
     assert shown.endswith("\r\x1b[K")
+
+
+def test_the_page_of_a_subtype_that_a_projects_pattern_brings_says_what_that_pattern_says(project: Path) -> None:
+    pattern = """
+- id: own.link
+  error_class: sim_error
+  failure_subtype: link_loss
+  tier: cause
+  match: ["LINK: lane \\\\d+ lost its lock"]
+  description: The receiver lost the clock of a lane.
+  fix: Look at the eye of {lane} before the equaliser.
+  examples: ["LINK: lane 3 lost its lock"]
+"""
+    failed = results().replace("AssertionError", "RuntimeError: LINK: lane 3 lost its lock")
+    write(project, {".agent/patterns/own.yaml": pattern, "results.xml": failed})
+    assert main(["ingest", "results.xml"]) == 0
+    (cause,) = written(project)[0]["occurrences"]
+    assert (cause["error_class"], cause["failure_subtype"], cause["pattern"]) == ("sim_error", "link_loss", "own.link")
+    page = (project / ".agent/wiki/patterns/link_loss.md").read_text(encoding="utf-8")
+    assert "# Pattern: Link loss\n" in page
+    assert "## Description\n\nThe receiver lost the clock of a lane.\n" in page
+    assert "## Fix Template\n\nLook at the eye of the lane before the equaliser.\n" in page

@@ -58,6 +58,22 @@ def test_the_advice_of_a_projects_pattern_takes_a_time_that_grows_with_the_messa
     assert registry.advice("own.odd", "hang", "odd aaa") == "Call the team of aaa."
 
 
+def test_a_projects_pattern_may_bring_a_subtype_which_it_describes_itself(tmp_path: Path) -> None:
+    text = OWN.format(id="own.link", match="LINK: (?P<name>lane \\\\d+) lost").replace("hang", "link_loss")
+    registry = load_registry([write(tmp_path, text + text.replace("own.link", "own.later").replace("Ours", "Theirs"))])
+    assert registry.subtypes.keys() - load_registry().subtypes.keys() == {"link_loss"}
+    brought = registry.subtypes["link_loss"]
+    assert (brought.title, brought.description, brought.fix) == ("Link loss", "Ours.", "Call the team of the name.")
+    hit = Matcher(registry).match("LINK: lane 3 lost its lock")
+    assert hit is not None
+    assert (hit.pattern.error_class, hit.pattern.failure_subtype) == ("sim_error", "link_loss")
+
+
+@pytest.mark.parametrize("name", ["axi_timeout", "bus_error", "clock_domain", "fifo_overflow", "ecc"])
+def test_names_of_one_word_in_common_are_no_mistakes(tmp_path: Path, name: str) -> None:
+    load_registry([write(tmp_path, OWN.format(id="own.odd", match="odd text").replace("hang", name))])
+
+
 def test_a_pattern_may_be_given_as_an_object() -> None:
     own = Pattern(
         id="own.odd",
@@ -84,7 +100,15 @@ def test_the_hash_tells_the_patterns_apart_and_nothing_else(tmp_path: Path) -> N
             OWN.format(id="own.odd", match="a(?=b)ccc"),
             r"own.yaml:\d: pattern own.odd: field match: .*look-around.* at 1 .*; write ",
         ),
-        (OWN.format(id="own.odd", match="odd").replace("hang", "hung"), "own.odd: field failure_subtype: 'hung'"),
+        (
+            OWN.format(id="own.odd", match="odd").replace("hang", "hung"),
+            "own.odd: field failure_subtype: 'hung' is much like 'hang'; write that, or ",
+        ),
+        (
+            OWN.format(id="own.odd", match="odd").replace("hang", "scorebord_fail"),
+            "own.odd: field failure_subtype: 'scorebord_fail' is much like 'scoreboard_fail'; ",
+        ),
+        (OWN.format(id="own.odd", match="odd").replace("hang", "../x"), "own.odd: field failure_subtype: '../x' is no"),
         (OWN.format(id="own.odd", match="odd").replace("sim_error", "sim"), "own.odd: field error_class: 'sim'"),
         (OWN.format(id="own.odd", match="odd").replace("tier: cause", "tier: root"), "own.odd: field tier"),
         (
