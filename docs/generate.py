@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from pytest_dvwiki import simulators
 from pytest_dvwiki.patterns import reference as patterns
 from pytest_dvwiki.settings import reference
 
@@ -31,8 +32,7 @@ _PLACES = {
     "C": "cocotb-test",
     "M": "make",
     "P": "plain",
-    "verilator": "Verilator",
-    "ghdl": "GHDL",
+    **{tool.name: tool.title for tool in simulators.tools() if tool.name in {"ghdl", "verilator"}},
 }
 """Columns of the table: the flows, all of them on Icarus, and the other simulators."""
 _OUTCOMES = """\

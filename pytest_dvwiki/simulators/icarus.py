@@ -30,6 +30,12 @@ TOOL = Tool(
     # at run time: SEVERITY: file:line: text Time: … Scope: …
     report=r"\b(?P<class>FATAL|ERROR):[ ]{source}:(?P<line>\d+):[ ]?(?P<text>.*?)(?:[ ]Time:[ ].*)?$",
     report_sign=": ",
+    missing={
+        "module": r"Unknown module type: (?P<name>[\w$]+)",
+        "include": r"Include file (?P<name>\S+) not found",
+        "port": r"port ``(?P<name>[\w$]+)'' is not a port of ",
+        "name": r"(?:Unable to bind wire/reg/memory [`']|Could not find variable ``)(?P<name>[\w$]+)'",
+    },
     run_error=r"(?:ERROR|FATAL): \S.{0,300}?:\d+: ",
     fatal="^FATAL: ",
     seen_by=r"\b(?:iverilog|vvp)\b",

@@ -6,5 +6,11 @@ TOOL = Tool(
     name="slang",
     title="slang",
     programs={"slang": None},
+    missing={
+        "module": r"unknown (?:module|interface) '(?P<name>[\w$]+)'",
+        "include": r"'(?P<name>[^']+)': No such file or directory",
+        "port": r"port '(?P<name>[\w$]+)' does not exist in ",
+        "name": r"use of undeclared identifier '(?P<name>[\w$]+)'",
+    },
     summary=r"Build (?:failed|succeeded): \d+ errors?, ",
 )

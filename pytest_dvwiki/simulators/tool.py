@@ -123,6 +123,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """
     report_sign: str = ""
     """What such a message holds in any case."""
+    missing: Mapping[Literal["module", "include", "port", "name"], str] = {}
+    """By kind the expression for the text of an error about something that is not there, with the group `name`."""
     warning: str = ""
     """Expression for the beginning of a warning."""
     of_run: str = ""

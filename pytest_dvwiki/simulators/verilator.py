@@ -34,6 +34,12 @@ TOOL = Tool(
     report=r"%(?P<class>Error|Warning|Fatal)(?:-(?P<id>\w+))?:[ ]"
     r"(?:{source}:(?P<line>\d+)(?::\d+)?:[ ]?)?(?P<text>.*)",
     report_sign="%",
+    missing={
+        "module": r"Cannot find file containing module: '(?P<name>[\w$]+)'",
+        "include": r"Cannot find include file: '(?P<name>[^']+)'",
+        "port": r"Pin not found: '(?P<name>[\w$]+)'",
+        "name": r"Can't find definition of variable: '(?P<name>[\w$]+)'",
+    },
     warning=r"%Warning\b",
     run_error=r"(?:\[\d+\] )?%Error",
     fatal=r"%(?:Error|Fatal)\b",

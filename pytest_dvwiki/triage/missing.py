@@ -12,36 +12,21 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import simulators
+
 if TYPE_CHECKING:
     from pytest_dvwiki.triage.anatomy import Anatomy
 
-_NAMED: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (
-        "missing module",
-        (r"Unknown module type: (?P<name>[\w$]+)", r"Cannot find file containing module: '(?P<name>[\w$]+)'"),
-    ),
-    (
-        "missing include",
-        (r"Include file (?P<name>\S+) not found", r"Cannot find include file: '(?P<name>[^']+)'"),
-    ),
-    ("missing port", (r"port ``(?P<name>[\w$]+)'' is not a port of ", r"Pin not found: '(?P<name>[\w$]+)'")),
-    (
-        "missing name",
-        (
-            r"Unable to bind wire/reg/memory [`'](?P<name>[\w$]+)'",
-            r"Could not find variable ``(?P<name>[\w$]+)''",
-            r"Can't find definition of variable: '(?P<name>[\w$]+)'",
-        ),
-    ),
-)
-"""By kind, what Icarus and Verilator say; the file that asks for the name tells one from another."""
 _HANDLE = re.compile(r"(?P<owner>[\w$.\[\]()]+) contains no (?:child )?object named (?P<name>[\w$]+)")
 _SYNTAX = re.compile(r"syntax error(?:,|$)")
 
 
 @functools.cache
 def _named() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple((kind, re.compile(text)) for kind, texts in _NAMED for text in texts)
+    """Return by kind what tools say; the file that asks for the name tells one from another."""
+    return tuple(
+        (f"missing {kind}", re.compile(text)) for tool in simulators.tools() for kind, text in tool.missing.items()
+    )
 
 
 def of_any_tool(anatomy: Anatomy) -> Anatomy:

@@ -305,7 +305,7 @@ class _Reader:
                 self._includes[_absolute(base, folder)] = None
         elif word.startswith("+") and not _tool_option().match(word):
             name = re.split(r"[=+]", word[1:], maxsplit=1)[0]
-            if not _LEFT_OUT.search(word[1:] if name == "verilator" else name):
+            if not _LEFT_OUT.search(word[1:] if name in simulators.owners() else name):
                 self._plusargs.add(_without_folders(word[1:]))
 
     def _define(self, text: str) -> None:
