@@ -14,7 +14,7 @@ from pytest_dvwiki.records.targets import ANY, Target, meets, share_a_test
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pytest_dvwiki.records.passes import Passes
 
@@ -213,11 +213,15 @@ class Evidence:
         return [fixes.PassingRun(task_id=task_id, moment=moment, branch=branch) for moment, task_id, branch in runs]
 
     def rate(self, tests: Sequence[Target], since: str, before: str) -> Rate:
-        """Return in how many of the newest runs between two moments that are known to have run tests these failed."""
+        """Return in how many of the newest runs between two moments that are known to have run tests these failed.
+
+        A failure with a seed that had failed before tells nothing more of the rate, unless the tests come and go with
+        one seed.
+        """
         rows = self._db.execute(
-            f"SELECT DISTINCT f.moment FROM json_each(:tests) t JOIN failed f ON {meets('f')}"  # noqa: S608 (constants)
+            f"SELECT f.moment, json_group_array(DISTINCT f.seed) FROM json_each(:tests) t JOIN failed f ON {meets('f')}"  # noqa: S608
             " AND f.fingerprint IN (SELECT value FROM json_each(:causes)) AND f.moment >= :since AND f.moment < :before"
-            " ORDER BY 1 DESC LIMIT :most",
+            " GROUP BY 1 ORDER BY 1 DESC LIMIT :most",
             {
                 "causes": wanted(self._causes),
                 "tests": targets.wanted(tests),
@@ -226,8 +230,12 @@ class Evidence:
                 "most": LOOKED_BACK,
             },
         )
-        failing = {moment for (moment,) in rows}
+        seeds = {moment: set(json.loads(found)) for moment, found in rows}
+        failing = set(seeds)
         passing = {moment for moment, *_ in self._passes.passing_runs(tests, since, before)} - failing
+        repeated = _repeated(seeds)
+        if repeated and not self.comes_and_goes(tests, since, before):
+            failing -= repeated
         newest = sorted(failing | passing)[-LOOKED_BACK:]
         return Rate(failed=sum(moment in failing for moment in newest), runs=len(newest))
 
@@ -264,6 +272,17 @@ class Evidence:
             if self.passing_runs([test], runs[0].moment, f"{runs[-1].moment}~", 1)
         }
         return len(names), len(passed)
+
+
+def _repeated(seeds: Mapping[str, set[str]]) -> set[str]:
+    """Return the moments of failing runs all of whose seeds had failed before; without a seed each run counts."""
+    known: set[str] = set()
+    repeated = set()
+    for moment in sorted(seeds):
+        if "" not in seeds[moment] and seeds[moment] <= known:
+            repeated.add(moment)
+        known |= seeds[moment]
+    return repeated
 
 
 def _is_same_test(failing: Target, test: Target) -> bool:

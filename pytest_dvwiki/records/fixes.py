@@ -14,9 +14,9 @@ A pass counts with the seed that failed, unless the test comes and goes with one
 changed too; passes with other seeds count in such a number as leaves less than 5 % to chance at the rate at which the
 test failed before (`chance`). A seed that is not on record counts as another one.
 
-That rate is over the runs since the cause was first seen, or since it returned after its fix had held. Before that it
-may have been there too, without a failure: so of the passes before as many count as chance explains at that rate, and
-the others say that the cause came in later.
+That rate is over the runs since the cause was first seen, or since it returned after its fix had held; a seed that
+fails again counts once. Before that it may have been there too, without a failure: so of the passes before as many
+count as chance explains at that rate, and the others say that the cause came in later.
 
 Both ends are final: a cause that returns after its fix had held has regressed, and the fix keeps its merit. A row that
 brings its own verdict (`held`, `failed`) keeps it. What git names as the fix is what the first pass that proves it

@@ -616,6 +616,7 @@ def _reckoning(state: FixState) -> str:
     if past.left_out:
         passes = "1 earlier pass does" if past.left_out == 1 else f"{past.left_out} earlier passes do"
         counted = f" that count ({passes} not, from before the cause came in: chance explains no more of them)"
+    once = " A seed that failed counts once." if state.failed_seed is not None and not past.comes_and_goes else ""
     chance = f"{past.rate.left_to_chance(needed) * 100:.1f} %"
     seed = f"seed {code(state.failed_seed)}" if state.failed_seed is not None else "the seed that failed"
     settles = (
@@ -627,7 +628,7 @@ def _reckoning(state: FixState) -> str:
     )
     return (
         f"Passes of the newest fix may be chance: its tests failed in {failed} of {_count(known, 'run')}{counted}"
-        f"{taken}. Chance explains {needed} passing runs in {chance} of cases, (1 - {failed}/{runs})^{needed}."
+        f"{taken}.{once} Chance explains {needed} passing runs in {chance} of cases, (1 - {failed}/{runs})^{needed}."
         f" {settles}"
     )
 

@@ -65,6 +65,11 @@ def test_what_git_names_is_of_the_tests_that_passed(tmp_path: Path) -> None:
     assert state.tests == (Target(TEST, "icarus"),)
 
 
+def _fails(number: int) -> RunRecord:
+    """A run in which the test fails with a seed of its own."""
+    return record(number, occurrence(tests=(failed(seed=str(100 + number)),)))
+
+
 def _other_seed(number: int, seed: str = "7", **changes: Any) -> RunRecord:
     """A run in which the test passes again, with another seed than the one that failed."""
     again = PassedAgain(
@@ -106,7 +111,7 @@ def test_of_passes_from_before_a_cause_came_in_no_more_count_than_chance_explain
     tmp_path: Path, failing: int, needed: int, left_out: int
 ) -> None:
     runs = [_ran(tmp_path, number, TEST) for number in range(40)]
-    runs += [record(40 + number, occurrence()) for number in range(failing)]
+    runs += [_fails(40 + number) for number in range(failing)]
     (state,) = _judged(tmp_path, *runs, _other_seed(50))
     assert state.past is not None
     assert (state.fix.needed, state.past.left_out) == (needed, left_out)
@@ -115,7 +120,7 @@ def test_of_passes_from_before_a_cause_came_in_no_more_count_than_chance_explain
 def test_a_test_that_fails_now_and_then_is_never_fixed_by_what_came_between(tmp_path: Path) -> None:
     runs = [_ran(tmp_path, number, TEST) for number in range(40, 49)]
     for start in (50, 60, 70):
-        runs += [record(start, occurrence()), _other_seed(start + 1)]
+        runs += [_fails(start), _other_seed(start + 1)]
         runs += [_ran(tmp_path, number, TEST) for number in range(start + 2, start + 10)]
     states = _judged(tmp_path, *runs)
     assert [(state.fix.result, state.fix.counts) for state in states] == [
@@ -186,7 +191,7 @@ def test_only_a_second_attempt_with_its_cause_and_seed_makes_a_test_come_and_go(
 
 
 def test_a_test_that_failed_in_every_run_needs_three_later_passes_with_any_seed(tmp_path: Path) -> None:
-    runs = [record(1, occurrence()), record(2, occurrence()), _other_seed(3)]
+    runs = [_fails(1), _fails(2), _other_seed(3)]
     (state,) = _judged(tmp_path, *runs)
     assert (state.fix.result, state.fix.counts, state.fix.needed) == ("open", True, 4)
     runs += [_ran(tmp_path, number, TEST) for number in (4, 5)]
@@ -210,8 +215,27 @@ def test_what_passed_while_a_fix_held_says_nothing_of_the_rate(tmp_path: Path) -
     assert (states[-1].past.rate.failed, states[-1].past.rate.runs) == (1, 1)
 
 
+@pytest.mark.parametrize(
+    ("seeds", "needed"),
+    [
+        (("42", "42", "42"), 5),
+        (("42", "43", "42"), 4),
+        ((None, None, None), 4),
+        (("?", "?", "?"), 5),
+    ],
+    ids=["one seed", "two seeds", "no seed", "unknown"],
+)
+def test_a_seed_that_fails_again_tells_nothing_more_of_the_rate(
+    tmp_path: Path, seeds: tuple[str | None, ...], needed: int
+) -> None:
+    tests = [replace(failed(seed=None), seed_unknown=True) if seed == "?" else failed(seed=seed) for seed in seeds]
+    runs = [record(number, occurrence(tests=(test,))) for number, test in enumerate(tests)]
+    (state,) = _judged(tmp_path, *runs, _other_seed(9))
+    assert (state.fix.counts, state.fix.needed) == (needed == 4, needed)
+
+
 def test_the_rate_is_over_all_tests_of_the_cause_that_pass_again(tmp_path: Path) -> None:
-    both = occurrence(tests=(failed(), failed("other")))
+    both = occurrence(tests=(failed(seed="43"), failed("other", seed="43")))
     again = tuple(samples.again(nodeid=name, seed="7") for name in (TEST, "other"))
     runs = [record(1, occurrence()), record(2, both), _ran(tmp_path, 3, "other"), passing(4, passed_again=again)]
     (state,) = _judged(tmp_path, *runs)
