@@ -8,9 +8,11 @@ import pytest
 
 from pytest_dvwiki.patterns.matcher import Matcher
 from pytest_dvwiki.patterns.registry import load_registry
+from pytest_dvwiki.triage.classify import Classifier
 
 HERE = Path(__file__).parent / "messages"
-MATCHER = Matcher(load_registry())
+REGISTRY = load_registry()
+MATCHER = Matcher(REGISTRY)
 
 
 def messages(tool: str) -> dict[str, str]:
@@ -50,3 +52,20 @@ def test_every_finding_of_verible_is_named_by_its_own_patterns() -> None:
 )
 def test_messages_have_the_labels_that_other_tools_give(tool: str, text: str, label: str) -> None:
     assert messages(tool)[text] == label
+
+
+@pytest.mark.parametrize(
+    ("slang", "other"),
+    [
+        ("module.sv:1:13: error: unknown module 'fifo'", "module.sv:1: error: Unknown module type: fifo"),
+        (
+            "undeclared.sv:2:33: error: use of undeclared identifier 'missing'",
+            "%Error: undeclared.sv:2:33: Can't find definition of variable: 'missing'",
+        ),
+    ],
+)
+def test_what_is_missing_is_one_cause_whether_slang_or_a_simulator_says_so(slang: str, other: str) -> None:
+    assert slang in messages("slang")
+    verdicts = [Classifier(REGISTRY).classify_text(text) for text in (slang, other)]
+    assert len({verdict.fingerprint for verdict in verdicts if verdict is not None}) == 1
+    assert None not in verdicts
