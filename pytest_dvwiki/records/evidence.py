@@ -82,18 +82,29 @@ class Evidence:
             tests: Those that passed; none where nobody knows.
         """
         rows = self._db.execute(
-            "SELECT f.moment, r.finished, f.nodeid, f.simulator, f.config FROM occurrences o"
+            "SELECT f.moment, r.finished, r.dirty, f.nodeid, f.simulator, f.config FROM occurrences o"
             " JOIN failed f ON f.run = o.run AND f.fingerprint = o.fingerprint JOIN runs r ON r.id = o.run"
             " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) AND o.moment > ? AND o.moment < ?"
             " AND NOT o.without_fix ORDER BY o.moment",
             (wanted(self._causes), moment, self._until),
         )
-        for (when, finished), group in itertools.groupby(rows, key=lambda row: row[:2]):
-            failing = [Target(*row[2:]) for row in group]
+        for (when, finished, dirty), group in itertools.groupby(rows, key=lambda row: row[:3]):
+            failing = [Target(*row[3:]) for row in group]
             same = any(_is_same_test(each, test) for each in failing for test in tests)
             if same or not tests or any(self._is_back(each, tests, moment, when) for each in failing):
-                return fixes.Return(moment=when, time=finished, same_test=same or not tests)
+                return fixes.Return(
+                    moment=when,
+                    time=finished,
+                    same_test=same or not tests,
+                    other_sources=self._have_other_sources(moment, when),
+                    is_dirty=bool(dirty),
+                )
         return None
+
+    def _have_other_sources(self, one: str, other: str) -> bool:
+        """Tell whether two runs are known to be of different commits, or of one with different uncommitted changes."""
+        rows = self._db.execute("SELECT vcs_commit, changes FROM runs WHERE moment IN (?, ?)", (one, other)).fetchall()
+        return len(set(rows)) > 1 and all(commit for commit, _ in rows)
 
     def is_back(self, moment: str, tests: Sequence[Target], failing: Sequence[Target]) -> bool:
         """Tell whether tests that fail now, after a fix of some tests at a moment, say that the cause is back."""

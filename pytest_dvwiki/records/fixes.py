@@ -8,7 +8,8 @@ build configuration counts (`targets`). A fix is
 * `open` at first,
 * `held` once three later runs are known to have passed one of its tests, with the cause absent from all of them, and
   the passes count; of a deterministic cause, which no seed can change (`kinds`), at the first pass,
-* `failed` where the cause returns before that in the same test on the same simulator.
+* `failed` where the cause returns before that in the same test on the same simulator; not where its passes count and it
+  returns at another commit, nor where it returns with uncommitted changes: these may have brought it back.
 
 A pass counts with the seed that failed, unless the test comes and goes with one seed, or what draws the stimulus was
 changed too; passes with other seeds count in such a number as leaves less than 5 % to chance at the rate at which the
@@ -81,6 +82,10 @@ class Return(NamedTuple):
     time: str
     same_test: bool
     """Whether a test failed on the simulator on which it had passed."""
+    other_sources: bool = False
+    """Whether it was at another commit than the pass, or with other uncommitted changes."""
+    is_dirty: bool = False
+    """Whether the failing run had uncommitted changes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -328,8 +333,10 @@ def _counted(
         stated: What somebody says became of it.
     """
     enough = len(runs) >= state.fix.needed
-    failed = returned is not None and returned.same_test
     counts = state.past is None or len(runs) >= state.past.rate.runs_needed
+    # What was proven to be fixed came back with other sources, and these may have brought it.
+    innocent = returned is not None and (returned.is_dirty or (counts and bool(runs) and returned.other_sources))
+    failed = returned is not None and returned.same_test and not innocent
     note = state.fix.note
     if counts and state.past is not None and state.past.rate.runs_needed > 1 and state.fix.by == "git":
         # As the first passes alone may be chance, what was committed before the last that it takes may have fixed it.

@@ -42,7 +42,9 @@ class Proposal:
 def keep_commits(db: sqlite3.Connection, fingerprint: str, states: Sequence[FixState]) -> None:
     """Remembers the commits of a cause's newest fix, if that has not failed."""
     db.execute("DELETE FROM fix_commits WHERE fingerprint = ?", (fingerprint,))
-    newest = states[-1].fix if states and states[-1].fix.result != "failed" else None
+    state = states[-1] if states else None
+    stands = state is not None and (state.fix.result == "held" or (state.fix.result == "open" and not state.returned))
+    newest = state.fix if state is not None and stands else None
     commits = {line.partition(" ")[0] for line in newest.log} if newest else set()
     db.executemany("INSERT INTO fix_commits VALUES (?, ?)", [(name, fingerprint) for name in sorted(commits)])
 

@@ -218,7 +218,8 @@ def _cause(session: Session, cause: Cause, *, verbosity: int, width: int, now: s
         yield Line(f"  {origin}")
     yield from _wrapped(_tests(occurrence.tests), width)
     if cause.news != "NEW":
-        for text in _past(cause, now):
+        record = session.archived.record
+        for text in _past(cause, now, dirty=record is not None and record.vcs.dirty):
             yield from _wrapped(text, width)
     else:
         if cause.beside is not None:
@@ -293,8 +294,14 @@ def _short(nodeid: str) -> str:
     return nodeid.partition("::")[2] or nodeid
 
 
-def _past(cause: Cause, now: str) -> Iterator[str]:
-    """What is known of a cause: since when, how often, and what was done about it."""
+def _past(cause: Cause, now: str, *, dirty: bool) -> Iterator[str]:
+    """What is known of a cause: since when, how often, and what was done about it.
+
+    Args:
+        cause: That fails in a run.
+        now: When the run ended.
+        dirty: Whether it had uncommitted changes, which may have undone what was done.
+    """
     known = cause.known
     if cause.archived_as:
         yield f"already archived as {cause.archived_as}"
@@ -317,8 +324,10 @@ def _past(cause: Cause, now: str) -> Iterator[str]:
         yield "this commit does not have the newest fix"
     elif newest is not None and newest.result == "open":
         # It was told as FIXED, and that was no chance: another commit may have brought the cause back.
-        told = "came back after the fix by" if newest.counts and newest.passes else "not fixed by"
-        yield f"{told} {_fix(newest)}, {newest.date[:10]}"
+        if newest.counts and newest.passes:
+            yield f"came back after the fix by {_fix(newest)}, {newest.date[:10]}"
+        elif not dirty:
+            yield f"not fixed by {_fix(newest)}, {newest.date[:10]}"
 
 
 def _seen(runs: int, first_seen: str) -> str:

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 _NAMES_ITS_CAUSE = re.compile(
     r"contains no (?:child )?object\b|\bsimulator precision\b"
     r"|\bis not in ConfigDB\b|\bhas no key: |\bnot in uvm_factory\b"
+    r"|No such file or directory: '[^']*\.(?:sv|svh|v|vh|vhd|vhdl)'"
 )
-"""Texts of cocotb and pyuvm."""
+"""Texts of cocotb and pyuvm, and of a source that a list of sources names; any other file may lack for any reason."""
 _IMPORTS = frozenset({"ImportError", "ModuleNotFoundError"})
 _WORDLESS = re.compile(r"assert (?:not )?(?:V|XZ|None|''|\"\"|\[\]|\{\}|\(\)|set\(\))")
 """What a rewritten assert without a comparison masks to."""
@@ -34,8 +35,8 @@ def is_part_of_identity(anatomy: Anatomy) -> bool:
     """Whether an exception's place tells causes of the same text apart.
 
     It does for an assertion (`assert V == V`), for an exception without a text and for most others (`list index out of
-    range`). It does not where the text names what is missing: a handle, an entry, a time scale or a module is one cause
-    however many tests ask for it.
+    range`). It does not where the text names what is missing: a handle, an entry, a time scale, a module or a source
+    of the design is one cause however many tests ask for it.
     """
     return anatomy.report_class not in _IMPORTS and not _NAMES_ITS_CAUSE.search(anatomy.text)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dvwiki.model import Attempt, FailedTest, Fix, OtherTest, PassedAgain
+from pytest_dvwiki.model import Attempt, FailedTest, Fix, OtherTest, PassedAgain, Vcs
 from pytest_dvwiki.records import aggregate, fixes, store
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.targets import Target
@@ -255,10 +255,26 @@ def test_runs_that_prove_no_pass_do_not_count(tmp_path: Path) -> None:
     assert (state.fix.result, state.fix.passes) == ("open", 1)
 
 
-def test_it_fails_when_the_cause_returns(tmp_path: Path) -> None:
-    runs = [record(1, occurrence()), passing(2), _ran(tmp_path, 3, TEST), record(4, occurrence())]
+@pytest.mark.parametrize(
+    ("vcs", "result"),
+    [
+        (Vcs(commit=f"{2:040x}", branch="main"), "failed"),
+        (Vcs(commit=f"{4:040x}", branch="main"), "open"),
+        (Vcs(commit=f"{2:040x}", branch="main", dirty=True, changes="a" * 12), "open"),
+    ],
+)
+def test_it_fails_when_the_cause_returns_with_its_sources(tmp_path: Path, vcs: Vcs, result: str) -> None:
+    """A pass with the seed that failed proved it; what was changed after it may have brought the cause back."""
+    runs = [record(1, occurrence()), passing(2), _ran(tmp_path, 3, TEST), record(4, occurrence(), vcs=vcs)]
     (state,) = _judged(tmp_path, *runs)
-    assert (state.fix.result, state.returned) == ("failed", "2026-11-21T04:10:00Z")
+    assert (state.fix.result, state.returned) == (result, "2026-11-21T04:10:00Z")
+
+
+@pytest.mark.parametrize(("dirty", "result"), [(False, "failed"), (True, "open")])
+def test_what_was_never_proven_fails_at_any_commit(tmp_path: Path, *, dirty: bool, result: str) -> None:
+    vcs = Vcs(commit=f"{4:040x}", branch="main", dirty=dirty, changes="a" * 12 if dirty else None)
+    runs = [record(1, occurrence()), _other_seed(2), record(4, occurrence(), vcs=vcs)]
+    assert _results(tmp_path, *runs) == [result]
 
 
 def _on(simulator: str, seed: str = "42") -> FailedTest:
@@ -274,7 +290,7 @@ def test_a_fix_that_another_simulator_shows_too_is_one_with_it(tmp_path: Path) -
         record(1, occurrence(tests=(_on("icarus"), _on("verilator")))),
         _passes_on(2, "icarus"),
         _passes_on(3, "verilator", fixes=()),
-        record(4, occurrence(tests=(_on("icarus"),))),
+        record(4, occurrence(tests=(_on("icarus"),)), commit=f"{2:040x}"),
         _passes_on(5, "icarus", fixes=(fixed(5, text="fifo: once more"),)),
     ]
     first, second = _judged(tmp_path, *runs)
@@ -327,7 +343,8 @@ def test_a_test_that_was_not_run_since_is_fixed_with_the_others(tmp_path: Path) 
 
 def test_a_fix_that_held_keeps_its_merit_when_the_cause_returns_later(tmp_path: Path) -> None:
     passes = [_ran(tmp_path, number, TEST) for number in (3, 4, 5)]
-    runs = [record(1, occurrence()), passing(2), *passes, record(6, occurrence()), passing(7), record(8, occurrence())]
+    runs = [record(1, occurrence()), passing(2), *passes, record(6, occurrence()), passing(7)]
+    runs.append(record(8, occurrence(), commit=f"{7:040x}"))
     states = _judged(tmp_path, *runs)
     assert [state.fix.result for state in states] == ["held", "failed"]
     shown = fixes.best(states)
@@ -338,7 +355,7 @@ def test_a_fix_that_held_keeps_its_merit_when_the_cause_returns_later(tmp_path: 
 
 def test_a_record_that_comes_late_is_judged_in_its_place(tmp_path: Path) -> None:
     late = [_ran(tmp_path, number, TEST) for number in (3, 4, 5)]
-    runs = [record(1, occurrence()), passing(2), record(6, occurrence())]
+    runs = [record(1, occurrence()), passing(2), record(6, occurrence(), commit=f"{2:040x}")]
     assert _results(tmp_path, *runs) == ["failed"]
     assert _results(tmp_path, *runs, *late) == ["held"]
 
@@ -479,7 +496,7 @@ def test_the_rate_of_a_subtype_is_over_its_causes_and_what_was_stated(tmp_path: 
         passing(2),
         passing(3, fingerprint=other, nodeid="other"),
         *(_ran(tmp_path, number, TEST) for number in (4, 5, 6)),
-        record(7, occurrence(other, tests=(failed("other"),)), fixes=stated),
+        record(7, occurrence(other, tests=(failed("other"),)), fixes=stated, commit=f"{3:040x}"),
     ]
     for run in runs:
         store.write_record(tmp_path, run)

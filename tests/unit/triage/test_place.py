@@ -26,6 +26,8 @@ CHECK = Frame(file="tb/x.py", line=9, function="check", source="assert ok")
         ('pyuvm.UVMConfigItemNotFound: "Component  has no key: SEQR"', False),
         ("pyuvm.UVMFactoryError: Requested type T not in uvm_factory()  or overrides", False),
         ("ModuleNotFoundError: No module named 'fifo_model'", False),
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'rtl/cdc_sync.sv'", False),
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'sim_build/results.xml'", True),
     ],
 )
 def test_a_place_tells_causes_apart_unless_the_text_names_what_is_missing(message: str, part: bool) -> None:

@@ -184,7 +184,7 @@ def test_a_cause_whose_occurrences_come_to_different_causes_keeps_its_verdict(pl
 def test_fixes_follow_their_cause(place: Layout) -> None:
     archive(place, passing(3, fixes=({"fingerprint": CAUSE, "text": "resized the FIFO", "by": "person"},)))
     run(place, into())
-    archive(place, record(4, occurrence(NEW)))
+    archive(place, record(4, occurrence(NEW), commit=f"{3:040x}"))
     with WikiHistory(place) as history:
         known = history.cause(CAUSE)
         assert known is not None
