@@ -141,7 +141,7 @@ class Passes:
             "SELECT DISTINCT suite, config FROM suites WHERE config != '' AND moment >= ? AND moment < ?",
             (since, before),
         )
-        return {build_of(config) for suite, config in rows if of_folder(self._names(suite), folder)} - {""}
+        return {build_of(config) for suite, config in rows if self._meant(suite, folder) not in ([], [folder])} - {""}
 
     def passed_since(self, tests: Sequence[Target], moment: str) -> bool:
         """Tell whether a run from a moment on is known to have passed one of the tests and failed none."""

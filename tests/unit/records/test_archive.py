@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dvwiki.model import PassedAgain, Vcs
+from pytest_dvwiki.model import FailedTest, PassedAgain, Passing, Vcs
 from pytest_dvwiki.records import aggregate, store
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.codec import encode
-from pytest_dvwiki.records.targets import Target
+from pytest_dvwiki.records.targets import ANY, Target
 
 from ..samples import CAUSE, PRIMARY, TEST, failed, fixed, now_passing, occurrence, passing, record, suites
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from pytest_dvwiki.model import RunRecord
 
 
 @pytest.fixture
@@ -264,6 +266,39 @@ def test_tests_that_still_fail(archive: Archive, tasks: Path) -> None:
     assert still_failing(TEST, "other") == {"other": ("b" * 12, 0)}
     store.write_record(tasks, record(3, occurrence()))
     assert still_failing(TEST) == {TEST: (CAUSE, 0)}
+
+
+@pytest.mark.parametrize(("folder", "inside"), [(".", "results.xml"), ("sim", "sim"), ("sim", "sim/results.xml")])
+def test_a_folder_of_several_designs_passes_when_all_of_them_were_built(
+    archive: Archive, tasks: Path, folder: str, inside: str
+) -> None:
+    def built(number: int, design: str) -> RunRecord:
+        store.write_suite(tasks, (f"{inside}::{design}",))
+        (suite,) = suites(f"{inside}::{design}", simulators=["icarus"])
+        return record(number, suites=(replace(suite, config=design * 8 + "0000"),))
+
+    def still_unknown(design: str) -> bool:
+        archive.refresh()
+        now = Passing(nodeid=folder, simulator="icarus", config=design * 8 + "0000")
+        return aggregate.still_failing(archive, [now])[0].one_of_several
+
+    lacks = occurrence(
+        error_class="compile_error",
+        failure_subtype="missing_file",
+        pattern="environment.make_no_rule",
+        tests=(FailedTest(nodeid=folder),),
+    )
+    store.write_record(tasks, built(1, "a"))
+    store.write_record(tasks, record(3, lacks))
+    assert not still_unknown("a")
+    store.write_record(tasks, built(2, "b"))
+    assert still_unknown("a")
+    assert still_unknown("b")
+    store.write_record(tasks, built(4, "b"))
+    assert not still_unknown("a")
+    assert archive.last_passes(Target(folder, ANY)) == []
+    passes = archive.last_passes(Target(folder, "icarus", "a" * 8))
+    assert [each.commit for each in passes] == [f"{1:040x}"]
 
 
 def test_a_pass_that_proves_little_leaves_something_to_prove(archive: Archive, tasks: Path) -> None:
