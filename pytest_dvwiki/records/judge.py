@@ -182,8 +182,12 @@ class Judge:
         """Return the newest fix after which a cause is back, as tests say that fail now with it."""
         states = self.states(fingerprints)
         evidence = Evidence(self._db, self.passes, fingerprints)
-        lasting = (state for state in reversed(states) if state.returned is None or state is states[-1])
-        return next((state for state in lasting if evidence.is_back(state.moment, state.tests, failing)), None)
+        fixed_later: set[Target] = set()
+        for state in reversed([state for state in states if state.tests or state is states[-1]]):
+            if fixed_later.isdisjoint(state.tests) and evidence.is_back(state.moment, state.tests, failing):
+                return state
+            fixed_later.update(state.tests)
+        return None
 
     def judge(self, fingerprints: Sequence[str]) -> list[fixes.FixState]:
         """Judges the fixes of one cause from the records alone, oldest first."""

@@ -328,6 +328,10 @@ def test_each_test_that_failed_later_has_a_fix_of_its_own(tmp_path: Path) -> Non
     assert first.returned is not None
     assert second.returned is None
     assert not fixes.is_fixed(states)
+    with Archive(tmp_path, None) as archive:
+        archive.refresh()
+        undone = [archive.undone((CAUSE,), [Target(name, "icarus")]) for name in (TEST, other)]
+    assert [state.tests[0].nodeid for state in undone if state] == [TEST, other]
     states = _judged(tmp_path, *again, passing(11))
     assert [state.tests[0].nodeid for state in states] == [TEST, other, TEST]
     assert fixes.is_fixed(states)
