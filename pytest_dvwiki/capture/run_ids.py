@@ -105,7 +105,7 @@ def names_itself(artefact: Artefact) -> bool:
 
 @functools.cache
 def _of_a_log() -> re.Pattern[str]:
-    return re.compile(simulators.either(lambda tool: tool.start, _OF_A_LOG), re.MULTILINE)
+    return re.compile(simulators.either(lambda tool: tool.start_time, _OF_A_LOG), re.MULTILINE)
 
 
 def _ci(environment: Mapping[str, str]) -> str | None:

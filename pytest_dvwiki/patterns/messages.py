@@ -18,7 +18,7 @@ from pytest_dvwiki.redact import clean
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pytest_dvwiki.simulators.tool import Spread
+    from pytest_dvwiki.simulators.tool import Multiline
 
 LONGEST = 4096
 """Characters of a line that are looked at: half of them from its head, half from its tail."""
@@ -279,12 +279,12 @@ _BELOW: Mapping[str, Callable[[str], bool]] = {
 def _spreads() -> tuple[tuple[re.Pattern[str], Callable[[str], bool], int], ...]:
     """Return which messages are spread over lines: how one begins, which lines belong to it, how many there may be."""
     of_tools = (
-        (re.compile(one.head), _belonging(one), one.most) for tool in simulators.tools() for one in tool.spreads
+        (re.compile(one.head), _belonging(one), one.most) for tool in simulators.tools() for one in tool.multiline
     )
     return ((_UVM_HEAD, _is_wrapped, MOST_JOINED), *of_tools, (_VUNIT_COMPILE, _is_verdict, 2))
 
 
-def _belonging(spread: Spread) -> Callable[[str], bool]:
+def _belonging(spread: Multiline) -> Callable[[str], bool]:
     """Return what says whether a line below the head of a message belongs to it."""
     is_below, only, end = _BELOW[spread.below], re.compile(spread.only), re.compile(spread.ends_at or r"(?!)")
     return lambda line: is_below(line) and only.match(line) is not None and not end.match(line)
@@ -292,7 +292,7 @@ def _belonging(spread: Spread) -> Callable[[str], bool]:
 
 @functools.cache
 def _until_time() -> re.Pattern[str]:
-    heads = (one.head for tool in simulators.tools() for one in tool.spreads if one.text_until_time)
+    heads = (one.head for tool in simulators.tools() for one in tool.multiline if one.text_until_time)
     return re.compile("|".join(heads))
 
 
@@ -314,12 +314,12 @@ def _tool_head() -> re.Pattern[str]:
 
 @functools.cache
 def _hangs() -> re.Pattern[str]:
-    return re.compile(rf"{simulators.either(lambda tool: tool.hangs, _HANGS)}$")
+    return re.compile(rf"{simulators.either(lambda tool: tool.continued, _HANGS)}$")
 
 
 @functools.cache
 def _detail() -> re.Pattern[str]:
-    return re.compile(rf"\s*{simulators.either(lambda tool: tool.detail)}")
+    return re.compile(rf"\s*{simulators.either(lambda tool: tool.place_line)}")
 
 
 @functools.lru_cache(maxsize=1024)

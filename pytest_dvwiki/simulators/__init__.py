@@ -1,6 +1,14 @@
 """All that the project knows about HDL tools: one module for each, found by its place in this folder.
 
-To add a tool, add a module with a `TOOL` here and a file of its name to `patterns/builtin`.
+To add a tool:
+
+1. Write `NAME.py` here with a `TOOL = Tool(...)`. `programs` and `banners` are enough to know it by its processes and
+   in cocotb's logs; `head`, `error` and `multiline` are for messages in a form of their own; `report` takes a message
+   apart, so that fingerprints leave out its line; `run_error` counts errors of tests that pass.
+2. Write `patterns/builtin/NAME.yaml` with what its messages mean, and `NAME_codes.yaml` where they have codes: codes go
+   before all words.
+3. Call `python docs/generate.py` and `dvwiki patterns test`, and keep real messages with the commands that made them
+   beside the tests, as `tests/unit/simulators/messages` does.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """DSim: one program that compiles, elaborates and runs."""
 
 from pytest_dvwiki.simulators.shared import COMPILER
-from pytest_dvwiki.simulators.tool import Program, Spread, Tool, options
+from pytest_dvwiki.simulators.tool import Multiline, Program, Tool, options
 
 _HEAD = r"=[EFW]:\[[^\]]{1,60}\]"
 
@@ -16,13 +16,13 @@ TOOL = Tool(
             decided_by={"-genimage": "build", "-image": "run"},
         )
     },
-    only_of_make=("dsim",),
+    called_by_make=("dsim",),
     banners=("dsim",),
     head=r"=[EFW]:\[",
-    spreads=(
+    multiline=(
         # The text stands in the next line.
-        Spread(head=r"=[EFW]:\[(?:\$\w+ call\] \S+$|\w+\]:?$)", ends_at=rf"\s*{_HEAD}", most=3),
-        Spread(head=_HEAD, below="indented"),
+        Multiline(head=r"=[EFW]:\[(?:\$\w+ call\] \S+$|\w+\]:?$)", ends_at=rf"\s*{_HEAD}", most=3),
+        Multiline(head=_HEAD, below="indented"),
     ),
     warning=r"=W:\[",
     scan_words=("=e:[", "=f:["),

@@ -29,20 +29,20 @@ TOOL = Tool(
             architecture_follows=True,
         )
     },
-    only_of_make=("ghdl",),
+    called_by_make=("ghdl",),
     banners=("ghdl",),
     begins_with_file=True,
     head=r"[\w./-]{1,200}ghdl\S{0,40}:error:",
     summary=r"\S*ghdl\S*:\s?(?:error:\s(?:simulation|compilation)|compilation)",
     # at run time: file:line:column:@time:(severity): text
     report=r"{source}:(?P<line>\d+):\d+:@[^:]{1,40}:\((?P<class>[a-z ]+)\):[ ]?(?P<text>.*)",
-    report_sign=":@",
+    report_literal=":@",
     run_error=r"\S+:@\w+:\((?:assertion|report) (?:error|failure)\)",
     run_error_words=("error)", "failure)"),
     fatal=r"\((?:assertion|report) failure\)",
     # It goes on with outputs that nothing drives.
     unbound=r'^(?P<place>\S+:\d+:\d+):warning: instance "[^"]+" of component "(?P<name>[^"]+)" is not bound',
-    seen_by=r"\bghdl\b",
+    mention=r"\bghdl\b",
     time=r":@(\d+(?:\.\d+)?)([munpf]?s):\(",
     scan_words=(".vhd:", ".vhdl:"),
 )

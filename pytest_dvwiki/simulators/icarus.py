@@ -1,6 +1,6 @@
 """Icarus Verilog: `iverilog` compiles, `vvp` runs."""
 
-from pytest_dvwiki.simulators.tool import Program, Spread, Tool, options
+from pytest_dvwiki.simulators.tool import Multiline, Program, Tool, options
 
 _GETOPT = options(artefact="-o", top="-s", define="-D", parameter="-P", list="-f -c", source="-l", include="-I")
 
@@ -18,18 +18,18 @@ TOOL = Tool(
         ),
         "vvp": Program(does="run", separate=options(word="-l -M -m"), runs_first_word=True, has_library=False),
     },
-    only_of_make=("iverilog", "vvp"),
+    called_by_make=("iverilog", "vvp"),
     banners=("icarus",),
     begins_with_file=True,
     head=r"\d+[ ]error\(s\)[ ]during",
     summary=r"\d+\serror\(s\)\sduring",
-    spreads=(
-        Spread(head=r"(?:FATAL|ERROR|WARNING|INFO): \S.*:$", below="indented or details"),
-        Spread(head=r"(?:FATAL|ERROR|WARNING|INFO): \S", below="details"),
+    multiline=(
+        Multiline(head=r"(?:FATAL|ERROR|WARNING|INFO): \S.*:$", below="indented or details"),
+        Multiline(head=r"(?:FATAL|ERROR|WARNING|INFO): \S", below="details"),
     ),
     # at run time: SEVERITY: file:line: text Time: … Scope: …
     report=r"\b(?P<class>FATAL|ERROR):[ ]{source}:(?P<line>\d+):[ ]?(?P<text>.*?)(?:[ ]Time:[ ].*)?$",
-    report_sign=": ",
+    report_literal=": ",
     missing={
         "module": r"Unknown module type: (?P<name>[\w$]+)",
         "include": r"Include file (?P<name>\S+) not found",
@@ -38,5 +38,5 @@ TOOL = Tool(
     },
     run_error=r"(?:ERROR|FATAL): \S.{0,300}?:\d+: ",
     fatal="^FATAL: ",
-    seen_by=r"\b(?:iverilog|vvp)\b",
+    mention=r"\b(?:iverilog|vvp)\b",
 )

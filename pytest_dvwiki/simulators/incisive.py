@@ -15,6 +15,6 @@ TOOL = Tool(
     },
     plus_options=r"nc\w+",
     banners=("ncsim", "incisive"),
-    seen_by=r"\b(?:ncsim|irun)\b",
+    mention=r"\b(?:ncsim|irun)\b",
     folders=("INCA_libs",),
 )

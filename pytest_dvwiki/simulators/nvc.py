@@ -14,8 +14,8 @@ TOOL = Tool(
             no_top_with="-a",
         )
     },
-    only_of_make=("nvc",),
+    called_by_make=("nvc",),
     banners=("nvc",),
-    detail=r"> \S{1,300}:\d+$|File \S{1,300}, Line \d+$",
-    seen_by=r"\bnvc\b",
+    place_line=r"> \S{1,300}:\d+$|File \S{1,300}, Line \d+$",
+    mention=r"\bnvc\b",
 )

@@ -1,7 +1,7 @@
 """Questa and ModelSim."""
 
 from pytest_dvwiki.simulators.shared import COMPILER, GENERICS, LOADER
-from pytest_dvwiki.simulators.tool import Program, Repair, Spread, Tool, options
+from pytest_dvwiki.simulators.tool import Multiline, Program, Repair, Tool, options
 
 _HEAD = r"\*\* (?:at |Error|Warning|Fatal|Failure|Note|Info)"
 
@@ -30,14 +30,14 @@ TOOL = Tool(
     head=r"(?:\#[ ])?(?:\*\*[ ](?:Error|Warning|Note|Fatal|Failure|at|while)\b|Error[ ]loading[ ]|End[ ]time:)",
     summary=r"Error loading|Optimization failed|End time|Errors: ",
     error=r"(?:\*\* ?)?(?:Error|Fatal)(?: \(suppressible\))?:",
-    hangs=r"(?:Error|Fatal)(?: \(suppressible\))?:|\((?:vlog|vcom|vopt|vsim)-[\w-]+\):?",
-    spreads=(
-        Spread(
+    continued=r"(?:Error|Fatal)(?: \(suppressible\))?:|\((?:vlog|vcom|vopt|vsim)-[\w-]+\):?",
+    multiline=(
+        Multiline(
             head=r".{0,200}\*\* while parsing (?:file included|macro)",
             only=r"[ ]*\*\* (?:while parsing|at )",
         ),
-        Spread(head=rf"{_HEAD}.*:$", below="indented or details"),
-        Spread(head=_HEAD, below="details", text_until_time=True),
+        Multiline(head=rf"{_HEAD}.*:$", below="indented or details"),
+        Multiline(head=_HEAD, below="details", text_until_time=True),
     ),
     repairs=(
         # stars that Markdown took for emphasis
@@ -50,14 +50,14 @@ TOOL = Tool(
     ),
     report=r"\*\*[ ](?P<class>Error|Fatal|Failure)(?:[ ]\(suppressible\))?:[ ](?:\((?P<id>[a-z]+-\d+)\)[ ])?"
     r"(?:(?P<file>[^\s()]{1,300})\((?P<line>\d+)(?:\.\d+)?\):[ ])?(?P<text>.*)",
-    report_sign="**",
+    report_literal="**",
     warning=r"\*\* Warning\b",
-    of_elaboration=r".{0,300}\((?:vopt|vsim)-\d+\)",
+    elaboration_head=r".{0,300}\((?:vopt|vsim)-\d+\)",
     run_error=r"\*\* (?:Error|Fatal|Failure)\b",
     fatal=r"^\*\* Fatal",
-    good_end=r"^Errors: 0, Warnings: \d",
-    good_end_words=("errors: 0",),
-    seen_by=r"\bvsim\b",
+    success=r"^Errors: 0, Warnings: \d",
+    success_words=("errors: 0",),
+    mention=r"\bvsim\b",
     time=r"\bTime: (\d+(?:\.\d+)?) ([munpf]?s)  Iteration: ",
     scan_words=("(vlog-", "(vcom-", "(vopt-", "(vsim-"),
     log_names=("transcript", ".transcript"),

@@ -20,7 +20,7 @@ TOOL = Tool(
     banners=("riviera",),
     head=r"(?:RC)?KERNEL:[ ]|(?:RUNTIME|ASSERT):[ ]|(?:ELAB\w?|COMP96):?[ ]",
     error=r"(?:RUNTIME|KERNEL|ELAB\w?|ELBREAD|VSIM): (?:Fatal )?Error: ",
-    of_run="(?:RUNTIME|KERNEL): ",
-    of_elaboration=r"ELAB\d?: |ELBREAD: ",
+    run_head="(?:RUNTIME|KERNEL): ",
+    elaboration_head=r"ELAB\d?: |ELBREAD: ",
     run_error=r"(?:EXECUTION|ASSERT|ASSERTION|KERNEL|RUNTIME)::? ?(?i:error|fatal|failure)\b",
 )

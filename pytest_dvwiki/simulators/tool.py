@@ -54,8 +54,8 @@ def options(**kinds: str) -> dict[str, Kind]:
     return {option: cast("Kind", kind) for kind, options in kinds.items() for option in options.split()}
 
 
-class Spread(msgspec.Struct, frozen=True, kw_only=True):
-    """A message that a tool spreads over several lines."""
+class Multiline(msgspec.Struct, frozen=True, kw_only=True):
+    """A message that a tool writes in several lines."""
 
     head: str
     """Expression for its first line."""
@@ -72,15 +72,20 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Repair(msgspec.Struct, frozen=True, kw_only=True):
-    """What gives a line back what a web page or a mail took from it."""
+    """A replacement in lines that lost characters on a web page or in a mail."""
 
     starts: tuple[str, ...]
+    """How such a line begins."""
     expression: str
     replacement: str
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
-    """One simulator, compiler or linter. Expressions are compiled where they are first used."""
+    """One simulator, compiler or linter.
+
+    All fields but name and title may be left out. Expressions see a line or message without the prefixes of transcripts
+    and of CI. They are compiled where they are first used, those of all tools as one.
+    """
 
     name: str
     """The short name, as in records and in cocotb's `SIM`; the module and the file of its patterns have it too."""
@@ -91,7 +96,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """Its programs; None for one whose command line is not read."""
     binaries: tuple[str, ...] = ()
     """Names of the programs that it makes."""
-    only_of_make: tuple[str, ...] = ()
+    called_by_make: tuple[str, ...] = ()
     """Programs whose call in the log of cocotb's Makefile shows that this tool was chosen."""
     plus_options: str = ""
     """Expression for words behind a plus that are its own options and no plusargs."""
@@ -108,11 +113,11 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """Expression for the beginning of a line that closes a build or a run, and is part of no message before it."""
     error: str = ""
     """Expression for the beginning of an error that may be broken off within its sentence."""
-    hangs: str = ""
+    continued: str = ""
     """Expression for the end of a line that the next one continues."""
-    detail: str = ""
+    place_line: str = ""
     """Expression for a line that tells the place of the message above it."""
-    spreads: tuple[Spread, ...] = ()
+    multiline: tuple[Multiline, ...] = ()
     repairs: tuple[Repair, ...] = ()
 
     report: str = ""
@@ -121,15 +126,15 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     Its groups are `class` and `text`, and `file`, `line` and `id` where the message has them; `{source}` stands for the
     group of a file.
     """
-    report_sign: str = ""
+    report_literal: str = ""
     """What such a message holds in any case."""
     missing: Mapping[Literal["module", "include", "port", "name"], str] = {}
     """By kind the expression for the text of an error about something that is not there, with the group `name`."""
     warning: str = ""
     """Expression for the beginning of a warning."""
-    of_run: str = ""
+    run_head: str = ""
     """Expression for the beginning of a message of its run, which no compiler wrote."""
-    of_elaboration: str = ""
+    elaboration_head: str = ""
     """Expression for the beginning of a message of its elaboration, or of loading a design."""
     run_error: str = ""
     """Expression for the beginning of an error while a test runs, which the test may survive."""
@@ -141,15 +146,15 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """Expression for a line by which the design says that it ended the simulation."""
     unbound: str = ""
     """Expression for the warning of a component without an entity, with groups `place` and `name`."""
-    good_end: str = ""
+    success: str = ""
     """Expression for a line which says that a run ended without errors."""
-    good_end_words: tuple[str, ...] = ()
+    success_words: tuple[str, ...] = ()
     """What such a line holds in any case, in lower case."""
-    seen_by: str = ""
-    """Expression for what shows in a log that this tool simulated."""
+    mention: str = ""
+    """Expression for a word in a log that shows that this tool simulated."""
     time: str = ""
     """Expression for the time in a message of its run, with one group for the value and one for the unit."""
-    start: str = ""
+    start_time: str = ""
     """Expression for a line of a log that tells when the run was started."""
     scan_words: tuple[str, ...] = ()
     """What its messages hold, in lower case: patterns that nothing else would find are found by it."""

@@ -1,7 +1,7 @@
 """VCS: compiles a design, after an analysis of it or at once, to a program that simulates it."""
 
 from pytest_dvwiki.simulators.shared import COMPILER
-from pytest_dvwiki.simulators.tool import Program, Spread, Tool, options
+from pytest_dvwiki.simulators.tool import Multiline, Program, Tool, options
 
 _ANALYSER = Program(does="build", separate=COMPILER)
 
@@ -26,20 +26,20 @@ TOOL = Tool(
         ),
     },
     binaries=("simv",),
-    only_of_make=("vcs",),
+    called_by_make=("vcs",),
     plus_options="vcs",
     banners=("vcs",),
     head=r"(?:Error|Warning|Lint|Info|Note|Fatal)-\[",
-    spreads=(
-        Spread(head=_HEAD, ends_at=rf"\s*{_HEAD}"),
-        Spread(head=_REPORT, ends_at=rf"\s*(?:{_HEAD}|{_REPORT})", most=2),
+    multiline=(
+        Multiline(head=_HEAD, ends_at=rf"\s*{_HEAD}"),
+        Multiline(head=_REPORT, ends_at=rf"\s*(?:{_HEAD}|{_REPORT})", most=2),
     ),
     report=r"\b(?P<class>Error|Fatal|Warning)-\[(?P<id>[\w-]+)\][ ](?P<text>.*?{source}.*|.*)",
-    report_sign="-[",
+    report_literal="-[",
     warning=r"Warning-\[",
     run_error=r"(?:Error|Fatal): \"[^\"]{1,300}\", \d+: ",
     fatal=r"^Fatal: ",
-    seen_by=r"\bsimv\b",
-    start=r"\bRuntime version [^\n;]{1,40};\s+[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d \d{4}",
+    mention=r"\bsimv\b",
+    start_time=r"\bRuntime version [^\n;]{1,40};\s+[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d \d{4}",
     folders=("csrc", "simv.daidir"),
 )

@@ -26,14 +26,14 @@ TOOL = Tool(
     title="Verilator",
     programs={"verilator": _VERILATOR, "verilator_bin": _VERILATOR, "verilator_bin_dbg": _VERILATOR},
     binaries=("Vtop",),
-    only_of_make=("verilator",),
+    called_by_make=("verilator",),
     banners=("verilator",),
     head=r"%(?:Error|Warning)(?:-\w+)?:[ ]",
     summary=r"%Error:\s(?:Exiting|Command)",
     error=r"%Error",
     report=r"%(?P<class>Error|Warning|Fatal)(?:-(?P<id>\w+))?:[ ]"
     r"(?:{source}:(?P<line>\d+)(?::\d+)?:[ ]?)?(?P<text>.*)",
-    report_sign="%",
+    report_literal="%",
     missing={
         "module": r"Cannot find file containing module: '(?P<name>[\w$]+)'",
         "include": r"Cannot find include file: '(?P<name>[^']+)'",
@@ -43,7 +43,7 @@ TOOL = Tool(
     warning=r"%Warning\b",
     run_error=r"(?:\[\d+\] )?%Error",
     fatal=r"%(?:Error|Fatal)\b",
-    seen_by="[Vv]erilator",
+    mention="[Vv]erilator",
     folders=("obj_dir",),
     dependencies="__ver.d",
 )

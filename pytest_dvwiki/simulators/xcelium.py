@@ -1,6 +1,6 @@
 """Xcelium, and what Incisive, which came before it, shares with it."""
 
-from pytest_dvwiki.simulators.tool import Program, Repair, Spread, Tool, options
+from pytest_dvwiki.simulators.tool import Multiline, Program, Repair, Tool, options
 
 _OPTIONS = options(
     define="-define -DEFINE",
@@ -35,15 +35,15 @@ TOOL = Tool(
         "xmelab": ELABORATOR,
         "xmsim": SIMULATOR,
     },
-    only_of_make=("xrun",),
+    called_by_make=("xrun",),
     plus_options="access",
     banners=("xcelium", "xmsim"),
     head=r"(?:(?:xm|nc)\w{2,8}|[xi]run):[ ]\*[A-Z]{1,2},",
     summary=r"[xi]run:\s\*E,|x?[mn]\w+:\s\*F,",
     error=r"\w+: \*S?[EF],\w",
-    spreads=(
-        Spread(head=_VHDL_REPORT, ends_at=rf"\s*{_VHDL_REPORT}|{_HEAD}", most=2),
-        Spread(
+    multiline=(
+        Multiline(head=_VHDL_REPORT, ends_at=rf"\s*{_VHDL_REPORT}|{_HEAD}", most=2),
+        Multiline(
             head=r"(?:.{0,400} )?\w+: \*S?[EF],\w+:?(?: ?\([^()]{1,300}\))?:?(?: ?\(time [^()]{1,40}\))?\.?$",
             ends_at=_HEAD,
             most=4,
@@ -58,14 +58,14 @@ TOOL = Tool(
         ),
     ),
     report=r"\*(?P<class>[EFS][A-Z]?),(?P<id>\w+)[ :]*(?:\({source},(?P<line>\d+)(?:\|\d+)?\))?[ :]*(?P<text>.*)",
-    report_sign="*",
+    report_literal="*",
     warning=r"(?:xm|nc)\w{2,8}: \*W,",
-    of_run=r"(?:xm|nc)sim: \*",
-    of_elaboration=r"(?:xm|nc)elab: \*",
+    run_head=r"(?:xm|nc)sim: \*",
+    elaboration_head=r"(?:xm|nc)elab: \*",
     run_error=r"\w+: \*[EF],\w",
     run_error_words=("*E,", "*F,"),
     fatal=r"\*E,",
-    seen_by=r"\b(?:xmsim|xrun)\b",
+    mention=r"\b(?:xmsim|xrun)\b",
     scan_words=("*e,", "*f,", "*s,", "*se,"),
     folders=("xcelium.d",),
 )

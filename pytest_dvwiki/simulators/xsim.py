@@ -1,6 +1,6 @@
 """Vivado's simulator; its command lines are not read."""
 
-from pytest_dvwiki.simulators.tool import Spread, Tool
+from pytest_dvwiki.simulators.tool import Multiline, Tool
 
 TOOL = Tool(
     name="xsim",
@@ -9,16 +9,16 @@ TOOL = Tool(
     banners=("xsim", "vivado"),
     head=r"(?:FATAL_)?ERROR:[ ]|WARNING:[ ]\[",
     error=r"(?:FATAL_)?ERROR: \[",
-    spreads=(
-        Spread(head=r"(?:Error|Fatal|Failure): .*:$", below="indented or details"),
-        Spread(head=r"(?:Error|Fatal|Failure): ", below="details", text_until_time=True),
+    multiline=(
+        Multiline(head=r"(?:Error|Fatal|Failure): .*:$", below="indented or details"),
+        Multiline(head=r"(?:Error|Fatal|Failure): ", below="details", text_until_time=True),
     ),
     report=r"\b(?P<class>ERROR|FATAL_ERROR|CRITICAL WARNING):[ ]\[(?P<id>[A-Za-z_]+[ ][\d-]+)\][ ](?P<text>.*?)"
     r"(?:[ ]\[(?P<file>[^\]:]{1,300}(?::[^\]:]{1,300})?):(?P<line>\d+)\])?$",
-    report_sign=": [",
+    report_literal=": [",
     warning=r"(?:CRITICAL )?WARNING: \[",
     timed_error=r"(?:Error|Fatal|Failure): ",
-    seen_by="(?i:xsim)|launch_simulation",
+    mention="(?i:xsim)|launch_simulation",
     scan_words=("[vrfc 10-",),
     folders=("xsim.dir",),
 )

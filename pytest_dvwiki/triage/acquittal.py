@@ -62,7 +62,7 @@ _NOT_CONFIGURED = re.compile(r"^configure:(?:\d+:)? error: (?!in `)|^CMake Error
 @functools.cache
 def words() -> tuple[str, ...]:
     """Return what a line has, in lower case, that says that a run or a test ended well."""
-    return (*_WORDS, *(word for tool in simulators.tools() for word in tool.good_end_words))
+    return (*_WORDS, *(word for tool in simulators.tools() for word in tool.success_words))
 
 
 @functools.cache
@@ -72,12 +72,12 @@ def _word() -> re.Pattern[str]:
 
 @functools.cache
 def _run() -> re.Pattern[str]:
-    return re.compile(simulators.either(lambda tool: tool.good_end, _RUN), re.ASCII)
+    return re.compile(simulators.either(lambda tool: tool.success, _RUN), re.ASCII)
 
 
 @functools.cache
 def _simulation() -> re.Pattern[str]:
-    return re.compile(simulators.either(lambda tool: tool.seen_by, _SIMULATION), re.ASCII)
+    return re.compile(simulators.either(lambda tool: tool.mention, _SIMULATION), re.ASCII)
 
 
 def has_word(lowered: str) -> bool:

@@ -76,7 +76,7 @@ _LOG_LINE = re.compile(
 def _shapes() -> tuple[tuple[str, str], ...]:
     """Return what a report of each shape holds in any case, and its expression."""
     reporting = (tool for tool in simulators.tools() if tool.report)
-    of_tools = ((tool.report_sign, tool.report.replace("{source}", _SOURCE)) for tool in reporting)
+    of_tools = ((tool.report_literal, tool.report.replace("{source}", _SOURCE)) for tool in reporting)
     return (*_TESTBENCH_SHAPES, *of_tools, _COMPILER_SHAPE)
 
 

@@ -575,11 +575,11 @@ def _window(lines: Sequence[tuple[int, str]], line: int) -> str:
 @functools.cache
 def _at_run() -> re.Pattern[str]:
     """Return how a simulator begins a message of its run, which no compiler wrote whatever its words are."""
-    return re.compile(rf"(?:.{{0,80}}\W)?{simulators.either(lambda tool: tool.of_run)}", re.ASCII)
+    return re.compile(rf"(?:.{{0,80}}\W)?{simulators.either(lambda tool: tool.run_head)}", re.ASCII)
 
 
 @functools.cache
 def _at_elaboration() -> re.Pattern[str]:
     """Return how an elaborator begins a message, or a simulator one of loading a design."""
-    beginnings = simulators.either(lambda tool: tool.of_elaboration)
+    beginnings = simulators.either(lambda tool: tool.elaboration_head)
     return re.compile(rf"(?:.{{0,80}}\W)?{beginnings}|{beginnings}", re.ASCII)

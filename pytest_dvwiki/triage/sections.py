@@ -74,7 +74,7 @@ def signs(text: str) -> Iterator[int]:
 
 @functools.cache
 def _simulator() -> re.Pattern[str]:
-    return re.compile(simulators.either(lambda tool: tool.seen_by, _SIMULATION))
+    return re.compile(simulators.either(lambda tool: tool.mention, _SIMULATION))
 
 
 def sections_of(lines: Sequence[tuple[int, str]]) -> Sections:

@@ -192,9 +192,9 @@ def _shown(log: str) -> dict[str, str]:
 @functools.cache
 def _expressions() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     """Return how a log shows the simulator that cocotb's Makefile calls, its name, and the top that it is given."""
-    called = [name for tool in simulators.tools() for name in tool.only_of_make]
+    called = [name for tool in simulators.tools() for name in tool.called_by_make]
     # Icarus, which nobody has to ask for, calls itself otherwise.
-    banners = [name for tool in simulators.tools() for name in tool.only_of_make if name in tool.banners]
+    banners = [name for tool in simulators.tools() for name in tool.called_by_make if name in tool.banners]
     tops = [rf"{name}\b.{{0,4000}} --?(?:{'|'.join(options)})" for name in called if (options := _top_options(name))]
     return (
         re.compile(rf"(?:^|[/ \t])({'|'.join(called)}) +-", re.MULTILINE),

@@ -14,23 +14,23 @@ import pytest_dvwiki
 TOOL = r'''
 """A simulator that nobody has."""
 
-from pytest_dvwiki.simulators.tool import Program, Spread, Tool, options
+from pytest_dvwiki.simulators.tool import Program, Multiline, Tool, options
 
 TOOL = Tool(
     name="acme",
     title="ACME Sim",
     programs={"acmesim": Program(does="both", separate=options(top="-top"), decided_by={"-elab": "build"})},
-    only_of_make=("acmesim",),
+    called_by_make=("acmesim",),
     banners=("acme",),
     prefix=r"ACME> ",
     head=r"!E\d+:",
     error=r"!E\d+:",
-    spreads=(Spread(head=r"!E\d+:", below="indented"),),
+    multiline=(Multiline(head=r"!E\d+:", below="indented"),),
     report=r"!(?P<id>E\d+): {source}\((?P<line>\d+)\): (?P<class>)(?P<text>.*)",
-    report_sign="!E",
+    report_literal="!E",
     run_error=r"!E\d+:",
     run_error_words=("!E",),
-    seen_by=r"\bacmesim\b",
+    mention=r"\bacmesim\b",
 )
 '''
 PATTERNS = r"""
