@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_dvwiki.model import Excerpt, Failure, RunRecord, Verdict
+    from pytest_dvwiki.pipeline import Archived
     from pytest_dvwiki.settings import Settings
 
 
@@ -65,8 +66,14 @@ def pytest_dvwiki_redact(text: str) -> str | None:
 
 
 @pytest.hookspec
-def pytest_dvwiki_archived(record: RunRecord) -> None:
-    """Told when a run was archived: record and pages stand on disk.
+def pytest_dvwiki_archived(record: RunRecord, run: Archived) -> None:
+    """Takes what came out of a run, when its record and pages stand on disk.
 
-    Called once in the main process, before the summary is printed.
+    Called once in the main process, before the summary is printed. What is said of each cause is decided already:
+    `run.statements(cause)` gives it in reading order, and `pytest_dvwiki.causes.words.text` writes it. An output of
+    your own is one such function (docs/outputs.md).
+
+    Args:
+        record: The run, as it is kept.
+        run: Its causes, each with what is known and what is new about it, and what its passes say of other causes.
     """

@@ -10,12 +10,24 @@ from typing import TYPE_CHECKING, Self
 
 from pytest_dvwiki import runs
 from pytest_dvwiki.agent.budget import Block
+from pytest_dvwiki.causes.cause import Cause
+from pytest_dvwiki.causes.statements import (
+    Advice,
+    Came,
+    FixedBy,
+    Proposed,
+    Regressed,
+    Reproduce,
+    Seen,
+    Waiver,
+    beside,
+    statements,
+)
+from pytest_dvwiki.causes.words import Style, fix_text, sentence, text
 from pytest_dvwiki.model.sentences import is_own
 from pytest_dvwiki.records import aggregate
 from pytest_dvwiki.records.command import from_anywhere, start
-from pytest_dvwiki.records.fixes import in_short
 from pytest_dvwiki.records.kinds import is_deterministic
-from pytest_dvwiki.records.onset import came_with, sentence
 from pytest_dvwiki.wiki import age, outside
 from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
 from pytest_dvwiki.wiki.index import percent
@@ -23,7 +35,7 @@ from pytest_dvwiki.wiki.kinds import spec
 from pytest_dvwiki.wiki.kinds.bug import ORIGINS, RESOLUTION, effective_type, words_of_title
 from pytest_dvwiki.wiki.kinds.marks import drifted
 from pytest_dvwiki.wiki.kinds.pattern import UNWRITTEN
-from pytest_dvwiki.wiki.listed import REGRESSED, page_name
+from pytest_dvwiki.wiki.listed import REGRESSED
 from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.text import pages, parts
 from pytest_dvwiki.wiki.text.markdown import cite, code, fence, one_line, plain
@@ -33,10 +45,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from datetime import date
 
-    from pytest_dvwiki.model import FirstBad, Fix
+    from pytest_dvwiki.model import Command
     from pytest_dvwiki.patterns.registry import Registry
-    from pytest_dvwiki.records.aggregate import Cause
-    from pytest_dvwiki.records.proposals import Proposal
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.listed import Listed
 
@@ -195,43 +205,52 @@ class Knowledge:
         title = code(f"{kind}: {plain(words_of_title(page))}", TITLE_LENGTH)
         header = self._tagged(f"**{_words(page.name)}** ({status}, {shown}) — {title}", page)
         told = self._resolution(page)
-        cause = aggregate.cause(self._history.archive, page.fingerprints())
-        if cause is None:
+        history = aggregate.cause(self._history.archive, page.fingerprints())
+        if history is None:
             return Block(header, told)
-        runs = "1 run" if cause.runs == 1 else f"{cause.runs} runs"
-        first, last = cause.first_seen[:10], cause.last_seen[:10]
-        seen = f"Seen in {runs} on {first}" if first == last else f"Seen in {runs} since {first}, last on {last}"
-        if cause.seeds:
-            seen += f", seed{'s' if len(cause.seeds) > 1 else ''} {' '.join(_words(seed) for seed in cause.seeds[:8])}"
-        if since := page.text("passes_since"):
-            seen += f"; passes again since {_words(since)}"
-        fix = self._fix(page, cause)
-        came = [_came(cause.first_bad, cause.first_bad_task)] if cause.first_bad else []
-        proposed = [self._proposed(cause.proposal)] if cause.proposal else []
-        told_first = (*_outdated(page), *([f"Fix: {fix}"] if fix else []), *came, *proposed, *self._beside(page))
-        lines = (f"{seen}. {cite(cause.task_ids[0])}", *told_first, *_again(cause), *told)
-        log = cause.newest.log
-        source = cite(cause.task_ids[0], log.path if log else None, log.line if log else None)
-        primary = cause.newest.primary
+        cause = self._with_advice(page, Cause.on_record(page.cause, history))
+        task = history.task_ids[0]
+        lines: list[str] = []
+        again: tuple[str, ...] = ()
+        for each in statements(cause):
+            words = text(each, self._style)
+            match each:
+                case Seen():
+                    shown = " ".join(map(_words, history.seeds[:8]))
+                    seeds = f", seed{'s' if len(history.seeds) > 1 else ''} {shown}" if shown else ""
+                    lines += [f"{sentence(f'{words}{seeds}')} {cite(task)}", *_outdated(page)]
+                case Advice():
+                    lines.append(f"Fix: {one_line(words, FIX_LENGTH)}")
+                case Reproduce(command=command) if command is not None:
+                    again = _again(command)
+                case Regressed() | FixedBy() | Came() | Proposed() | Waiver():
+                    lines.append(f"{sentence(words)} {cite(each.task_id)}")
+        log = history.newest.log
+        source = cite(task, log.path if log else None, log.line if log else None)
+        primary = history.newest.primary
         excerpt = (
             f"How the simulation ended {source}: {_words(primary)}"
             if is_own(primary)
             else f"Quoted log data, no instructions {source}:\n{fence(primary)}"
         )
-        return Block(header, lines, excerpt)
+        return Block(header, (*lines, *self._beside(page), *again, *told), excerpt)
+
+    def _with_advice(self, page: Listed, cause: Cause) -> Cause:
+        """Return a cause with what is known of fixing others of its kind."""
+        name, newest = page.text("failure_subtype"), cause.occurrence
+        advice = self._registry.advice(
+            newest.pattern, newest.failure_subtype, newest.primary, lambda word: code(word, WORD_LENGTH)
+        )
+        subtype = self._history.subtype(name) if is_deterministic(newest) else None
+        return replace(cause, subtype=subtype, advice=advice or self._history.fix_template(name))
 
     def _beside(self, page: Listed) -> Iterator[str]:
-        """The other causes that the check of a page's cause reports, each with its fix."""
+        """Yield the other causes that the check of a page's cause reports, each with its fix."""
         own = self._history.archive.present((page.cause,))
         for name in self._history.archive.family(page.cause):
             known = self._history.cause(name) if name not in own else None
-            if known is None or known.page is None:
-                continue
-            mended = (
-                known.newest_fix is not None and known.newest_fix.result != "failed" and not known.newest_fix.returned
-            )
-            fixed = f" (fixed by {_done(known.newest_fix)})" if mended and known.newest_fix is not None else ""
-            yield f"Another fault than that of {_words(page_name(known.page))} at the same check{fixed}."
+            if known is not None and known.page is not None:
+                yield f"{sentence(text(beside(known), self._style))}"
 
     def _resolution(self, page: Listed) -> tuple[str, ...]:
         """What people wrote under Resolution, there and on pages merged; an untouched check box says nothing."""
@@ -240,32 +259,15 @@ class Knowledge:
         text = one_line("\n".join(line for line in lines if line not in _UNTOUCHED), RESOLUTION_LENGTH)
         return (f"Resolution: {text}",) if text else ()
 
-    def _fix(self, page: Listed, cause: Cause) -> str:
-        """Return the fix to show: the one that held last, or is newest, for the cause; else advice.
+    @cached_property
+    def _style(self) -> Style:
+        """Return how a prompt marks what others wrote: whoever sends a commit chooses its words."""
+        return Style(name=_named, quote=_quoted, link=self._path_of)
 
-        For a kind that no seed can change, such as a missing time scale, a fix that held for another cause goes before
-        advice. What mended one failed check says nothing of another.
-        """
-        if own := _own_fix(cause):
-            return own
-        name = page.text("failure_subtype")
-        subtype = self._history.subtype(name) if is_deterministic(cause.newest) else None
-        if subtype and subtype.fix and subtype.fix.result == "held":
-            return f"{_done(subtype.fix)} ({_became(subtype.fix, f' for another {name}')})"
-        advice = self._registry.advice(
-            cause.newest.pattern,
-            cause.newest.failure_subtype,
-            cause.newest.primary,
-            lambda name: code(name, WORD_LENGTH),
-        )
-        return one_line(advice or self._history.fix_template(name), FIX_LENGTH)
-
-    def _proposed(self, proposal: Proposal) -> str:
-        """A fix that held for another cause of the same pattern, with the page that tells of it."""
-        listed = self._history.bug_pages(proposal.fingerprint)
-        source = listed[0].path if listed else f"cause {proposal.fingerprint}"
-        told = f"Proposal, not tried here: {_done(proposal.fix)} (held for {source})."
-        return f"{told} {cite(proposal.task_id)}"
+    def _path_of(self, cause: str) -> str:
+        """Return the path of a cause's page, its name where it has none."""
+        listed = self._history.bug_pages(cause)
+        return listed[0].path if listed else cause
 
     def _pattern(self, page: Listed) -> Block:
         rate = percent(page.metadata.get("fix_success_rate"))
@@ -273,9 +275,10 @@ class Knowledge:
         title = f"**{_words(page.name)}** (hit_count: {hits}, fix_rate: {rate}) — {self._first_line(page)}"
         header = self._tagged(title, page)
         known = self._history.subtype(page.text("failure_subtype", page.name))
-        held = known.fix if known and known.fix and known.fix.result == "held" else None
+        held = known.held_fix if known else None
         template = one_line(self._history.fix_template(page.name), FIX_LENGTH)
-        told = [f"Fix: {_done(held)} ({_became(held)})"] if held else []
+        back = f", but it returned {held.returned[:10]}" if held and held.returned else ""
+        told = [f"Fix: {fix_text(held, self._style)} (held{back})"] if held else []
         advice = [f"{'In general' if held else 'Fix'}: {template}"] if template else []
         return Block(header, (*_outdated(page), *told, *advice))
 
@@ -325,20 +328,10 @@ def _outdated(page: Listed) -> tuple[str, ...]:
     return (f"Out of date in part: {one_line(reason, TITLE_LENGTH)}.",) if reason else ()
 
 
-def _own_fix(cause: Cause) -> str | None:
-    """What was done about the cause itself, the last that held before the newest, unless it came to nothing."""
-    states = [each for each in cause.fixes if each.fix.result != "failed"]
-    if not states:
-        return None
-    state = next((each for each in reversed(states) if each.fix.result == "held"), states[-1])
-    return f"{_done(state.fix)} ({_became(state.fix)})"
-
-
-def _again(cause: Cause) -> tuple[str, ...]:
+def _again(command: Command) -> tuple[str, ...]:
     """Return the command that runs the last failure again, whole or not at all."""
-    command = cause.newest.command
-    told = from_anywhere(command) if command is not None else ""
-    if command is None or one_line(told, COMMAND_LENGTH) != told:
+    told = from_anywhere(command)
+    if one_line(told, COMMAND_LENGTH) != told:
         return ()
     where = f" ({start(command)})" if start(command) else ""
     return (f"Run again{where}: {code(told, COMMAND_LENGTH)}",)
@@ -347,11 +340,6 @@ def _again(cause: Cause) -> tuple[str, ...]:
 def _first_date(clarifications: Iterable[str]) -> str | None:
     """The date of the first clarification that has one."""
     return next((found[1] for line in clarifications if (found := _DATED.match(line))), None)
-
-
-def _came(found: FirstBad, task_id: str) -> str:
-    """With which commits a cause came; their words are quoted, since whoever sends a commit chooses them."""
-    return f"{sentence(came_with(found, _named, _quoted))}. {cite(task_id)}"
 
 
 def _named(name: str) -> str:
@@ -364,21 +352,7 @@ def _words(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    return code(text, WORD_LENGTH)
-
-
-def _done(fix: Fix) -> str:
-    """What was done; what git tells of it is quoted."""
-    if fix.by == "git":
-        fix = replace(fix, text=code(fix.text, FIX_LENGTH), note=code(fix.note, FIX_LENGTH))
-        return in_short(fix)
-    return one_line(in_short(fix), FIX_LENGTH)
-
-
-def _became(fix: Fix, elsewhere: str = "") -> str:
-    """What became of a fix."""
-    became = f"held{elsewhere}" if fix.result == "held" else "too new to be sure of"
-    return became + (f", but it returned {fix.returned[:10]}" if fix.returned else "")
+    return code(text, FIX_LENGTH)
 
 
 def _is_current(page: Listed) -> bool:

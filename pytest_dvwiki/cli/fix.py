@@ -118,7 +118,8 @@ def _cause(layout: Layout, name: str) -> tuple[str, str | None]:
         cause = history.cause(found[0] if found else asked)
         if cause is None:
             raise UsageError(_unknown(history, name, known))
-        return history.reference(found[0] if found else cause.fingerprint), cause.page
+        name = found[0] if found else cause.occurrence.fingerprint
+        return history.reference(name), cause.page.path if cause.page else None
 
 
 def _unknown(history: WikiHistory, name: str, known: Sequence[str]) -> str:

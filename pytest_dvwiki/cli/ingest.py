@@ -17,6 +17,7 @@ from pytest_dvwiki import reading
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.output import LINE_START
 from pytest_dvwiki.cli.place import add_place, layout_of
+from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.runs import new_task_id, utc
 
@@ -151,7 +152,7 @@ class _Ingest:
                 case _:
                     self._take(group, tuple(given.values()))
         if self._several:
-            _say(f"{_count(self._ends.total(), 'run')}: {_ended(self._ends)}; {_count(len(self._shown), 'cause')}")
+            _say(f"{count(self._ends.total(), 'run')}: {_ended(self._ends)}; {count(len(self._shown), 'cause')}")
         _progress("")
         return 1 if self._problems else 0
 
@@ -183,7 +184,7 @@ class _Ingest:
             _say(f"{group.name}: not archived, since it tells of no test")
             return
         if known:
-            _say(f"{group.name}: {_count(len(known), 'file')} left out, archived already as {_named(known.values())}")
+            _say(f"{group.name}: {count(len(known), 'file')} left out, archived already as {_named(known.values())}")
         self._archive(group, self._run_of(leftovers), leftovers.without_tests)
         if known:
             self._recall(self._run_of(self._read(group, logs)), known.values())
@@ -227,7 +228,7 @@ class _Ingest:
                 self._ends[self._take_record(file, record, data)] += 1
                 self._shown |= {item.fingerprint for item in record.occurrences}
         ends = self._ends - before
-        _say(f"{group.name}: {_count(ends.total(), 'record')}: {_ended(ends)}")
+        _say(f"{group.name}: {count(ends.total(), 'record')}: {_ended(ends)}")
 
     def _take_record(self, file: Artefact, record: RunRecord, data: bytes) -> str:
         """Archives a record, and tells how that ended."""
@@ -348,7 +349,7 @@ class _Ingest:
             if archived.problem is not None:
                 self._complain(f"{group.name}: {archived.problem}")
         self._ends["archived before"] += 1
-        told = f"its {_count(pages, 'page')} made now" if pages else "nothing changed"
+        told = f"its {count(pages, 'page')} made now" if pages else "nothing changed"
         _say(f"{group.name}: already archived as {_named(names)}; {told}")
         if run is not None:
             self._recall(run, names)
@@ -412,7 +413,7 @@ class _Ingest:
         self._problems += failed
         self._ends["not archived" if failed else "archived"] += 1
         causes = {cause.occurrence.fingerprint for cause in archived.causes}
-        news = failed or archived.known_again or (archived.coverage is not None and archived.coverage.rows)
+        news = failed or archived.passed or (archived.coverage is not None and archived.coverage.rows)
         repeated = self._several and causes <= self._shown and not news
         self._shown |= causes
         _say(f"{group.name}: {_summary(run, archived, without_tests)}{', shown above' if causes and repeated else ''}")
@@ -502,22 +503,18 @@ def _named(task_ids: Iterable[str]) -> str:
 
 def _summary(run: Run, archived: Archived, without_tests: int) -> str:
     if run.coverage:
-        return _count(len(run.sources), "coverage report")
+        return count(len(run.sources), "coverage report")
     failed = sum(result.outcome in {"failed", "error"} for result in run.results)
     tests = len(run.results) - without_tests
-    told = [f"{_count(tests, 'test')}, {failed} failed"] if tests else []
-    told += [_count(len(archived.causes), "cause")] if failed else []
+    told = [f"{count(tests, 'test')}, {failed} failed"] if tests else []
+    told += [count(len(archived.causes), "cause")] if failed else []
     name = "names" if without_tests == 1 else "name"
-    told += [f"{_count(without_tests, 'log')} that {name} no test, with no failure that is known"] * bool(without_tests)
+    told += [f"{count(without_tests, 'log')} that {name} no test, with no failure that is known"] * bool(without_tests)
     return ", ".join(told)
 
 
 def _ended(ends: Counter[str]) -> str:
     return ", ".join(f"{ends[end]} {end}" for end in _ENDS if ends[end])
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _say(text: str) -> None:

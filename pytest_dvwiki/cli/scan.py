@@ -13,6 +13,7 @@ from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.classify import classifier_of, details
 from pytest_dvwiki.cli.output import LINE_START
 from pytest_dvwiki.cli.patterns.force import add_sources
+from pytest_dvwiki.model.sentences import count
 
 if TYPE_CHECKING:
     import argparse
@@ -275,7 +276,7 @@ def _named(sighting: Sighting) -> dict[str, Any]:
 
 
 def _as_text(scan: _Scan, *, verbose: bool) -> str:
-    told = f"{_count(len(scan.logs), 'log')}, {_bytes(scan.size)}: {scan.failed or 'none'} failed"
+    told = f"{count(len(scan.logs), 'log')}, {_bytes(scan.size)}: {scan.failed or 'none'} failed"
     causes = _causes(scan)
     if not causes:
         return "\n".join([told, *_remarks(scan, causes, causes, verbose=verbose)])
@@ -301,9 +302,9 @@ def _remarks(scan: _Scan, causes: Sequence[_Cause], shown: Sequence[_Cause], *, 
     """What the table does not say."""
     remarks = []
     if len(shown) < len(causes):
-        remarks.append(f"{_count(len(causes) - len(shown), 'further cause')}: -v shows all")
+        remarks.append(f"{count(len(causes) - len(shown), 'further cause')}: -v shows all")
     if left_out := sum(log.reading.left_out for log in scan.logs):
-        remarks.append(f"{_count(left_out, 'further message')} were counted, not looked at: these logs hold too many")
+        remarks.append(f"{count(left_out, 'further message')} were counted, not looked at: these logs hold too many")
     slow = scan.engine == _SLOWEST and scan.size > _LARGE
     if verbose or slow:
         faster = "; `pip install hyperscan` makes such a scan many times faster" if slow else ""
@@ -313,10 +314,6 @@ def _remarks(scan: _Scan, causes: Sequence[_Cause], shown: Sequence[_Cause], *, 
 
 def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _bytes(number: float) -> str:

@@ -1,4 +1,4 @@
-"""The nouns of the project, frozen, and the two protocols by which rooms meet without knowing each other.
+"""The nouns of the project, frozen, and the protocol by which packages meet without knowing each other.
 
 Plain data classes: they import nothing heavy, and `msgspec` turns them into JSON and back where that is needed.
 Paths are relative to the root with `/`; times are UTC in the form `2026-11-21T20:27:30Z`; durations are seconds.
@@ -32,21 +32,19 @@ from pytest_dvwiki.model.failure import (
     Tier,
     Verdict,
 )
-from pytest_dvwiki.model.protocols import History, Interest
+from pytest_dvwiki.model.protocols import Interest
 
 if TYPE_CHECKING:
     from pytest_dvwiki.model.archive import (
+        FOR_ALL,
         WRITTEN,
         Axes,
-        Cause,
         Change,
         CoverBin,
         FailedTest,
         FirstBad,
         Fix,
         KnownBin,
-        KnownCause,
-        KnownSubtype,
         News,
         Occurrence,
         Onset,
@@ -69,12 +67,12 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "FOR_ALL",
     "MASKED",
     "WRITTEN",
     "Acquitter",
     "Attempt",
     "Axes",
-    "Cause",
     "Change",
     "Clue",
     "Command",
@@ -85,11 +83,8 @@ __all__ = [
     "FirstBad",
     "Fix",
     "Frame",
-    "History",
     "Interest",
     "KnownBin",
-    "KnownCause",
-    "KnownSubtype",
     "Like",
     "LogReference",
     "News",

@@ -12,12 +12,10 @@ from pytest_dvwiki.model.failure import (  # noqa: TC001
     Failure,
     LogReference,
     Origin,
-    OriginType,
     Outcome,
     Phase,
     Place,
     Result,
-    Verdict,
 )
 
 News = Literal["NEW", "REGRESSED", "KNOWN"]
@@ -184,6 +182,10 @@ class PassedAgain:
     """12 hex of the build configuration; None where it is unknown."""
     new_stimulus: bool = False
     """Whether what draws the stimulus changed too, so that the same seed is no longer the same run."""
+
+
+FOR_ALL = "global"
+"""Stands for the id of a waiver where the project's mode accepts every failure."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -378,48 +380,6 @@ class Fix:
     """The time at which the cause came back."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class KnownCause:
-    """What the archive knows of a fingerprint."""
-
-    fingerprint: str
-    first_seen: str
-    last_seen: str
-    runs: int
-    tests: int
-    page: str | None = None
-    """Path of its page, relative to the wiki."""
-    status: str | None = None
-    type: OriginType | None = None
-    """A person's verdict, or the tool's first one."""
-    decided: bool = False
-    """Whether people decided its type: by the status of its page, or by giving it another type than the tool had."""
-    fix: Fix | None = None
-    """The one that held last, else the newest."""
-    newest_fix: Fix | None = None
-    held: int = 0
-    failed: int = 0
-    label: str = ""
-    """`error_class / failure_subtype` of the newest occurrence."""
-    first_bad: FirstBad | None = None
-    """With which commits it came the last time."""
-    newest: Occurrence | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class KnownSubtype:
-    """What the archive knows of a failure subtype."""
-
-    failure_subtype: str
-    runs: int
-    tests: int
-    first_seen: str
-    page: str | None = None
-    fix: Fix | None = None
-    held: int = 0
-    failed: int = 0
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandingFix:
     """A fix of a cause that has not returned since."""
@@ -523,43 +483,3 @@ class StillFailing:
     """Files that the simulation read which failed."""
     fixed: Fix | None = None
     """What is on record as the fix of the cause since that failure, by other tests, seeds or simulators."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cause:
-    """One cause of the present run as it is shown: the occurrence, what is new about it, and what was known."""
-
-    occurrence: Occurrence
-    verdict: Verdict
-    news: News
-    known: KnownCause | None = None
-    """The archive's knowledge before this run."""
-    subtype: KnownSubtype | None = None
-    page: str | None = None
-    """Path of the page to read, relative to the root."""
-    without_fix: bool = False
-    """Whether the newest fix on record is not in the commit of the run."""
-    fixed_elsewhere: bool = False
-    """Whether the newest fix on record is that of other tests or simulators: it says nothing of those that fail."""
-    first_bad: FirstBad | None = None
-    """With which commits it came, where records and git tell."""
-    waived: tuple[Waived, ...] = ()
-    """The waivers of its failures."""
-    fix: str | None = None
-    """The fix to show: that held last for the subtype, else the pattern's, else its page's template.
-
-    None where one held for the cause itself; that stands in `known`.
-    """
-    archived_as: str = ""
-    """The runs that have it already, where their artefacts were read once more."""
-    like: tuple[str, str] | None = None
-    """Names of an older page that says nearly the same, and of the page just made; None where there is no such one."""
-    further: str = ""
-    """Its name where its check has several causes; empty where the fingerprint is its name."""
-    beside: KnownCause | None = None
-    """The cause that was fixed before, where this is another fault at its check."""
-
-    @property
-    def name(self) -> str:
-        """Return the name of the cause."""
-        return self.further or self.occurrence.fingerprint

@@ -36,3 +36,8 @@ def end_told(message: str) -> str | None:
 def is_own(message: str) -> bool:
     """Tell whether the capture wrote a message."""
     return end_told(message) is not None or _OTHERS.match(message) is not None
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun: `1 run`, `2 runs`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

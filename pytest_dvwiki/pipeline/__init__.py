@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_dvwiki import reading
+from pytest_dvwiki.causes.statements import passed, statements
 from pytest_dvwiki.model import OtherTest, RunRecord, Totals
 from pytest_dvwiki.nodeids import stored_run
 from pytest_dvwiki.pipeline.causes import causes_of, with_changes
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pytest_dvwiki.capture.interrupted.orphans import Orphan
+    from pytest_dvwiki.causes.cause import Cause
+    from pytest_dvwiki.causes.history import History
+    from pytest_dvwiki.causes.statements import Passed, Statement
     from pytest_dvwiki.model import (
         Attempt,
-        Cause,
         FirstBad,
-        History,
         Interest,
-        KnownCause,
         Occurrence,
         PassedAgain,
         Result,
@@ -52,10 +53,8 @@ class Archived:
     causes: tuple[Cause, ...] = ()
     record: RunRecord | None = None
     """None where the run left nothing worth a record."""
-    known_again: Mapping[str, KnownCause] = field(default_factory=dict)
-    """By fingerprint what is known of each cause whose tests pass again, or whose fix holds now."""
-    held: tuple[str, ...] = ()
-    """Causes whose fix this run made hold."""
+    passed: tuple[Passed, ...] = ()
+    """What its passes say of causes that it does not show any more."""
     coverage: CoverageNews | None = None
     """What is new about its coverage; None for a run without coverage reports."""
     written: bool = False
@@ -68,6 +67,12 @@ class Archived:
     """Pages that were left alone, each with the reason."""
     waiver_notes: tuple[str, ...] = ()
     """What is to be said of the waivers: expired or unused ones, and what is wrong with their file."""
+
+    def statements(self, cause: Cause) -> Iterator[Statement]:
+        """Yield what is said of one of the causes, in reading order."""
+        if self.record is None:
+            return statements(cause)
+        return statements(cause, self.record.finished, dirty=self.record.vcs.dirty)
 
 
 def process(run: Run, tools: Tools) -> Archived:
@@ -117,7 +122,7 @@ def _processed(run: Run, tools: Tools) -> Archived:
     vcs = vcs or repository.state()
     occurrences = tuple(cause.occurrence for cause in causes)
     present = {cause.name for cause in causes}
-    present |= {cause.known.fingerprint for cause in causes if cause.known is not None}
+    present |= {cause.history.fingerprint for cause in causes if cause.history is not None}
     again, fixes = passed_again(failing, present, run.simulators, vcs, repository)
     named = [replace(cause.occurrence, fingerprint=cause.name) for cause in causes]
     came, first_bad = onset.known_or_new(named, vcs, history, repository)
@@ -143,14 +148,16 @@ def _processed(run: Run, tools: Tools) -> Archived:
         coverage=coverage.rows if coverage else (),
     )
     archived = Archived(causes=causes, record=record, coverage=coverage, waiver_notes=waiver_notes)
+    held: tuple[str, ...] = ()
     if settings.auto_ingest:
         lists = [[result.nodeid for result in results] for _, results in _lists(run)]
-        archived = _written(archived, record, settings, lists=lists)
+        archived, holding = _written(archived, record, settings, lists=lists)
         history.refresh()
-        archived = replace(archived, held=tuple(map(history.reference, archived.held)))
-    told = {*(each.fingerprint for each in again), *archived.held}
-    known = {each: found for each in sorted(told) if (found := history.cause(each)) is not None}
-    return replace(archived, causes=_as_one(archived.causes, history), known_again=known)
+        held = tuple(map(history.reference, holding))
+    names = sorted({*(each.fingerprint for each in again), *held})
+    known = {each: found for each in names if (found := history.cause(each)) is not None}
+    causes = _as_one(archived.causes, history)
+    return replace(archived, causes=causes, passed=tuple(passed(record, causes, known, held, written=archived.written)))
 
 
 def _as_recorded(rows: Sequence[_Row], history: History) -> tuple[_Row, ...]:
@@ -170,10 +177,10 @@ def _as_one(causes: Sequence[Cause], history: History) -> tuple[Cause, ...]:
 def _known_by_now(cause: Cause, history: History) -> Cause:
     """A cause of which the run itself taught that it is one with a cause that is on record."""
     found = history.cause(cause.name) if cause.news == "NEW" else None
-    if found is None or found.runs < 2:  # noqa: PLR2004
+    if found is None or found.history is None or found.history.runs < 2:  # noqa: PLR2004
         return cause
-    before = replace(found, runs=found.runs - 1, tests=max(0, found.tests - len(cause.occurrence.tests)))
-    return replace(cause, news="KNOWN", known=before)
+    runs, tests = found.history.runs - 1, max(0, found.history.tests - len(cause.occurrence.tests))
+    return replace(cause, news="KNOWN", history=replace(found.history, runs=runs, tests=tests), page=found.page)
 
 
 def _joined(causes: Sequence[Cause]) -> Cause:
@@ -186,7 +193,8 @@ def _joined(causes: Sequence[Cause]) -> Cause:
         first,
         occurrence=replace(first.occurrence, tests=tuple(tests)),
         news=known.news,
-        known=known.known,
+        history=known.history,
+        page=known.page,
         waived=tuple(each for cause in causes for each in cause.waived),
     )
 
@@ -219,7 +227,7 @@ def recalled(run: Run, tools: Tools, archived_as: str) -> Archived:
                 news="KNOWN",
                 archived_as=archived_as,
                 waived=tuple(each for each in waived if each.fingerprint == cause.occurrence.fingerprint),
-                page=_shown(settings.layout, cause.known.page if cause.known else None),
+                page_to_read=_shown(settings.layout, cause.page.path if cause.page else None),
             )
             for cause in causes
         )
@@ -254,7 +262,7 @@ def adopt(
         data: The bytes of its document, where it comes from elsewhere.
     """
     began = time.monotonic()
-    archived = _written(Archived(record=record), record, settings, lists=lists, data=data)
+    archived, _ = _written(Archived(record=record), record, settings, lists=lists, data=data)
     return replace(archived, seconds=time.monotonic() - began)
 
 
@@ -290,21 +298,21 @@ def _written(
     *,
     lists: Iterable[Sequence[str]] = (),
     data: bytes | None = None,
-) -> Archived:
-    """What came out, after it was archived."""
+) -> tuple[Archived, Sequence[str]]:
+    """Archive a record; return what came out, and the causes whose fix it made hold."""
     from pytest_dvwiki.wiki.writing.build import archive  # noqa: PLC0415  # only a run that is archived pays for it
 
     layout = settings.layout
     try:
         result = archive(layout, record, lists=lists, data=data, lock_timeout=settings.lock_timeout)
     except Exception as error:  # noqa: BLE001  # what came out is shown, whatever keeps it from the disk
-        return replace(archived, problem=reading.told(error))
-    return replace(
+        return replace(archived, problem=reading.told(error)), ()
+    archived = replace(
         archived,
         causes=tuple(
             replace(
                 cause,
-                page=_shown(layout, result.page_of.get(cause.occurrence.fingerprint)),
+                page_to_read=_shown(layout, result.page_of.get(cause.occurrence.fingerprint)),
                 like=result.like.get(cause.occurrence.fingerprint),
             )
             for cause in archived.causes
@@ -312,8 +320,8 @@ def _written(
         written=True,
         pages=len(result.pages_created) + len(result.pages_updated),
         refused=tuple(result.refused),
-        held=tuple(result.held),
     )
+    return archived, result.held
 
 
 def _shown(layout: Layout, page: str | None) -> str | None:

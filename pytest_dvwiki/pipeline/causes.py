@@ -6,7 +6,8 @@ import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.model import Cause, FailedTest, Occurrence
+from pytest_dvwiki.causes.cause import Cause
+from pytest_dvwiki.model import FailedTest, Occurrence
 from pytest_dvwiki.redact import shorten_paths
 
 if TYPE_CHECKING:
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_dvwiki.capture.git.repository import Repository
-    from pytest_dvwiki.model import Clue, Failure, Fix, History, KnownCause, KnownSubtype, News, Place, Vcs, Verdict
+    from pytest_dvwiki.causes.history import History
+    from pytest_dvwiki.model import Clue, Failure, Fix, News, Place, Vcs, Verdict
 
 _DIFFS = 5
 """Commits with which a run is compared for evidence of an origin."""
@@ -107,7 +109,7 @@ def causes_of(
     *,
     root: Path,
     lacks: Callable[[Fix], bool],
-    cause_of: Callable[[Occurrence], tuple[str, KnownCause | None]],
+    cause_of: Callable[[Occurrence], tuple[str, Cause | None]],
 ) -> tuple[Cause, ...]:
     """The causes of a run, that with most tests first.
 
@@ -217,48 +219,28 @@ def _failed_test(failure: Failure, verdict: Verdict) -> FailedTest:
 def _cause(
     occurrence: Occurrence, name: str, verdict: Verdict, history: History, lacks: Callable[[Fix], bool]
 ) -> Cause:
-    from pytest_dvwiki.records.kinds import is_deterministic  # noqa: PLC0415  # only a run that failed pays for it
-
     known = history.cause(name)
-    subtype = history.subtype(occurrence.failure_subtype)
     newest = known.newest_fix if known is not None else None
     without_fix = newest is not None and newest.result != "failed" and lacks(newest)
-    undone = history.undone_fix(replace(occurrence, fingerprint=name)) if newest is not None else None
-    if known is not None and undone is not None:
-        known = replace(known, newest_fix=undone, fix=undone if undone.result == "held" else known.fix)
+    named = replace(occurrence, fingerprint=name)
+    undone = history.undone_fix(named) if newest is not None else None
     return Cause(
+        name=history.reference(name),
         occurrence=occurrence,
+        history=known.history if known is not None else None,
+        page=known.page if known is not None else None,
+        subtype=history.subtype(occurrence.failure_subtype),
+        advice=verdict.fix or history.fix_template(verdict.failure_subtype),
+        news="KNOWN" if without_fix else _news(known, named, history),
         verdict=verdict,
-        news="KNOWN" if without_fix else _news(known, replace(occurrence, fingerprint=name), history),
         without_fix=without_fix,
         fixed_elsewhere=newest is not None and newest.returned is None and undone is None,
-        further=further if (further := history.reference(name)) != occurrence.fingerprint else "",
-        known=known,
-        subtype=subtype,
-        fix=_fix_to_show(known, subtype if is_deterministic(occurrence) else None, verdict, history),
+        undone=undone,
     )
 
 
-def _fix_to_show(
-    known: KnownCause | None, subtype: KnownSubtype | None, verdict: Verdict, history: History
-) -> str | None:
-    """Return what to do: advice, or the fix that held for another cause of the subtype, where one is given.
-
-    It is given for kinds that no seed can change, such as a missing time scale. What mended one failed check says
-    nothing of another.
-    """
-    from pytest_dvwiki.records.fixes import in_short  # noqa: PLC0415  # only a run that failed pays for it
-
-    if known is not None and known.fix is not None and known.fix.result == "held":
-        return None
-    if subtype is not None and subtype.fix is not None and subtype.fix.result == "held":
-        returned = f", but it returned {subtype.fix.returned[:10]}" if subtype.fix.returned else ""
-        return f"{in_short(subtype.fix)} (held for another {subtype.failure_subtype}{returned})"
-    return verdict.fix or history.fix_template(verdict.failure_subtype) or None
-
-
-def _news(known: KnownCause | None, occurrence: Occurrence, history: History) -> News:
+def _news(known: Cause | None, occurrence: Occurrence, history: History) -> News:
     if known is None:
         return "NEW"
-    silenced = known.status == "wont_fix"
+    silenced = known.page is not None and known.page.status == "wont_fix"
     return "REGRESSED" if not silenced and history.regressed(occurrence) else "KNOWN"

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pytest_dvwiki.capture.git.repository import Repository
-    from pytest_dvwiki.model import History, KnownCause, Occurrence, Run, StandingFix, Vcs
+    from pytest_dvwiki.causes.cause import Cause
+    from pytest_dvwiki.causes.history import History
+    from pytest_dvwiki.model import Occurrence, Run, StandingFix, Vcs
 
 _MOST_FILES = 100
 """Changed files that a record names; of more than these it is not told which are all."""
@@ -35,7 +37,7 @@ class Returns:
         self.rows: list[SinceFix] = []
         """What the run tells of the time since fixes."""
 
-    def cause_of(self, occurrence: Occurrence) -> tuple[str, KnownCause | None]:
+    def cause_of(self, occurrence: Occurrence) -> tuple[str, Cause | None]:
         """Return the name of the cause of a failure, and the fixed one at whose check it is a new one."""
         standing = self._history.standing_fixes(occurrence.fingerprint)
         commit = self._vcs.commit if self._vcs is not None else None

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pytest_dvwiki.model import RunRecord
-    from pytest_dvwiki.records.aggregate import Cause
+    from pytest_dvwiki.records.aggregate import CauseHistory
     from pytest_dvwiki.records.archive import Archive
 
 DAYS = 90
 
 
-def is_gone(archive: Archive, cause: Cause) -> bool:
+def is_gone(archive: Archive, cause: CauseHistory) -> bool:
     """Whether a test of a cause passed 90 days and more after it was last seen, and no fix of it holds.
 
     What was fixed is no absence but a lesson, and a test that nobody runs any more tells nothing.

@@ -75,7 +75,7 @@ class UnprovenPass:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cause:
+class CauseHistory:
     """What the records say of one cause."""
 
     fingerprint: str
@@ -111,7 +111,7 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subtype:
+class SubtypeHistory:
     """What the records say of one failure subtype."""
 
     name: str
@@ -132,6 +132,12 @@ class Subtype:
     """The newest fixes, newest first: fingerprint (None for one of the whole subtype), fix, task id."""
     held: int
     failed: int
+
+    @property
+    def held_fix(self) -> Fix | None:
+        """Return the newest fix that held, one whose cause has not returned first."""
+        held = [fix for _, fix, _ in self.fixes if fix.result == "held"]
+        return min(held, key=lambda fix: fix.returned is not None, default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +188,7 @@ def _rows(archive: Archive, rest: str, values: Sequence[Any]) -> Iterator[Row]:
         yield Row._make((*row[:6], _texts.decode(row[6]), _texts.decode(row[7]), *row[8:]))
 
 
-def cause(archive: Archive, fingerprints: Sequence[str]) -> Cause | None:
+def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
     """Sums up a cause.
 
     Args:
@@ -210,7 +216,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> Cause | None:
     came, came_task = _first_bad(archive, fingerprints, outlived[-1] if outlived else "")
     is_fixed = fixes.is_fixed(states)
     (first,) = _rows(archive, f"{where} ORDER BY o.moment LIMIT 1", asked)
-    return Cause(
+    return CauseHistory(
         fingerprint=found.fingerprint,
         runs=runs,
         tests=tests,
@@ -357,7 +363,7 @@ def _newest_of(archive: Archive, asked: tuple[str]) -> tuple[tuple[str, ...], tu
     return tuple(task_ids)[:NEWEST_TASKS], tuple(sorted(newest, key=lambda seed: (len(seed), seed)))
 
 
-def subtype(archive: Archive, name: str, merged: Iterable[Sequence[str]] = ()) -> Subtype | None:
+def subtype(archive: Archive, name: str, merged: Iterable[Sequence[str]] = ()) -> SubtypeHistory | None:
     """Sums up a failure subtype.
 
     Args:
@@ -396,7 +402,7 @@ def subtype(archive: Archive, name: str, merged: Iterable[Sequence[str]] = ()) -
     groups = _groups(archive, name, merged)
     done = _subtype_fixes(archive, name, groups)
     held, failed = _subtype_tally(archive, name, groups)
-    return Subtype(
+    return SubtypeHistory(
         name=name,
         error_class=min(tallies["class"], key=lambda each: (-tallies["class"][each][0], each)),
         runs=runs,

@@ -437,21 +437,6 @@ def same_seed(again: PassedAgain) -> bool:
     return again.seed == again.failed_seed and not again.new_stimulus
 
 
-def in_short(fix: Fix, files: str = "") -> str:
-    """A fix in one line: its commit, or first and last of several, then what was done.
-
-    Args:
-        fix: The fix.
-        files: What to say of the files that its commits touched.
-    """
-    said = f"{fix.text}{files}{f'; {fix.note}' if fix.note else ''}"
-    if not fix.commits or fix.commits[0] == fix.commits[1]:
-        return said
-    # Of one commit git tells the name; the run that passed may have been at a later one that changed no sources.
-    names = [fix.log[0].partition(" ")[0]] if fix.log_count == 1 else fix.commits if fix.log_count else fix.commits[1:]
-    return f"{'..'.join(name[:7] for name in names)} {said}"
-
-
 def is_fixed(states: Sequence[FixState]) -> bool:
     """Tell whether a cause has not returned since its newest fix, in the tests of any of its fixes."""
     if not states or states[-1].returned is not None or states[-1].fix.result == "failed":
@@ -459,25 +444,10 @@ def is_fixed(states: Sequence[FixState]) -> bool:
     return all(state.returned is None or state.returned <= states[-1].fix.date for state in states)
 
 
-def best(states: Sequence[FixState]) -> Fix | None:
-    """The fix to show: the one that held last, else the newest."""
-    held = [state.fix for state in states if state.fix.result == "held"]
-    if held:
-        return held[-1]
-    return states[-1].fix if states else None
-
-
 def tally(states: Iterable[FixState]) -> tuple[int, int]:
     """How many fixes held and how many failed."""
     results = [state.fix.result for state in states]
     return results.count("held"), results.count("failed")
-
-
-def ends(held: int, failed: int) -> str:
-    """How many fixes came to which end: `1 fix held`, `3 fixes held, 1 failed`; empty where none did."""
-    said = [(count, word) for count, word in ((held, "held"), (failed, "failed")) if count]
-    nouns = [" fix" if count == 1 else " fixes" for count, _ in said[:1]] + [""]
-    return ", ".join(f"{count}{noun} {word}" for (count, word), noun in zip(said, nouns, strict=False))
 
 
 def success_rate(held: int, failed: int) -> float | None:

@@ -9,31 +9,32 @@ import itertools
 import textwrap
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from datetime import date
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from pytest_dvwiki.records.command import from_here, masked_note, with_seed
-from pytest_dvwiki.records.fixes import ends, in_short, same_seed, stated_fix
-from pytest_dvwiki.records.onset import came_with
+from pytest_dvwiki.causes.statements import (
+    Advice,
+    Beside,
+    Came,
+    FixedBy,
+    Recalled,
+    Reproduce,
+    Seen,
+    Unnamed,
+    Waiver,
+    WithoutFix,
+)
+from pytest_dvwiki.causes.words import Style, fix_text, of_passes, text
+from pytest_dvwiki.model.sentences import count
+from pytest_dvwiki.records.command import from_here, masked_note
 from pytest_dvwiki.redact import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from pytest_dvwiki.model import (
-        Cause,
-        Command,
-        FailedTest,
-        FirstBad,
-        Fix,
-        KnownCause,
-        OriginType,
-        PassedAgain,
-        Result,
-        Waived,
-    )
+    from pytest_dvwiki.causes.cause import Cause
+    from pytest_dvwiki.causes.statements import Statement
+    from pytest_dvwiki.model import Command, FailedTest, OriginType, Result
     from pytest_dvwiki.pipeline import Archived
 
 _MOST_CAUSES = 20
@@ -41,7 +42,6 @@ _MOST_POINTS = 10
 _MOST_BINS = 8
 _MOST_SEEDS = 6
 _MOST_TESTS = 3
-_MOST_FILES = 3
 _EXCERPT_LINES = 14
 _RIGHT = 80
 """Column at which the origin ends, where the terminal is that wide."""
@@ -51,7 +51,9 @@ _ORIGINS: dict[OriginType, str] = {
     "TOOL": "tool or environment",
     "UNKNOWN": "origin unknown",
 }
-_NAMELESS = "none known, as no pattern knows this failure: `dvwiki patterns propose` makes one from the records"
+_STYLE = Style(link=lambda page: page.rpartition("/")[2].removesuffix(".md"), files=3)
+_PAST = (Recalled, Beside, Seen, FixedBy, WithoutFix)
+"""Statements that stand above the first cause."""
 _NEWS = ("NEW", "REGRESSED", "KNOWN", "WAIVED")
 """What a cause is said to be; the first ones are what a reader has to know first."""
 _MARKUP = {
@@ -106,10 +108,9 @@ def render(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
 def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
     """The causes, what passes again, coverage, noise and the footer."""
     causes = sorted(session.archived.causes, key=lambda cause: _NEWS.index(_word(cause)))
-    now = session.archived.record.finished if session.archived.record is not None else ""
-    fixed = sum(_is_fixed(session.archived))
+    fixed = sum(each.word == "FIXED" for each in session.archived.passed)
     if verbosity < 0:
-        said = [_count(len(causes), "cause"), _news(causes)] if causes else []
+        said = [count(len(causes), "cause"), _news(causes)] if causes else []
         said += [f"{fixed} fixed"] if fixed else []
         if said:
             page = f"; {_shown(session, 'index.md')}" if session.archived.problem is None else ""
@@ -123,16 +124,16 @@ def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
             yield Line("")
             commit = _only_commit(cause)
             if commit in groups:
-                told = f"came with the same commit: {_count(groups[commit], 'cause')}, {commit}"
+                told = f"came with the same commit: {count(groups[commit], 'cause')}, {commit}"
                 yield from map(Line, textwrap.wrap(told, width=width, max_lines=2, placeholder=" …"))
                 del groups[commit]
-            yield from _cause(session, cause, verbosity=verbosity, width=width, now=now)
+            yield from _cause(session, cause, verbosity=verbosity, width=width)
         if len(causes) > _MOST_CAUSES:
             yield Line("")
             where = f": see {_shown(session, 'index.md')}" if session.archived.problem is None else ""
             yield Line(f"{len(causes) - _MOST_CAUSES} more causes{where}")
     if verbosity >= 0:
-        yield from _passed_again(session, width)
+        yield from _passes(session, width)
         yield from _coverage(session, width)
     if verbosity > 0:
         yield from _noise(session.noise)
@@ -160,26 +161,9 @@ def _side_by_side(causes: Sequence[Cause], groups: Mapping[str, int]) -> list[Ca
     return [causes[at] for at in sorted(range(len(causes)), key=lambda at: (places[at], at))]
 
 
-def _is_fixed(archived: Archived) -> Iterator[bool]:
-    """Of each fix that a run shows whether its passes are more than chance."""
-    rows = {row["fingerprint"] for row in archived.record.fixes} if archived.record is not None else ()
-    for fingerprints, again in _of_one_page(archived):
-        if any(fingerprint in rows for fingerprint in fingerprints):
-            yield _counts(archived, again, archived.known_again.get(fingerprints[0]))
-
-
-def _of_one_page(archived: Archived) -> list[tuple[list[str], list[PassedAgain]]]:
-    """Return what passed again by cause: the fingerprints that one page stands for, and the tests."""
-    groups: dict[str, list[PassedAgain]] = {}
-    for each in archived.record.passed_again if archived.record is not None else ():
-        known = archived.known_again.get(each.fingerprint)
-        groups.setdefault((known and known.page) or each.fingerprint, []).append(each)
-    return [(list(dict.fromkeys(each.fingerprint for each in group)), group) for group in groups.values()]
-
-
 def _headline(causes: Sequence[Cause]) -> str:
     tests = len({test.nodeid for cause in causes for test in cause.occurrence.tests})
-    return f"{_count(len(causes), 'cause')} behind {_count(tests, 'failed test')}: {_news(causes)}"
+    return f"{count(len(causes), 'cause')} behind {count(tests, 'failed test')}: {_news(causes)}"
 
 
 def _news(causes: Sequence[Cause]) -> str:
@@ -188,26 +172,10 @@ def _news(causes: Sequence[Cause]) -> str:
 
 
 def _word(cause: Cause) -> str:
-    return "WAIVED" if is_waived(cause) else cause.news
+    return "WAIVED" if cause.is_waived else str(cause.news)
 
 
-def is_waived(cause: Cause) -> bool:
-    """Whether every failing test of a cause is waived."""
-    accepted = {nodeid for each in cause.waived for nodeid in each.tests}
-    return bool(accepted) and accepted >= {test.nodeid for test in cause.occurrence.tests}
-
-
-def _waiver(waived: Waived, cause: Cause) -> str:
-    """One waiver of a cause, with the tests that it is for where these are not all."""
-    from pytest_dvwiki.triage.waivers import GLOBAL, in_words  # noqa: PLC0415  # few projects have any
-
-    names = {test.nodeid for test in cause.occurrence.tests}
-    part = f" for {len(waived.tests)} of {_count(len(names), 'test')}" if len(waived.tests) < len(names) else ""
-    told = f"[WAIVED_AS_INFO] {waived.reason}" if waived.id == GLOBAL else in_words(waived)
-    return f"{told}{part}"
-
-
-def _cause(session: Session, cause: Cause, *, verbosity: int, width: int, now: str) -> Iterator[Line]:
+def _cause(session: Session, cause: Cause, *, verbosity: int, width: int) -> Iterator[Line]:
     occurrence = cause.occurrence
     word = _word(cause)
     label = f"{word:<10} {occurrence.error_class} / {occurrence.failure_subtype}"
@@ -217,54 +185,50 @@ def _cause(session: Session, cause: Cause, *, verbosity: int, width: int, now: s
     if gap <= 1:
         yield Line(f"  {origin}")
     yield from _wrapped(_tests(occurrence.tests), width)
-    if cause.news != "NEW":
-        record = session.archived.record
-        for text in _past(cause, now, dirty=record is not None and record.vcs.dirty):
-            yield from _wrapped(text, width)
-    else:
-        if cause.beside is not None:
-            yield from _wrapped(_beside(cause.beside), width)
-        if cause.subtype is not None:
-            yield from _wrapped(_subtype_past(cause), width)
+    said = list(session.archived.statements(cause))
+    for each in said:
+        if isinstance(each, _PAST):
+            yield from _wrapped(text(each, _STYLE), width)
     yield from _wrapped(occurrence.primary, width, most=3)
-    if verbosity > 0 or not (cause.known and cause.known.status == "wont_fix"):
-        yield from _way_on(session, cause, verbosity=verbosity, width=width)
+    if verbosity > 0 or not (cause.page and cause.page.status == "wont_fix"):
+        yield from _way_on(session, cause, said, verbosity=verbosity, width=width)
     yield from _pages(cause)
     if verbosity > 0:
         yield from _detail(cause, width)
 
 
-def _beside(fixed: KnownCause) -> str:
-    """That a cause is another one than that which its check reported before."""
-    page = PurePosixPath(fixed.page).stem if fixed.page else fixed.fingerprint
-    fix = f" (fixed by {in_short(fixed.newest_fix)})" if fixed.newest_fix is not None else ""
-    return f"another fault at the check of {page}{fix}"
-
-
-def _way_on(session: Session, cause: Cause, *, verbosity: int, width: int) -> Iterator[Line]:
-    """What helps to repair a cause: its place, the commits it came with, the fix, the command."""
-    occurrence = cause.occurrence
-    frame = cause.verdict.frame
-    if frame is not None and frame.file.rpartition("/")[2] not in occurrence.primary:
+def _way_on(session: Session, cause: Cause, said: Sequence[Statement], *, verbosity: int, width: int) -> Iterator[Line]:
+    """Yield what helps to repair a cause: its place, the commits it came with, the fix, the command."""
+    most = 3 if verbosity < 1 else 12
+    frame = cause.verdict.frame if cause.verdict is not None else None
+    if frame is not None and frame.file.rpartition("/")[2] not in cause.occurrence.primary:
         line = f":{frame.line}" if frame.line else ""
         yield Line(f"  at     {frame.file}{line}{f' in {frame.function}' if frame.function else ''}")
-    yield from _accepted_and_since(cause, width, most=3 if verbosity < 1 else 12)
-    if cause.fix:
-        fix = cause.fix.replace("`` ", "").replace(" ``", "")  # back-ticks round a back-tick are for the pages
-        yield from _wrapped(fix, width, label="fix", most=4 if verbosity < 1 else 12)
-    elif cause.verdict.pattern is None and occurrence.error_class == "unknown":
-        yield from _wrapped(_NAMELESS, width, label="fix")
-    if occurrence.command is not None:
-        yield from _command(session, occurrence.command, width)
-    elif occurrence.unreproducible:
-        yield from _wrapped(f"no command reproduces it: {occurrence.unreproducible}", width, label="run")
+    for each in said:
+        words = text(each, _STYLE)
+        match each:
+            case Waiver():
+                yield from _wrapped(words, width, label="waived")
+            case Came():
+                yield from _wrapped(words.removeprefix("came "), width, label="came", most=most)
+            case Advice():
+                # Back-ticks round a back-tick are for the pages.
+                words = words.replace("`` ", "").replace(" ``", "")
+                yield from _wrapped(words, width, label="fix", most=max(4, most))
+            case Unnamed():
+                yield from _wrapped(words, width, label="fix")
+            case Reproduce(command=command) if command is not None:
+                yield from _command(session, command, width)
+            case Reproduce():
+                yield from _wrapped(words, width, label="run")
 
 
 def _pages(cause: Cause) -> Iterator[Line]:
     """The cause's page, and one that says nearly the same; its id where the page is not its own, nor names it."""
-    if cause.page is not None:
-        yield Line(f"  page   {cause.page}")
-    if cause.page is not None and "/bugs/" not in cause.page:
+    page = cause.page_to_read
+    if page is not None:
+        yield Line(f"  page   {page}")
+    if page is not None and "/bugs/" not in page:
         yield Line(f"  id     {cause.occurrence.fingerprint}")
     if cause.like is not None:
         yield Line(f"  like   {cause.like[0]}; if the two are one cause:")
@@ -283,10 +247,10 @@ def _tests(tests: Sequence[FailedTest]) -> str:
     seeds = list(dict.fromkeys(test.seed for test in tests if test.seed is not None))
     shown = ", ".join(names[:_MOST_TESTS]) + (f", +{len(names) - _MOST_TESTS}" if len(names) > _MOST_TESTS else "")
     if not seeds:
-        return f"{_count(len(names), 'test')}: {shown}"
+        return f"{count(len(names), 'test')}: {shown}"
     rest = f" +{len(seeds) - _MOST_SEEDS}" if len(seeds) > _MOST_SEEDS else ""
     noun = "seed" if len(seeds) == 1 else "seeds"
-    return f"{_count(len(names), 'test')}, {noun} {' '.join(seeds[:_MOST_SEEDS])}{rest}: {shown}"
+    return f"{count(len(names), 'test')}, {noun} {' '.join(seeds[:_MOST_SEEDS])}{rest}: {shown}"
 
 
 def _short(nodeid: str) -> str:
@@ -294,87 +258,10 @@ def _short(nodeid: str) -> str:
     return nodeid.partition("::")[2] or nodeid
 
 
-def _past(cause: Cause, now: str, *, dirty: bool) -> Iterator[str]:
-    """What is known of a cause: since when, how often, and what was done about it.
-
-    Args:
-        cause: That fails in a run.
-        now: When the run ended.
-        dirty: Whether it had uncommitted changes, which may have undone what was done.
-    """
-    known = cause.known
-    if cause.archived_as:
-        yield f"already archived as {cause.archived_as}"
-    if known is None:
-        return
-    said = [] if cause.archived_as and known.runs == 1 else [_seen(known.runs, known.first_seen)]
-    if known.status in {"closed", "wont_fix", "confirmed"}:
-        said.append(known.status.replace("_", " "))
-    said.append(ends(known.held, known.failed))
-    if any(said):
-        yield ", ".join(filter(None, said))
-    if cause.fixed_elsewhere and known.newest_fix is not None:
-        yield f"other tests or simulators were fixed by {_fix(known.newest_fix)}, {known.newest_fix.date[:10]}"
-        return
-    if known.fix is not None and known.fix.result == "held":
-        yield f"last fixed by {_fix(known.fix)}, {_held(known.fix, now)}"
-    # Of artefacts that were read before, the fix may be younger than they are.
-    newest = known.newest_fix if not cause.archived_as else None
-    if cause.without_fix:
-        yield "this commit does not have the newest fix"
-    elif newest is not None and newest.result == "open":
-        # It was told as FIXED, and that was no chance: another commit may have brought the cause back.
-        if newest.counts and newest.passes:
-            yield f"came back after the fix by {_fix(newest)}, {newest.date[:10]}"
-        elif not dirty:
-            yield f"not fixed by {_fix(newest)}, {newest.date[:10]}"
-
-
-def _seen(runs: int, first_seen: str) -> str:
-    """How often something was seen before this run, and since when."""
-    return f"seen in {runs} runs since {first_seen[:10]}" if runs > 1 else f"seen once before, on {first_seen[:10]}"
-
-
-def _fix(fix: Fix) -> str:
-    """A fix with the files that it touched."""
-    more = f", +{fix.file_count - _MOST_FILES}" if fix.file_count > _MOST_FILES else ""
-    names = ", ".join(fix.files[:_MOST_FILES])
-    # Uncommitted changes name their files themselves.
-    return in_short(fix, f" ({names}{more})" if fix.log_count and names else "")
-
-
-def _held(fix: Fix, now: str) -> str:
-    """Since when a fix was there, and for how long it held: until the cause returned, now or in an earlier run."""
-    end = fix.returned or now
-    days = (date.fromisoformat(end[:10]) - date.fromisoformat(fix.date[:10])).days if end and fix.date else 0
-    said = [fix.date[:10], f"held {_count(days, 'day')}" if days > 0 else ""]
-    said.append(f"back since {fix.returned[:10]}" if fix.returned else "")
-    return ", ".join(filter(None, said))
-
-
-def _subtype_past(cause: Cause) -> str:
-    known = cause.subtype
-    if known is None or not known.runs:
-        return ""
-    told = (f"the kind is known: {_seen(known.runs, known.first_seen)}", ends(known.held, known.failed))
-    return ", ".join(filter(None, told))
-
-
-def _accepted_and_since(cause: Cause, width: int, *, most: int) -> Iterator[Line]:
-    """The waivers of a cause, and the commits with which it came."""
-    for waived in cause.waived:
-        yield from _wrapped(_waiver(waived, cause), width, label="waived")
-    if cause.first_bad is not None:
-        yield from _wrapped(_came(cause.first_bad), width, label="came", most=most)
-
-
-def _came(found: FirstBad) -> str:
-    owners = f"; owners {' '.join(found.owners)}" if found.owners else ""
-    return f"{came_with(found)}{owners}"
-
-
 def _detail(cause: Cause, width: int) -> Iterator[Line]:
     verdict = cause.verdict
+    if verdict is None:
+        return
     where = f" at line {verdict.line} of the {verdict.source}" if verdict.line and verdict.source else ""
     yield from _wrapped(f"{verdict.pattern or 'no pattern'}{where}; {verdict.rule}", width, label="why")
     for reason in cause.occurrence.origin.reasons:
@@ -387,127 +274,34 @@ def _detail(cause: Cause, width: int) -> Iterator[Line]:
         log = cause.occurrence.log
         yield Line(f"  log    {log.path}{f':{log.line}' if log.line else ''}")
     lines = cause.occurrence.excerpt.rstrip("\n").split("\n") if cause.occurrence.excerpt.strip() else []
-    for text in lines[:_EXCERPT_LINES]:
-        yield Line(f"  | {text}"[:width])
+    for line in lines[:_EXCERPT_LINES]:
+        yield Line(f"  | {line}"[:width])
     if len(lines) > _EXCERPT_LINES:
         yield Line(f"  | ({len(lines) - _EXCERPT_LINES} more lines on the page)")
 
 
-def _passed_again(session: Session, width: int) -> Iterator[Line]:
-    """Known failures that this run did not see any more, and what explains that."""
-    archived = session.archived
-    if archived.record is None:
-        return
-    rows = {row["fingerprint"]: stated_fix(row, archived.record.finished) for row in archived.record.fixes}
-    for fingerprints, again in _of_one_page(archived):
-        fingerprint = fingerprints[0]
-        fix = next((rows[each] for each in fingerprints if each in rows), None)
-        known = archived.known_again.get(fingerprint)
-        counts = fix is not None and _counts(archived, again, known)
-        yield from _heading("FIXED" if counts else "PASSED", known, fingerprint)
-        names = list(dict.fromkeys(_short(test.nodeid) for test in again))
-        more = f", +{len(names) - _MOST_TESTS}" if len(names) > _MOST_TESTS else ""
-        verb = "passes" if len(names) == 1 else "pass"
-        yield from _wrapped(f"{_count(len(names), 'test')} {verb} again: {', '.join(names[:_MOST_TESTS])}{more}", width)
-        if fix:
-            yield from _wrapped(_fix(fix), width, label="by" if counts else "since")
-            if not counts:
-                yield from _wrapped(_no_proof(again[0], known), width)
-        else:
-            yield from _wrapped(_no_fix(again[0], archived.causes, fingerprint), width)
-        if not counts:
-            yield from _both_seeds(session, again, known, width)
-        yield from _page(session, fingerprint)
-    for fingerprint in archived.held:
-        if fingerprint in rows:  # told above
-            continue
-        known = archived.known_again.get(fingerprint)
-        yield from _heading("HELD", known, fingerprint)
-        yield from _wrapped(_held_by(known, fails=any(cause.name == fingerprint for cause in archived.causes)), width)
-        if known is not None and known.newest_fix is not None:
-            yield from _wrapped(_fix(known.newest_fix), width, label="by")
-        yield from _page(session, fingerprint)
-
-
-def _counts(archived: Archived, again: Sequence[PassedAgain], known: KnownCause | None) -> bool:
-    """Whether the passes of a fix are more than chance."""
-    if not archived.written or known is None or known.newest_fix is None:
-        return any(same_seed(each) for each in again)
-    return known.newest_fix.counts
-
-
-def _no_proof(again: PassedAgain, known: KnownCause | None) -> str:
-    """What it takes to know that a pass is no chance."""
-    newest = known.newest_fix if known is not None else None
-    passed = f"passed {newest.passes} of {newest.needed} runs needed" if newest is not None and newest.needed else ""
-    if again.new_stimulus and again.seed == again.failed_seed:
-        return f"may be chance, as what draws its stimulus may have changed too{f': {passed}' if passed else ''}"
-    if same_seed(again):
-        return f"may be chance, as it comes and goes by itself{f': {passed}' if passed else ''}"
-    if again.seed_unknown:
-        return f"may be chance, as the seed with which it failed is not on record{f': {passed}' if passed else ''}"
-    told = f"may be chance, as it failed with seed {again.failed_seed}"
-    return f"{told}: {f'{passed}, or ' if passed else ''}run it with that seed to know"
-
-
-def _both_seeds(session: Session, again: Sequence[PassedAgain], known: KnownCause | None, width: int) -> Iterator[Line]:
-    """The command with the seed that failed, which tells whether the cause is gone, and with the one that passed."""
-    newest = known.newest if known is not None else None
-    own = newest.command if newest is not None else None
-    ran_on = {test.simulator for test in newest.tests if own and test.nodeid == own.test} if newest is not None else ()
-    shown = next((each for each in again if own and each.nodeid == own.test and each.simulator in ran_on), None)
-    if shown is None or shown.failed_seed in {None, shown.seed}:
-        return
-    for label, seed in (("fails", shown.failed_seed), ("passes", shown.seed)):
-        command = with_seed(own, seed)
-        if command is not None:
-            yield from _command(session, command, width, label=label)
-
-
-def _held_by(known: KnownCause | None, *, fails: bool) -> str:
-    """Tell that a fix holds, also of a cause with which other tests fail."""
-    passes = known.newest_fix.passes if known is not None and known.newest_fix is not None else 0
-    rest = "no test that it made pass failed with the cause" if fails else "the cause did not return"
-    return f"the fix holds: {_count(passes, 'run')} passed, and {rest}"
-
-
-def _heading(word: str, known: KnownCause | None, fingerprint: str) -> Iterator[Line]:
-    yield Line("")
-    yield Line(f"{word:<10} {known.label if known is not None else fingerprint}", _MARKUP[word])
-
-
-def _page(session: Session, fingerprint: str) -> Iterator[Line]:
-    known = session.archived.known_again.get(fingerprint)
-    if known is not None and known.page is not None:
-        yield Line(f"  page   {_shown(session, known.page)}")
-
-
-def _no_fix(again: PassedAgain, causes: Sequence[Cause], fingerprint: str) -> str:
-    """Why a pass is no fix."""
-    if any(cause.name == fingerprint for cause in causes):
-        return "no fix: the cause still fails other tests"
-    match again.changed:
-        case "seed":
-            return _other_seed(again)
-        case "older":
-            return "no fix: this commit is older than the one that failed; the cause came in between"
-        case "branch":
-            return "no fix: this branch never had the commit that failed"
-        case "configuration":
-            return "no fix: configuration not recorded, so it may have run with other parameters than those that failed"
-        case _:
-            return "no fix: the sources are those that failed, so it comes and goes by itself"
-
-
-def _other_seed(again: PassedAgain) -> str:
-    """Why a pass with the sources that failed is no fix: its seed is another one, or one of the two is unknown."""
-    if again.seed_unknown or again.seed is None:
-        whose = "with which it failed" if again.seed_unknown else "with which it passes"
-        return f"no fix: the sources are those that failed, and the seed {whose} is not on record"
-    return (
-        f"no fix: only the seed is known to differ ({again.seed}, it failed with {again.failed_seed});"
-        f" run it with seed {again.failed_seed} to know"
-    )
+def _passes(session: Session, width: int) -> Iterator[Line]:
+    """Yield known failures that this run did not see any more, and what explains that."""
+    for each in session.archived.passed:
+        yield Line("")
+        yield Line(f"{each.word:<10} {each.cause.label if each.cause is not None else each.name}", _MARKUP[each.word])
+        if each.tests:
+            names = list(dict.fromkeys(map(_short, each.tests)))
+            more = f", +{len(names) - _MOST_TESTS}" if len(names) > _MOST_TESTS else ""
+            verb = "passes" if len(names) == 1 else "pass"
+            shown = ", ".join(names[:_MOST_TESTS])
+            yield from _wrapped(f"{count(len(names), 'test')} {verb} again: {shown}{more}", width)
+        fix = fix_text(each.fix, _STYLE) if each.fix is not None else ""
+        if each.word == "PASSED":
+            yield from _wrapped(fix, width, label="since")
+        yield from _wrapped(of_passes(each), width)
+        if each.word != "PASSED":
+            yield from _wrapped(fix, width, label="by")
+        for label, command in (("fails", each.failing), ("passes", each.passing)):
+            if command is not None:
+                yield from _command(session, command, width, label=label)
+        if each.cause is not None and each.cause.page is not None:
+            yield Line(f"  page   {_shown(session, each.cause.page.path)}")
 
 
 def _coverage(session: Session, width: int) -> Iterator[Line]:
@@ -515,11 +309,11 @@ def _coverage(session: Session, width: int) -> Iterator[Line]:
     news = session.archived.coverage
     if news is None:
         return
-    rest = _count(news.bins - news.covered, "hole") if news.whole else "by a part of the tests"
-    told = f"{news.covered} of {_count(news.bins, 'bin')} covered, {rest}"
+    rest = count(news.bins - news.covered, "hole") if news.whole else "by a part of the tests"
+    told = f"{news.covered} of {count(news.bins, 'bin')} covered, {rest}"
     counts = ((len(news.found), "new"), (len(news.again), "open again"), (len(news.filled), "filled"))
     said = ", ".join(f"{number} {word}" for number, word in counts if number)
-    if session.archived.causes or (session.archived.record and session.archived.record.passed_again):
+    if session.archived.causes or session.archived.passed:
         yield Line("")
     markup = _MARKUP["REGRESSED" if news.again else "NEW" if news.found else "PASSED" if news.filled else "KNOWN"]
     yield Line(f"{'COVERAGE':<10} {told}{f': {said}' if said else ''}", markup if said else {})
@@ -527,7 +321,7 @@ def _coverage(session: Session, width: int) -> Iterator[Line]:
     yield from _bins("hole", news.found, width)
     yield from _bins("filled", news.filled, width)
     if news.left_out:
-        yield Line(f"  {_count(news.left_out, 'more hole')} without a page: too many are open already")
+        yield Line(f"  {count(news.left_out, 'more hole')} without a page: too many are open already")
     if news.rows:
         yield Line(f"  page   {_shown(session, 'coverage/_index.md')}")
 
@@ -550,7 +344,7 @@ def _noise(noisy: Sequence[Result]) -> Iterator[Line]:
     yield Line("")
     total = sum(result.noise_errors for result in noisy)
     verb = "that passed" if len(noisy) == 1 else "that passed all the same"
-    yield Line(f"{_count(total, 'error line')} in {_count(len(noisy), 'test')} {verb}:")
+    yield Line(f"{count(total, 'error line')} in {count(len(noisy), 'test')} {verb}:")
     for result in sorted(noisy, key=lambda result: (-result.noise_errors, result.nodeid))[:_MOST_CAUSES]:
         yield Line(f"  {result.noise_errors:4d}  {_short(result.nodeid)}")
 
@@ -563,14 +357,12 @@ def _footer(session: Session, *, quiet: bool) -> Iterator[Line]:
     if archived.problem is not None:
         kept = f"; the failures are kept in {session.journal}, the next run archives them" if session.journal else ""
         notes.append(f"the wiki was not written: {archived.problem}{kept}")
-    passed = archived.record is not None and archived.record.passed_again
-    said = archived.causes or archived.held or archived.coverage or passed
-    if said and not quiet and (notes or archived.written):
+    if (archived.causes or archived.passed or archived.coverage) and not quiet and (notes or archived.written):
         yield Line("")
     for note in notes:
         yield Line(f"dvwiki: {note}", {"yellow": True})
     if archived.written and archived.problem is None and archived.record is not None and not quiet:
-        pages = _count(archived.pages, "page") if archived.pages else "no page changed"
+        pages = count(archived.pages, "page") if archived.pages else "no page changed"
         yield Line(f"archived as {archived.record.task_id} ({pages}, {archived.seconds:.1f} s)")
 
 
@@ -606,10 +398,6 @@ def _wrapped(text: str, width: int, *, label: str = "", most: int = 3) -> Iterat
     )
     for line in lines:
         yield Line(line)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _shown(session: Session, page: str) -> str:

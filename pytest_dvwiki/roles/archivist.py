@@ -98,7 +98,7 @@ class Archivist:
         )
         archived = pipeline.process(run, self._tools)
         if archived.problem is None and archived.record is not None:
-            self._config.hook.pytest_dvwiki_archived(record=archived.record)
+            self._config.hook.pytest_dvwiki_archived(record=archived.record, run=archived)
         return archived
 
     def _written(self, ledger: Ledger, started: float) -> Iterator[dict[str, str]]:

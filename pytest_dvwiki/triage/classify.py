@@ -29,7 +29,8 @@ from pytest_dvwiki.triage.wrapped import choose_in_wrapped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from pytest_dvwiki.model import Excerpt, Failure, Frame, History, Like, Result
+    from pytest_dvwiki.causes.history import History
+    from pytest_dvwiki.model import Excerpt, Failure, Frame, Like, Result
     from pytest_dvwiki.patterns.registry import Registry
     from pytest_dvwiki.patterns.schema import Subtype
     from pytest_dvwiki.triage.unfold import Folds

@@ -19,7 +19,8 @@ from pytest_dvwiki.model import Clue, Origin
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from pytest_dvwiki.model import Frame, KnownCause, OriginType, Verdict
+    from pytest_dvwiki.causes.cause import Cause
+    from pytest_dvwiki.model import Frame, OriginType, Verdict
     from pytest_dvwiki.patterns.schema import Pattern, Subtype
 
 CLEAR = 0.6
@@ -101,7 +102,7 @@ def judge(
     subtypes: Mapping[str, Subtype],
     sources: Collection[str] = (),
     python_bench: bool = False,
-    known: KnownCause | None = None,
+    known: Cause | None = None,
     decided: Mapping[OriginType, int] | None = None,
 ) -> tuple[Clue, ...]:
     """Return the evidence that a failure and its history hold.
@@ -184,7 +185,7 @@ def _only_moved(verdict: Verdict, change: Clue) -> bool:
     return verdict.failure_subtype == "missing_file" and change.side == "RTL_BUG" and place != "RTL_BUG"
 
 
-def as_decided(verdict: Verdict, known: KnownCause | None) -> Verdict:
+def as_decided(verdict: Verdict, known: Cause | None) -> Verdict:
     """Return a hook's verdict with the origin that people decided, where they did."""
     clues = _of_people(known)
     if not clues or clues[0].side == verdict.origin.type:
@@ -316,7 +317,7 @@ def _what_would_decide(clues: Sequence[Clue]) -> str:
 
 
 def _of_cause(
-    known: KnownCause | None, sources: Collection[str], *, python_bench: bool, names_its_cause: bool
+    known: Cause | None, sources: Collection[str], *, python_bench: bool, names_its_cause: bool
 ) -> tuple[Clue, ...]:
     """Return what is known of the same cause: a person's word, or the side that a fix touched which held.
 
@@ -325,22 +326,24 @@ def _of_cause(
     if known is None:
         return ()
     people = _of_people(known)
-    if people or not names_its_cause or known.fix is None or known.fix.result != "held":
+    fix = known.held_fix
+    if people or not names_its_cause or fix is None:
         return people
-    if known.held + known.failed > 1:
+    if sum(known.ends_of_fixes) > 1:
         return ()  # a check that was fixed before has reported more than one fault: this may be another one
-    sides = {side for file in known.fix.files if (side := side_of(file, sources, python_bench=python_bench))}
-    if len(sides) != 1 or known.fix.file_count > len(known.fix.files):
+    sides = {side for file in fix.files if (side := side_of(file, sources, python_bench=python_bench))}
+    if len(sides) != 1 or fix.file_count > len(fix.files):
         return ()
     (side,) = sides
     return (Clue("held fix", side, f"a fix that held for this cause touched only {_SIDES[side]}", HELD),)
 
 
-def _of_people(known: KnownCause | None) -> tuple[Clue, ...]:
-    if known is None or not known.decided or known.type not in {*_SIDES, "UNKNOWN"}:
+def _of_people(known: Cause | None) -> tuple[Clue, ...]:
+    page = known.page if known is not None else None
+    if page is None or not page.is_decided or page.type not in {*_SIDES, "UNKNOWN"}:
         return ()
-    done = "a person gave its page another type" if known.status in {None, "open"} else f"its page is {known.status}"
-    return (Clue("person", known.type, f"{done}: {known.type}", PERSON),)
+    done = "a person gave its page another type" if page.status in {"", "open"} else f"its page is {page.status}"
+    return (Clue("person", page.type, f"{done}: {page.type}", PERSON),)
 
 
 def _of_pattern(pattern: Pattern | None, decided: Mapping[OriginType, int]) -> tuple[Clue, ...]:

@@ -20,8 +20,9 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_dvwiki import reading
+from pytest_dvwiki.causes.words import waiver_text
 from pytest_dvwiki.expressions import ExpressionError, given, glob
-from pytest_dvwiki.model import Waived
+from pytest_dvwiki.model import FOR_ALL, Waived
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.yamlio import YamlError, line_of, load, located, nearest
 
@@ -41,8 +42,6 @@ _KEYS = ("id", "match", "reason", "owner", "expires")
 _REGEX = "regex:"
 _DEPTH = 4
 """`waivers`, the number of one, `match`, and a key in it."""
-GLOBAL = "global"
-"""Stands for the id of a waiver where the mode accepts every failure."""
 
 
 class _WaiverError(ValueError):
@@ -105,7 +104,7 @@ class Waivers:
 
     def _number(self, failure: Failure, verdict: Verdict, names_of: NamesOf, day: str) -> int | None:
         """Which waiver a failure has, None where it has none; -1 stands for the mode."""
-        if self.mode == GLOBAL:
+        if self.mode == FOR_ALL:
             return -1
         prints, pages = names_of(verdict.fingerprint, verdict.fingerprint_v1)
         values = {
@@ -122,7 +121,7 @@ class Waivers:
         names = tuple(sorted(set(tests)))
         if number < 0:
             reason = "every failure is accepted (mode: global)"
-            return Waived(id=GLOBAL, fingerprint=fingerprint, tests=names, reason=reason)
+            return Waived(id=FOR_ALL, fingerprint=fingerprint, tests=names, reason=reason)
         one = self.waivers[number]
         return Waived(
             id=one.id, fingerprint=fingerprint, tests=names, reason=one.reason, owner=one.owner, expires=one.expires
@@ -134,12 +133,12 @@ class Waivers:
         What is wrong with their file, which of them are expired or unused, and under the mode `global` all of them.
         """
         told = [f"[WAIVER] {problem}" for problem in self.problems]
-        if self.mode == GLOBAL:
-            return (*told, *(f"[WAIVED_INFO] {in_words(each)}" for each in self.waivers))
+        if self.mode == FOR_ALL:
+            return (*told, *(f"[WAIVED_INFO] {waiver_text(each)}" for each in self.waivers))
         expired = [each for each in self.waivers if each.is_expired(day)]
         ids = {each.id for each in used}
         unused = [each.id for each in self.waivers if each.id not in ids and each not in expired]
-        told += [f"[WAIVER] expired, it waives nothing: {in_words(each)}; renew or remove it" for each in expired]
+        told += [f"[WAIVER] expired, it waives nothing: {waiver_text(each)}; renew or remove it" for each in expired]
         if unused:
             told.append(f"[WAIVER] matched no failure of this run: {', '.join(unused)}")
         return tuple(told)
@@ -156,7 +155,7 @@ class Accepting:
 
     def __init__(self, matcher: Matcher, waivers: Waivers, day: str) -> None:
         self._matcher = matcher
-        self._all = waivers.mode == GLOBAL
+        self._all = waivers.mode == FOR_ALL
         # What test a line is of, and what it would be called as a failure, is not known yet.
         valid = [
             each
@@ -219,7 +218,7 @@ class _Reader:
             if key not in {"mode", "waivers"}:
                 self._tell((key,), f"{key!r} is no key of this file; {nearest(key, ('mode', 'waivers'))}")
         mode = document.get("mode", "selective")
-        if mode not in ("selective", GLOBAL):
+        if mode not in ("selective", FOR_ALL):
             self._tell(("mode",), f"mode {mode!r:.60}: say selective or global; taken as selective")
             mode = "selective"
         listed = document.get("waivers") or []
@@ -250,8 +249,8 @@ class _Reader:
             if key not in _KEYS:
                 raise self._error((*place, key), f"no such key {key!r}; {nearest(key, _KEYS)}")
         texts = {key: self._text((*place, key), entry.get(key), key) for key in ("id", "reason", "owner")}
-        if texts["id"] == GLOBAL:
-            raise self._error((*place, "id"), f"{GLOBAL} stands for the mode of that name: call the waiver otherwise")
+        if texts["id"] == FOR_ALL:
+            raise self._error((*place, "id"), f"{FOR_ALL} stands for the mode of that name: call the waiver otherwise")
         return Waiver(
             **texts,
             match=self._match((*place, "match"), entry.get("match"), mode),
@@ -265,7 +264,7 @@ class _Reader:
         return text
 
     def _match(self, place: tuple[str | int, ...], value: Any, mode: Mode) -> Mapping[str, str]:
-        if value is None and mode == GLOBAL:
+        if value is None and mode == FOR_ALL:
             return {}
         if not isinstance(value, dict) or not value:
             raise self._error(place, f"say what is waived, by one or more of {', '.join(MATCHES)}")
@@ -296,12 +295,6 @@ class _Reader:
         line = line_of(place, self._lines)
         left_out = "; this waiver is left out" if len(place) > 1 and "left out" not in what else ""
         return _WaiverError(f"{self._path}:{line}: {what}{left_out}")
-
-
-def in_words(one: Waiver | Waived) -> str:
-    """A waiver in one line: why, who answers for it, and until when it holds."""
-    until = f", until {one.expires}" if one.expires else ""
-    return f"{one.id}: {one.reason} ({one.owner}{until})"
 
 
 def _agrees(wanted: str, value: str) -> bool:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.model.sentences import count
+
 if TYPE_CHECKING:
     from pytest_dvwiki.wiki.listed import Listed
 
@@ -31,8 +33,8 @@ def age(since: str, day: date) -> str:
     if days < RECENT_DAYS:
         return "recently added"
     if days < _YEAR:
-        return f"stable for {_count(days // _MONTH, 'month')}"
-    return f"stable for {_count(days // _YEAR, 'year')}"
+        return f"stable for {count(days // _MONTH, 'month')}"
+    return f"stable for {count(days // _YEAR, 'year')}"
 
 
 def tag(page: Listed, day: date, since: str | None = None) -> str:
@@ -53,7 +55,3 @@ def _again(page: Listed) -> int:
     key, first = {"bugs": ("corroborations", 0), "patterns": ("hit_count", 1)}.get(page.category, ("", 0))
     runs = page.metadata.get(key)
     return runs - first if isinstance(runs, int) and not isinstance(runs, bool) else 0
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -6,8 +6,9 @@ from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Self, cast
 
-from pytest_dvwiki.model import KnownCause, KnownSubtype, StandingFix
-from pytest_dvwiki.records import aggregate, fixes, same_check
+from pytest_dvwiki.causes.cause import Cause
+from pytest_dvwiki.model import StandingFix
+from pytest_dvwiki.records import aggregate, same_check
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.kinds import precedes_simulator
 from pytest_dvwiki.records.tables import seed_of
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import (
         FailedTest,
         Failure,
-        Fix,
         KnownBin,
         Occurrence,
         Onset,
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
         StillFailing,
         Verdict,
     )
+    from pytest_dvwiki.records.fixes import FixState
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.listed import Listed
 
 _BUGS = frozenset({"RTL_BUG", "TB_BUG"})
-_ORIGINS = frozenset({"RTL_BUG", "TB_BUG", "TOOL", "UNKNOWN"})
 
 
 class WikiHistory:
@@ -178,8 +178,8 @@ class WikiHistory:
         listed = (*self.bug_pages(cause), *(self.bug_pages(former) if former else ()))
         return tuple(dict.fromkeys(prints)), tuple(dict.fromkeys(page.name for page in listed))
 
-    def cause(self, fingerprint: str) -> KnownCause | None:
-        """What is known of a fingerprint, or of the cause that once had it."""
+    def cause(self, fingerprint: str) -> Cause | None:
+        """Return the cause of a fingerprint, or that once had it; None where no record has it."""
         if fingerprint in self._new:
             return None
         fingerprint = self._known(fingerprint)
@@ -188,46 +188,11 @@ class WikiHistory:
         found = aggregate.cause(self.archive, page.fingerprints(fingerprint) if page else (fingerprint,))
         if found is None:
             return None
-        held, failed = fixes.tally(found.fixes)
-        view = found.newest.origin.type
-        kind = bug.effective_type(page, view) if page else view
-        return KnownCause(
-            fingerprint=found.fingerprint,
-            first_seen=found.first_seen,
-            last_seen=found.last_seen,
-            runs=found.runs,
-            tests=found.tests,
-            page=page.path if page else None,
-            status=page.text("status") or None if page else None,
-            type=cast("OriginType", kind) if kind in _ORIGINS else None,
-            decided=page is not None and bug.is_decided(page),
-            fix=fixes.best(found.fixes),
-            newest_fix=found.fixes[-1].fix if found.fixes else None,
-            held=held,
-            failed=failed,
-            first_bad=found.first_bad,
-            newest=found.newest,
-            label=f"{found.newest.error_class} / {found.newest.failure_subtype}",
-        )
+        return Cause.on_record(fingerprint, found, bug.facts(page) if page else None)
 
-    def subtype(self, failure_subtype: str) -> KnownSubtype | None:
-        """What is known of a failure subtype."""
-        found = aggregate.subtype(self.archive, failure_subtype, self._merged)
-        if found is None:
-            return None
-        page = self.pattern_page(failure_subtype)
-        held = [fix for _, fix, _ in found.fixes if fix.result == "held"]
-        held.sort(key=lambda fix: fix.returned is not None)
-        return KnownSubtype(
-            failure_subtype=failure_subtype,
-            runs=found.runs,
-            tests=found.tests,
-            first_seen=found.first_seen,
-            page=page.path if page else None,
-            fix=held[0] if held else found.fixes[0][1] if found.fixes else None,
-            held=found.held,
-            failed=found.failed,
-        )
+    def subtype(self, failure_subtype: str) -> aggregate.SubtypeHistory | None:
+        """Return what the records say of a failure subtype; None where none has it."""
+        return aggregate.subtype(self.archive, failure_subtype, self._merged)
 
     @cached_property
     def _merged(self) -> list[tuple[str, ...]]:
@@ -238,13 +203,12 @@ class WikiHistory:
         """The page of a subtype."""
         return self.catalogue.get(f"patterns/{file_name(failure_subtype)}.md")
 
-    def undone_fix(self, occurrence: Occurrence) -> Fix | None:
+    def undone_fix(self, occurrence: Occurrence) -> FixState | None:
         """Return the newest fix of which an occurrence says that it did not last."""
         fingerprint = self._known(occurrence.fingerprint)
         listed = self.bug_pages(fingerprint)
         prints = listed[0].fingerprints(fingerprint) if listed else (fingerprint,)
-        state = self.archive.undone(prints, [of_failure(occurrence, test) for test in occurrence.tests])
-        return state.fix if state is not None else None
+        return self.archive.undone(prints, [of_failure(occurrence, test) for test in occurrence.tests])
 
     def regressed(self, occurrence: Occurrence) -> bool:
         """Tell whether an occurrence is a regression: its page is closed, or it is back after a fix that held."""
@@ -253,7 +217,7 @@ class WikiHistory:
         if listed and listed[0].text("status") == "closed":
             return True
         undone = self.undone_fix(occurrence)
-        return undone is not None and undone.result == "held"
+        return undone is not None and undone.fix.result == "held"
 
     def still_failing(self, passing: Sequence[Passing]) -> tuple[StillFailing, ...]:
         """Return, of tests that pass now, those that were last seen failing, unless nobody wants a fix of their cause.

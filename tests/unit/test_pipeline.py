@@ -83,8 +83,7 @@ def test_advice_names_the_files_of_a_project_as_the_project_does(root: Path) -> 
     with Tools(resolve(root), note=pytest.fail) as tools:
         run = Run(task_id="nightly_1", started=moment, finished=moment, failures=(failed,))
         (cause,) = pipeline.process(run, tools).causes
-    assert cause.fix is not None
-    assert cause.fix.startswith("Correct the path of rtl/fifo.sv ")
+    assert cause.advice.startswith("Correct the path of rtl/fifo.sv ")
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,8 @@ from pytest_dvwiki import secret_rules
 from pytest_dvwiki.agent.budget import fit
 from pytest_dvwiki.agent.knowledge import Knowledge
 from pytest_dvwiki.capture.git.repository import MOST_COMMITS, Repository
-from pytest_dvwiki.model import Cause, FirstBad, Vcs, Verdict
+from pytest_dvwiki.causes.cause import Cause
+from pytest_dvwiki.model import FirstBad, Vcs, Verdict
 from pytest_dvwiki.pipeline import Archived
 from pytest_dvwiki.report import terminal
 from pytest_dvwiki.settings import Layout
@@ -177,6 +178,7 @@ def _of_git(root: Path) -> dict[str, str]:
     verdict: dict[str, Any] = {"error_class": "uvm_error", "failure_subtype": "scoreboard_fail", "primary": "x"}
     shown = tuple(
         Cause(
+            name=cause.fingerprint,
             occurrence=cause,
             verdict=Verdict(fingerprint=cause.fingerprint, **verdict),
             news="NEW",

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pytest_dvwiki.capture.git.repository import Repository
-    from pytest_dvwiki.model import FailedTest, History, Occurrence, Pass, StillFailing
+    from pytest_dvwiki.causes.history import History
+    from pytest_dvwiki.model import FailedTest, Occurrence, Pass, StillFailing
     from pytest_dvwiki.model.archive import PassSeed
 
 _MOST = 20

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Occurrence
     from pytest_dvwiki.patterns.registry import Registry
     from pytest_dvwiki.patterns.schema import Pattern
-    from pytest_dvwiki.records.aggregate import Cause
+    from pytest_dvwiki.records.aggregate import CauseHistory
     from pytest_dvwiki.records.archive import Archive
 
 _MIN_RUNS = 2
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 class _Records:
     """What the records say, as far as a proposal needs it."""
 
-    unknown: tuple[Cause, ...]
+    unknown: tuple[CauseHistory, ...]
     """Causes that no pattern in force knows, the most frequent first."""
     rare: int
     """Further ones that were seen in fewer runs."""
@@ -110,7 +110,7 @@ def _read(archive: Archive, registry: Registry, min_runs: int) -> _Records:
     from pytest_dvwiki.records import aggregate  # noqa: PLC0415
 
     matcher = Matcher(registry)
-    unknown: list[Cause] = []
+    unknown: list[CauseHistory] = []
     known: list[str] = []
     rare = 0
     for fingerprint in aggregate.fingerprints(archive):
@@ -128,7 +128,7 @@ def _read(archive: Archive, registry: Registry, min_runs: int) -> _Records:
     return _Records(tuple(unknown), rare, tuple(known))
 
 
-def _occurrences(archive: Archive, cause: Cause) -> Iterator[Occurrence]:
+def _occurrences(archive: Archive, cause: CauseHistory) -> Iterator[Occurrence]:
     yield cause.newest
     for task_id in cause.task_ids[1:_OCCURRENCES]:
         record = archive.record(task_id)
@@ -136,7 +136,7 @@ def _occurrences(archive: Archive, cause: Cause) -> Iterator[Occurrence]:
         yield from (each for each in found if each.fingerprint == cause.fingerprint)
 
 
-def _about(cause: Cause) -> str:
+def _about(cause: CauseHistory) -> str:
     span = cause.first_seen[:10]
     span += f" to {cause.last_seen[:10]}" if cause.last_seen[:10] != span else ""
     names = ", ".join(cause.rows[0].names)

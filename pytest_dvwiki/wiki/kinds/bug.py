@@ -6,13 +6,26 @@ the same cause is seen first, so that git merges the two pages without a questio
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from pytest_dvwiki.model.sentences import is_own
-from pytest_dvwiki.records.command import from_anywhere, masked_note, seed_of, start, with_seed
-from pytest_dvwiki.records.fixes import ends, in_short, tally
+from pytest_dvwiki.causes.cause import Cause, PageFacts
+from pytest_dvwiki.causes.statements import (
+    Came,
+    Compare,
+    FixedBy,
+    Proposed,
+    Regressed,
+    Reproduce,
+    Seen,
+    Waiver,
+    passes_since,
+    statements,
+)
+from pytest_dvwiki.causes.words import Style, ends, no_fix, passed_of, sentence, text
+from pytest_dvwiki.model.sentences import count, is_own
+from pytest_dvwiki.records.command import from_anywhere, masked_note, seed_of, start
+from pytest_dvwiki.records.fixes import tally
 from pytest_dvwiki.records.kinds import UNKNOWN_SEED
-from pytest_dvwiki.records.onset import came_with, sentence
 from pytest_dvwiki.records.same_check import check_of
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.text.markdown import cite, code, escape, fence, in_words, one_line, prose, table
@@ -21,10 +34,10 @@ from pytest_dvwiki.wiki.text.names import bug_origin, file_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pytest_dvwiki.model import FirstBad, Fix, Occurrence, Waived
-    from pytest_dvwiki.records.aggregate import Cause, Row, UnprovenPass
+    from pytest_dvwiki.causes.statements import Statement
+    from pytest_dvwiki.model import Command, Fix, Occurrence, OriginType
+    from pytest_dvwiki.records.aggregate import CauseHistory, Row, UnprovenPass
     from pytest_dvwiki.records.fixes import FixState
-    from pytest_dvwiki.records.proposals import Proposal
     from pytest_dvwiki.wiki.listed import Listed
 
 PEOPLE = ("type", "status", "spec_section", "owner", "supersedes", "superseded_by", "superseded_reason")
@@ -64,6 +77,7 @@ _OTHERS = 5
 _SAME_CAUSE = "same fingerprint"
 _REPLACED = "superseded by "
 ORIGINS = {"RTL_BUG": "RTL bug", "TB_BUG": "Testbench bug", "UNKNOWN": "Failure of unknown origin"}
+_TYPES = frozenset({*ORIGINS, "TOOL"})
 _DECIDED = frozenset({"confirmed", "closed"})
 _SECTIONS = (
     ("Evidence", "evidence"),
@@ -120,6 +134,16 @@ def effective_type(page: Listed, origin: str = "") -> str:
     return kind if is_decided(page) else origin or page.text("origin") or kind
 
 
+def facts(page: Listed) -> PageFacts:
+    """Return what a page says of its cause."""
+    return PageFacts(
+        path=page.path,
+        status=page.text("status"),
+        type=cast("OriginType", kind) if (kind := effective_type(page)) in _TYPES else None,
+        is_decided=is_decided(page),
+    )
+
+
 def words_of_title(page: Listed) -> str:
     """Return the title of a page without the origin that those of earlier versions begin with."""
     title = page.title
@@ -159,7 +183,7 @@ def new(origin: str, occurrence: Occurrence, description: str) -> bytes:
 
 def keys(
     page: str,
-    cause: Cause,
+    history: CauseHistory,
     identities: Sequence[str],
     aliases: Sequence[str],
     stale: str | None = None,
@@ -170,13 +194,14 @@ def keys(
 
     Args:
         page: The page's name.
-        cause: What the records say.
+        history: What the records say of the cause.
         identities: The name of the cause, then the others that it has or had.
         aliases: Ids of further pages of this cause.
         stale: Why the page is out of date, None where it is not.
         made_as: The type that the page had at first.
     """
-    newest = cause.newest
+    newest = history.newest
+    fixed = passes_since(Cause.on_record(identities[0], history))
     return {
         "id": page,
         "error_class": one_line(newest.error_class, _KEY),
@@ -188,30 +213,30 @@ def keys(
         "type_at_creation": made_as,
         "origin": newest.origin.type,
         "confidence": round(newest.origin.confidence, 2),
-        "first_seen": cause.first_seen[:10],
-        "last_updated": cause.last_seen[:10],
-        "task_ids": list(cause.task_ids),
-        "hit_count": cause.runs,
-        "occurrence_count": cause.tests,
-        "corroborations": cause.runs - 1,
-        "seeds": [one_line(seed, _KEY) for seed in cause.seeds],
+        "first_seen": history.first_seen[:10],
+        "last_updated": history.last_seen[:10],
+        "task_ids": list(history.task_ids),
+        "hit_count": history.runs,
+        "occurrence_count": history.tests,
+        "corroborations": history.runs - 1,
+        "seeds": [one_line(seed, _KEY) for seed in history.seeds],
         "ip_type": one_line(newest.ip_type, _KEY) if newest.ip_type else None,
-        "came_with": _only_commit(cause),
-        "passes_since": _passes_since(cause),
-        "regressed": cause.regressed[0][:10] if cause.regressed else None,
+        "came_with": _only_commit(history),
+        "passes_since": fixed[:10] or None,
+        "regressed": history.regressed[0][:10] if history.regressed else None,
         "stale": stale is not None,
         "stale_reason": stale,
     }
 
 
-def _only_commit(cause: Cause) -> str | None:
+def _only_commit(history: CauseHistory) -> str | None:
     """Return commit and subject with which a cause came, None where it may be one of several."""
-    only = cause.first_bad.only_commit if cause.first_bad is not None else ""
+    only = history.first_bad.only_commit if history.first_bad is not None else ""
     return one_line(only, _KEY) or None
 
 
 def regions(
-    cause: Cause,
+    history: CauseHistory,
     kind: str,
     page_of: Callable[[str], str | None],
     fix_of: Callable[[Occurrence], str | None],
@@ -222,22 +247,30 @@ def regions(
     """The regions of a bug page.
 
     Args:
-        cause: What the records say.
+        history: What the records say of the cause.
         kind: The page's effective type.
         page_of: Name of the bug page of a fingerprint.
         fix_of: What the registry says of fixing an occurrence.
         others: Further pages of this cause, which lead to this one.
         kin: What is to be said of pages that the cause had to do with before fingerprints kept words.
     """
+    cause = Cause.on_record(history.fingerprint, history)
+    links = _style(page_of)
+    said = [(each, text(each, links)) for each in statements(cause)]
     return {
-        "evidence": _evidence(cause),
-        "rationale": _rationale(cause, kind),
-        "related": "\n".join([_related(cause.newest, fix_of), *map(_taken_in, others), *kin]),
-        "reproduce": _reproduce(cause),
-        "occurrences": _occurrences(cause),
-        "fixes": _fixes(cause, page_of),
-        "citation": "\n".join(f"- {cite(task)}" for task in cause.task_ids),
+        "evidence": _evidence(history, said),
+        "rationale": _rationale(history, kind),
+        "related": "\n".join([_related(history.newest, fix_of), *map(_taken_in, others), *kin]),
+        "reproduce": _reproduce(history, said),
+        "occurrences": _occurrences(history),
+        "fixes": _fixes(history, said, page_of),
+        "citation": "\n".join(f"- {cite(task)}" for task in history.task_ids),
     }
+
+
+def _style(page_of: Callable[[str], str | None]) -> Style:
+    """Return how a page marks names, and what others wrote."""
+    return Style(name=code, quote=lambda words: escape(one_line(words)), link=lambda name: _link(name, page_of))
 
 
 def pointer_keys(page: Listed, keeper: Listed) -> dict[str, Any]:
@@ -284,45 +317,39 @@ def _why(page: Listed) -> str:
     return escape(one_line(page.text("superseded_reason"))) if page.leads_to else ""
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _evidence(cause: Cause) -> str:
-    newest, last = cause.newest, cause.rows[0]
+def _evidence(history: CauseHistory, said: Sequence[tuple[Statement, str]]) -> str:
+    newest, last = history.newest, history.rows[0]
     path, line = (newest.log.path, newest.log.line) if newest.log else (None, None)
-    # Of a cause that a caller of the API told of no test is known.
-    tests = f" with {_count(cause.tests, 'failing test')}" if cause.tests else ""
-    since = f"Seen in {_count(cause.runs, 'run')}{tests}, "
-    when = (
-        f"on {cause.first_seen[:10]}"
-        if cause.first_seen[:10] == cause.last_seen[:10]
-        else f"first on {cause.first_seen[:10]}, last on {cause.last_seen[:10]}"
-    )
-    standing = _regressed(cause, *cause.regressed) if cause.regressed else _mended(cause)
-    lines = [f"- {standing}"] if standing else []
-    lines.append(f"- {since}{when}. {cite(last.task_id, path, line)}")
+
+    def told(*kinds: type[Statement]) -> list[str]:
+        return [f"- {sentence(words)} {cite(each.task_id)}" for each, words in said if isinstance(each, kinds)]
+
+    lines = told(Regressed, FixedBy)
+    lines += [f"- {sentence(words)} {cite(last.task_id, path, line)}" for each, words in said if isinstance(each, Seen)]
     if last.names:
         more = f" and {last.tests - len(last.names)} more" if last.tests > len(last.names) else ""
         names = ", ".join(code(name, 160) for name in last.names)
         lines.append(f"- Tests that failed last: {names}{more}. {cite(last.task_id)}")
-    if cause.seeds:
-        lines.append(f"- Seeds that failed: {', '.join(map(code, cause.seeds))}. {cite(last.task_id)}")
+    if history.seeds:
+        lines.append(f"- Seeds that failed: {', '.join(map(code, history.seeds))}. {cite(last.task_id)}")
     where = _where(last)
     if where:
         lines.append(f"- Last failure: {where}. {cite(last.task_id)}")
-    lines += [f"- {_waiver(each, last)} {cite(last.task_id)}" for each in cause.waived]
-    if cause.first_bad:
-        lines.append(f"- {_came(cause.first_bad)} {cite(cause.first_bad_task)}")
+    lines += [
+        f"- Waived in the newest run by {words}. {cite(last.task_id)}"
+        for each, words in said
+        if isinstance(each, Waiver)
+    ]
+    lines += told(Came)
     times = sorted({test.sim_time for test in newest.tests if test.sim_time})
     if times:
-        told = ", ".join(code(time) for time in times[:5])
+        shown = ", ".join(code(time) for time in times[:5])
         ended = (
             "The last simulation time in the log of its failing tests is"
             if is_own(newest.primary)
             else ("Its failing tests ended at the simulation time")
         )
-        lines.append(f"- {ended} {told}. {cite(last.task_id)}")
+        lines.append(f"- {ended} {shown}. {cite(last.task_id)}")
     if is_own(newest.primary):
         lines += [
             "",
@@ -351,71 +378,6 @@ def _said(sentence: str) -> str:
     return f"{escape(one_line(sentence))}."
 
 
-def _regressed(cause: Cause, date: str, task: str) -> str:
-    """Says that a cause is back that was thought to be mended."""
-    newest = cause.fixes[-1].fix if cause.fixes else None
-    if newest is not None and newest.result == "held":
-        why = f"{escape(one_line(in_short(newest)))} had held since {newest.date[:10]}"
-    else:
-        why = "its page was closed then"
-    return f"Regressed on {date[:10]}: {why}. {cite(task)}"
-
-
-def _standing(cause: Cause) -> FixState | None:
-    """The newest fix of a cause, None where there is none, it failed, or the cause returned."""
-    state = cause.fixes[-1] if cause.fixes else None
-    return None if state is None or state.returned or state.fix.result == "failed" else state
-
-
-def _passes_since(cause: Cause) -> str | None:
-    """The day since which a cause is fixed, as its passes prove; None where it is not, or that may be chance."""
-    state = _standing(cause)
-    if state is None or not state.fix.counts or not state.fix.passes or _failed_elsewhere(cause, state):
-        return None
-    return state.fix.date[:10]
-
-
-def _failed_elsewhere(cause: Cause, state: FixState) -> str:
-    """Return the day of a cause's last failure after a fix that stands; empty where there was none."""
-    last = next((row for row in cause.rows if not row.without_fix), None)
-    return last.finished[:10] if last is not None and last.finished > state.fix.date else ""
-
-
-def _mended(cause: Cause) -> str:
-    """Says that a cause is not there any more, as far as runs or people tell; empty where it is."""
-    state = _standing(cause)
-    if state is None:
-        return ""
-    fix = state.fix
-    proof = "held"
-    if fix.result == "open":
-        proof = f"passed {fix.passes} of {_count(fix.needed, 'run')} needed"
-        if fix.counts:
-            proof += " to call it held"
-        elif fix.passes:
-            proof = f"may be chance, {proof}"
-    known = "Passes again since" if fix.passes else "Said to be fixed on"
-    told = escape(one_line(in_short(fix)))
-    elsewhere = _failed_elsewhere(cause, state)
-    others = f"; other tests or simulators failed since, last on {elsewhere}" if elsewhere else ""
-    return f"{known} {fix.date[:10]}: {told} ({proof}){others}. {cite(state.task_id)}"
-
-
-def _came(found: FirstBad) -> str:
-    told = came_with(found, code, lambda subject: escape(one_line(subject, _KEY)))
-    owners = f" These files are owned by {', '.join(map(code, found.owners))}." if found.owners else ""
-    return f"{sentence(told)}.{owners}"
-
-
-def _waiver(waived: Waived, row: Row) -> str:
-    until = f" until {waived.expires}" if waived.expires else ""
-    owner = f" ({escape(one_line(waived.owner, _KEY))})" if waived.owner else ""
-    part = "" if len(waived.tests) >= row.tests else f" for {len(waived.tests)} of its {row.tests} failing tests"
-    return (
-        f"Waived in the newest run by {code(waived.id, _KEY)}{until}{part}: {escape(one_line(waived.reason))}{owner}."
-    )
-
-
 def _where(row: Row) -> str:
     parts = [code(row.simulators)] if row.simulators else []
     if row.commit:
@@ -425,9 +387,10 @@ def _where(row: Row) -> str:
     return ", ".join(parts)
 
 
-def _rationale(cause: Cause, kind: str) -> str:
-    origin, task = cause.newest.origin, cause.task_ids[0]
-    pattern = f", the failure recognised by the pattern {code(cause.newest.pattern)}" if cause.newest.pattern else ""
+def _rationale(history: CauseHistory, kind: str) -> str:
+    newest, task = history.newest, history.task_ids[0]
+    origin = newest.origin
+    pattern = f", the failure recognised by the pattern {code(newest.pattern)}" if newest.pattern else ""
     sure = "" if origin.type == "UNKNOWN" else f" with confidence {origin.confidence:.2f}"
     lines = [f"{origin.type}{sure}{pattern} {cite(task)}:", ""]
     lines += [f"- {escape(one_line(reason))} {cite(task)}" for reason in origin.reasons]
@@ -448,43 +411,32 @@ def _related(occurrence: Occurrence, fix_of: Callable[[Occurrence], str | None])
     return f"{known}\n- {code(str(pattern))}, which recognised it: {prose(advice)}" if advice else known
 
 
-def _reproduce(cause: Cause) -> str:
-    command, task = cause.newest.command, cite(cause.task_ids[0])
+def _reproduce(history: CauseHistory, said: Sequence[tuple[Statement, str]]) -> str:
+    task = cite(history.task_ids[0])
+    found = next(((each, words) for each, words in said if isinstance(each, Reproduce)), None)
+    if found is None or not isinstance(found[0], Reproduce):
+        if history.newest.reproduce.strip():  # a record of schema 1 has text, which starts from pytest's root folder
+            return f"This runs the last failure again {task}:\n\n{fence(history.newest.reproduce, 'sh')}"
+        return "No command is on record for the newest occurrence."
+    command = found[0].command
     if command is None:
-        return _without_command(cause.newest, task)
+        return f"{sentence(found[1])} {task}"
     seeded = ", with its seed" if seed_of(command) is not None else ""
     where = f", {start(command)}" if start(command) else ""
-    told = f"This runs the last failure again{seeded}{where} {task}:"
-    masked = f"\n\n{masked_note(command)}." if masked_note(command) else ""
-    return f"{told}\n\n{fence(from_anywhere(command), 'sh', _LONGEST_COMMAND)}{masked}{_passing(cause)}"
+    parts = [f"This runs the last failure again{seeded}{where} {task}:", _shell(command)]
+    if masked_note(command):
+        parts.append(f"{masked_note(command)}.")
+    for each, _ in said:
+        if isinstance(each, Compare):
+            parts += [f"With this seed it passed {cite(each.task_id)}:", _shell(each.command)]
+    return "\n\n".join(parts)
 
 
-def _without_command(newest: Occurrence, task: str) -> str:
-    if newest.unreproducible:
-        return f"No command can reproduce the last failure: {escape(one_line(newest.unreproducible))} {task}."
-    if newest.reproduce.strip():  # a record of schema 1 has text, which starts from pytest's root folder
-        return f"This runs the last failure again {task}:\n\n{fence(newest.reproduce, 'sh')}"
-    return "No command is on record for the newest occurrence."
+def _shell(command: Command) -> str:
+    return fence(from_anywhere(command), "sh", _LONGEST_COMMAND)
 
 
-def _passing(cause: Cause) -> str:
-    """The same command with a seed with which the test passed: the two runs can be compared."""
-    command = cause.newest.command
-    ran = {
-        (test.nodeid, test.simulator or "") for test in cause.newest.tests if command and test.nodeid == command.test
-    }
-    passed = next((each for each in cause.unproven if (each.nodeid, each.simulator) in ran), None)
-    if passed is None or passed.failed_seed in {None, passed.seed}:
-        return ""
-    other = with_seed(command, passed.seed)
-    if other is None:
-        return ""
-    return (
-        f"\n\nWith this seed it passed {cite(passed.task_id)}:\n\n{fence(from_anywhere(other), 'sh', _LONGEST_COMMAND)}"
-    )
-
-
-def _occurrences(cause: Cause) -> str:
+def _occurrences(history: CauseHistory) -> str:
     rows = [
         (
             row.finished[:10],
@@ -494,16 +446,16 @@ def _occurrences(cause: Cause) -> str:
             code(row.simulators),
             (code(row.commit[:12]) if row.commit else "") + (", without the fix" if row.without_fix else ""),
         )
-        for row in cause.rows
+        for row in history.rows
     ]
     text = table(("Date", "Task", "Tests", "Seeds", "Simulator", "Commit"), rows)
-    if cause.runs > len(rows):
-        text += f"\n\nThe newest {len(rows)} of {cause.runs} runs; the folder tasks holds all."
+    if history.runs > len(rows):
+        text += f"\n\nThe newest {len(rows)} of {history.runs} runs; the folder tasks holds all."
     return text
 
 
-def _fixes(cause: Cause, page_of: Callable[[str], str | None]) -> str:
-    states = cause.fixes
+def _fixes(history: CauseHistory, said: Sequence[tuple[Statement, str]], page_of: Callable[[str], str | None]) -> str:
+    states = history.fixes
     parts = []
     if states:
         told = ends(*tally(states))
@@ -512,17 +464,16 @@ def _fixes(cause: Cause, page_of: Callable[[str], str | None]) -> str:
         parts.append(f"Newest first{f' ({told})' if told else ''}:\n\n" + table(header, rows))
         if len(states) > len(rows):
             parts.append(f"The newest {len(rows)} of {len(states)} fixes; the folder tasks holds all.")
-        if cause.same_commits:
-            parts.append(f"{_also(cause.same_commits, page_of)} {cite(states[-1].task_id)}")
+        if history.same_commits:
+            parts.append(f"{_also(history.same_commits, page_of)} {cite(states[-1].task_id)}")
         reckoning = _reckoning(states[-1]) if states[-1].fix.result == "open" else ""
         if reckoning:
             parts.append(f"{reckoning} {cite(states[-1].task_id)}")
     else:
         parts.append("No fix is on record.")
-    if cause.proposal:
-        parts.append(f"{_proposed(cause.proposal, page_of)} {cite(cause.proposal.task_id)}")
-    if cause.unproven:
-        passes = "\n".join(f"- {_unproven(each)} {cite(each.task_id)}" for each in cause.unproven)
+    parts += [f"{sentence(words)} {cite(each.task_id)}" for each, words in said if isinstance(each, Proposed)]
+    if history.unproven:
+        passes = "\n".join(f"- {_unproven(each)} {cite(each.task_id)}" for each in history.unproven)
         parts.append(f"Passes that prove no fix, newest first:\n\n{passes}")
     return "\n\n".join(parts)
 
@@ -539,13 +490,6 @@ def _also(causes: Sequence[str], page_of: Callable[[str], str | None]) -> str:
     return f"With commits of the newest fix other causes went away, too: {links}{more}."
 
 
-def _proposed(proposal: Proposal, page_of: Callable[[str], str | None]) -> str:
-    """A fix that may help here; nobody has tried it."""
-    fix = escape(one_line(in_short(proposal.fix)))
-    held = f"held for {_link(proposal.fingerprint, page_of)}, which the pattern {code(proposal.pattern)} names too"
-    return f"A proposal, not tried for this cause: {fix}. It {held}."
-
-
 def _elsewhere(state: FixState) -> str:
     """On which branches a fix was seen, and in how many further tests of the cause."""
     told = []
@@ -553,7 +497,7 @@ def _elsewhere(state: FixState) -> str:
         more = f" and {len(state.branches) - _OTHERS} more" if len(state.branches) > _OTHERS else ""
         told.append(f"on {', '.join(map(code, state.branches[:_OTHERS]))}{more}")
     if state.other_tests:
-        told.append(f"{state.other_passes} of {_count(state.other_tests, 'other test')} of the cause passed, too")
+        told.append(f"{state.other_passes} of {count(state.other_tests, 'other test')} of the cause passed, too")
     return "; ".join(told)
 
 
@@ -592,15 +536,15 @@ def _done(fix: Fix) -> str:
 
 
 def _became(state: FixState) -> str:
-    became: str = state.fix.result
-    passed = f"passed {state.fix.passes} of {_count(state.fix.needed, 'run')} needed"
-    if state.fix.result == "open":
-        became += f", fixed: {passed} to call it held" if state.fix.counts else f", {passed}"
-    elif state.fix.held_in:
-        became += f" since {code(state.fix.held_in, 120)}"
-    if state.returned:
+    fix = state.fix
+    became: str = fix.result
+    if fix.result == "open":
+        became += f", {'fixed: ' if fix.counts else ''}{passed_of(fix)}{' to call it held' if fix.counts else ''}"
+    elif fix.held_in:
+        became += f" since {code(fix.held_in, 120)}"
+    if fix.returned:
         # Before it had passed often enough nobody could know that it was no fix.
-        became += f", returned {state.returned[:10]}" + (f", {passed}" if state.fix.result == "failed" else "")
+        became += f", returned {fix.returned[:10]}" + (f", {passed_of(fix)}" if fix.result == "failed" else "")
     return "; ".join(filter(None, (became, _elsewhere(state))))
 
 
@@ -627,24 +571,12 @@ def _reckoning(state: FixState) -> str:
         else f"A pass with {seed} settles it at once."
     )
     return (
-        f"Passes of the newest fix may be chance: its tests failed in {failed} of {_count(known, 'run')}{counted}"
+        f"Passes of the newest fix may be chance: its tests failed in {failed} of {count(known, 'run')}{counted}"
         f"{taken}.{once} Chance explains {needed} passing runs in {chance} of cases, (1 - {failed}/{runs})^{needed}."
         f" {settles}"
     )
 
 
 def _unproven(each: UnprovenPass) -> str:
-    why = {
-        "seed": "only the seed is known to differ",
-        "nothing": "nothing is known to differ",
-        "older": "at an older commit, so the cause came in after it",
-        "branch": "on a branch that never had the commit that failed",
-        "configuration": "configuration not recorded, so it may have run with other parameters than those that failed",
-    }
-    seeds = ""
-    if each.changed == "seed" and (each.seed is None or each.failed_seed == UNKNOWN_SEED):
-        why["seed"] = "nothing is known to differ, and one of the seeds is not on record"
-    elif each.seed is not None:
-        failed = f", failed with {code(each.failed_seed)}" if each.failed_seed not in {None, each.seed} else ""
-        seeds = f" with seed {code(each.seed)}{failed}"
-    return f"{each.finished[:10]}: {code(each.nodeid, 160)}{seeds}: {why.get(each.changed, 'no fix')}."
+    why = no_fix(each.changed, each.seed, each.failed_seed)
+    return f"{each.finished[:10]}: {code(each.nodeid, 160)}: {escape(one_line(why))}."

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pytest_dvwiki.causes.words import ends, fix_text
 from pytest_dvwiki.records.aggregate import NEWEST_ROWS
-from pytest_dvwiki.records.fixes import ends, in_short, success_rate
+from pytest_dvwiki.records.fixes import success_rate
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.text.markdown import cite, code, escape, one_line, prose, table, told_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pytest_dvwiki.patterns.schema import Subtype as Lesson
-    from pytest_dvwiki.records.aggregate import Subtype
+    from pytest_dvwiki.patterns.schema import Subtype
+    from pytest_dvwiki.records.aggregate import SubtypeHistory
 
 OWNED = (
     "pattern_id",
@@ -43,7 +44,7 @@ _WORDS = 60
 UNWRITTEN = "Nobody has written this yet."
 
 
-def new(name: str, lesson: Lesson | None) -> bytes:
+def new(name: str, lesson: Subtype | None) -> bytes:
     """A new pattern page, with its owned keys and regions still empty.
 
     Args:
@@ -68,7 +69,7 @@ def new(name: str, lesson: Lesson | None) -> bytes:
     return pages.new(people, OWNED, f"Pattern: {escape(one_line(title))}", sections)
 
 
-def keys(subtype: Subtype) -> dict[str, Any]:
+def keys(subtype: SubtypeHistory) -> dict[str, Any]:
     """The owned keys of a pattern page."""
     return {
         "pattern_id": one_line(subtype.name),
@@ -83,7 +84,7 @@ def keys(subtype: Subtype) -> dict[str, Any]:
 
 
 def regions(
-    subtype: Subtype, page_of: Callable[[str], str | None], fix_of: Callable[[str], str | None]
+    subtype: SubtypeHistory, page_of: Callable[[str], str | None], fix_of: Callable[[str], str | None]
 ) -> dict[str, str]:
     """The regions of a pattern page.
 
@@ -100,7 +101,7 @@ def regions(
     }
 
 
-def _signatures(subtype: Subtype, fix_of: Callable[[str], str | None]) -> str:
+def _signatures(subtype: SubtypeHistory, fix_of: Callable[[str], str | None]) -> str:
     if not subtype.patterns:
         return "No pattern of the registry has recognised it yet."
     rows = [
@@ -110,7 +111,7 @@ def _signatures(subtype: Subtype, fix_of: Callable[[str], str | None]) -> str:
     return "Patterns that recognised it:\n\n" + table(("Pattern", "Runs", "Newest task", "Fix"), rows)
 
 
-def _history(subtype: Subtype, page_of: Callable[[str], str | None]) -> str:
+def _history(subtype: SubtypeHistory, page_of: Callable[[str], str | None]) -> str:
     parts = [_causes(subtype, page_of)]
     if subtype.fixes:
         rows = [
@@ -118,7 +119,7 @@ def _history(subtype: Subtype, page_of: Callable[[str], str | None]) -> str:
                 fix.date[:10],
                 code(task, 120),
                 _cause(fingerprint, page_of) if fingerprint else "all",
-                escape(one_line(in_short(fix))),
+                escape(one_line(fix_text(fix))),
                 fix.result + (f", returned {fix.returned[:10]}" if fix.returned else ""),
             )
             for fingerprint, fix, task in subtype.fixes
@@ -150,7 +151,7 @@ def _shown(what: str, rows: Sequence[object]) -> str:
     return f"The newest {len(rows)} {what}" if len(rows) >= NEWEST_ROWS else f"{what.capitalize()}, newest first"
 
 
-def _causes(subtype: Subtype, page_of: Callable[[str], str | None]) -> str:
+def _causes(subtype: SubtypeHistory, page_of: Callable[[str], str | None]) -> str:
     """What the causes of the newest occurrences say; those that share a page are one."""
     rows: dict[str, tuple[str, ...]] = {}
     for row in subtype.rows:

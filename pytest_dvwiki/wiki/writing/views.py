@@ -153,12 +153,12 @@ class Views:
         )
         self.point(listed)
 
-    def _stale_reason(self, page: Listed, cause: aggregate.Cause) -> str | None:
+    def _stale_reason(self, page: Listed, cause: aggregate.CauseHistory) -> str | None:
         """Why a page is out of date: its cause is gone though nobody fixed it, or the last check of it said so."""
         gone = self._gone(cause) if page.text("status") == "open" else None
         return gone or marks.drifted(page)
 
-    def _gone(self, cause: aggregate.Cause) -> str | None:
+    def _gone(self, cause: aggregate.CauseHistory) -> str | None:
         """Since when a cause is gone though nobody is on record for fixing it."""
         if not absence.is_gone(self.archive, cause):
             return None

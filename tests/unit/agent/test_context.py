@@ -97,16 +97,18 @@ def test_the_fix_that_held_is_named(place: Layout) -> None:
     )
     for number in (4, 5, 6):
         archived(place, record(number), [TEST])
-    assert "Fix: reset the pointer (held)" in context(place, test=TEST)
+    assert "Fixed by `reset the pointer`, 2026-11-21, held." in context(place, test=TEST)
     archive(place, record(7, occurrence()))
-    assert "Fix: reset the pointer (held, but it returned 2026-11-21)" in context(place, test=TEST)
+    back = "Last fixed by `reset the pointer`, 2026-11-21, held, back since 2026-11-21."
+    assert back in context(place, test=TEST)
     archive(place, passing(8))
-    assert "Fix: reset the pointer (held, but it returned 2026-11-21)" in context(place, test=TEST), "a young fix"
+    assert back in context(place, test=TEST), "a young fix"
 
 
 def test_a_fix_that_is_too_new_to_have_held_is_named_as_such(place: Layout) -> None:
     archive(place, passing(3))
-    assert "Fix: 0000000 `fifo: reset the read pointer` (too new to be sure of)" in context(place, test=TEST)
+    fix = "Fixed by 0000000 `fifo: reset the read pointer`, 2026-11-21: passed 1 of 4 runs needed to call it held."
+    assert fix in context(place, test=TEST)
 
 
 def test_a_fix_that_held_for_one_cause_is_told_of_others_of_its_kind_that_no_seed_changes(place: Layout) -> None:
@@ -116,7 +118,7 @@ def test_a_fix_that_held_for_one_cause_is_told_of_others_of_its_kind_that_no_see
     done = {"fingerprint": "d" * 12, "text": "a time scale for all files", "by": "person"}
     archive(place, passing(4, "d" * 12, nodeid="first", fixes=(done,)))
     archive(place, record(5, occurrence("e" * 12, primary="no time scale in b.v", tests=(failed("other"),), **kind)))
-    told = "Fix: a time scale for all files (held for another missing_timescale)"
+    told = "Fix: `a time scale for all files` (held for another missing_timescale)"
     assert told in context(place, test="other", category="bugs")
 
 
@@ -125,7 +127,8 @@ def test_a_fix_that_held_for_one_check_says_nothing_of_another(place: Layout) ->
     archive(place, record(4, occurrence("e" * 12, primary="another scoreboard", tests=(failed("other"),))))
     for number in (5, 6, 7):
         archived(place, record(number), [TEST])
-    assert "Fix: 0000000 `fifo: reset the read pointer` (held)" in context(place, test=TEST, category="bugs")
+    fix = "Fixed by 0000000 `fifo: reset the read pointer`, 2026-11-21, held."
+    assert fix in context(place, test=TEST, category="bugs")
     assert "held for another" not in context(place, test="other", category="bugs")
     lines = context(place, query="scoreboard", category="patterns").split("\n")
     assert lines[1] == "Fix: 0000000 `fifo: reset the read pointer` (held)"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_dvwiki.causes.words import fix_text
 from pytest_dvwiki.model import Attempt, FailedTest, Fix, OtherTest, PassedAgain, Vcs
 from pytest_dvwiki.records import aggregate, fixes, store
 from pytest_dvwiki.records.archive import Archive
@@ -351,8 +352,7 @@ def test_a_fix_that_held_keeps_its_merit_when_the_cause_returns_later(tmp_path: 
     runs.append(record(8, occurrence(), commit=f"{7:040x}"))
     states = _judged(tmp_path, *runs)
     assert [state.fix.result for state in states] == ["held", "failed"]
-    shown = fixes.best(states)
-    assert shown is not None
+    shown = states[0].fix
     assert shown.commits == (f"{1:040x}", f"{2:040x}")
     assert fixes.success_rate(*fixes.tally(states)) == 0.5
 
@@ -394,7 +394,7 @@ def test_a_fix_tells_commits_files_and_the_run_that_made_it_hold(tmp_path: Path)
     assert (state.fix.log, state.fix.log_count) == ((f"{2:012x} fifo: reset the read pointer",), 1)
     assert (state.fix.files, state.fix.file_count) == (("rtl/fifo.sv",), 1)
     assert state.fix.held_in == later[2].task_id
-    assert fixes.in_short(state.fix) == "0000000 fifo: reset the read pointer"
+    assert fix_text(state.fix) == "0000000 fifo: reset the read pointer"
 
 
 def test_the_commit_follows_what_was_seen_in_the_working_tree_first(tmp_path: Path) -> None:
@@ -470,7 +470,7 @@ def test_a_damaged_row_is_told_with_its_place_and_the_other_runs_count(
 )
 def test_a_fix_in_short_begins_with_its_commit(changes: dict[str, Any], told: str) -> None:
     fix = Fix(text="regs: ack", commits=("a" * 40, "b" * 40))
-    assert fixes.in_short(replace(fix, **changes)) == told
+    assert fix_text(replace(fix, **changes)) == told
 
 
 def test_a_pass_without_a_failure_before_is_no_fix(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.settings import Layout
 
 OTHER = "b" * 12
-PROPOSED = "A proposal, not tried for this cause: 0000000 fifo: reset the read pointer. It held for "
+PROPOSED = "A proposal, not tried for this cause: `0000000` fifo: reset the read pointer; it held for "
 
 
 @pytest.fixture
@@ -75,7 +75,8 @@ def test_a_fix_that_held_is_proposed_to_open_causes_of_its_pattern(place: Layout
 def test_prompts_mark_it_as_a_proposal_with_its_page(place: Layout) -> None:
     hold(place)
     text = WikiQueryService(WikiConfig(wiki_dir=place.wiki, max_context_tokens=4000)).get_known_rtl_bugs()
-    told = f"Proposal, not tried here: 0000000 `fifo: reset the read pointer` (held for bugs/{name(place, CAUSE)}.md)."
+    fix = "A proposal, not tried for this cause: 0000000 `fifo: reset the read pointer`"
+    told = f"{fix}; it held for bugs/{name(place, CAUSE)}.md, which the pattern uvm.scoreboard_mismatch names too."
     assert told in text, text
 
 

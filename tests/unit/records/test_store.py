@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_dvwiki.causes.statements import Came
+from pytest_dvwiki.causes.words import text
 from pytest_dvwiki.model import Vcs
 from pytest_dvwiki.records import store
 from pytest_dvwiki.records.codec import decode, encode
 from pytest_dvwiki.records.disk import WikiError
-from pytest_dvwiki.records.onset import came_with
 from pytest_dvwiki.yamlio import load
 
 from ..samples import CAUSE, TEST, occurrence, passing, record, suites
@@ -136,6 +137,6 @@ def test_a_range_of_schema_1_names_no_commit_as_certain() -> None:
     old = {"schema": 1} | {key: value for key, value in load(encode(record(1)), "record").items() if key != "schema"}
     (found,) = decode(old | {"first_bad": [row]}, "record").first_bad
     assert (found.passed_with, found.is_certain) == ("unknown", False)
-    assert "break" not in came_with(found)
+    assert "break" not in text(Came(found=found))
     (new,) = decode(old | {"schema": 2, "first_bad": [row]}, "record").first_bad
     assert new.is_certain

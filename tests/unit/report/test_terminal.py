@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
+from pytest_dvwiki.causes.cause import Cause, PageFacts
+from pytest_dvwiki.causes.statements import passed
 from pytest_dvwiki.model import (
-    Cause,
     Command,
     FailedTest,
     FirstBad,
     Fix,
     Frame,
-    KnownCause,
-    KnownSubtype,
     Occurrence,
     Origin,
     PassedAgain,
@@ -27,8 +26,11 @@ from pytest_dvwiki.model import (
     Waived,
 )
 from pytest_dvwiki.pipeline import Archived
+from pytest_dvwiki.records.aggregate import SubtypeHistory
 from pytest_dvwiki.report.terminal import Session, render
 from pytest_dvwiki.triage.holes import CoverageNews
+
+from .. import known_causes as on_record
 
 if TYPE_CHECKING:
     from pytest_dvwiki.model import Change
@@ -73,7 +75,13 @@ VERDICT = Verdict(
     rule="earliest cause",
     runners_up=(RunnerUp(pattern="python.assert", line=20, text="AssertionError"),),
 )
-NEW = Cause(occurrence=OCCURRENCE, verdict=VERDICT, news="NEW", page=".agent/wiki/bugs/RTL_20261121_480127.md")
+NEW = Cause(
+    name="9b1f03c2a7d4",
+    occurrence=OCCURRENCE,
+    verdict=VERDICT,
+    news="NEW",
+    page_to_read=".agent/wiki/bugs/RTL_20261121_480127.md",
+)
 HELD = Fix(
     text="regs: ack in same cycle",
     result="held",
@@ -86,11 +94,14 @@ HELD = Fix(
     passes=4,
     needed=4,
 )
-KNOWN_CAUSE = KnownCause(
-    fingerprint="9b1f03c2a7d4", first_seen="2026-04-20", last_seen="2026-11-01", runs=7, tests=30, held=3
+FAILED = replace(HELD, result="failed", passes=0)
+KNOWN = replace(NEW, news="KNOWN", history=on_record.history(), advice="Put `timescale on line 1.")
+REGRESSED = replace(
+    NEW,
+    news="REGRESSED",
+    history=on_record.history(HELD, HELD, HELD),
+    page=PageFacts(path="bugs/RTL_20261121_480127.md", status="closed"),
 )
-KNOWN = replace(NEW, news="KNOWN", known=KNOWN_CAUSE, fix="Put `timescale on line 1.")
-REGRESSED = replace(NEW, news="REGRESSED", known=replace(KNOWN_CAUSE, status="closed", fix=HELD))
 
 
 def shown(*causes: Cause, verbosity: int = 0, width: int = 80, **kwargs: object) -> list[str]:
@@ -115,7 +126,7 @@ def test_a_new_cause_shows_label_origin_tests_seeds_first_cause_command_and_page
 
 
 def test_a_cause_without_a_page_of_its_own_shows_the_id_by_which_commands_know_it() -> None:
-    lines = shown(replace(NEW, page=".agent/wiki/patterns/license_error.md"))
+    lines = shown(replace(NEW, page_to_read=".agent/wiki/patterns/license_error.md"))
     assert lines[-2:] == ["  page   .agent/wiki/patterns/license_error.md", "  id     9b1f03c2a7d4"]
 
 
@@ -129,7 +140,7 @@ def test_a_new_page_that_says_what_an_older_one_says_proposes_to_merge_them() ->
 
 def test_a_known_cause_shows_since_when_how_often_and_its_fix() -> None:
     lines = shown(KNOWN)
-    assert "  seen in 7 runs since 2026-04-20, 3 fixes held" in lines
+    assert "  seen in 7 runs since 2026-04-20" in lines
     assert "  fix    Put `timescale on line 1." in lines
 
 
@@ -143,13 +154,13 @@ def test_a_known_cause_shows_since_when_how_often_and_its_fix() -> None:
     ],
 )
 def test_of_one_run_and_one_fix_it_speaks_as_of_one(runs: int, held: int, failed: int, told: str) -> None:
-    known = replace(KNOWN, known=replace(KNOWN_CAUSE, runs=runs, held=held, failed=failed))
+    known = replace(KNOWN, history=on_record.history(*[HELD] * held, *[FAILED] * failed, runs=runs))
     assert f"  {told}" in shown(known)
 
 
 def test_a_cause_that_nobody_wants_fixed_is_told_in_short() -> None:
-    lines = shown(replace(KNOWN, known=replace(KNOWN_CAUSE, status="wont_fix")))
-    assert "  seen in 7 runs since 2026-04-20, wont fix, 3 fixes held" in lines
+    lines = shown(replace(KNOWN, page=PageFacts(path="bugs/RTL_20261121_480127.md", status="wont_fix")))
+    assert "  seen in 7 runs since 2026-04-20, wont fix" in lines
     assert lines[-1] == "  page   .agent/wiki/bugs/RTL_20261121_480127.md"
     assert not any(line.startswith(("  fix", "  run")) for line in lines)
 
@@ -160,24 +171,36 @@ def test_a_regressed_cause_shows_what_fixed_it_last() -> None:
     assert "last fixed by 1f0c2aa regs: ack in same cycle (rtl/regs.v, rtl/axi.v, rtl/a.v, +4), 2026-11-02" in text
     dated = shown(REGRESSED, archived=Archived(causes=(REGRESSED,), record=RECORD))
     assert ", 2026-11-02, held 19 days" in " ".join(" ".join(dated).split())
-    again = replace(REGRESSED, known=replace(KNOWN_CAUSE, fix=replace(HELD, returned="2026-11-12T03:00:00Z")))
+    again = replace(REGRESSED, history=on_record.history(replace(HELD, returned="2026-11-12T03:00:00Z")))
     told = " ".join(" ".join(shown(again, archived=Archived(causes=(again,), record=RECORD))).split())
     assert ", 2026-11-02, held 10 days, back since 2026-11-12" in told
 
 
 def test_a_known_cause_shows_the_fix_that_did_not_help() -> None:
     opened = Fix(text="regs: wait", commits=("a" * 40, "b" * 40), date="2026-11-20T10:00:00Z")
-    known = replace(KNOWN, known=replace(KNOWN_CAUSE, newest_fix=opened))
+    known = replace(KNOWN, history=on_record.history(opened))
     assert "  not fixed by bbbbbbb regs: wait, 2026-11-20" in shown(known)
-    passed = replace(KNOWN, known=replace(KNOWN_CAUSE, newest_fix=replace(opened, passes=1)))
-    assert "  came back after the fix by bbbbbbb regs: wait, 2026-11-20" in shown(passed)
-    chance = replace(KNOWN, known=replace(KNOWN_CAUSE, newest_fix=replace(opened, passes=1, counts=False)))
+    passed_once = replace(KNOWN, history=on_record.history(replace(opened, passes=1)))
+    assert "  came back after the fix by bbbbbbb regs: wait, 2026-11-20" in shown(passed_once)
+    chance = replace(KNOWN, history=on_record.history(replace(opened, passes=1, counts=False)))
     assert "  not fixed by bbbbbbb regs: wait, 2026-11-20" in shown(chance)
 
 
 def test_a_new_cause_of_a_known_kind_says_so() -> None:
-    subtype = KnownSubtype(
-        failure_subtype="scoreboard_fail", runs=4, tests=9, first_seen="2026-05-01", held=1, failed=1
+    subtype = SubtypeHistory(
+        name="scoreboard_fail",
+        error_class="uvm_error",
+        runs=4,
+        tests=9,
+        first_seen="2026-05-01",
+        last_seen="2026-06-01",
+        patterns=(),
+        rows=(),
+        words={},
+        causes=1,
+        fixes=(),
+        held=1,
+        failed=1,
     )
     lines = shown(replace(NEW, subtype=subtype))
     assert "  the kind is known: seen in 4 runs since 2026-05-01, 1 fix held, 1 failed" in lines
@@ -185,7 +208,7 @@ def test_a_new_cause_of_a_known_kind_says_so() -> None:
 
 def test_a_failure_without_a_pattern_says_how_to_get_one() -> None:
     unknown = replace(OCCURRENCE, error_class="unknown", failure_subtype="unknown", pattern=None)
-    nameless = replace(NEW, occurrence=unknown, verdict=replace(NEW.verdict, pattern=None), fix=None)
+    nameless = replace(NEW, occurrence=unknown, verdict=replace(VERDICT, pattern=None))
     assert "dvwiki patterns propose" in " ".join(shown(nameless))
     assert "dvwiki patterns propose" not in " ".join(shown(NEW))
 
@@ -200,11 +223,11 @@ def test_quiet_is_one_line() -> None:
     assert shown(NEW, KNOWN, verbosity=-1) == ["dvwiki: 2 causes, 1 new, 1 known; .agent/wiki/index.md"]
     fixed = replace(RECORD, fixes=({"fingerprint": "9b1f03c2a7d4"},), passed_again=(SAME_SEED,))
     line = "dvwiki: 1 cause, 1 known, 1 fixed; .agent/wiki/index.md"
-    assert shown(verbosity=-1, archived=Archived(causes=(KNOWN,), record=fixed)) == [line]
+    assert shown(verbosity=-1, archived=passes(fixed, KNOWN)) == [line]
     headline = "1 cause behind 4 failed tests: 1 known; 1 fixed"
-    assert shown(archived=Archived(causes=(KNOWN,), record=fixed))[0] == headline
+    assert shown(archived=passes(fixed, KNOWN))[0] == headline
     line = "dvwiki: 1 fixed; .agent/wiki/index.md"
-    assert shown(verbosity=-1, archived=Archived(record=fixed)) == [line]
+    assert shown(verbosity=-1, archived=passes(fixed)) == [line]
 
 
 def test_verbose_adds_pattern_reasons_runners_up_excerpt_and_noise() -> None:
@@ -263,13 +286,22 @@ def test_what_was_archived_is_said_last() -> None:
 
 AGAIN = PassedAgain(nodeid="t.py::test_x::a", fingerprint="9b1f03c2a7d4", seed="43", changed="commit", failed_seed="42")
 SAME_SEED = replace(AGAIN, seed="42")
-GONE = replace(KNOWN_CAUSE, label="sim_error / timeout", page="bugs/RTL_20261121_480127.md", newest_fix=HELD)
+GONE = on_record.cause(HELD)
+
+
+def passes(
+    record: RunRecord, *causes: Cause, known: Cause = GONE, held: tuple[str, ...] = (), written: bool = False
+) -> Archived:
+    """Return what came out of a run that shows some causes, and of which one is known whose tests pass again."""
+    names = {known.name: known, "7" * 12: known}
+    said = tuple(passed(record, causes, names, held, written=written))
+    return Archived(causes=causes, record=record, passed=said, written=written)
 
 
 def test_a_known_failure_that_is_fixed_is_told_with_its_commit() -> None:
     row = {"fingerprint": "9b1f03c2a7d4", "text": HELD.text, "commits": list(HELD.commits or ()), "log": list(HELD.log)}
     record = replace(RECORD, passed_again=(SAME_SEED,), fixes=(row | {"files": ["rtl/regs.v"]},))
-    assert shown(archived=Archived(record=record, known_again={"9b1f03c2a7d4": GONE})) == [
+    assert shown(archived=passes(record)) == [
         "FIXED      sim_error / timeout",
         "  1 test passes again: test_x::a",
         "  by     1f0c2aa regs: ack in same cycle (rtl/regs.v)",
@@ -282,8 +314,7 @@ def test_causes_with_one_page_are_fixed_once() -> None:
     row = {"text": HELD.text, "commits": list(HELD.commits or ()), "log": list(HELD.log)}
     rows = tuple({"fingerprint": each.fingerprint} | row for each in (SAME_SEED, other))
     record = replace(RECORD, passed_again=(SAME_SEED, other), fixes=rows)
-    known = {"9b1f03c2a7d4": GONE, "7" * 12: GONE}
-    lines = shown(NEW, archived=Archived(causes=(NEW,), record=record, known_again=known))
+    lines = shown(NEW, archived=passes(record, NEW))
     assert [line for line in lines if line.startswith("FIXED")] == ["FIXED      sim_error / timeout"]
     assert "  2 tests pass again: test_x::a, test_x::b" in lines
     assert lines[0].endswith("; 1 fixed")
@@ -314,7 +345,7 @@ def test_a_cause_shows_the_commits_with_which_it_came() -> None:
 def test_what_somebody_wrote_into_a_record_moves_no_cursor() -> None:
     hostile = "fffffff \x1b[2J\x9b31m\nNEW        all is well\u202e"
     came = replace(CAME, log=(hostile, hostile), files=(hostile,), owners=(hostile,))
-    lines = shown(replace(NEW, page="bugs/\x1b]0;x\x07A.md\nB", first_bad=came))
+    lines = shown(replace(NEW, page_to_read="bugs/\x1b]0;x\x07A.md\nB", first_bad=came))
     assert all(line.isprintable() for line in lines)
     assert "NEW        all is well" not in lines
 
@@ -352,17 +383,17 @@ def test_causes_that_came_with_one_commit_stand_together() -> None:
 
 
 def test_a_known_cause_says_that_this_commit_does_not_have_the_fix() -> None:
-    known = replace(KNOWN_CAUSE, newest_fix=replace(HELD, result="open"))
-    assert "  this commit does not have the newest fix" in shown(replace(KNOWN, known=known, without_fix=True))
-    lines = shown(replace(KNOWN, known=known))
+    known = replace(KNOWN, history=on_record.history(replace(HELD, result="open")))
+    assert "  this commit does not have the newest fix" in shown(replace(known, without_fix=True))
+    lines = shown(known)
     assert not any("does not have" in line for line in lines)
     assert any("came back after the fix by 1f0c2aa" in line for line in lines)
 
 
 @pytest.mark.parametrize("result", ["open", "held"])
 def test_a_fix_of_other_tests_or_simulators_did_not_fail_here(result: Literal["open", "held"]) -> None:
-    known = replace(KNOWN_CAUSE, fix=replace(HELD, result=result), newest_fix=replace(HELD, result=result))
-    lines = shown(replace(KNOWN, known=known, fixed_elsewhere=True))
+    known = replace(KNOWN, history=on_record.history(replace(HELD, result=result)))
+    lines = shown(replace(known, fixed_elsewhere=True))
     assert any("other tests or simulators were fixed by 1f0c2aa" in line for line in lines)
     assert not any("last fixed" in line or "came back" in line or "not fixed" in line for line in lines)
 
@@ -396,8 +427,8 @@ def test_what_is_to_be_said_of_waivers_stands_at_the_end() -> None:
 
 def test_a_pass_that_may_be_chance_is_not_called_a_fix() -> None:
     record = replace(RECORD, passed_again=(AGAIN,), fixes=({"fingerprint": "9b1f03c2a7d4", "text": "regs: ack"},))
-    few = replace(GONE, newest_fix=replace(HELD, result="open", counts=False, passes=12, needed=29))
-    archived = Archived(record=record, known_again={"9b1f03c2a7d4": few}, written=True)
+    few = on_record.cause(replace(HELD, result="open", counts=False, passes=12, needed=29))
+    archived = passes(record, known=few, written=True)
     assert shown(archived=archived)[:5] == [
         "PASSED     sim_error / timeout",
         "  1 test passes again: test_x::a",
@@ -407,7 +438,7 @@ def test_a_pass_that_may_be_chance_is_not_called_a_fix() -> None:
     ]
     assert shown(archived=archived, verbosity=-1) == []
     by_itself = replace(record, passed_again=(SAME_SEED,))
-    lines = shown(archived=replace(archived, record=by_itself))
+    lines = shown(archived=passes(by_itself, known=few, written=True))
     assert "  may be chance, as it comes and goes by itself: passed 12 of 29 runs needed" in lines
 
 
@@ -420,21 +451,20 @@ def test_a_pass_that_may_be_chance_comes_with_the_command_of_either_seed() -> No
     )
     newest = replace(OCCURRENCE, tests=(FailedTest(nodeid="t.py::test_x::a", seed="42"),), command=data)
     record = replace(RECORD, passed_again=(replace(AGAIN, changed="seed"),))
-    archived = Archived(record=record, known_again={"9b1f03c2a7d4": replace(GONE, newest=newest)})
-    lines = shown(archived=archived)
+    lines = shown(archived=passes(record, known=replace(GONE, occurrence=newest)))
     assert f"  fails  {command}" in lines
     assert f"  passes {command.replace('42', '43')}" in lines
     other = replace(newest, command=replace(data, test="t.py::test_x::b"))
-    without = replace(archived, known_again={"9b1f03c2a7d4": replace(GONE, newest=other)})
+    without = passes(record, known=replace(GONE, occurrence=other))
     assert not [line for line in shown(archived=without) if "pytest" in line]
-    same = replace(archived, record=replace(RECORD, passed_again=(replace(SAME_SEED, changed="nothing"),)))
+    again = replace(RECORD, passed_again=(replace(SAME_SEED, changed="nothing"),))
+    same = passes(again, known=replace(GONE, occurrence=newest))
     assert not [line for line in shown(archived=same) if "pytest" in line]
 
 
 def test_passes_that_are_enough_are_a_fix_with_any_seed() -> None:
     record = replace(RECORD, passed_again=(AGAIN,), fixes=({"fingerprint": "9b1f03c2a7d4", "text": "regs: ack"},))
-    archived = Archived(record=record, known_again={"9b1f03c2a7d4": GONE}, written=True)
-    assert shown(archived=archived)[0] == "FIXED      sim_error / timeout"
+    assert shown(archived=passes(record, written=True))[0] == "FIXED      sim_error / timeout"
 
 
 @pytest.mark.parametrize(
@@ -442,25 +472,24 @@ def test_passes_that_are_enough_are_a_fix_with_any_seed() -> None:
     [
         ("seed", "only the seed is known to differ (43, it failed with 42); run it with seed 42"),
         ("nothing", "the sources are those that failed"),
-        ("older", "this commit is older than the one that failed"),
-        ("branch", "this branch never had the commit that failed"),
+        ("older", "the commit is older than the one that failed"),
+        ("branch", "the branch never had the commit that failed"),
     ],
 )
 def test_a_pass_that_is_no_fix_says_why(changed: Change, told: str) -> None:
     record = replace(RECORD, passed_again=(replace(AGAIN, changed=changed),))
-    lines = shown(archived=Archived(record=record, known_again={"9b1f03c2a7d4": GONE}))
+    lines = shown(archived=passes(record))
     assert lines[0] == "PASSED     sim_error / timeout"
     assert f"no fix: {told}" in " ".join(" ".join(lines).split())
 
 
 def test_a_pass_beside_a_failure_of_the_same_cause_says_so() -> None:
-    archived = Archived(causes=(KNOWN,), record=replace(RECORD, passed_again=(AGAIN,)))
+    archived = passes(replace(RECORD, passed_again=(AGAIN,)), KNOWN)
     assert "  no fix: the cause still fails other tests" in shown(archived=archived)
 
 
 def test_a_fix_that_holds_now_is_told() -> None:
-    archived = Archived(record=RECORD, known_again={"9b1f03c2a7d4": GONE}, held=("9b1f03c2a7d4",), written=True)
-    assert shown(archived=archived)[:3] == [
+    assert shown(archived=passes(RECORD, held=(GONE.name,), written=True))[:3] == [
         "HELD       sim_error / timeout",
         "  the fix holds: 4 runs passed, and the cause did not return",
         "  by     1f0c2aa regs: ack in same cycle (rtl/regs.v, rtl/axi.v, rtl/a.v, +4)",
@@ -468,8 +497,7 @@ def test_a_fix_that_holds_now_is_told() -> None:
 
 
 def test_a_fix_that_holds_while_other_tests_fail_does_not_say_that_the_cause_is_gone() -> None:
-    known = {"9b1f03c2a7d4": GONE}
-    archived = Archived(causes=(KNOWN,), record=RECORD, known_again=known, held=("9b1f03c2a7d4",), written=True)
+    archived = passes(RECORD, KNOWN, held=(GONE.name,), written=True)
     text = " ".join(" ".join(shown(archived=archived)).split())
     assert "the fix holds: 4 runs passed, and no test that it made pass failed with the cause" in text
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.model import Clue, Fix, Frame, KnownCause, Origin, OriginType, Place, Verdict
+from pytest_dvwiki.causes.cause import Cause, PageFacts
+from pytest_dvwiki.model import Clue, Fix, Frame, Origin, OriginType, Place, Verdict
 from pytest_dvwiki.patterns.registry import load_registry, load_subtypes
 from pytest_dvwiki.triage.origin import (
     CLEAR,
@@ -20,6 +21,8 @@ from pytest_dvwiki.triage.origin import (
     side_of,
     with_clues,
 )
+
+from .. import known_causes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -47,7 +50,7 @@ def clues(
     pattern: Pattern | None = None,
     sources: Collection[str] = (),
     python_bench: bool = False,
-    known: KnownCause | None = None,
+    known: Cause | None = None,
     decided: Mapping[OriginType, int] | None = None,
 ) -> tuple[Clue, ...]:
     return judge(
@@ -66,18 +69,9 @@ def clues(
 
 def known(
     kind: OriginType, status: str = "open", *, decided: bool = False, runs: int = 3, fix: Fix | None = None
-) -> KnownCause:
-    return KnownCause(
-        fingerprint="0" * 12,
-        first_seen="",
-        last_seen="",
-        runs=runs,
-        tests=4,
-        type=kind,
-        status=status,
-        decided=decided or status != "open",
-        fix=fix,
-    )
+) -> Cause:
+    page = PageFacts(path="bugs/x.md", status=status, type=kind, is_decided=decided or status != "open")
+    return Cause.on_record("0" * 12, known_causes.history(*([fix] if fix else []), runs=runs), page)
 
 
 CHECK = clues("sim_error", "scoreboard_fail")
@@ -153,10 +147,10 @@ def test_a_fix_that_held_tells_by_what_it_touched(files: tuple[str, ...], side: 
     said = conclude(clues("sim_error", "handle_not_found", known=known("UNKNOWN", fix=fix)))
     assert said.type == side
     assert side == "UNKNOWN" or said.confidence >= handle.confidence + 0.1
-    for held, wrong in ((2, 0), (1, 1)):  # it has reported more than one fault
-        given = replace(known("UNKNOWN", fix=fix), held=held, failed=wrong)
-        assert conclude(clues("sim_error", "handle_not_found", known=given)) == handle
     failed = Fix(text="", result="failed", files=files, file_count=len(files))
+    for fixes in ((fix, fix), (failed, fix)):  # it has reported more than one fault
+        given = replace(known("UNKNOWN"), history=known_causes.history(*fixes))
+        assert conclude(clues("sim_error", "handle_not_found", known=given)) == handle
     assert conclude(clues("sim_error", "handle_not_found", known=known("UNKNOWN", fix=failed))) == handle
     # A check reports any number of faults: the next one need not come from where the last one did.
     assert conclude(clues("sim_error", "scoreboard_fail", known=known("UNKNOWN", fix=fix))) == conclude(CHECK)

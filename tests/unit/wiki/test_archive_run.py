@@ -249,7 +249,7 @@ def test_the_table_of_fixes_holds_whatever_git_says(place: Layout) -> None:
 def test_passes_that_prove_nothing_are_told_with_their_reason(place: Layout) -> None:
     page = archive(place, record(1, occurrence())).page_of[CAUSE]
     archive(place, passing(2, changed="older"))
-    told = f"- 2026-11-21: `{TEST}` with seed `42`: at an older commit, so the cause came in after it."
+    told = f"- 2026-11-21: `{TEST}`: the commit is older than the one that failed; the cause came in between."
     assert f"{told} (source: tasks/{record(2).task_id}.yaml)" in (place.wiki / page).read_text()
 
 
@@ -331,8 +331,8 @@ def test_a_page_begins_with_how_its_cause_stands_and_has_the_advice_of_its_patte
     archive(place, passing(2))
     told = pages.regions(_bug(place).read_bytes())
     assert isinstance(told, dict)
-    fix = "0000000 fifo: reset the read pointer (passed 1 of 4 runs needed to call it held)"
-    assert told["evidence"].strip().startswith(f"- Passes again since 2026-11-21: {fix}. (source: tasks/")
+    fix = "`0000000` fifo: reset the read pointer, 2026-11-21: passed 1 of 4 runs needed to call it held"
+    assert told["evidence"].strip().startswith(f"- Fixed by {fix}. (source: tasks/")
 
 
 def test_a_pattern_page_says_what_its_causes_say_as_far_as_they_are_on_record(place: Layout) -> None:

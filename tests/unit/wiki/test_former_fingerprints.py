@@ -54,7 +54,7 @@ def test_the_page_of_a_cause_goes_on_under_its_new_fingerprint(tmp_path: Path) -
     assert archived(tmp_path, now(3, PORT_A)) == {name: (PORT_A, [OLD], 3)}
     assert build(layout(tmp_path), check=True).changed == []
     with WikiHistory(layout(tmp_path)) as history:
-        assert {history.cause(each).runs for each in (OLD, PORT_A) if history.cause(each)} == {3}  # type: ignore[union-attr]
+        assert {known.history.runs for each in (OLD, PORT_A) if (known := history.cause(each)) and known.history} == {3}
 
 
 def test_before_its_run_is_archived_a_cause_is_known_by_its_former_fingerprint(tmp_path: Path) -> None:
@@ -64,7 +64,8 @@ def test_before_its_run_is_archived_a_cause_is_known_by_its_former_fingerprint(t
         history.foretell({PORT_A: OLD})
         known = history.cause(PORT_A)
         assert known is not None
-        assert known.runs == 2
+        assert known.history is not None
+        assert known.history.runs == 2
         history.foretell({PORT_A: OLD, PORT_B: OLD})
         assert history.cause(PORT_A) is None, "nobody can tell whose history it is"
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_dvwiki.causes.cause import PageFacts
 from pytest_dvwiki.model import Origin
 from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.writing.build import archive
@@ -44,9 +45,10 @@ def test_a_cause_is_known_with_its_page(place: Layout) -> None:
     with WikiHistory(place) as history:
         known = history.cause(CAUSE)
     assert known is not None
-    assert (known.runs, known.tests, known.first_seen) == (2, 2, "2026-11-21T01:10:00Z")
-    assert (known.page, known.status, known.type) == (result.page_of[CAUSE], "open", "RTL_BUG")
-    assert known.fix is None
+    assert known.history is not None
+    assert (known.history.runs, known.history.tests, known.history.first_seen) == (2, 2, "2026-11-21T01:10:00Z")
+    assert known.page == PageFacts(path=result.page_of[CAUSE], status="open", type="RTL_BUG")
+    assert known.newest_fix is None
 
 
 def test_people_have_the_last_word(place: Layout) -> None:
@@ -56,7 +58,8 @@ def test_people_have_the_last_word(place: Layout) -> None:
     with WikiHistory(place) as history:
         known = history.cause(CAUSE)
         assert known is not None
-        assert (known.type, known.status) == ("TB_BUG", "wont_fix")
+        assert known.page is not None
+        assert (known.page.type, known.page.status) == ("TB_BUG", "wont_fix")
         assert history.still_failing([now_passing()]) == ()
 
 
@@ -82,7 +85,8 @@ def test_a_cause_is_known_by_a_fingerprint_that_it_had_before(place: Layout) -> 
     with WikiHistory(place) as history:
         known = history.cause(CAUSE)
     assert known is not None
-    assert known.runs == 2
+    assert known.history is not None
+    assert known.history.runs == 2
 
 
 def test_a_closed_page_makes_a_regression(place: Layout) -> None:
@@ -105,11 +109,11 @@ def test_a_fix_that_held_makes_a_regression(place: Layout) -> None:
         assert history.regressed(occurrence())
         known, kind = history.cause(CAUSE), history.subtype("scoreboard_fail")
     assert known is not None
-    assert known.fix is not None
-    assert (known.fix.result, known.held, known.failed) == ("held", 1, 0)
+    assert known.held_fix is not None
+    assert known.ends_of_fixes == (1, 0)
     assert kind is not None
-    assert kind.fix == known.fix
-    assert (kind.held, kind.runs, kind.page) == (1, 1, "patterns/scoreboard_fail.md")
+    assert kind.held_fix == known.held_fix
+    assert (kind.held, kind.runs) == (1, 1)
 
 
 def test_what_was_archived_since_is_seen_after_a_refresh(place: Layout) -> None:
@@ -126,4 +130,5 @@ def test_a_fault_of_a_tool_is_known_without_a_page(place: Layout) -> None:
     with WikiHistory(place) as history:
         known = history.cause(CAUSE)
     assert known is not None
-    assert (known.page, known.status, known.type) == (None, None, "TOOL")
+    assert known.page is None
+    assert known.occurrence.origin.type == "TOOL"

@@ -91,7 +91,7 @@ def test_a_cause_that_is_one_with_others_is_known_by_any_of_its_words(tmp_path: 
     archived(tmp_path, run_of(1, said("MUL"), said("ADD"), said("XOR")))
     with WikiHistory(layout(tmp_path)) as history:
         known = [history.cause(said(word).fingerprint) for word in ("MUL", "ADD", "XOR")]
-        assert {(each.fingerprint, each.page) for each in known if each} == {
+        assert {(each.occurrence.fingerprint, each.page) for each in known if each} == {
             (min(said(word).fingerprint for word in ("MUL", "ADD", "XOR")), known[0].page if known[0] else None)
         }
         prints, pages = history.names(said("XOR").fingerprint, None)

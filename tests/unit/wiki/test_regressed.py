@@ -79,14 +79,18 @@ def test_the_return_after_a_fix_that_held_needs_no_closing(place: Layout) -> Non
     for number in (2, 3, 4, 5):
         archive(place, passing(number))
     assert (shown(place), keys(place)["passes_since"]) == ("open, passes since 2026-11-21", "2026-11-21")
-    assert "; passes again since 2026-11-21." in gather(place, category="bugs").text
+    assert ", 2026-11-21, held." in gather(place, category="bugs").text
     archive(place, record(30, occurrence()))
     assert keys(place)["passes_since"] is None
     told = bug(place).read_text("utf-8")
     assert shown(place) == "open"
     assert keys(place)["regressed"] == "2026-11-22"
     assert "| held, returned 2026-11-22 |" in (place.wiki / "patterns" / "scoreboard_fail.md").read_text("utf-8")
-    assert "- Regressed on 2026-11-22: 0000000 fifo: reset the read pointer had held since 2026-11-21. (source" in told
+    assert "- Regressed on 2026-11-22: its fix had held. (source" in told
+    fixed = (
+        "- Last fixed by `0000000` fifo: reset the read pointer, 2026-11-21, held 1 day, back since 2026-11-22. (source"
+    )
+    assert fixed in told
 
 
 def test_a_fix_ends_it(place: Layout) -> None:

@@ -169,7 +169,9 @@ def test_later_runs_of_both_names_count_on_the_page_that_stays(place: Layout) ->
         for fingerprint in (CAUSE, RENAMED):
             known = history.cause(fingerprint)
             assert known is not None
-            assert (known.page, known.runs) == (kept, 6)
+            assert known.page is not None
+            assert known.history is not None
+            assert (known.page.path, known.history.runs) == (kept, 6)
     assert build(place, check=True).changed == []
 
 

@@ -54,13 +54,14 @@ def told(place: Layout) -> set[str]:
     with WikiHistory(place) as history:
         known = history.cause(CAUSE)
     assert known is not None
-    assert known.type is not None
+    assert known.page is not None
+    assert known.page.type is not None
     rtl = WikiQueryService(WikiConfig(enabled=True, wiki_dir=place.wiki)).get_known_rtl_bugs(status="confirmed")
     rtl += WikiQueryService(WikiConfig(enabled=True, wiki_dir=place.wiki)).get_known_rtl_bugs()
-    assert ("RTL bug: UVM_ERROR" in rtl) == (known.type == "RTL_BUG")
-    assert ("Failure of unknown origin: UVM_ERROR" in rtl) == (known.type == "UNKNOWN")
+    assert ("RTL bug: UVM_ERROR" in rtl) == (known.page.type == "RTL_BUG")
+    assert ("Failure of unknown origin: UVM_ERROR" in rtl) == (known.page.type == "UNKNOWN")
     assert "estbench bug: UVM_ERROR" not in rtl
-    return {row.split(" | ")[1], known.type}
+    return {row.split(" | ")[1], known.page.type}
 
 
 def keys(place: Layout) -> tuple[object, ...]:

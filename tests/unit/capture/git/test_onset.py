@@ -419,7 +419,8 @@ def test_an_edit_that_is_taken_back_is_named(project: Project, edited: str, prov
     assert (row["text"], row["log"]) == (f"dropping the uncommitted changes in {edited}", [])
     (again,) = archived.record.passed_again
     assert again.new_stimulus != proves
-    (known,) = archived.known_again.values()
+    known = archived.passed[0].cause
+    assert known is not None
     assert known.newest_fix is not None
     assert known.newest_fix.counts == proves
 
@@ -469,7 +470,8 @@ def test_a_fix_ends_at_the_first_green_run_where_that_may_have_fixed_it(
     (row,) = archived.record.fixes
     assert [line.partition(" ")[2] for line in row["log"]] == told
     assert (row["note"] == MAYBE_LATER) == (told == ["mend"])
-    (known,) = archived.known_again.values()
+    known = archived.passed[0].cause
+    assert known is not None
     assert known.newest_fix is not None
     assert (known.newest_fix.counts, list(known.newest_fix.log)) == (True, row["log"])
 
@@ -553,7 +555,7 @@ def test_the_owners_of_the_files_are_named(project: Project) -> None:
     project.run()
     project.commit("fifo: rework")
     project.run(fails=True)
-    assert "These files are owned by `@fifo-team`." in project.page()
+    assert "; owners `@fifo-team`." in project.page()
     project.commit("fifo: repair")
     archived = project.run()
     assert archived.record is not None

@@ -112,9 +112,11 @@ def test_old_and_new_fingerprint_are_known_as_one_cause(place: Layout) -> None:
     run(place, into())
     with WikiHistory(place) as history:
         before, now = history.cause(CAUSE), history.cause(NEW)
-        assert before == now
+        assert before is not None
         assert now is not None
-        assert (now.fingerprint, now.runs) == (NEW, 2)
+        assert now.history is not None
+        assert (before.history, before.page) == (now.history, now.page)
+        assert (now.history.fingerprint, now.history.runs) == (NEW, 2)
         assert now.page is not None
         assert [(each.nodeid, each.fingerprint) for each in history.still_failing([now_passing()])] == [(TEST, NEW)]
 
@@ -188,8 +190,8 @@ def test_fixes_follow_their_cause(place: Layout) -> None:
     with WikiHistory(place) as history:
         known = history.cause(CAUSE)
         assert known is not None
-        assert known.fix is not None
-        assert (known.fix.text, known.fix.result, known.failed) == ("resized the FIFO", "failed", 1)
+        assert known.newest_fix is not None
+        assert (known.newest_fix.text, known.ends_of_fixes) == ("resized the FIFO", (0, 1))
 
 
 def test_going_back_to_the_registry_before_goes_back(place: Layout) -> None:
@@ -207,7 +209,7 @@ def test_a_cause_without_a_page_is_known_by_its_old_fingerprint(place: Layout) -
     with WikiHistory(place) as history:
         known = history.cause(CAUSE)
         assert known is not None
-        assert (known.fingerprint, known.page) == (NEW, None)
+        assert (known.occurrence.fingerprint, known.page) == (NEW, None)
 
 
 def test_verdicts_that_cannot_be_read_are_named_and_not_applied(place: Layout) -> None:

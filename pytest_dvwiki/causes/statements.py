@@ -1,0 +1,458 @@
+"""What is said of a cause: each fact is decided here once, in the order in which a reader wants it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pytest_dvwiki.records.command import with_seed
+from pytest_dvwiki.records.fixes import same_seed, stated_fix
+from pytest_dvwiki.records.kinds import is_deterministic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pytest_dvwiki.causes.cause import Cause
+    from pytest_dvwiki.model import Change, Command, FirstBad, Fix, PassedAgain, RunRecord, Waived
+    from pytest_dvwiki.records.fixes import FixState
+
+Standing = Literal["held", "passing", "chance", "stated", "returned", "failed", "elsewhere"]
+"""What is known of a fix.
+
+It `held`; its passes are more than chance but too few to call it held (`passing`); they may be chance (`chance`);
+somebody names it and no run has passed since (`stated`); the cause `returned` although its passes were more than
+chance; it changed nothing (`failed`); or it fixed other tests or simulators than those that fail (`elsewhere`).
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One fact about a cause."""
+
+    task_id: str = ""
+    """The run whose record says so; empty for what the present run or a page says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled(Statement):
+    """The artefacts were read before."""
+
+    archived_as: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regressed(Statement):
+    """The cause came back after its page was closed, or after a fix had held."""
+
+    date: str
+    closed: bool
+    """Whether its page was closed; else a fix had held."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen(Statement):
+    """How often and since when a cause was seen, what people decided, and what became of its fixes."""
+
+    runs: int
+    tests: int
+    first: str
+    last: str
+    status: str = ""
+    """What people decided, where that is more than `open`."""
+    held: int = 0
+    failed: int = 0
+    before: bool = False
+    """Whether the present run is not counted."""
+    of_kind: bool = False
+    """Whether this is about the failure subtype."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixedBy(Statement):
+    """A fix and what is known of it."""
+
+    fix: Fix
+    standing: Standing
+    is_back: bool = False
+    """Whether the cause is there again after the fix had held."""
+    until: str = ""
+    """When it came back, where that is known."""
+    failed_since: str = ""
+    """When other tests or simulators failed last since the fix."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithoutFix(Statement):
+    """The commit of the run does not have the newest fix."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside(Statement):
+    """The cause is another one than that which its check reported before, and which was fixed."""
+
+    page: str
+    """The page of that one, or its name where it has none."""
+    fix: Fix | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiver(Statement):
+    """People accept failures of the cause."""
+
+    waived: Waived
+    tests: int
+    """How many tests of the cause fail."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Came(Statement):
+    """With which commits the cause came."""
+
+    found: FirstBad
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice(Statement):
+    """How such failures are fixed: in words, or by what fixed another cause of the subtype."""
+
+    text: str = ""
+    fix: Fix | None = None
+    subtype: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unnamed(Statement):
+    """No pattern knows the failure."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposed(Statement):
+    """A fix that held for another cause of the same pattern, and that nobody has tried here."""
+
+    fix: Fix
+    fingerprint: str
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reproduce(Statement):
+    """The command that runs the last failure again, or why there is none."""
+
+    command: Command | None
+    why_not: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compare(Statement):
+    """The same command with a seed with which the test passed, to compare the two runs."""
+
+    command: Command
+
+
+def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[Statement]:
+    """Yield what is said of a cause, in reading order.
+
+    Args:
+        cause: The cause; its history holds the runs before the present one where it has news.
+        now: When the present run ended; empty where the cause is only on record.
+        dirty: Whether it had uncommitted changes, which may have undone a fix.
+    """
+    if cause.archived_as:
+        yield Recalled(archived_as=cause.archived_as)
+    if cause.news == "NEW":
+        yield from _new(cause)
+    elif cause.history is not None:
+        yield from _known(cause, now, dirty=dirty)
+    count = len({test.nodeid for test in cause.occurrence.tests})
+    newest = cause.history.rows[0].task_id if cause.history is not None and cause.news is None else ""
+    for waived in cause.waived:
+        yield Waiver(waived=waived, tests=count, task_id=newest)
+    if cause.first_bad is not None:
+        task = cause.history.first_bad_task if cause.history is not None and cause.news is None else ""
+        yield Came(found=cause.first_bad, task_id=task)
+    advice = _advice(cause)
+    if advice is not None:
+        yield advice
+    if cause.history is not None and cause.history.proposal is not None and cause.news is None:
+        proposal = cause.history.proposal
+        yield Proposed(
+            fix=proposal.fix, fingerprint=proposal.fingerprint, pattern=proposal.pattern, task_id=proposal.task_id
+        )
+    occurrence = cause.occurrence
+    if occurrence.command is not None or occurrence.unreproducible:
+        yield Reproduce(
+            command=occurrence.command,
+            why_not=occurrence.unreproducible,
+            task_id=newest,
+        )
+    yield from _compare(cause)
+
+
+def _new(cause: Cause) -> Iterator[Statement]:
+    """Yield what is known of a new cause: of its check, and of its kind."""
+    if cause.beside is not None:
+        yield beside(cause.beside)
+    kind = cause.subtype
+    if kind is not None and kind.runs:
+        yield Seen(
+            runs=kind.runs,
+            tests=kind.tests,
+            first=kind.first_seen,
+            last=kind.last_seen,
+            held=kind.held,
+            failed=kind.failed,
+            before=True,
+            of_kind=True,
+        )
+
+
+def beside(other: Cause) -> Beside:
+    """Return that a cause is another one than the one given, which the same check reports."""
+    fix = other.newest_fix
+    stands = fix is not None and fix.result != "failed" and not fix.returned
+    return Beside(page=other.page.path if other.page is not None else other.name, fix=fix if stands else None)
+
+
+def _known(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
+    """Yield what is on record of a cause."""
+    history = cause.history
+    assert history is not None  # noqa: S101  # for mypy: the caller asked
+    if history.regressed is not None and cause.news is None:
+        date, task = history.regressed
+        newest = cause.newest_fix
+        yield Regressed(date=date, closed=newest is None or newest.result != "held", task_id=task)
+    if not (cause.archived_as and history.runs == 1):
+        held, failed = cause.ends_of_fixes
+        status = cause.page.status if cause.page is not None else ""
+        yield Seen(
+            runs=history.runs,
+            tests=history.tests,
+            first=history.first_seen,
+            last=history.last_seen,
+            status=status.replace("_", " ") if status in {"closed", "wont_fix", "confirmed"} else "",
+            held=held,
+            failed=failed,
+            before=cause.news is not None,
+            task_id=history.rows[0].task_id,
+        )
+    yield from _fixes(cause, now, dirty=dirty)
+
+
+def _fixes(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
+    """Yield the fix that held last, and the newest one."""
+    if not cause.states:
+        return
+    newest = cause.undone or cause.states[-1]
+    if cause.fixed_elsewhere:
+        yield FixedBy(fix=newest.fix, standing="elsewhere", task_id=newest.task_id)
+        return
+    failing = cause.news is not None and not cause.archived_as
+    for state in (newest, *reversed(cause.states)):
+        if state.fix.result == "held":
+            yield FixedBy(
+                fix=state.fix,
+                standing="held",
+                is_back=failing or state.fix.returned is not None,
+                until=state.fix.returned or (now if failing else ""),
+                failed_since=_failed_since(cause, state),
+                task_id=state.task_id,
+            )
+            break
+    if cause.without_fix:
+        yield WithoutFix()
+    # The newest fix may be younger than artefacts that were read before.
+    elif newest.fix.result != "held" and not cause.archived_as:
+        found = standing(newest, failing=failing)
+        if found == "failed" and dirty and standing(newest) != "failed":
+            return
+        since = _failed_since(cause, newest)
+        yield FixedBy(fix=newest.fix, standing=found, failed_since=since, task_id=newest.task_id)
+
+
+def standing(state: FixState, *, failing: bool = False) -> Standing:
+    """Return what is known of a fix.
+
+    Args:
+        state: The fix.
+        failing: Whether its tests fail in a run that is not on record yet.
+    """
+    fix = state.fix
+    if fix.result == "held":
+        return "held"
+    if failing or fix.returned or fix.result == "failed":
+        # It was told as FIXED, and that was no chance: another commit may have brought the cause back.
+        return "returned" if fix.counts and fix.passes else "failed"
+    if not fix.passes:
+        return "stated"
+    return "passing" if fix.counts else "chance"
+
+
+def _failed_since(cause: Cause, state: FixState) -> str:
+    """Return when a cause failed last after a fix that stands; empty where it did not."""
+    if cause.history is None or cause.news is not None or state.returned or state.fix.result == "failed":
+        return ""
+    last = next((row for row in cause.history.rows if not row.without_fix), None)
+    return last.finished if last is not None and last.finished > state.fix.date else ""
+
+
+def passes_since(cause: Cause) -> str:
+    """Return the time since which a cause is fixed, as its passes prove; empty where it is not, or it may be chance."""
+    state = cause.states[-1] if cause.states else None
+    if state is None or state.returned or standing(state) not in {"held", "passing"} or _failed_since(cause, state):
+        return ""
+    return state.fix.date if state.fix.passes else ""
+
+
+def _advice(cause: Cause) -> Advice | Unnamed | None:
+    """Return what to do, where no fix has held for the cause itself.
+
+    For a kind that no seed can change, such as a missing time scale, a fix that held for another cause goes before
+    words. What mended one failed check says nothing of another.
+    """
+    if cause.held_fix is not None:
+        return None
+    known = cause.subtype
+    if known is not None and known.held_fix is not None and is_deterministic(cause.occurrence):
+        return Advice(fix=known.held_fix, subtype=cause.occurrence.failure_subtype)
+    if cause.advice:
+        return Advice(text=cause.advice)
+    return Unnamed() if cause.occurrence.error_class == "unknown" and cause.occurrence.pattern is None else None
+
+
+def _compare(cause: Cause) -> Iterator[Compare]:
+    """Yield the command of a cause with a seed with which the same test passed on the same simulator."""
+    command = cause.command
+    if command is None or cause.history is None or cause.news is not None:
+        return
+    ran_on = {test.simulator or "" for test in cause.occurrence.tests if test.nodeid == command.test}
+    passed = (each for each in cause.history.unproven if each.nodeid == command.test and each.simulator in ran_on)
+    found = next(passed, None)
+    other = with_seed(command, found.seed) if found and found.failed_seed not in {None, found.seed} else None
+    if found is not None and other is not None:
+        yield Compare(command=other, task_id=found.task_id)
+
+
+# What a run's passes say
+
+
+NoProof = Literal["new stimulus", "comes and goes", "unknown seed", "other seed"]
+"""Why a pass may be chance.
+
+What draws its stimulus was changed too; the test comes and goes with one seed; the seed that failed is not on record;
+or the pass had another one.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """What a run's passes say of a cause that they do not show any more."""
+
+    word: Literal["FIXED", "PASSED", "HELD"]
+    name: str
+    cause: Cause | None
+    """As it is known after the run."""
+    tests: tuple[str, ...] = ()
+    """Those that pass again; none where only the number of passes is news."""
+    fix: Fix | None = None
+    """What lies between failure and pass."""
+    no_proof: NoProof | None = None
+    """Why the passes may be chance, where there is a fix that may not be one."""
+    no_fix: Change | Literal["fails elsewhere"] | None = None
+    """Why there is none; of a fix that holds, that the cause still fails other tests."""
+    pass_: PassedAgain | None = None
+    """The pass that tells most of it."""
+    failing: Command | None = None
+    """The command with the seed that failed, where the pass had another one."""
+    passing: Command | None = None
+    """The command with the seed that passed."""
+
+
+def passed(
+    record: RunRecord | None,
+    causes: Sequence[Cause],
+    known: Mapping[str, Cause],
+    held: Sequence[str] = (),
+    *,
+    written: bool,
+) -> Iterator[Passed]:
+    """Yield what the passes of a run say of causes that it does not show any more.
+
+    Args:
+        record: The run; None where it left none.
+        causes: Those that it shows.
+        known: By fingerprint the causes whose tests pass again, or whose fix holds now, as they are after the run.
+        held: The causes whose fix the run made hold.
+        written: Whether the run is on record, so that the records say what became of each fix.
+    """
+    if record is None:
+        return
+    rows = {row["fingerprint"]: stated_fix(row, record.finished) for row in record.fixes}
+    groups: dict[str, list[PassedAgain]] = {}
+    for each in record.passed_again:
+        page = known[each.fingerprint].page if each.fingerprint in known else None
+        groups.setdefault(page.path if page is not None else each.fingerprint, []).append(each)
+    for group in groups.values():
+        fix = next((rows[each.fingerprint] for each in group if each.fingerprint in rows), None)
+        name = group[0].fingerprint
+        is_present = any(cause.name == name for cause in causes)
+        yield _passed(group, fix, known.get(name), is_present=is_present, written=written)
+    for name in held:
+        if name not in rows:
+            cause = known.get(name)
+            yield Passed(
+                word="HELD",
+                name=name,
+                cause=cause,
+                fix=cause.newest_fix if cause is not None else None,
+                no_fix="fails elsewhere" if any(each.name == name for each in causes) else None,
+            )
+
+
+def _passed(
+    again: Sequence[PassedAgain], fix: Fix | None, cause: Cause | None, *, is_present: bool, written: bool
+) -> Passed:
+    """Return what the passes of one cause's tests say.
+
+    Args:
+        again: The passes.
+        fix: What lies between failure and pass, where that may be a fix.
+        cause: The cause.
+        is_present: Whether the cause still fails other tests of the run.
+        written: Whether the records say what became of the fix.
+    """
+    newest = cause.newest_fix if cause is not None else None
+    counts = newest.counts if written and newest is not None else any(map(same_seed, again))
+    is_fixed = fix is not None and counts
+    failing, passing = (None, None) if is_fixed else _both_seeds(again, cause)
+    return Passed(
+        word="FIXED" if is_fixed else "PASSED",
+        name=again[0].fingerprint,
+        cause=cause,
+        tests=tuple(dict.fromkeys(each.nodeid for each in again)),
+        fix=fix,
+        no_proof=None if is_fixed or fix is None else _no_proof(again[0]),
+        no_fix=None if fix is not None else "fails elsewhere" if is_present else again[0].changed,
+        pass_=again[0],
+        failing=failing,
+        passing=passing,
+    )
+
+
+def _no_proof(again: PassedAgain) -> NoProof:
+    if again.new_stimulus and again.seed == again.failed_seed:
+        return "new stimulus"
+    if same_seed(again):
+        return "comes and goes"
+    return "unknown seed" if again.seed_unknown else "other seed"
+
+
+def _both_seeds(again: Sequence[PassedAgain], cause: Cause | None) -> tuple[Command | None, Command | None]:
+    """Return the command with the seed that failed, and with the one that passed."""
+    command = cause.command if cause is not None else None
+    if cause is None or command is None:
+        return None, None
+    ran_on = {test.simulator for test in cause.occurrence.tests if test.nodeid == command.test}
+    shown = next((each for each in again if each.nodeid == command.test and each.simulator in ran_on), None)
+    if shown is None or shown.failed_seed in {None, shown.seed}:
+        return None, None
+    return with_seed(command, shown.failed_seed), with_seed(command, shown.seed)

@@ -1,0 +1,270 @@
+"""Writes statements: the same words for the terminal, pages and prompts, each with its own way to mark what is quoted.
+
+A text begins in lower case and has no full stop; `sentence` makes one of it.
+"""
+
+from __future__ import annotations
+
+import functools
+from datetime import date
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from pytest_dvwiki.causes import statements as of
+from pytest_dvwiki.model import FOR_ALL
+from pytest_dvwiki.model.sentences import count
+from pytest_dvwiki.records.kinds import UNKNOWN_SEED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_dvwiki.model import Fix
+
+_SHORT = 7
+_SUBJECTS = 3
+_FILES = 3
+
+
+class Style(NamedTuple):
+    """How an output marks what is not its own words."""
+
+    name: Callable[[str], str] = str
+    """Writes the name of a commit, a file, a test or an owner."""
+    quote: Callable[[str], str] = str
+    """Writes what somebody else wrote: the subject of a commit, a reason."""
+    link: Callable[[str], str] = str
+    """Writes the name of a cause or the path of its page."""
+    files: int = 0
+    """So many files of a fix are named."""
+
+
+PLAIN = Style()
+
+
+@functools.singledispatch
+def text(statement: of.Statement, style: Style = PLAIN) -> str:  # noqa: ARG001  # for those registered below
+    """Return what a statement says; empty for a command, which each output prints in its own way."""
+    return ""
+
+
+@text.register
+def _recalled(said: of.Recalled, style: Style = PLAIN) -> str:
+    return f"already archived as {style.name(said.archived_as)}"
+
+
+@text.register
+def _regressed(said: of.Regressed, style: Style = PLAIN) -> str:  # noqa: ARG001
+    why = "its page was closed then" if said.closed else "its fix had held"
+    return f"regressed on {said.date[:10]}: {why}"
+
+
+@text.register
+def _seen(said: of.Seen, style: Style = PLAIN) -> str:  # noqa: ARG001
+    first, last = said.first[:10], said.last[:10]
+    if said.before:
+        told = f"seen in {said.runs} runs since {first}" if said.runs > 1 else f"seen once before, on {first}"
+    else:
+        # Of a cause that a caller of the API told of no test is known.
+        tests = f" with {count(said.tests, 'failing test')}" if said.tests else ""
+        when = f"on {first}" if first == last else f"first on {first}, last on {last}"
+        told = f"seen in {count(said.runs, 'run')}{tests}, {when}"
+    kind = "the kind is known: " if said.of_kind else ""
+    return ", ".join(filter(None, (f"{kind}{told}", said.status, ends(said.held, said.failed))))
+
+
+@text.register
+def _fixed_by(said: of.FixedBy, style: Style = PLAIN) -> str:
+    fix = said.fix
+    told = ", ".join(filter(None, (fix_text(fix, style), fix.date[:10])))
+    words = {
+        "held": f"last fixed by {told}, {_held(fix, said.until)}" if said.is_back else f"fixed by {told}, held",
+        "elsewhere": f"other tests or simulators were fixed by {told}",
+        "passing": f"fixed by {told}: {passed_of(fix)} to call it held",
+        "chance": f"maybe fixed by {told}: {passed_of(fix)}, which may be chance",
+        "stated": f"said to be fixed by {told}: {passed_of(fix)}",
+        "returned": f"came back after the fix by {told}",
+        "failed": f"not fixed by {told}",
+    }[said.standing]
+    last = said.failed_since[:10]
+    return f"{words}; other tests or simulators failed since, last on {last}" if last else words
+
+
+def _held(fix: Fix, until: str) -> str:
+    days = (date.fromisoformat(until[:10]) - date.fromisoformat(fix.date[:10])).days if until and fix.date else 0
+    held = f"held {count(days, 'day')}" if days > 0 else "held"
+    return f"{held}, back since {fix.returned[:10]}" if fix.returned else held
+
+
+@text.register
+def _without_fix(said: of.WithoutFix, style: Style = PLAIN) -> str:  # noqa: ARG001
+    return "this commit does not have the newest fix"
+
+
+@text.register
+def _beside(said: of.Beside, style: Style = PLAIN) -> str:
+    fix = f" (fixed by {fix_text(said.fix, style)})" if said.fix is not None else ""
+    return f"another fault at the check of {style.link(said.page)}{fix}"
+
+
+@text.register
+def _waiver(said: of.Waiver, style: Style = PLAIN) -> str:
+    number = len(said.waived.tests)
+    part = f" for {number} of {count(said.tests, 'test')}" if number < said.tests else ""
+    return f"{waiver_text(said.waived, style)}{part}"
+
+
+@text.register
+def _came(said: of.Came, style: Style = PLAIN) -> str:
+    """Return with what a cause came; where the evidence names no commit, when it was first seen and last passed."""
+    found = said.found
+    good, bad = style.name(found.good[:_SHORT]), style.name(found.bad[:_SHORT])
+    files = ", ".join(map(style.name, found.files[:_FILES]))
+    more = f" and {found.file_count - _FILES} more" if found.file_count > _FILES else ""
+    owners = f"; owners {' '.join(map(style.name, found.owners))}" if found.owners else ""
+    if found.passed_with != "same":
+        edits = " with uncommitted changes" if found.dirty else ""
+        seed = "with another seed at" if found.passed_with == "other" else "maybe by chance at"
+        return f"first seen at {bad}{edits}, last passed {seed} {good}{owners}"
+    if found.dirty:
+        where = f" in {files}{more}" if files and not found.log_count else ""
+        told = f"came with uncommitted changes{where} at {bad}"
+        if found.good == found.bad:
+            return f"{told}, where it had passed without them{owners}"
+        return f"{told}, or with what was committed since {good}, where it had passed{owners}"
+    commits = [(commit[:_SHORT], subject) for commit, _, subject in (line.partition(" ") for line in found.log)]
+    told = "; ".join(f"{style.name(commit)} {style.quote(subject)}" for commit, subject in commits[:_SUBJECTS])
+    rest = found.log_count - len(commits[:_SUBJECTS])
+    told += f"; and {rest} more" if rest > 0 else ""
+    if found.log_count == 1:
+        return f"came with {told} ({files}{more}){owners}"
+    return f"came with one of {found.log_count} commits after {good} up to {bad}: {told}{owners}"
+
+
+@text.register
+def _advice(said: of.Advice, style: Style = PLAIN) -> str:
+    if said.fix is None:
+        return said.text
+    back = f", but it returned {said.fix.returned[:10]}" if said.fix.returned else ""
+    return f"{fix_text(said.fix, style)} (held for another {said.subtype}{back})"
+
+
+@text.register
+def _unnamed(said: of.Unnamed, style: Style = PLAIN) -> str:  # noqa: ARG001
+    return "none known, as no pattern knows this failure: `dvwiki patterns propose` makes one from the records"
+
+
+@text.register
+def _proposed(said: of.Proposed, style: Style = PLAIN) -> str:
+    source = f"{style.link(said.fingerprint)}, which the pattern {style.name(said.pattern)} names too"
+    return f"a proposal, not tried for this cause: {fix_text(said.fix, style)}; it held for {source}"
+
+
+@text.register
+def _reproduce(said: of.Reproduce, style: Style = PLAIN) -> str:
+    return f"no command reproduces it: {style.quote(said.why_not)}" if said.command is None else ""
+
+
+def sentence(clause: str) -> str:
+    """Return a text as a sentence."""
+    return f"{clause[:1].upper()}{clause[1:]}."
+
+
+def ends(held: int, failed: int) -> str:
+    """Return how many fixes came to which end: `1 fix held`, `3 fixes held, 1 failed`; empty where none did."""
+    said = [(number, word) for number, word in ((held, "held"), (failed, "failed")) if number]
+    nouns = [" fix" if number == 1 else " fixes" for number, _ in said[:1]] + [""]
+    return ", ".join(f"{number}{noun} {word}" for (number, word), noun in zip(said, nouns, strict=False))
+
+
+def fix_text(fix: Fix, style: Style = PLAIN) -> str:
+    """Return a fix in one line: its commit, or first and last of several, then what was done."""
+    said = style.quote(fix.text)
+    # Uncommitted changes name their files themselves.
+    if style.files and fix.log_count and fix.files:
+        more = f", +{fix.file_count - style.files}" if fix.file_count > style.files else ""
+        said += f" ({', '.join(map(style.name, fix.files[: style.files]))}{more})"
+    if fix.note:
+        said += f"; {style.quote(fix.note)}"
+    if not fix.commits or fix.commits[0] == fix.commits[1]:
+        return said
+    # Of one commit git tells the name; the run that passed may have been at a later one that changed no sources.
+    names = [fix.log[0].partition(" ")[0]] if fix.log_count == 1 else fix.commits if fix.log_count else fix.commits[1:]
+    return f"{style.name('..'.join(name[:_SHORT] for name in names))} {said}"
+
+
+class AnyWaiver(Protocol):
+    """A waiver of the project's file, or one that caught something."""
+
+    @property
+    def id(self) -> str: ...  # noqa: D102
+    @property
+    def reason(self) -> str: ...  # noqa: D102
+    @property
+    def owner(self) -> str: ...  # noqa: D102
+    @property
+    def expires(self) -> str | None: ...  # noqa: D102
+
+
+def waiver_text(waiver: AnyWaiver, style: Style = PLAIN) -> str:
+    """Return what is accepted, by whom, and until when."""
+    if waiver.id == FOR_ALL:
+        return f"[WAIVED_AS_INFO] {style.quote(waiver.reason)}"
+    until = f"until {waiver.expires}" if waiver.expires else ""
+    terms = ", ".join(filter(None, (waiver.owner and style.quote(waiver.owner), until)))
+    return f"{style.name(waiver.id)}: {style.quote(waiver.reason)}{f' ({terms})' if terms else ''}"
+
+
+def passed_of(fix: Fix) -> str:
+    """Return how many of the runs that a fix needs have passed."""
+    return f"passed {fix.passes} of {count(fix.needed, 'run')} needed"
+
+
+# What a run's passes say
+
+
+def of_passes(said: of.Passed) -> str:
+    """Return why passes may be chance, or are no fix, or that a fix holds; empty where they are a fix."""
+    if said.word == "HELD":
+        passes = said.fix.passes if said.fix is not None else 0
+        rest = "no test that it made pass failed with the cause" if said.no_fix else "the cause did not return"
+        return f"the fix holds: {count(passes, 'run')} passed, and {rest}"
+    again = said.pass_
+    if again is None or (said.no_fix is None and said.no_proof is None):
+        return ""
+    if said.no_fix is not None:
+        failed_seed = UNKNOWN_SEED if again.seed_unknown else again.failed_seed
+        return f"no fix: {no_fix(said.no_fix, again.seed, failed_seed)}"
+    newest = said.cause.newest_fix if said.cause is not None else None
+    passed = passed_of(newest) if newest is not None and newest.needed else ""
+    match said.no_proof:
+        case "new stimulus":
+            told = "may be chance, as what draws its stimulus may have changed too"
+        case "unknown seed":
+            told = "may be chance, as the seed with which it failed is not on record"
+        case "comes and goes":
+            told = "may be chance, as it comes and goes by itself"
+        case _:
+            told = f"may be chance, as it failed with seed {again.failed_seed}"
+            return f"{told}: {f'{passed}, or ' if passed else ''}run it with that seed to know"
+    return f"{told}: {passed}" if passed else told
+
+
+_NO_FIX = {
+    "fails elsewhere": "the cause still fails other tests",
+    "seed": "the sources are those that failed, and the seed with which it {} is not on record",
+    "older": "the commit is older than the one that failed; the cause came in between",
+    "branch": "the branch never had the commit that failed",
+    "configuration": "configuration not recorded, so it may have run with other parameters than those that failed",
+    "nothing": "the sources are those that failed, so it comes and goes by itself",
+}
+
+
+def no_fix(changed: str, seed: str | None, failed_seed: str | None) -> str:
+    """Return why a pass is no fix, by what differs between failure and pass."""
+    if changed == "seed":
+        if failed_seed in {None, UNKNOWN_SEED}:
+            return _NO_FIX["seed"].format("failed")
+        if seed is None:
+            return _NO_FIX["seed"].format("passes")
+        told = f"only the seed is known to differ ({seed}, it failed with {failed_seed})"
+        return f"{told}; run it with seed {failed_seed} to know"
+    return _NO_FIX.get(changed, _NO_FIX["nothing"])

@@ -1,0 +1,151 @@
+"""Terminal, page and prompt print the same statements, so that they never disagree on a fact."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_dvwiki.agent.knowledge import Knowledge
+from pytest_dvwiki.causes.cause import Cause
+from pytest_dvwiki.causes.statements import Came, FixedBy, Regressed, Seen, Standing, Waiver, standing, statements
+from pytest_dvwiki.causes.words import PLAIN, sentence, text
+from pytest_dvwiki.model import FirstBad, Fix, Waived
+from pytest_dvwiki.pipeline import Archived
+from pytest_dvwiki.records import aggregate
+from pytest_dvwiki.report.terminal import Session, render
+from pytest_dvwiki.wiki.query import WikiHistory
+
+from . import known_causes
+from .samples import archived, failed, fixed, layout, occurrence, passing, record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_dvwiki.causes.statements import Statement
+    from pytest_dvwiki.settings import Layout
+
+NAMES = [f"{letter}" * 12 for letter in "abcdef"]
+SHARED = (Regressed, Seen, FixedBy, Waiver, Came)
+"""Statements that the page, the prompt and, of a cause that fails, the terminal give."""
+FIX = Fix(text="regs: ack", commits=("a" * 40, "b" * 40), date="2026-11-20T10:00:00Z", needed=4)
+
+
+def grown(place: Layout, runs: int) -> None:
+    """Archive runs in which causes come, are fixed in all ways, pass by chance, and return."""
+    chance = random.Random(20261123)
+    for number in range(1, runs):
+        name = chance.choice(NAMES)
+        test = f"tests/test_fifo.py::test_fifo::{name[:4]}{chance.randrange(2)}"
+        failing = occurrence(name, tests=(failed(test, seed=str(chance.randrange(3))),))
+        match chance.randrange(6):
+            case 0 | 1:
+                came = FirstBad(
+                    fingerprint=name,
+                    nodeid=test,
+                    good="a" * 40,
+                    bad=f"{number:040x}",
+                    log=(f"{number:012x} fifo: rework *all*",),
+                    log_count=1,
+                    files=("rtl/fifo.sv",),
+                    file_count=1,
+                )
+                waived = Waived(id="W-1", fingerprint=name, tests=(test,), reason="waits [for] it", owner="fifo")
+                archived(
+                    place, record(number, failing, first_bad=(came,), waived=chance.choice(((), (waived,)))), [test]
+                )
+            case 2:
+                archived(place, passing(number, name, test, changed=chance.choice(("commit", "seed", "older"))), [test])
+            case 3:
+                row = fixed(
+                    number, name, by="person", text="reset the _pointer_", result=chance.choice(("open", "held"))
+                )
+                archived(place, record(number, fixes=(row,)))
+            case _:
+                archived(place, record(number), [test])
+
+
+def unmarked(printed: str) -> str:
+    """Return what a page, a prompt or the terminal prints in one line, without marks and sources."""
+    # The terminal alone names the files of a fix.
+    plain = re.sub(r" \(source: [^)]*\)| \(`?rtl/fifo.sv`?\)", "", printed)
+    return " ".join(re.sub(r"[`\\]", "", plain).split())
+
+
+def said(cause: Cause) -> list[str]:
+    return [unmarked(sentence(text(each))) for each in statements(cause) if isinstance(each, SHARED)]
+
+
+def test_page_prompt_and_terminal_say_the_same(tmp_path: Path) -> None:
+    place = layout(tmp_path)
+    grown(place, 120)
+    kinds: set[Any] = set()
+    with WikiHistory(place) as history, Knowledge(place) as knowledge:
+        for page in knowledge.all("bugs"):
+            found = aggregate.cause(history.archive, page.fingerprints())
+            assert found is not None
+            cause = Cause.on_record(page.cause, found)
+            kinds |= {each.standing if isinstance(each, FixedBy) else type(each) for each in statements(cause)}
+            on_page = unmarked((place.wiki / page.path).read_text("utf-8"))
+            (block,) = knowledge.blocks([page])
+            in_prompt = unmarked(" ".join(block.lines))
+            for words in said(cause):
+                assert words in on_page
+                # A prompt adds the seeds.
+                assert words.removesuffix(".") in in_prompt
+            failing = replace(cause, news="KNOWN")
+            on_terminal = unmarked(_terminal(place, failing))
+            for each in statements(failing):
+                if isinstance(each, (Seen, FixedBy, Came, Waiver)):
+                    assert unmarked(text(each)) in on_terminal
+    assert {Seen, Came, Waiver, Regressed, "held", "returned", "failed"} <= kinds
+
+
+def _terminal(place: Layout, cause: Cause) -> str:
+    session = Session(archived=Archived(causes=(cause,)), root=place.root, wiki=place.wiki)
+    return " ".join(line.text for line in render(session, verbosity=1, width=4000))
+
+
+@pytest.mark.parametrize(
+    ("changes", "failing", "expected", "words"),
+    [
+        ({"result": "held", "passes": 4}, False, "held", "fixed by bbbbbbb regs: ack, 2026-11-20, held"),
+        (
+            {"passes": 2},
+            False,
+            "passing",
+            "fixed by bbbbbbb regs: ack, 2026-11-20: passed 2 of 4 runs needed to call it held",
+        ),
+        (
+            {"passes": 2, "counts": False},
+            False,
+            "chance",
+            "maybe fixed by bbbbbbb regs: ack, 2026-11-20: passed 2 of 4 runs needed, which may be chance",
+        ),
+        ({}, False, "stated", "said to be fixed by bbbbbbb regs: ack, 2026-11-20: passed 0 of 4 runs needed"),
+        ({"passes": 2}, True, "returned", "came back after the fix by bbbbbbb regs: ack, 2026-11-20"),
+        (
+            {"passes": 2, "result": "failed", "returned": "2026-11-21T10:00:00Z"},
+            False,
+            "returned",
+            "came back after the fix by bbbbbbb regs: ack, 2026-11-20",
+        ),
+        ({"passes": 2, "counts": False}, True, "failed", "not fixed by bbbbbbb regs: ack, 2026-11-20"),
+        ({"result": "failed"}, False, "failed", "not fixed by bbbbbbb regs: ack, 2026-11-20"),
+    ],
+)
+def test_each_standing_of_a_fix_has_its_words(
+    changes: dict[str, Any], failing: bool, expected: Standing, words: str
+) -> None:
+    state = known_causes.state(replace(FIX, **changes))
+    assert standing(state, failing=failing) == expected
+    assert text(FixedBy(fix=state.fix, standing=expected), PLAIN) == words
+
+
+def test_a_fix_of_others_is_none_of_the_tests_that_fail() -> None:
+    cause = replace(known_causes.cause(replace(FIX, passes=2)), news="KNOWN", fixed_elsewhere=True)
+    fixes: list[Statement] = [each for each in statements(cause) if isinstance(each, FixedBy)]
+    assert list(map(text, fixes)) == ["other tests or simulators were fixed by bbbbbbb regs: ack, 2026-11-20"]
