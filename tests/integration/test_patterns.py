@@ -47,6 +47,15 @@ def test_a_project_s_pattern_names_a_failure(project: Project, arguments: tuple[
     assert cause["primary"].endswith("LinkDown: lane 3 lost its lock")
 
 
+def test_a_project_s_pattern_brings_a_subtype_and_says_what_its_page_says(project: Project) -> None:
+    given(project, GOOD.replace("protocol_violation", "link_loss"))
+    project.run("-k", "link")
+    assert project.causes() == {"test_link": "sim_error/link_loss"}
+    page = (project.wiki / "patterns" / "link_loss.md").read_text(encoding="utf-8")
+    assert "# Pattern: Link loss\n\n## Description\n\nOurs.\n" in page
+    assert "## Fix Template\n\nAsk the link team.\n" in page
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
