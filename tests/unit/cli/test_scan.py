@@ -24,7 +24,7 @@ from pytest_dvwiki.cli.scan import EXIT_FAILED
 
 from ..effort import seconds
 
-FAILING = "ok\ndut.sv:16: syntax error\ndut.sv:17: syntax error\n"
+FAILING = "ok\ndut.sv:16: syntax error\ndut.sv:16: syntax error\n"
 MISMATCH = "UVM_ERROR sb.sv(210) @ {}: uvm_test_top.env.sb [SB] expected 0x{:x} got 0x1{:x}\n"
 PASSING = "all fine\nErrors: 0, Warnings: 0\n"
 QUIET = "UVM_INFO drv.sv(3) @ 100: uvm_test_top.env.drv [DRV] sent packet 12 of 40\n"
