@@ -74,9 +74,11 @@ def test_a_broken_one_is_named_and_the_run_goes_on_without_it(project: Project, 
 
 
 def test_only_the_broken_one_of_a_file_is_left_out(project: Project) -> None:
-    given(project, GOOD + PATTERN.format(id="own.bad", subtype="no_such_subtype", match="never"))
+    given(project, GOOD + PATTERN.format(id="own.bad", subtype="scorebord_fail", match="never"))
     result = project.run()
-    result.stdout.re_match_lines([r".*own.yaml:\d+: pattern own.bad: field failure_subtype: 'no_such_subtype' is not"])
+    result.stdout.re_match_lines(
+        [r".*own.yaml:\d+: pattern own.bad: field failure_subtype: 'scorebord_fail' is much like"]
+    )
     assert project.causes()["test_link"] == "sim_error/protocol_violation"
 
 
