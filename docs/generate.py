@@ -1,15 +1,17 @@
-"""Writes what is generated into the documentation: settings, outcomes, built-in patterns, included files.
+"""Write the generated parts of the documentation: settings, packages, outcomes, built-in patterns, included files.
 
 python docs/generate.py
 """
 
 from __future__ import annotations
 
+import ast
 import re
+import tomllib
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -17,14 +19,19 @@ from pytest_dvwiki import simulators
 from pytest_dvwiki.patterns import reference as patterns
 from pytest_dvwiki.settings import reference
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
+ARCHITECTURE = ROOT / "ARCHITECTURE.md"
+PACKAGE = ROOT / "pytest_dvwiki"
 AGENTS = ROOT / "docs" / "agents.md"
 OUTCOMES = ROOT / "docs" / "outcomes.md"
 PATTERNS = ROOT / "docs" / "patterns.md"
 TABLE = ROOT / "tests" / "sim" / "outcomes.yaml"
 
-_SETTINGS = re.compile(r"(<!-- settings: made by `make docs` -->\n).*?(<!-- settings end -->)", re.DOTALL)
+_PART = re.compile(r"(<!-- (\w+): made by `make docs` -->\n).*?(<!-- \2 end -->)", re.DOTALL)
 _INCLUDE = re.compile(r"(<!-- include: (\S+) -->\n).*?(<!-- include end -->)", re.DOTALL)
 _PLACES = {
     "R": "runner",
@@ -83,19 +90,47 @@ class _Row:
 
 
 def main() -> None:
-    """Writes every file that has a generated part."""
+    """Write every file that has a generated part."""
     for path, text in generated().items():
         path.write_text(text, encoding="utf-8")
 
 
 def generated() -> dict[Path, str]:
-    """The files with generated parts, as they should be."""
+    """Return the files with generated parts, as they should be."""
     return {
-        README: _SETTINGS.sub(lambda found: found[1] + reference() + found[2], README.read_text(encoding="utf-8")),
+        README: _filled(README, {"settings": reference}),
+        ARCHITECTURE: _filled(ARCHITECTURE, {"packages": _packages, "layers": _layers}),
         AGENTS: _INCLUDE.sub(_included, AGENTS.read_text(encoding="utf-8")),
         PATTERNS: patterns.reference(),
         OUTCOMES: _outcomes(yaml.safe_load(TABLE.read_text(encoding="utf-8"))),
     }
+
+
+def _filled(path: Path, parts: Mapping[str, Callable[[], str]]) -> str:
+    """Return a file with the text between its markers made again."""
+    return _PART.sub(lambda found: found[1] + parts[found[2]]() + found[3], path.read_text(encoding="utf-8"))
+
+
+def _packages() -> str:
+    """Return a table of the packages and top-level modules, each with the first line of its docstring."""
+    folders = sorted(path.parent for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE)
+    modules = sorted(path for path in PACKAGE.glob("*.py") if path.name != "__init__.py")
+    rows = [[f"`{each.relative_to(PACKAGE)}/`", _summary(each / "__init__.py")] for each in folders]
+    rows += [[f"`{each.name}`", _summary(each)] for each in modules]
+    return _table(["package", "what it holds"], rows) + "\n"
+
+
+def _summary(path: Path) -> str:
+    """Return the first line of a module's docstring."""
+    return (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").partition("\n")[0]
+
+
+def _layers() -> str:
+    """Return the layers that import-linter holds, from the highest to the lowest."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contract = next(each for each in settings["tool"]["importlinter"]["contracts"] if each["type"] == "layers")
+    layers = [layer.replace(f"{PACKAGE.name}.", "").replace(" : ", ", ") for layer in contract["layers"]]
+    return "\n".join(["```text", *layers, "```", ""])
 
 
 def _included(found: re.Match[str]) -> str:

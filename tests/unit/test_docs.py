@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
 import runpy
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,12 +11,19 @@ from typing import TYPE_CHECKING
 import pytest
 from markdown_it import MarkdownIt
 
+from pytest_dvwiki.model import archive, failure
+from pytest_dvwiki.patterns.schema import Pattern
+from pytest_dvwiki.records import codec, verdicts
+from pytest_dvwiki.triage import waivers
+from pytest_dvwiki.wiki.kinds import bug
+from pytest_dvwiki.wiki.kinds.owned import OWNED
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
 MARKDOWN = MarkdownIt("gfm-like", {"linkify": False})
 
 
@@ -31,7 +40,7 @@ def generated() -> dict[Path, str]:
     return made()
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/agents.md", "docs/outcomes.md"])
+@pytest.mark.parametrize("name", ["README.md", "ARCHITECTURE.md", "docs/agents.md", "docs/outcomes.md"])
 def test_what_is_generated_is_what_make_docs_writes(generated: dict[Path, str], name: str) -> None:
     assert (ROOT / name).read_text(encoding="utf-8") == generated[ROOT / name]
 
@@ -39,6 +48,7 @@ def test_what_is_generated_is_what_make_docs_writes(generated: dict[Path, str], 
 def test_nothing_else_is_generated(generated: dict[Path, str]) -> None:
     assert {path.relative_to(ROOT).as_posix() for path in generated} == {
         "README.md",
+        "ARCHITECTURE.md",
         "docs/agents.md",
         "docs/outcomes.md",
         "docs/patterns.md",
@@ -54,3 +64,35 @@ def test_links_lead_to_files(page: Path) -> None:
 def test_every_page_is_reached_from_the_index() -> None:
     linked = {(DOCS / target).resolve() for target in links(DOCS / "index.md")}
     assert set(DOCS.rglob("*.md")) - {DOCS / "index.md"} <= linked
+
+
+@pytest.mark.parametrize("name", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_files_that_are_named_for_maintainers_are_there(name: str) -> None:
+    named = re.findall(r"`([a-z_/]+/(?:\w+\.py)?)[`*]", (ROOT / name).read_text(encoding="utf-8"))
+    assert len(named) > 10
+    assert not [path for path in named if not any((top / path).exists() for top in (ROOT, ROOT / "pytest_dvwiki"))]
+
+
+def fields(*types: type) -> set[str]:
+    return {field.name for each in types for field in dataclasses.fields(each)}
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        fields(archive.RunRecord, archive.Vcs, archive.Simulator, archive.RunId, archive.Suite, archive.Axes),
+        fields(archive.Totals, archive.OtherTest, failure.Attempt, archive.Waived, archive.PassedAgain),
+        fields(archive.FirstBad, archive.SinceFix),
+        fields(archive.Occurrence, archive.FailedTest, failure.Origin, failure.LogReference, failure.Command),
+        fields(failure.Place),
+        set(codec._FixRow.__annotations__),
+        fields(verdicts.Rulings, verdicts.Ruling, verdicts.Merge, verdicts.Member, verdicts.Apart),
+        {*waivers.MATCHES, *waivers._KEYS},
+        set(Pattern.__struct_fields__),
+        {*bug.PEOPLE, *(key for keys in OWNED.values() for key in keys)},
+    ],
+)
+def test_every_key_on_disk_is_described(keys: set[str]) -> None:
+    text = (DOCS / "reference" / "formats.md").read_text(encoding="utf-8")
+    code = re.findall(r"`([^`]+)`", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL))
+    assert keys - set(re.findall(r"\w+", " ".join(code))) == set()
