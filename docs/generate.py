@@ -28,7 +28,6 @@ ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 PACKAGE = ROOT / "pytest_dvwiki"
 AGENTS = ROOT / "docs" / "agents.md"
 OUTCOMES = ROOT / "docs" / "outcomes.md"
-PATTERNS = ROOT / "docs" / "patterns.md"
 TABLE = ROOT / "tests" / "sim" / "outcomes.yaml"
 
 _PART = re.compile(r"(<!-- (\w+): made by `make docs` -->\n).*?(<!-- \2 end -->)", re.DOTALL)
@@ -92,6 +91,7 @@ class _Row:
 def main() -> None:
     """Write every file that has a generated part."""
     for path, text in generated().items():
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
 
 
@@ -101,7 +101,7 @@ def generated() -> dict[Path, str]:
         README: _filled(README, {"settings": reference}),
         ARCHITECTURE: _filled(ARCHITECTURE, {"packages": _packages, "layers": _layers}),
         AGENTS: _INCLUDE.sub(_included, AGENTS.read_text(encoding="utf-8")),
-        PATTERNS: patterns.reference(),
+        **{ROOT / "docs" / path: text for path, text in patterns.reference().items()},
         OUTCOMES: _outcomes(yaml.safe_load(TABLE.read_text(encoding="utf-8"))),
     }
 

@@ -1,4 +1,4 @@
-"""The built-in patterns as a page of Markdown: for people who look for a message, so each stands there in full."""
+"""The built-in patterns as pages of Markdown, one for each file: for people who look for a message."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_dvwiki.patterns.registry import (
 from pytest_dvwiki.patterns.schema import CLASSES, UNKNOWN, Pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _TITLES = {
     "dvwiki": "What the capture itself says",
@@ -36,9 +36,9 @@ _TITLES = {
     "generic": "Any tool",
 }
 _INTRODUCTION = """\
-The {count} patterns by which failures are named, by tool and failure subtype. To look for a message, search this page
-for a word of it, or call `dvwiki patterns list WORD`, which has the project's own patterns too;
-`dvwiki patterns why LOG` shows which of them match the lines of a log, and why one of them won.
+The {count} patterns by which failures are named: a page for each tool, by failure subtype. To look for a message, call
+`dvwiki patterns list WORD`, which has the project's own patterns too; `dvwiki patterns why LOG` shows which patterns
+match the lines of a log, and why one of them won.
 
 A project's own patterns stand in `.agent/patterns/*.yaml`, in the form of the built-in ones
 (`dvwiki patterns list --format json WORD` shows all fields of one). `dvwiki patterns test` checks them against all
@@ -50,6 +50,7 @@ A project's pattern may name a `failure_subtype` of its own, in one of the known
 The page of that subtype begins with the description and the fix of the first pattern that names it. A name that is
 nearly one of the built-in subtypes is taken for a mistake.
 """
+_MADE = "<!-- made by `make docs`; edit pytest_dvwiki/patterns/builtin/{name}.yaml instead -->"
 _TIERS = {
     "cause": "names a cause",
     "symptom": "a symptom: stands for the failure where no message names a cause",
@@ -58,13 +59,15 @@ _TIERS = {
 }
 
 
-def reference() -> str:
-    """The page: grouped by tool, in each tool by subtype."""
+def reference() -> dict[str, str]:
+    """Return the pages by their paths: the list `patterns.md`, and a page for each file of patterns."""
     registry = load_registry()
     groups = {
         name: _by_subtype(p for p in registry if registry.source(p.id) == _file(name)) for name in builtin_files()
     }
-    return "\n".join([*_head(len(registry), groups), *_body(groups)]) + "\n"
+    pages = {f"patterns/{name}.md": _page(name, subtypes) for name, subtypes in groups.items()}
+    pages["patterns.md"] = _list(len(registry), groups)
+    return {path: _text(lines) for path, lines in pages.items()}
 
 
 def _file(name: str) -> str:
@@ -85,10 +88,14 @@ def _by_subtype(patterns: Iterator[Pattern]) -> dict[str, list[Pattern]]:
     return dict(sorted(groups.items(), key=lambda group: (group[0] == UNKNOWN, group[0])))
 
 
-def _head(count: int, groups: dict[str, dict[str, list[Pattern]]]) -> Iterator[str]:
+def _text(lines: Iterable[str]) -> str:
+    return "\n".join(lines) + "\n"
+
+
+def _list(count: int, groups: dict[str, dict[str, list[Pattern]]]) -> Iterator[str]:
     yield "# Built-in patterns"
     yield ""
-    yield "<!-- made by `make docs`; edit pytest_dvwiki/patterns/builtin/*.yaml instead -->"
+    yield _MADE.format(name="*")
     yield ""
     yield _INTRODUCTION.format(count=count, classes=", ".join(map(_code, CLASSES)))
     yield "Of several patterns that match one message the first in this order wins:"
@@ -97,28 +104,32 @@ def _head(count: int, groups: dict[str, dict[str, list[Pattern]]]) -> Iterator[s
     yield ""
     yield f"{REPLACEMENT}"
     yield ""
+    yield "| patterns for | number | file |"
+    yield "| --- | --- | --- |"
     for name, subtypes in groups.items():
-        title = _title(name)
-        yield f"- [{title}](#{_anchor(title)}): {sum(map(len, subtypes.values()))} patterns, {_code(f'{name}.yaml')}"
+        yield f"| [{_title(name)}](patterns/{name}.md) | {sum(map(len, subtypes.values()))} | {_code(f'{name}.yaml')} |"
 
 
-def _body(groups: dict[str, dict[str, list[Pattern]]]) -> Iterator[str]:
+def _page(name: str, subtypes: dict[str, list[Pattern]]) -> Iterator[str]:
     lessons = load_subtypes()
-    for name, subtypes in groups.items():
-        yield f"\n## {_title(name)}"
-        for subtype, patterns in subtypes.items():
-            if name != "benign":
-                title = lessons[subtype].title if subtype in lessons else "Failures of no particular subtype"
-                yield f"\n### {title}" + (f": `{subtype}`" if subtype in lessons else "")
-            for pattern in patterns:
-                yield from _pattern(pattern)
+    yield f"# Patterns: {_title(name)}"
+    yield ""
+    yield _MADE.format(name=name)
+    yield ""
+    yield "[All patterns](../patterns.md)"
+    for subtype, patterns in subtypes.items():
+        if name != "benign":
+            title = lessons[subtype].title if subtype in lessons else "Failures of no particular subtype"
+            yield f"\n## {title}" + (f": `{subtype}`" if subtype in lessons else "")
+        for pattern in patterns:
+            yield from _pattern(pattern, level=2 if name == "benign" else 3)
 
 
-def _pattern(pattern: Pattern) -> Iterator[str]:
+def _pattern(pattern: Pattern, level: int) -> Iterator[str]:
     label = "" if pattern.tier == "benign" else f"`{pattern.error_class}` / `{pattern.failure_subtype}`, "
     noise = "; such a line alone fails no test" if pattern.noise else ""
     acquitted = f"; a {pattern.acquitted_by} that ended well takes it back" if pattern.acquitted_by else ""
-    yield f"\n#### {pattern.id}\n"
+    yield f"\n{'#' * level} {pattern.id}\n"
     yield f"{_escaped(pattern.description)}\n"
     yield f"- {label}{_TIERS[pattern.tier]}{noise}{acquitted}"
     if pattern.fix:
@@ -141,8 +152,3 @@ def _escaped(text: str) -> str:
     """Prose: code spans stay, what Markdown would take for HTML or emphasis does not become it."""
     parts = re.split(r"(`+.+?`+)", text)
     return "".join(part if at % 2 else re.sub(r"([<*_\[])", r"\\\1", part) for at, part in enumerate(parts))
-
-
-def _anchor(title: str) -> str:
-    """The anchor that GitHub gives a heading."""
-    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")

@@ -46,7 +46,8 @@ def test_what_is_generated_is_what_make_docs_writes(generated: dict[Path, str], 
 
 
 def test_nothing_else_is_generated(generated: dict[Path, str]) -> None:
-    assert {path.relative_to(ROOT).as_posix() for path in generated} == {
+    made = {path.relative_to(ROOT).as_posix() for path in generated}
+    assert {path for path in made if not path.startswith("docs/patterns/")} == {
         "README.md",
         "ARCHITECTURE.md",
         "docs/agents.md",
@@ -55,20 +56,24 @@ def test_nothing_else_is_generated(generated: dict[Path, str]) -> None:
     }
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_to_files(page: Path) -> None:
     targets = [target for target in links(page) if "://" not in target]
     assert not [target for target in targets if not (page.parent / target).exists()]
 
 
 def test_every_page_is_reached_from_the_index() -> None:
-    linked = {(DOCS / target).resolve() for target in links(DOCS / "index.md")}
-    assert set(DOCS.rglob("*.md")) - {DOCS / "index.md"} <= linked
+    reached = set[Path]()
+    new = {DOCS / "index.md"}
+    while new:
+        reached |= new
+        new = {(page.parent / target).resolve() for page in new for target in links(page)} & set(PAGES) - reached
+    assert set(DOCS.rglob("*.md")) <= reached
 
 
 @pytest.mark.parametrize("name", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
 def test_files_that_are_named_for_maintainers_are_there(name: str) -> None:
-    named = re.findall(r"`([a-z_/]+/(?:\w+\.py)?)[`*]", (ROOT / name).read_text(encoding="utf-8"))
+    named = re.findall(r"`([a-z_/]+/(?:[a-z_]+\.py)?)[`*]", (ROOT / name).read_text(encoding="utf-8"))
     assert len(named) > 10
     assert not [path for path in named if not any((top / path).exists() for top in (ROOT, ROOT / "pytest_dvwiki"))]
 

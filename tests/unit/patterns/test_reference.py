@@ -1,4 +1,4 @@
-"""The page of the built-in patterns holds each of them, is well-formed Markdown, and is the one in the repository."""
+"""The pages of the built-in patterns hold each of them, are well-formed Markdown, and are those in the repository."""
 
 from __future__ import annotations
 
@@ -10,52 +10,55 @@ import pytest
 from pytest_dvwiki.patterns.reference import reference
 from pytest_dvwiki.patterns.registry import builtin_files, load_registry
 
-PAGE = Path(__file__).parents[3] / "docs" / "patterns.md"
-TEXT = reference()
+DOCS = Path(__file__).parents[3] / "docs"
+PAGES = reference()
+LIST = PAGES["patterns.md"]
+OF_TOOLS = {path: text for path, text in PAGES.items() if path != "patterns.md"}
 
 
-@pytest.mark.skipif(not PAGE.parent.is_dir(), reason="the documentation is not part of this copy")
-def test_the_page_in_the_repository_is_current() -> None:
-    assert PAGE.read_text(encoding="utf-8") == TEXT, "run `make docs`"
+@pytest.mark.skipif(not DOCS.is_dir(), reason="the documentation is not part of this copy")
+def test_the_pages_in_the_repository_are_current() -> None:
+    there = [DOCS / "patterns.md", *(DOCS / "patterns").iterdir()]
+    assert {path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8") for path in there} == PAGES, (
+        "run `make docs`"
+    )
 
 
 def test_every_pattern_stands_there_once_with_what_it_means_and_what_to_do() -> None:
+    text = "".join(OF_TOOLS.values())
     for pattern in load_registry():
-        assert TEXT.count(f"\n#### {pattern.id}\n") == 1
-        part = TEXT.partition(f"\n#### {pattern.id}\n")[2].partition("\n#")[0]
+        found = re.split(rf"^###? {re.escape(pattern.id)}$", text, flags=re.MULTILINE)
+        assert len(found) == 2
+        part = found[1].partition("\n#")[0]
         assert part.count("- matches: ") == len(pattern.match)
         assert ("- fix: " in part) == bool(pattern.fix)
         assert "- example: " in part
 
 
-def test_a_message_stands_with_its_pattern_under_its_tool_and_what_its_subtype_means() -> None:
-    before, message, _ = TEXT.partition("\n- example: `dut.sv:7: error: Unknown module type: missing_sub`\n")
+def test_a_message_stands_with_its_pattern_on_the_page_of_its_tool_under_its_subtype() -> None:
+    page = PAGES["patterns/icarus.md"]
+    before, message, _ = page.partition("\n- example: `dut.sv:7: error: Unknown module type: missing_sub`\n")
     assert message
-    headings = re.findall(r"^(##+) (.*)$", before, re.MULTILINE)
-    newest = {level: words for level, words in headings if level in {"##", "###", "####"}}
-    assert newest["####"] == "icarus.unknown_module"
-    assert newest["###"] == "Module, entity or interface not found: `missing_module`"
-    assert newest["##"].startswith("Icarus")
+    headings = re.findall(r"^(#+) (.*)$", before, re.MULTILINE)
+    assert dict(headings) == {
+        "#": "Patterns: Icarus Verilog",
+        "##": "Module, entity or interface not found: `missing_module`",
+        "###": "icarus.unknown_module",
+    }
 
 
-def test_its_table_of_contents_leads_to_its_headings() -> None:
+def test_the_list_leads_to_each_page_by_a_title_for_people() -> None:
+    titles = dict(re.findall(r"^\| \[(.*)\]\((patterns/.*)\) \|", LIST, re.MULTILINE))
+    assert set(titles.values()) == set(OF_TOOLS)
+    assert len(titles) == len(builtin_files())
+    assert not [title for title in titles if "_" in title]
+    assert all(OF_TOOLS[path].startswith(f"# Patterns: {title}\n") for title, path in titles.items())
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_nothing_of_a_pattern_becomes_html(path: str) -> None:
     markdown = pytest.importorskip("markdown_it").MarkdownIt()
-    tokens = markdown.parse(TEXT)
-    titles = [
-        tokens[at + 1].content for at, token in enumerate(tokens) if token.type == "heading_open" and token.tag == "h2"
-    ]
-    anchors = {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
-    assert set(re.findall(r"\]\(#([^)]+)\)", TEXT)) == anchors
-    assert not [token for token in tokens if token.type == "html_block" and "made by" not in token.content]
-
-
-def test_no_heading_is_the_name_of_a_file() -> None:
-    titles = re.findall(r"^## (.*)", TEXT, re.MULTILINE)
-    assert len(titles) == len(set(titles)) == len(builtin_files())
-    assert not [title for title in titles if "_" in title or title in {*builtin_files()} - {"pytest", "pyuvm", "slang"}]
-
-
-def test_nothing_of_a_pattern_becomes_html() -> None:
-    markdown = pytest.importorskip("markdown_it").MarkdownIt()
-    inline = [child for token in markdown.parse(TEXT) if token.children for child in token.children]
+    tokens = markdown.parse(PAGES[path])
+    inline = [child for token in tokens if token.children for child in token.children]
     assert [child.content for child in inline if child.type == "html_inline"] == []
+    assert not [token for token in tokens if token.type == "html_block" and "made by" not in token.content]

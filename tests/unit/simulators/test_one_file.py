@@ -77,7 +77,7 @@ print(json.dumps({
     "report": [report.file, report.line, report.message_id, report.text],
     "errors": error_lines(LogText(source="log", text=log), Interest).count,
     "advice": registry.advice(hit.pattern.id, hit.pattern.failure_subtype, hit.text),
-    "page": "- [ACME Sim](#acme-sim): 1 patterns, `acme.yaml`" in reference(),
+    "page": "| [ACME Sim](patterns/acme.md) | 1 | `acme.yaml` |" in reference()["patterns.md"],
 }))
 '''
 
