@@ -40,7 +40,8 @@ fuzz: tools env ## made-up input of its own each time, and ten minutes for each 
 
 .PHONY: outcomes
 outcomes: tools env ## the whole table of outcomes, in every flow and capture mode, with every command that is printed
-	@$(ACTIVATE); python -m pytest -n $(WORKERS) tests/sim/test_outcomes.py tests/sim/test_commands.py tests/sim/test_sample.py
+	@$(ACTIVATE); python -m pytest -n $(WORKERS) tests/sim/test_outcomes.py tests/sim/test_commands.py tests/sim/test_sample.py \
+	    tests/sim/test_docs.py
 
 .PHONY: truth
 truth: tools env ## the whole table of what is said of fixes, commits, counts, causes, origins and commands
@@ -61,8 +62,12 @@ survive: env ## a thousand kills, a full disk and a crowd at one wiki; half an h
 	@$(ACTIVATE); python -m tests.unit.survival
 
 .PHONY: docs
-docs: env ## write what is generated into the documentation, and what its examples print
-	@$(ACTIVATE); python docs/generate.py; python -m tests.sim.pages; \
+docs: env ## write what is generated into the documentation, and build its site in build/site
+	@$(ACTIVATE); python docs/generate.py; python -m sphinx -q -W --keep-going docs build/site
+
+.PHONY: examples
+examples: tools env ## write into the documentation what its examples print now
+	@$(ACTIVATE); python -m tests.sim.pages; \
 	DVWIKI_WRITE_DOCS=1 python -m pytest -q tests/unit/test_secret_places.py
 
 .PHONY: clean
@@ -110,7 +115,7 @@ env:
 	        echo 'the active environment has '"$$($(PY) --version)"', Python 3.11 or newer is needed: deactivate it' >&2; exit 1; \
 	    }; \
 	    echo 'installing pytest-dvwiki with what its demo and tests need: minutes, the first time'; \
-	    $(PY) -m pip install -qq --disable-pip-version-check --editable '.[demo,dev]'; \
+	    $(PY) -m pip install -qq --disable-pip-version-check --editable '.[demo,dev,docs]'; \
 	    [ -n "$$($(PY) -m find_libpython)" ] || { \
 	        echo "cocotb needs Python's shared library: install it, on Debian with 'apt-get install libpython3-dev'" >&2; exit 1; \
 	    }; \

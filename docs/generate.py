@@ -5,7 +5,9 @@ python docs/generate.py
 
 from __future__ import annotations
 
+import argparse
 import ast
+import importlib
 import re
 import tomllib
 from collections import Counter
@@ -15,15 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from pytest_dvwiki import simulators
+from pytest_dvwiki import cli, simulators
 from pytest_dvwiki.patterns import reference as patterns
 from pytest_dvwiki.settings import reference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 ROOT = Path(__file__).parents[1]
-README = ROOT / "README.md"
+SETTINGS = ROOT / "docs" / "reference" / "settings.md"
+COMMANDS = ROOT / "docs" / "reference" / "commands.md"
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 PACKAGE = ROOT / "pytest_dvwiki"
 AGENTS = ROOT / "docs" / "agents.md"
@@ -98,7 +101,8 @@ def main() -> None:
 def generated() -> dict[Path, str]:
     """Return the files with generated parts, as they should be."""
     return {
-        README: _filled(README, {"settings": reference}),
+        SETTINGS: _filled(SETTINGS, {"settings": reference}),
+        COMMANDS: _filled(COMMANDS, {"commands": _commands}),
         ARCHITECTURE: _filled(ARCHITECTURE, {"packages": _packages, "layers": _layers}),
         AGENTS: _INCLUDE.sub(_included, AGENTS.read_text(encoding="utf-8")),
         **{ROOT / "docs" / path: text for path, text in patterns.reference().items()},
@@ -131,6 +135,39 @@ def _layers() -> str:
     contract = next(each for each in settings["tool"]["importlinter"]["contracts"] if each["type"] == "layers")
     layers = [layer.replace(f"{PACKAGE.name}.", "").replace(" : ", ", ") for layer in contract["layers"]]
     return "\n".join(["```text", *layers, "```", ""])
+
+
+def _commands() -> str:
+    """Return the commands with their arguments, as their parsers have them."""
+    lines: list[str] = []
+    for name, summary in cli.COMMANDS.items():
+        parser = argparse.ArgumentParser(prog=f"dvwiki {name}")
+        importlib.import_module(f"{cli.__name__}.{name}").add_arguments(parser)
+        lines += _command(parser, f"{summary[0].upper()}{summary[1:]}.")
+    return "\n".join(lines) + "\n"
+
+
+def _command(parser: argparse.ArgumentParser, summary: str) -> Iterator[str]:
+    yield from ("", f"## {parser.prog}", "", summary)
+    rows = []
+    for action in parser._actions:  # argparse has no other way to ask for them
+        if isinstance(action, argparse._SubParsersAction):
+            for pseudo in action._choices_actions:
+                below = action.choices[pseudo.dest]
+                yield from (line.replace("## ", "### ", 1) for line in _command(below, f"{below.description}"))
+        elif action.help != argparse.SUPPRESS and not isinstance(action, argparse._HelpAction):
+            rows.append([_argument(action), action.help % vars(action) if action.help else ""])
+    if rows:
+        yield from ("", _table(["argument", "what it does"], rows))
+
+
+def _argument(action: argparse.Action) -> str:
+    """Return an argument as it is typed."""
+    choices = "|".join(map(str, action.choices)) if action.choices else ""
+    value = "" if action.nargs == 0 else str(action.metavar or choices or action.dest)
+    if action.option_strings:
+        return ", ".join(f"`{f'{flag} {value}'.strip()}`" for flag in action.option_strings)
+    return f"`{value}{' …' if action.nargs in {'*', '+'} else ''}`"
 
 
 def _included(found: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""The pages of the flows as projects: their files, their commands, and what they show of the output.
+"""The pages of the flows and the tutorial as projects: their files, their commands, and what they show of the output.
 
 python -m tests.sim.pages    writes what the commands print now, where a page shows something else
 """
@@ -17,6 +17,7 @@ from markdown_it import MarkdownIt
 from .harness import Project, environment, missing
 
 FLOWS = Path(__file__).parents[2] / "docs" / "flows"
+TUTORIAL = FLOWS.parent / "tutorial.md"
 ANYTHING = "..."
 """A line of a page that stands for any lines."""
 VOLATILE = (
@@ -27,6 +28,7 @@ VOLATILE = (
     (re.compile(r"\b\d+(?:\.\d+)? ?s\b"), "<seconds>"),
     (re.compile(r"\S*/(?=\w+\.py\(\d+\))"), ""),  # cocotb cuts the paths of pyuvm's lines
     (re.compile(r"={3,}|-{3,}"), "==="),
+    (re.compile(r"\bby {5}[0-9a-f]{7,12} "), "by     <commit> "),
 )
 """What differs from run to run, and what it is compared as."""
 
@@ -117,5 +119,5 @@ def refresh(path: Path, folder: Path) -> None:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory(prefix="dvwiki-pages-") as scratch:
-        for each in sorted(FLOWS.glob("*.md")):
+        for each in (*sorted(FLOWS.glob("*.md")), TUTORIAL):
             refresh(each, Path(scratch) / each.stem / "project")

@@ -1,4 +1,4 @@
-"""Each page of a flow is a project that works: its files are written, its commands run, and they print what it says."""
+"""Each page of a flow and the tutorial: the files are written, the commands run, and they print what the page shows."""
 
 from __future__ import annotations
 
@@ -6,24 +6,27 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .pages import FLOWS, Page, is_shown, refresh, run, shorten
+from .pages import FLOWS, TUTORIAL, Page, is_shown, refresh, run, shorten
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-NAMES = sorted(path.stem for path in FLOWS.glob("*.md"))
+PAGES = [
+    *(pytest.param(path, id=path.stem) for path in sorted(FLOWS.glob("*.md"))),
+    pytest.param(TUTORIAL, id="tutorial", marks=pytest.mark.further_mode),
+]
 
 pytestmark = [pytest.mark.sim, pytest.mark.timeout(300)]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_page_of_a_flow_works_as_it_stands(tmp_path: Path, name: str) -> None:
-    page = Page.read(FLOWS / f"{name}.md")
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_works_as_it_stands(tmp_path: Path, path: Path) -> None:
+    page = Page.read(path)
     assert page.files
     assert page.commands
     if page.missing:
         pytest.skip(page.missing)
-    if name == "cocotb-test":
+    if path.stem == "cocotb-test":
         pytest.importorskip("cocotb_test")
     page.write(tmp_path / "project")
     for command in page.commands:

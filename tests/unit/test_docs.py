@@ -40,7 +40,16 @@ def generated() -> dict[Path, str]:
     return made()
 
 
-@pytest.mark.parametrize("name", ["README.md", "ARCHITECTURE.md", "docs/agents.md", "docs/outcomes.md"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ARCHITECTURE.md",
+        "docs/agents.md",
+        "docs/outcomes.md",
+        "docs/reference/commands.md",
+        "docs/reference/settings.md",
+    ],
+)
 def test_what_is_generated_is_what_make_docs_writes(generated: dict[Path, str], name: str) -> None:
     assert (ROOT / name).read_text(encoding="utf-8") == generated[ROOT / name]
 
@@ -48,11 +57,12 @@ def test_what_is_generated_is_what_make_docs_writes(generated: dict[Path, str], 
 def test_nothing_else_is_generated(generated: dict[Path, str]) -> None:
     made = {path.relative_to(ROOT).as_posix() for path in generated}
     assert {path for path in made if not path.startswith("docs/patterns/")} == {
-        "README.md",
         "ARCHITECTURE.md",
         "docs/agents.md",
         "docs/outcomes.md",
         "docs/patterns.md",
+        "docs/reference/commands.md",
+        "docs/reference/settings.md",
     }
 
 

@@ -2,7 +2,7 @@
 
 Each form of a secret is put into each place that can hold it, in a real session and a real repository; each place has a
 mark beside the secret, by which an output that shows the place is told. `docs/secrets.md` has the table, which
-`make docs` writes.
+`make examples` writes.
 """
 
 from __future__ import annotations
@@ -250,11 +250,11 @@ def test_no_secret_leaves_any_place(pytester: pytest.Pytester, monkeypatch: pyte
         assert sum(output in own["assertion"] for own in cells.values()) > len(cells) - 4
     table = _table(cells)
     text = PAGE.read_text("utf-8")
-    start, end = "<!-- secrets: made by `make docs` -->\n", "\n<!-- secrets end -->"
+    start, end = "<!-- secrets: made by `make examples` -->\n", "\n<!-- secrets end -->"
     if os.environ.get("DVWIKI_WRITE_DOCS"):
         text = re.sub(f"{re.escape(start)}.*?{re.escape(end)}", lambda _: f"{start}{table}{end}", text, flags=re.DOTALL)
         PAGE.write_text(text, encoding="utf-8")
-    assert table in text, "run `make docs`"
+    assert table in text, "run `make examples`"
 
 
 LOGINS = """

@@ -62,7 +62,7 @@ def test_what_is_no_place_of_a_wiki_is_no_address(text: str) -> None:
             "writable_by 'robot' is unknown; write one of ingest, agent, reviewer, human",
         ),
         ("sections: {bugs: {writable_by: human}}", "writable_by 'human' is unknown"),
-        ("sections:\n  bugs:\n    read_cap: 0", ":3: section 'bugs': read_cap 0 is no number of reads"),
+        ("sections:\n  bugs:\n    read_cap: 0", ":3: section 'bugs': read_cap 0 is not a number of reads"),
         ("sections: {bug: {}}", "section 'bug': no section is called so; write one of bugs"),
         ("sections: {bugs: 4}", "section 'bugs': it has no keys"),
         ("schema: 7\nsections: {}", "schema 7 is not one that this version reads"),

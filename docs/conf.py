@@ -1,0 +1,74 @@
+"""The documentation site: `make docs` builds it, warnings being errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.version import __version__
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+NAVIGATION = {
+    "index": {
+        "Start": ("tutorial",),
+        "How-to guides": (
+            "using",
+            "flows/cocotb-runner",
+            "flows/cocotb-native",
+            "flows/cocotb-test",
+            "flows/makefile",
+            "flows/pyuvm",
+            "flows/plain-pytest",
+            "flows/ingest",
+            "scan",
+            "coverage",
+            "waivers",
+            "upkeep",
+            "agents",
+            "outputs",
+            "killed-runs",
+            "secrets",
+            "scale",
+        ),
+        "Reference": (
+            "reference/settings",
+            "reference/commands",
+            "reference/api",
+            "reference/hooks",
+            "reference/formats",
+            "outcomes",
+            "patterns",
+        ),
+        "Explanation": ("naming", "causes", "fixes"),
+    },
+    "patterns": {"By tool": ("patterns/*",)},
+}
+"""By page the captions below it, each with its pages. It stands here, since the pages are read without a site, too."""
+
+project = "pytest-dvwiki"
+release = __version__
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+html_theme = "furo"
+html_title = "pytest-dvwiki"
+html_show_copyright = False
+html_show_sourcelink = False
+html_copy_source = False
+myst_heading_anchors = 3
+suppress_warnings = ["misc.highlighting_failure"]
+"""Fences hold logs and excerpts that only resemble their language."""
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"
+
+
+def add_navigation(_: Sphinx, page: str, source: list[str]) -> None:
+    """Append the page's part of the navigation."""
+    for caption, pages in NAVIGATION.get(page, {}).items():
+        lines = ("```{toctree}", ":hidden:", ":glob:", f":caption: {caption}", "", *pages, "```")
+        source[0] += "\n" + "\n".join(lines) + "\n"
+
+
+def setup(app: Sphinx) -> None:
+    """Connect to Sphinx."""
+    app.connect("source-read", add_navigation)
