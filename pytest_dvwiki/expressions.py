@@ -19,7 +19,7 @@ LONGEST = 4096
 _MEMORY = 16 << 20
 """Bytes that RE2 may take for one expression."""
 _REMEDIES = (
-    (r"\(\?<?[=!]", "{} (a look-around)", "write what stands there as a part of the expression, or by a second one"),
+    (r"\(\?<?[=!]", "{} (a look-around)", "match the text around it in the same expression, or in a second one"),
     (r"\\[1-9]|\(\?P=\w*\)?", "{} (a back reference)", "name the texts that may stand there, as in (?:one|two)"),
     (r"\(\?>", "{} (an atomic group)", "write (?:"),
     (r"\(\?\(", "{} (a condition)", "write two expressions"),
@@ -93,7 +93,7 @@ def given(source: str) -> Search:
     try:
         return _Given(re2.compile(source, options))
     except UnicodeEncodeError:
-        raise ExpressionError("it holds half a character; write it anew") from None
+        raise ExpressionError("it contains half a character; write it again") from None
     except re2.error as error:
         words = error.args[0] if error.args else ""
         reason = words.decode("utf-8", "replace") if isinstance(words, bytes) else str(words)
@@ -113,11 +113,11 @@ def glob(wanted: str) -> Search:
 def _explained(source: str, reason: str) -> str:
     """Return what is wrong with an expression, and what to write."""
     if "repetition size" in reason:
-        return f"{reason}; write m <= n <= 1000, in groups inside each other 1000 together, or * or +"
+        return f"{reason}; use m <= n <= 1000 (in nested groups 1000 together), or * or +"
     for construct, name, remedy in _REMEDIES:
         found = re.search(construct, source)
         if found:
-            return f"{name.format(found[0])} at {found.start()} is nothing that RE2 takes; {remedy}"
+            return f"{name.format(found[0])} at {found.start()} is not supported by RE2; {remedy}"
     if "too large" in reason:
-        return "it stands for too much; use fewer or smaller repeats {m,n}"
-    return f"{reason or 'it is none'}; mend it, or escape by \\ what stands for itself"
+        return "it expands too far; use fewer or smaller repeats {m,n}"
+    return f"{reason or 'it is none'}; correct it, or escape by \\ what stands for itself"

@@ -49,7 +49,7 @@ class Masks:
             if masked is None:
                 continue
             if not isinstance(masked, str):
-                return self._nothing(owner, f"gave {type(masked).__name__}, no text")
+                return self._nothing(owner, f"gave {type(masked).__name__} instead of text")
             text = masked
         return text
 

@@ -63,7 +63,7 @@ def _is_on_by_project(config: pytest.Config) -> bool:
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Registers the role of this process; last, when xdist and cocotb have registered theirs."""
-    config.addinivalue_line("markers", "dvwiki(ip_type=...): what the failure memory is told of a test")
+    config.addinivalue_line("markers", "dvwiki(ip_type=...): facts about a test, for the failure memory")
     if not _is_on(config) or config.option.collectonly or config.option.setupplan:
         return
     from pytest_dvwiki import roles  # noqa: PLC0415  # only a run with the plugin on pays for it

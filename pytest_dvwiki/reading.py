@@ -32,7 +32,7 @@ _REMEDIES = {
     errno.EACCES: "give yourself read permission",
     errno.EPERM: "give yourself read permission",
     errno.ELOOP: "the link leads to itself; replace it by a file",
-    errno.ENOENT: "see that the name is right",
+    errno.ENOENT: "check the name",
     errno.ENOTDIR: "a file stands where a folder should be; move it away",
     errno.ENAMETOOLONG: "give it a shorter name",
 }
@@ -53,7 +53,7 @@ def reason(error: OSError) -> str:
     """
     if isinstance(error, UnreadableError):
         return str(error.strerror)
-    remedy = _REMEDIES.get(error.errno or 0, "see that it is there and can be read")
+    remedy = _REMEDIES.get(error.errno or 0, "check that it exists and can be read")
     return f"cannot be read ({(error.strerror or type(error).__name__).lower()}); {remedy}"
 
 
@@ -85,7 +85,7 @@ def open_regular(path: Path | str) -> BufferedReader:
             raise
         raise UnreadableError(errno.ENOENT, _DANGLING, os.fspath(path)) from error
     except (OSError, ValueError) as error:
-        system = error if isinstance(error, OSError) else OSError(errno.EINVAL, "its name holds a NUL")
+        system = error if isinstance(error, OSError) else OSError(errno.EINVAL, "its name contains a NUL character")
         raise UnreadableError(system.errno, reason(system), os.fspath(path)) from error
     return os.fdopen(_regular(handle, path), "rb")
 
@@ -125,11 +125,11 @@ def handle_below(folder: Path, path: Path, flags: int) -> int:
     try:
         handle = _descend(folder, path, flags)
     except ValueError as error:
-        raise UnreadableError(errno.EINVAL, "has a name that no file has; remove it", os.fspath(path)) from error
+        raise UnreadableError(errno.EINVAL, "has a name that no file can have; remove it", os.fspath(path)) from error
     except UnreadableError:
         raise
     except OSError as error:
-        told = "is a link; put the file itself in its place" if error.errno == errno.ELOOP else reason(error)
+        told = "is a link; replace it by the file itself" if error.errno == errno.ELOOP else reason(error)
         raise UnreadableError(error.errno, told, os.fspath(path)) from error
     return _regular(handle, path)
 
@@ -156,8 +156,8 @@ def _regular(handle: int, path: Path | str) -> int:
     kind = stat.S_IFMT(os.fstat(handle).st_mode)
     if kind != stat.S_IFREG:
         os.close(handle)
-        what = _KINDS.get(kind, "no regular file")
-        raise UnreadableError(errno.EINVAL, f"is {what}; put a regular file in its place", os.fspath(path))
+        what = _KINDS.get(kind, "not a regular file")
+        raise UnreadableError(errno.EINVAL, f"is {what}; replace it by a regular file", os.fspath(path))
     return handle
 
 
@@ -179,7 +179,7 @@ def read_bytes(path: Path, most: int = MOST) -> bytes:
             raise UnreadableError(error.errno, reason(error), os.fspath(path)) from error
     if len(data) > most:
         size = f"{most >> 20} MiB" if most >> 20 else f"{most} bytes"
-        raise UnreadableError(errno.EFBIG, f"is longer than {size}; shorten or split it", os.fspath(path))
+        raise UnreadableError(errno.EFBIG, f"is larger than {size}; shorten or split it", os.fspath(path))
     return data
 
 

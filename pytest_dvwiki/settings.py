@@ -150,7 +150,7 @@ class Option:
             except ValueError as error:
                 raise SettingsError(f"{where}: {error}") from error
         if isinstance(parsed, (int, float)) and not isinstance(parsed, bool) and not 0 <= parsed <= _HIGHEST:
-            raise SettingsError(f"{where}: expected no negative number, and none above {_HIGHEST}, got {value!r:.60}")
+            raise SettingsError(f"{where}: expected a number from 0 to {_HIGHEST}, got {value!r:.60}")
         return parsed
 
 
@@ -212,7 +212,7 @@ OPTIONS: tuple[Option, ...] = (
         default=DEFAULT_WIKI_DIR,
         flag="--dvwiki-dir",
         metavar="PATH",
-        help="Folder of the wiki, relative to pytest's root directory; records, journal and patterns stand beside it.",
+        help="Folder of the wiki, relative to pytest's root directory; records, journal and patterns are beside it.",
     ),
     Option(
         "task",
@@ -220,7 +220,7 @@ OPTIONS: tuple[Option, ...] = (
         default="",
         flag="--dvwiki-task",
         metavar="NAME",
-        help="Name of this regression: its record is written even where nothing failed, with the list of its tests. "
+        help="Name of this regression: a named run is always recorded, with the list of its tests. "
         'Empty: the record is called "regression".',
     ),
     Option(
@@ -229,16 +229,16 @@ OPTIONS: tuple[Option, ...] = (
         default=True,
         flag="--dvwiki-tee",
         metavar="yes|no",
-        help="Keep what child processes print in a file as well, so that its evidence is there under -s "
-        "and after a kill; a child then sees no terminal.",
+        help="Also keep what child processes print in a file, so that it is available as evidence under -s "
+        "and after a kill; child processes then see no terminal.",
     ),
     Option(
         "strict_logs",
         "bool",
         default=False,
         flag="--dvwiki-strict-logs",
-        help="A test that passes with an error line in its log (UVM_ERROR, UVM_FATAL, $error, a logger's ERROR) fails; "
-        "a pattern of tier benign takes such a line for good. Needs --dvwiki.",
+        help="Fail tests that pass with an error line in their log (UVM_ERROR, UVM_FATAL, $error, a logger's ERROR); "
+        "a pattern of tier benign accepts such a line for good. Needs --dvwiki.",
     ),
     Option(
         "ip_type",
@@ -246,7 +246,7 @@ OPTIONS: tuple[Option, ...] = (
         default="",
         flag="--dvwiki-ip-type",
         metavar="NAME",
-        help="Kind of design under test that records and pages name (axi, pcie, ddr, …).",
+        help="Kind of design under test, for records and pages (axi, pcie, ddr, …).",
     ),
     Option(
         "coverage",
@@ -255,7 +255,7 @@ OPTIONS: tuple[Option, ...] = (
         flag="--dvwiki-coverage",
         metavar="GLOB",
         help="Coverage reports (XML or YAML of cocotb-coverage, UCIS XML) that the tests write, relative to pytest's "
-        "root directory: those written during the run are read at its end. Several globs are parted by blanks.",
+        "root directory: those written during the run are read at its end. Several globs are separated by spaces.",
     ),
     Option(
         "auto_ingest",
@@ -263,7 +263,7 @@ OPTIONS: tuple[Option, ...] = (
         default=True,
         flag="--dvwiki-archive",
         metavar="yes|no",
-        help="Write record and pages at the end of the run; otherwise the failures are named and shown only.",
+        help="Write record and pages at the end of the run; otherwise failures are only named and shown.",
     ),
     Option(
         "lock_timeout",
@@ -271,44 +271,44 @@ OPTIONS: tuple[Option, ...] = (
         default=30.0,
         flag="--dvwiki-lock-timeout",
         metavar="SECONDS",
-        help="How long to wait for another process that writes the wiki.",
+        help="How long to wait for another process that is writing to the wiki.",
     ),
     Option(
         "max_context_tokens",
         "int",
         default=2000,
-        help="Most tokens of wiki knowledge in a prompt.",
+        help="Maximum number of tokens of wiki knowledge in a prompt.",
     ),
     Option(
         "pattern_context_tokens",
         "int",
         default=None,
-        help="Most tokens for known patterns; a quarter of max_context_tokens where unset.",
+        help="Maximum number of tokens for known patterns; a quarter of max_context_tokens if unset.",
     ),
     Option(
         "bug_context_tokens",
         "int",
         default=None,
-        help="Most tokens for known bugs; a quarter of max_context_tokens where unset.",
+        help="Maximum number of tokens for known bugs; a quarter of max_context_tokens if unset.",
     ),
     Option(
         "coverage_context_tokens",
         "int",
         default=None,
-        help="Most tokens for coverage holes; a quarter of max_context_tokens where unset.",
+        help="Maximum number of tokens for coverage holes; a quarter of max_context_tokens if unset.",
     ),
     Option(
         "summary_context_tokens",
         "int",
         default=None,
-        help="Most tokens for the table of statistics; a quarter of max_context_tokens where unset.",
+        help="Maximum number of tokens for the table of statistics; a quarter of max_context_tokens if unset.",
     ),
     Option(
         "context_tokenizer",
         "string",
         default="",
-        help="A `tokenizer.json`, relative to the root directory, by which the tokens of a prompt are counted exactly, "
-        "without a network (an extra, `tokens`). Empty: by a rule that counts rather too many.",
+        help="A `tokenizer.json`, relative to the root directory, for counting the tokens of a prompt exactly, "
+        "without a network (an extra, `tokens`). Empty: an estimate, rather too high than too low.",
     ),
     Option(
         "search_backend",
@@ -316,19 +316,19 @@ OPTIONS: tuple[Option, ...] = (
         default="bm25",
         check=_check_backend,
         help="How pages are searched: `bm25`, `keyword` (without an index), `tantivy` (an extra, for 100,000 pages "
-        "and more), `none` (not at all), or what another package gives.",
+        "and more), `none` (not at all), or a name that another package provides.",
     ),
     Option(
         "lint_on_startup",
         "bool",
         default=True,
-        help="Whether a quick check of the wiki runs when a session starts.",
+        help="Run a quick check of the wiki when a session starts.",
     ),
     Option(
         "lint_interval_sessions",
         "int",
         default=10,
-        help="After how many sessions a full check of the wiki runs.",
+        help="Number of sessions between full checks of the wiki.",
     ),
 )
 

@@ -44,7 +44,7 @@ _TAG = "tag:yaml.org,2002:"
 _STR, _MAP, _SEQ = (f"{_TAG}{kind}" for kind in ("str", "map", "seq"))
 _SCALARS = frozenset(f"{_TAG}{kind}" for kind in ("null", "bool", "int", "float"))
 
-MEND = "mend this line"
+MEND = "correct this line"
 """What to do about a text that is not YAML."""
 DEEPEST = 50
 """Lists and mappings that may stand inside each other."""
@@ -54,11 +54,11 @@ MOST_REPEATED = 10_000
 """Values of a document with aliases where each alias counts as what it stands for."""
 LONGEST_NUMBER = 64
 """Characters."""
-_TOO_DEEP = f"lists or mappings stand inside each other more than {DEEPEST} deep; flatten them"
+_TOO_DEEP = f"lists or mappings are nested more than {DEEPEST} deep; flatten them"
 _TOO_MANY = "more than {} values in one document; split it"
 _ODD = (KeyError, IndexError, AttributeError, TypeError, ValueError, OverflowError)
 """What the library raises where a tag such as `!!bool` stands before something else."""
-_WRONG_TAG = "a tag (!!…) stands before a value of another kind; take the tag away"
+_WRONG_TAG = "a tag (!!…) does not fit its value; remove the tag"
 
 
 class YamlError(ValueError):
@@ -70,7 +70,7 @@ class _NotPlainError(Exception):
 
 
 class _Loader(yaml.CSafeLoader):
-    """The safe loader, which refuses a key that stands twice instead of keeping the last, and what is too much."""
+    """The safe loader, which refuses a key that appears twice instead of keeping the last, and what is too much."""
 
     _depth = _values = 0
 
@@ -131,7 +131,7 @@ class _Loader(yaml.CSafeLoader):
             if isinstance(key, yaml.ScalarNode) and key.tag != f"{_TAG}merge":
                 if key.value in seen:
                     raise yaml.MarkedYAMLError(
-                        problem=f"the key {key.value!r} stands twice", problem_mark=key.start_mark
+                        problem=f"the key {key.value!r} appears twice", problem_mark=key.start_mark
                     )
                 seen.add(key.value)
         return super().construct_mapping(node, deep=deep)
@@ -156,13 +156,13 @@ def _repeated(node: yaml.Node, known: dict[int, int | None]) -> int:
     if id(node) in known:
         count = known[id(node)]
         if count is None:
-            raise _error(node, "an alias stands inside of what it stands for; write the value out")
+            raise _error(node, "an alias refers to itself; write the value out")
         return count
     known[id(node)] = None
     items = (item for pair in node.value for item in (pair if isinstance(pair, tuple) else (pair,)))
     count = known[id(node)] = 1 + sum(_repeated(item, known) for item in items)
     if count > MOST_REPEATED:
-        raise _error(node, f"its aliases stand for more than {MOST_REPEATED} values; write out what is needed")
+        raise _error(node, f"its aliases expand to more than {MOST_REPEATED} values; write out what is needed")
     return count
 
 
@@ -279,7 +279,7 @@ def describe(error: Exception, name: str) -> str:
         return f"{place}: {problem}" if ";" in problem else f"{place}: {problem}; {MEND}"
     if isinstance(error, yaml.reader.ReaderError):
         return f"{name}: character {error.position + 1} is not allowed ({error.reason}); take it out or save as UTF-8"
-    return f"{name}: {' '.join(str(error).split())}; mend the text"
+    return f"{name}: {' '.join(str(error).split())}; correct the text"
 
 
 def misfit(error: Exception) -> tuple[str, str]:

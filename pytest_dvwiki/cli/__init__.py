@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMANDS = {
-    "build": "make all derived content of the wiki again from records and pages",
+    "build": "regenerate all derived content of the wiki from records and pages",
     "classify": "name the failure in a log",
     "compact": "roll old records up into one file per month",
     "context": "print what the wiki knows, for a prompt",
-    "fix": "say how a cause was fixed",
+    "fix": "record how a cause was fixed",
     "ingest": "archive what earlier runs left behind: results files, logs, coverage reports, folders, archives",
     "init": "make the wiki's folders and files",
     "lint": "check the wiki: pages, links, sources, history, derived content",
-    "merge": "make one bug page of two that stand for the same cause",
-    "patterns": "list, explain, check and propose the patterns by which failures are named",
-    "scan": "read logs of any size and say what failed in them",
-    "search": "find pages of the wiki by words",
-    "spec": "say how a feature of the specification is to be read",
+    "merge": "merge two bug pages that stand for the same cause",
+    "patterns": "list, explain, check and propose the patterns that name failures",
+    "scan": "scan logs of any size and say what failed in them",
+    "search": "search the pages of the wiki",
+    "spec": "record a clarification of the specification",
 }
 EXIT_USAGE = 2
 _GARBAGE = 50_000

@@ -25,14 +25,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     add_place(parser)
     parser.add_argument(
-        "--check", action="store_true", help="write nothing; list what differs and exit 1 where something does"
+        "--check", action="store_true", help="write nothing; list what differs, and exit with status 1 if anything does"
     )
     parser.add_argument(
         "--reclassify",
         action="store_true",
-        help="first judge causes again that other patterns or another fingerprint version had named; records stay",
+        help="first reclassify causes that other patterns or fingerprint versions had named; records do not change",
     )
-    parser.add_argument("--restore", action="store_true", help="make pages again that were deleted")
+    parser.add_argument("--restore", action="store_true", help="recreate pages that were deleted")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_dvwiki.wiki.writing.build import build  # noqa: PLC0415 (YAML and the caches load with it)
 
     if args.reclassify and args.check:
-        raise UsageError("--check writes nothing, and --reclassify writes verdicts; give one of them")
+        raise UsageError("--check writes nothing, and --reclassify writes verdicts; give only one of them")
     settings = settings_of(args)
     layout = settings.layout
     see_that_there_is_something(layout)
@@ -95,10 +95,10 @@ def _reclassify(settings: Settings) -> Reclassified:
     if done.file is not None:
         print(f"{done.told()}; see {done.file}")
     elif not done.kept:
-        print("every cause is named as the present patterns name it")
+        print("every cause already has the name that the present patterns give it")
     if done.kept:
         shown = ", ".join(done.kept[:_SHOWN]) + (" …" if len(done.kept) > _SHOWN else "")
-        print(f"keep their verdict, for want of an excerpt that tells: {len(done.kept)} of the causes ({shown})")
+        print(f"verdict kept, since their excerpts say too little: {len(done.kept)} of the causes ({shown})")
     return done
 
 
@@ -118,7 +118,7 @@ def _report(result: BuildResult, *, check: bool) -> None:
     differs = check and result.changed
     if result.refused:
         count = len({path for path, _ in result.refused})
-        rest = "" if differs else "; all else is as the records say"
+        rest = "" if differs else "; everything else agrees with the records"
         print(f"{count} file{'' if count == 1 else 's'} left alone{rest}")
     elif not result.changed and not result.problems:
-        print("the wiki is as its records say")
+        print("the wiki agrees with its records")

@@ -31,10 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jsonl",
         metavar="FILE",
-        help="read one JSON object a line with id and text (- reads standard input) and write one answer a line",
+        help="read one JSON object per line, with id and text (- reads standard input), and write one answer per line",
     )
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="how answers are printed")
-    parser.add_argument("-v", "--verbose", action="store_true", help="show runners-up and the lines round the cause")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="output format")
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="also show the runners-up and the lines around the cause"
+    )
     add_sources(parser)
 
 
@@ -158,7 +160,7 @@ def _paragraph(name: str, verdict: Verdict | None, *, verbose: bool) -> str:
         ("id", verdict.fingerprint),
     ]
     if (like := verdict.like) is not None:
-        told = f"{like.similarity:.0%} {like.example} ({like.pattern}: {like.label}); a likeness, no verdict"
+        told = f"{like.similarity:.0%} {like.example} ({like.pattern}: {like.label}); similar, but no verdict"
         rows.insert(1, ("like", told))
     if verbose:
         rows += [("also", f"{other.line}: {other.text} ({other.pattern})") for other in verdict.runners_up]

@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=90,
         metavar="DAYS",
-        help="days that a whole month has to lie back (default: 90); no number of the wiki changes",
+        help="roll up months that ended more than this many days ago (default: 90); no count changes",
     )
 
 
@@ -47,5 +47,5 @@ def run(args: argparse.Namespace) -> int:
     for reason in done.left:
         print(f"left as it is: {reason}", file=sys.stderr)
     if not (done.months or done.left):
-        print(f"no month lies more than {args.older_than} days back")
+        print(f"no month ended more than {args.older_than} days ago")
     return 1 if done.left else 0

@@ -20,11 +20,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     from pytest_dvwiki.agent.prompts import CATEGORIES  # noqa: PLC0415 (only for this command)
 
-    parser.add_argument("query", nargs="*", help="words to look for; without any, what is known most")
+    parser.add_argument("query", nargs="*", help="words to search for; without any, what was seen most")
     parser.add_argument(
         "--test",
         metavar="NODEID",
-        help="what is known of this test; without its parameters or the test inside the simulator, of all of them",
+        help="what is known of this test; without its parameters or the test inside the simulator, of all that match",
     )
     parser.add_argument("--category", choices=CATEGORIES, help="only pages of this category")
     parser.add_argument(
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--budget",
         type=_budget,
         metavar="N",
-        help="tokens that the wiki's text may cost (default: max_context_tokens of project.yaml, else 2000)",
+        help="maximum number of tokens for the wiki's text (default: max_context_tokens of project.yaml, else 2000)",
     )
     add_place(parser)
 
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"dvwiki context: {without_wiki(settings.layout)}", file=sys.stderr)
     if args.template is not None:
         if args.query or args.test or args.category:
-            raise UsageError("--template says itself what it wants to know; give it without query, test and category")
+            raise UsageError("--template takes no query, --test or --category: its placeholders say what to print")
         sys.stdout.write(_filled(args.template, settings, args.budget))
         return 0
     from pytest_dvwiki.agent.prompts import gather  # noqa: PLC0415
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     if found.text:
         print(found.text)
     for page, reason in found.passed_over.items():
-        print(f"passed over: {page}: {reason}", file=sys.stderr)
+        print(f"skipped: {page}: {reason}", file=sys.stderr)
     return 0
 
 

@@ -22,18 +22,20 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     parser.add_argument(
-        "cause", metavar="CAUSE", help="the name or path of its page; or its id, the fingerprint, or the first digits"
+        "cause",
+        metavar="CAUSE",
+        help="name or path of the cause's page, or its id (the fingerprint, or the first digits of it)",
     )
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--text", help="what was done, in one sentence")
     what.add_argument(
-        "--take-back", action="store_true", help="take back what was said last; its record stays and counts no more"
+        "--take-back", action="store_true", help="withdraw the last statement; its record stays but no longer counts"
     )
     parser.add_argument("--commit", metavar="COMMIT", help="the commit that did it, or a range FIRST..LAST")
     parser.add_argument(
         "--result",
         choices=("open", "held", "failed"),
-        help="what became of it; open (the default) leaves that to the runs that follow",
+        help="outcome of the fix; open (the default) lets later runs decide",
     )
     add_place(parser)
 
@@ -49,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     repository = Repository(layout)
     if args.take_back:
         if args.commit or args.result:
-            raise UsageError("--take-back takes back all that was said; give it without --commit and --result")
+            raise UsageError("--take-back withdraws the whole statement; it takes no --commit and no --result")
         fingerprint, page = _cause(layout, args.cause)
         row, told = _taken_back(layout, fingerprint, _called(fingerprint, page))
     else:
@@ -84,7 +86,9 @@ def _taken_back(layout: Layout, fingerprint: str, called: str) -> tuple[dict[str
         names = page.fingerprints(fingerprint) if page else (fingerprint,)
         found = aggregate.statements(history.archive, names)
     if not found:
-        raise UsageError(f"nobody said how {called} was fixed; what git tells of it follows from the runs")
+        raise UsageError(
+            f"nobody said how {called} was fixed; a fix that git found follows from the runs, and cannot be taken back"
+        )
     fix, task_id = found[-1]
     row = {"fingerprint": fingerprint, "by": "person", fixes.TAKES_BACK: task_id}
     return row, f"taken back for {called}: {fix.text!r} of {fix.date[:10]} ({fix.by})"
@@ -114,7 +118,7 @@ def _cause(layout: Layout, name: str) -> tuple[str, str | None]:
             found = [each for each in known if each.startswith(asked)]
         if len(found) > 1:
             listed = few(found, partial(_told, history))
-            raise UsageError(f"{name}: more than one cause begins so: {listed}; give more digits, or the page's name")
+            raise UsageError(f"{name}: several causes begin like this: {listed}; give more digits, or the page's name")
         cause = history.cause(found[0] if found else asked)
         if cause is None:
             raise UsageError(_unknown(history, name, known))
@@ -131,7 +135,7 @@ def _unknown(history: WikiHistory, name: str, known: Sequence[str]) -> str:
     told = (
         f"nearest: {few(causes, partial(_told, history))}"
         if causes
-        else "a page's frontmatter names its fingerprint, and the page's own name will do as well"
+        else "give the name of its page, or the fingerprint in the page's frontmatter"
     )
     return f"{name!r:.80}: no record has this cause; {told}"
 

@@ -52,21 +52,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="the log of the results files that have none beside them; may be given again",
+        help="log for results files that have none beside them; may be repeated",
     )
     parser.add_argument(
-        "--task", metavar="NAME", help="name of the regression; all files of the call are then one run, not each folder"
+        "--task",
+        metavar="NAME",
+        help="name of the regression; all files of the call are then one run, instead of one run per folder",
     )
     parser.add_argument(
         "--commit",
         metavar="COMMIT",
-        help="the commit that the files were made at (default: none is on record; they may be of any time)",
+        help="commit that the files come from (default: none is recorded, since the files may be of any age)",
     )
     parser.add_argument(
         "--run-id",
         metavar="ID",
-        help="what the run is called, for artefacts that do not say when it was started: the same files under another "
-        "id are another run (default: the run number of the CI system, else the job id of LSF or Slurm, else --commit)",
+        help="name of the run, for artefacts that do not say when it was started: the same files with another id count "
+        "as another run (default: the run number of the CI system, else the job id of LSF or Slurm, else --commit)",
     )
     add_place(parser)
 
@@ -177,14 +179,14 @@ class _Ingest:
             print(redact(f"dvwiki ingest: {note}"), file=sys.stderr)
         if leftovers.problems:
             self._ends["not archived"] += 1
-            _say(f"{group.name}: not archived, since not all of it can be read")
+            _say(f"{group.name}: not archived, since parts of it cannot be read")
             return
         if not (leftovers.results or leftovers.failures):
             self._ends["not archived"] += 1
-            _say(f"{group.name}: not archived, since it tells of no test")
+            _say(f"{group.name}: not archived, since it reports no test")
             return
         if known:
-            _say(f"{group.name}: {count(len(known), 'file')} left out, archived already as {_named(known.values())}")
+            _say(f"{group.name}: {count(len(known), 'file')} skipped, already archived as {_named(known.values())}")
         self._archive(group, self._run_of(leftovers), leftovers.without_tests)
         if known:
             self._recall(self._run_of(self._read(group, logs)), known.values())
@@ -259,7 +261,7 @@ class _Ingest:
         try:
             with orphans.left_behind(file.path.parent) as orphan:
                 if orphan is None:
-                    raise BlockingIOError(errno.EBUSY, "its run still goes on")
+                    raise BlockingIOError(errno.EBUSY, "its run is still going on")
                 is_ours = file.path.is_relative_to(settings.layout.journal)
                 told = replace(orphan if is_ours else orphans.moved(orphan), task_id=task_id)
                 run = pipeline.run_of(told, settings, self._tools.interest)
@@ -286,7 +288,7 @@ class _Ingest:
             self._complain(problem)
         if not coverage.bins:
             self._ends["not archived"] += 1
-            _say(f"{group.name}: not archived, since it holds no bins")
+            _say(f"{group.name}: not archived, since it contains no bins")
             return
         run = self._run(group.artefacts, [report.modified for report in group.artefacts])
         self._archive(group, replace(run, coverage=coverage.bins, whole=not coverage.problems))
@@ -508,8 +510,8 @@ def _summary(run: Run, archived: Archived, without_tests: int) -> str:
     tests = len(run.results) - without_tests
     told = [f"{count(tests, 'test')}, {failed} failed"] if tests else []
     told += [count(len(archived.causes), "cause")] if failed else []
-    name = "names" if without_tests == 1 else "name"
-    told += [f"{count(without_tests, 'log')} that {name} no test, with no failure that is known"] * bool(without_tests)
+    names = "names no test and shows" if without_tests == 1 else "name no test and show"
+    told += [f"{count(without_tests, 'log')} that {names} no known failure"] * bool(without_tests)
     return ", ".join(told)
 
 

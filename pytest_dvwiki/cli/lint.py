@@ -28,19 +28,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--depth",
         choices=_DEPTHS,
         default="full",
-        help="quick: the index and what pages say of themselves; full: also all text, links, sources, cited code,"
-        " git's history, what is derived, and how sure verdicts were against what people decided (default: full)",
+        help="quick: the index and the frontmatter of pages; full: also text, links, sources, cited code,"
+        " git's history, derived content, and whether verdicts were as sure as they said (default: full)",
     )
     parser.add_argument(
         "--format",
         choices=tuple(_FORMATS),
         default="text",
-        help="text, json, or github: annotations of a workflow (default: text)",
+        help="text, json, or github (workflow annotations); default: text",
     )
     parser.add_argument(
         "--fix",
         action="store_true",
-        help="first do what needs no person: `dvwiki build`, and mark bug pages that cite what is gone as stale",
+        help="first repair what needs no decision: `dvwiki build`, and a mark on bug pages that cite missing code",
     )
 
 

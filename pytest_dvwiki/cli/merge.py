@@ -20,12 +20,12 @@ _LONGEST = 200
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     parser.add_argument("kept", metavar="KEPT", help="the page that stays: its name, its path, or its fingerprint")
-    parser.add_argument("other", metavar="OTHER", help="the page that leads to it from then on")
-    parser.add_argument("--reason", help="why they are one, or are not, in one sentence")
+    parser.add_argument("other", metavar="OTHER", help="the page that is merged into it and refers to it from then on")
+    parser.add_argument("--reason", help="why they are, or are not, the same cause, in one sentence")
     parser.add_argument(
         "--undo",
         action="store_true",
-        help="say that they are two causes: nothing that is merged or learned later makes them one again",
+        help="say that they are two causes; nothing that is merged or learned later joins them again",
     )
     add_place(parser)
 
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     see_that_it_stands(layout)
     reason = None
     if args.reason is not None:
-        reason = one_line(said(args.reason, "--reason", "say why they are one"), _LONGEST)
+        reason = one_line(said(args.reason, "--reason", "say why they are the same cause"), _LONGEST)
     if args.undo:
         return _undo(args, settings, reason)
     try:
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     kinds = [f"{each.text('error_class')} / {each.text('failure_subtype')}" for each in (kept, other)]
     if kept.text("error_class") != other.text("error_class"):
         print(
-            f"careful: {kept.name} is {kinds[0]} and {other.name} is {kinds[1]}; one cause seldom has two error classes"
+            f"warning: {kept.name} is {kinds[0]} and {other.name} is {kinds[1]}; one cause seldom has two error classes"
         )
     if other.text("status") != kept.text("status"):
         print(f"the status is that of {kept.name}: {kept.text('status')}; {other.name} said {other.text('status')}")
@@ -99,7 +99,7 @@ def _undo(args: argparse.Namespace, settings: Settings, reason: str | None) -> i
         print(f"{shown(layout.wiki / path)} was left alone: {why}")
     with WikiHistory(layout) as history:
         pages = [next((page.name for page in history.bug_pages(each)), each) for each in (kept, other)]
-    print(f"{pages[0]} and {pages[1]} are two causes, and stay so; tasks/verdicts keeps it")
+    print(f"{pages[0]} and {pages[1]} are two causes from now on, as recorded in tasks/verdicts")
     return 1 if done.refused else 0
 
 

@@ -22,13 +22,14 @@ def add_place(parser: argparse.ArgumentParser) -> None:
         "--root",
         type=Path,
         metavar="DIR",
-        help="the project; default: the nearest parent with .agent, else the git top, else the current folder",
+        help="folder of the project (default: the nearest parent with .agent, else the top of the git repository, "
+        "else the current folder)",
     )
     parser.add_argument(
         "--wiki-dir",
         type=Path,
         metavar="DIR",
-        help=f"the wiki, relative to the root (default: wiki_dir of project.yaml, else {DEFAULT_WIKI_DIR})",
+        help=f"folder of the wiki, relative to the root (default: wiki_dir of project.yaml, else {DEFAULT_WIKI_DIR})",
     )
 
 
@@ -81,8 +82,8 @@ def see_that_there_is_something(layout: Layout) -> None:
 def without_wiki(layout: Layout) -> str:
     """That there is no wiki, where it was looked for, and what to do."""
     return (
-        f"there is no wiki in {layout.wiki}; name its project with --root, or make one with `dvwiki init`"
-        " (`pytest --dvwiki` makes it at the first failure)"
+        f"no wiki in {layout.wiki}; name the project with --root, or create a wiki with `dvwiki init`"
+        " (`pytest --dvwiki` creates it at the first failure)"
     )
 
 

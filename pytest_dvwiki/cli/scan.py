@@ -40,14 +40,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="PATH",
         help="logs, compressed logs (.gz, .bz2, .xz, .zst), folders, archives (.tar, .tar.gz, .tar.xz, .tar.zst, "
-        ".zip), globs; of folders and archives files with the name of a log are read: *.log, *.transcript, transcript",
+        ".zip), globs; in folders and archives only files named like logs are read: *.log, *.transcript, transcript",
     )
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="how the causes are printed")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="output format")
     parser.add_argument(
-        "-v", "--verbose", action="store_true", help=f"all causes, not the first {_SHOWN} alone; the engine"
+        "-v",
+        "--verbose",
+        action="store_true",
+        help=f"show all causes instead of the first {_SHOWN}, and the search engine in use",
     )
     parser.add_argument(
-        "--exit-code", action="store_true", help=f"exit with status {EXIT_FAILED} where a log tells of a failure"
+        "--exit-code", action="store_true", help=f"exit with status {EXIT_FAILED} if a log shows a failure"
     )
     parser.add_argument("--ingest", action="store_true", help="archive the logs afterwards, as `dvwiki ingest` does")
     parser.add_argument("--task", metavar="NAME", help="name of the regression, for --ingest")
@@ -99,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
         1 where a file could not be read, else 3 where `--exit-code` is given and a log tells of a failure, else 0.
     """
     if args.task and not args.ingest:
-        raise UsageError("--task names what --ingest archives; give both")
+        raise UsageError("--task names what --ingest archives; give --ingest as well")
     from pytest_dvwiki.capture.files.sources import find_sources  # noqa: PLC0415
 
     engine = check_engine()
@@ -304,7 +307,7 @@ def _remarks(scan: _Scan, causes: Sequence[_Cause], shown: Sequence[_Cause], *, 
     if len(shown) < len(causes):
         remarks.append(f"{count(len(causes) - len(shown), 'further cause')}: -v shows all")
     if left_out := sum(log.reading.left_out for log in scan.logs):
-        remarks.append(f"{count(left_out, 'further message')} were counted, not looked at: these logs hold too many")
+        remarks.append(f"{count(left_out, 'further message')} were counted but not examined: there are too many")
     slow = scan.engine == _SLOWEST and scan.size > _LARGE
     if verbose or slow:
         faster = "; `pip install hyperscan` makes such a scan many times faster" if slow else ""

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     from pytest_dvwiki.agent.prompts import CATEGORIES  # noqa: PLC0415 (only for this command)
 
-    parser.add_argument("query", nargs="+", help="words to look for; identifiers are found by their parts too")
+    parser.add_argument("query", nargs="+", help="words to search for; parts of identifiers are found, too")
     parser.add_argument("--category", choices=CATEGORIES, help="only pages of this category")
     parser.add_argument(
         "--status",
@@ -43,9 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--ip-type", metavar="NAME", help="only pages of this kind of design (axi, ddr, …)")
     parser.add_argument("--since", metavar="DAY", help="only what was seen on this day (YYYY-MM-DD) or later")
-    parser.add_argument("--until", metavar="DAY", help="only what was seen on this day or before it")
-    parser.add_argument("--limit", type=int, default=_MOST, metavar="N", help="most results (default %(default)s)")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="how results are printed")
+    parser.add_argument("--until", metavar="DAY", help="only what was seen on this day or earlier")
+    parser.add_argument(
+        "--limit", type=int, default=_MOST, metavar="N", help="maximum number of results (default %(default)s)"
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="output format")
     add_place(parser)
 
 
@@ -90,7 +92,7 @@ def _nothing(index: WikiSearchIndex, filters: Filters) -> str:
     """Why nothing was found: a value that no page has, with those that there are, or the words."""
     asked = {name: value for name, value in asdict(filters).items() if value is not None}
     if not asked:
-        return "no page has a word of this query"
+        return "no page contains any word of this query"
     pages = [index.facets(path) for path in index.present()]
     for name, value_of in _CHOSEN_BY.items():
         if name in asked and not any(type(filters)(**{name: asked[name]}).take(page) for page in pages):
@@ -98,7 +100,7 @@ def _nothing(index: WikiSearchIndex, filters: Filters) -> str:
             told = ", ".join(f"{value} ({count})" for value, count in counts[:_MOST])
             told += f" and {len(counts) - _MOST} more" if len(counts) > _MOST else ""
             return f"no page has the {name.replace('_', ' ')} {asked[name]!r}; there are: {told or 'none'}"
-    return "no page that the filters take has a word of this query"
+    return "no page that passes the filters contains any word of this query"
 
 
 def _status(result: SearchResult) -> list[str]:

@@ -15,12 +15,14 @@ _ADVICE = "say what the clarification is about"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    parser.add_argument("feature", help="of the design, as the verification plan calls it; it names the page")
     parser.add_argument(
-        "--type", required=True, metavar="TYPE", help="what was open: ambiguous, missing, contradiction, erratum, …"
+        "feature", help="name of the feature, as in the verification plan; it becomes the name of the page"
     )
-    parser.add_argument("--text", required=True, help="how it is to be read")
-    parser.add_argument("--section", default="", metavar="SECTION", help="where the specification speaks of it")
+    parser.add_argument(
+        "--type", required=True, metavar="TYPE", help="kind of problem: ambiguous, missing, contradiction, erratum, …"
+    )
+    parser.add_argument("--text", required=True, help="the clarification")
+    parser.add_argument("--section", default="", metavar="SECTION", help="section of the specification")
     add_place(parser)
 
 

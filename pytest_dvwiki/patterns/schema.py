@@ -212,7 +212,7 @@ def _misfit(error: msgspec.ValidationError) -> tuple[str, str]:
     from pytest_dvwiki import yamlio  # noqa: PLC0415 (as above)
 
     field, problem = yamlio.misfit(error)
-    return f"{problem}; mend it", field
+    return f"{problem}; correct it", field
 
 
 def _unknown(key: object, known: Iterable[str]) -> str:
@@ -232,7 +232,7 @@ def _problems(pattern: Pattern, subtypes: Collection[str], *, of_people: bool) -
     if not pattern.match:
         yield "match", "is empty; give at least one expression"
     if pattern.error_class not in CLASSES:
-        yield "error_class", f"{pattern.error_class!r:.60} is no class; write one of {', '.join(CLASSES)}"
+        yield "error_class", f"{pattern.error_class!r:.60} is not a class; write one of {', '.join(CLASSES)}"
     name = pattern.failure_subtype
     if name not in subtypes and name != UNKNOWN and (problem := _no_new_subtype(name, subtypes, of_people=of_people)):
         yield "failure_subtype", f"{name!r:.60} {problem}"

@@ -22,7 +22,7 @@ _REMEDIES = {
     errno.EROFS: "the file system is read-only; put wiki_dir elsewhere",
     errno.ENOSPC: "the disk is full; free some space",
     errno.EDQUOT: "the quota is used up; free some space",
-    errno.EFBIG: "a file may not grow that long here; raise the limit (`ulimit -f`)",
+    errno.EFBIG: "the file would exceed the size limit; raise it (`ulimit -f`)",
     errno.EIO: "the disk, or the network to it, is broken; when it works again, run `dvwiki build`",
     errno.EMFILE: "too many files are open; raise the limit (`ulimit -n`)",
     errno.ENOTDIR: "a file stands where a folder should be; move it away",
@@ -57,7 +57,7 @@ def explained(path: Path) -> Iterator[None]:
     except reading.UnreadableError as error:
         raise WikiError(str(error)) from error
     except OSError as error:
-        remedy = _REMEDIES.get(error.errno or 0, "see that the folder is there and can be written")
+        remedy = _REMEDIES.get(error.errno or 0, "check that the folder exists and can be written")
         reason = error.strerror or type(error).__name__
         raise WikiError(f"cannot write {path}: {reason}; {remedy}") from error
 
@@ -116,7 +116,7 @@ def create(path: Path, data: bytes) -> bool:
 def _is_same(path: Path, data: bytes) -> bool:
     if reading.read_records(path) == data:
         return False
-    raise WikiError(f"{path} is there already with other content; a record never changes")
+    raise WikiError(f"{path} exists already with other content; a record never changes")
 
 
 def is_settled(mtime_ns: int) -> bool:

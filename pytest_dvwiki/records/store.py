@@ -42,9 +42,9 @@ def record_path(tasks: Path, record: RunRecord) -> Path:
     """
     time = _TIME.fullmatch(record.finished)
     if not (time and _is_moment(record.finished)):
-        raise WikiError(f"record {record.task_id}: finished is no UTC time: {record.finished!r}")
+        raise WikiError(f"record {record.task_id}: finished is not a UTC time: {record.finished!r}")
     if not _TASK_ID.fullmatch(record.task_id) or record.task_id.startswith("."):
-        raise WikiError(f"{record.task_id!r:.80} is no task id: use letters, digits and _ . -")
+        raise WikiError(f"{record.task_id!r:.80} is not a task id: use letters, digits and _ . -")
     year, month = time.groups()
     return tasks / year / month / f"{record.task_id}.yaml"
 
@@ -267,10 +267,10 @@ def split_month(path: Path, data: bytes, name: str) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     for record, part in documents:
         if found.setdefault(record.task_id, part) != part:
-            raise RecordError(f"{name}: it holds two different records {record.task_id}")
+            raise RecordError(f"{name}: it contains two different records {record.task_id}")
     parts = [part for part in _DOCUMENT.split(data) if part.strip()]
     if len(parts) > len(documents) + _begins_with_count(parts):
-        raise RecordError(f"{name}: it holds something that is no record")
+        raise RecordError(f"{name}: it contains something that is not a record")
     return found
 
 

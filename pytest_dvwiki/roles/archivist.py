@@ -117,7 +117,7 @@ class Archivist:
         """Archives what killed runs left behind in a folder of journals, under their own names."""
         for orphan in find_orphans(place, except_for=self._task_id, note=self._guard.note):
             with self._guard(
-                f"taking over what a killed run left in {orphan.folder} (remove it, should that come again)"
+                f"taking over what a killed run left in {orphan.folder} (remove it if this happens again)"
             ):
                 self._take_over(orphan)
 

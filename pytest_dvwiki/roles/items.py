@@ -200,7 +200,7 @@ class ItemRole:
             self._lead_to_spool(self._running)
 
     def _end_phase(self, spool: Spool) -> None:
-        with self._guard("giving the output back"):
+        with self._guard("restoring the output"):
             spool.detach()
 
     def _begin(self, child: Child) -> None:

@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 
 _SECTION = "dvwiki strict logs"
 _ADVICE = """\
---dvwiki-strict-logs lets no test pass with an error line in its log. Mend what the line complains about; or, if it is
-meant to be there, say so by a pattern of tier benign in .agent/patterns (`dvwiki patterns list --tier benign` shows
-how they look); or, if it is accepted for a while, by a waiver in .agent/waivers.yaml that matches by message or pattern
-alone."""
+--dvwiki-strict-logs fails a test that passes with an error line in its log. Fix what the line complains about. If the
+line is expected, add a pattern of tier benign to .agent/patterns (`dvwiki patterns list --tier benign` shows examples).
+To accept it for a while, add a waiver to .agent/waivers.yaml that matches by message or pattern alone."""
 
 
 def applies_to(report: pytest.TestReport) -> bool:

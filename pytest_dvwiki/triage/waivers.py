@@ -138,7 +138,7 @@ class Waivers:
         expired = [each for each in self.waivers if each.is_expired(day)]
         ids = {each.id for each in used}
         unused = [each.id for each in self.waivers if each.id not in ids and each not in expired]
-        told += [f"[WAIVER] expired, it waives nothing: {waiver_text(each)}; renew or remove it" for each in expired]
+        told += [f"[WAIVER] expired, so it waives nothing: {waiver_text(each)}; renew or remove it" for each in expired]
         if unused:
             told.append(f"[WAIVER] matched no failure of this run: {', '.join(unused)}")
         return tuple(told)
@@ -219,7 +219,7 @@ class _Reader:
                 self._tell((key,), f"{key!r} is no key of this file; {nearest(key, ('mode', 'waivers'))}")
         mode = document.get("mode", "selective")
         if mode not in ("selective", FOR_ALL):
-            self._tell(("mode",), f"mode {mode!r:.60}: say selective or global; taken as selective")
+            self._tell(("mode",), f"mode {mode!r:.60}: write selective or global; selective is assumed")
             mode = "selective"
         listed = document.get("waivers") or []
         if not isinstance(listed, list):
@@ -229,7 +229,7 @@ class _Reader:
         for number, entry in enumerate(listed):
             waiver = self._waiver(("waivers", number), entry, mode)
             if waiver is not None and waiver.id in found:
-                self._tell(("waivers", number), f"the id {waiver.id!r} stands twice; the second one is left out")
+                self._tell(("waivers", number), f"the id {waiver.id!r} appears twice; the second one is ignored")
             elif waiver is not None:
                 found[waiver.id] = waiver
         return Waivers(mode, tuple(found.values()))
@@ -250,7 +250,7 @@ class _Reader:
                 raise self._error((*place, key), f"no such key {key!r}; {nearest(key, _KEYS)}")
         texts = {key: self._text((*place, key), entry.get(key), key) for key in ("id", "reason", "owner")}
         if texts["id"] == FOR_ALL:
-            raise self._error((*place, "id"), f"{FOR_ALL} stands for the mode of that name: call the waiver otherwise")
+            raise self._error((*place, "id"), f"{FOR_ALL} is the name of a mode: give the waiver another id")
         return Waiver(
             **texts,
             match=self._match((*place, "match"), entry.get("match"), mode),
@@ -260,7 +260,7 @@ class _Reader:
     def _text(self, place: tuple[str | int, ...], value: Any, key: str) -> str:
         text = "" if value is None or isinstance(value, dict | list) else " ".join(redact(str(value)).split())
         if not text:
-            raise self._error(place, f"a waiver needs {key}: who reads it in half a year has to know")
+            raise self._error(place, f"a waiver needs {key}, for whoever reads it in half a year")
         return text
 
     def _match(self, place: tuple[str | int, ...], value: Any, mode: Mode) -> Mapping[str, str]:
@@ -270,7 +270,7 @@ class _Reader:
             raise self._error(place, f"say what is waived, by one or more of {', '.join(MATCHES)}")
         for key, wanted in value.items():
             if key not in MATCHES:
-                raise self._error((*place, key), f"nothing to match by is called {key!r}; {nearest(key, MATCHES)}")
+                raise self._error((*place, key), f"nothing can be matched by {key!r}; {nearest(key, MATCHES)}")
             if not isinstance(wanted, str) or not wanted:
                 raise self._error((*place, key), f"{key} has to be a text in quotes, got {wanted!r:.60}")
             try:
@@ -285,7 +285,7 @@ class _Reader:
         try:
             return date.fromisoformat(str(value)).isoformat()
         except ValueError:
-            raise self._error(place, f"expires {value!r:.40} is no day; write it as 2026-12-31") from None
+            raise self._error(place, f"expires {value!r:.40} is not a date; write it as 2026-12-31") from None
 
     def _tell(self, place: tuple[str | int, ...], what: str) -> None:
         self.problems.append(str(self._error(place, what)))
@@ -293,7 +293,7 @@ class _Reader:
     def _error(self, place: tuple[str | int, ...], what: str) -> _WaiverError:
         """An error at the nearest place whose line is known."""
         line = line_of(place, self._lines)
-        left_out = "; this waiver is left out" if len(place) > 1 and "left out" not in what else ""
+        left_out = "; this waiver is ignored" if len(place) > 1 and "left out" not in what else ""
         return _WaiverError(f"{self._path}:{line}: {what}{left_out}")
 
 

@@ -114,7 +114,7 @@ def check_calibration(shown: Iterable[Decile]) -> Iterator[Finding]:
                 0,
                 "calibration",
                 f"people agreed with {decile.right} of {decile.count} verdicts of {decile.low}-{decile.high}%, about "
-                f"{decile.said * decile.count:.0f} were to be expected{mostly}",
+                f"{decile.said * decile.count:.0f} were expected{mostly}",
             )
 
 
@@ -122,7 +122,7 @@ def table(shown: Sequence[Decile]) -> list[str]:
     """Lines that tell what was said and what people decided; none where there are too few decisions."""
     if not shown:
         return []
-    lines = [f"confidence against {sum(decile.count for decile in shown)} decisions of people:"]
+    lines = [f"confidence compared with {sum(decile.count for decile in shown)} decisions of people:"]
     lines.append(f"  {'SAID':>7}  {'MEAN':>5}  {'CAUSES':>6}  RIGHT")
     for decile in shown:
         said = f"{decile.low}-{decile.high}%"

@@ -32,9 +32,9 @@ def check_index(wiki: Path, catalogue: Catalogue) -> Iterator[Finding]:
     named = set(_INDEXED.findall(text))
     present = {page.path for category in CATEGORIES for page in catalogue.all(category)}
     for path in present - named:
-        yield Finding(path, 0, "orphan", "index.md does not name it")
+        yield Finding(path, 0, "orphan", "index.md does not list it")
     for path in named - present:
-        yield Finding(path, 0, "missing", "index.md names it, and it is not there")
+        yield Finding(path, 0, "missing", "index.md lists it, but it does not exist")
 
 
 def rows_behind(wiki: Path, path: str, expected: bytes) -> list[Finding]:

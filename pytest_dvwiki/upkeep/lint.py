@@ -150,7 +150,7 @@ def _derived(layout: Layout, expected: Mapping[str, bytes]) -> Iterator[Finding]
     built = build(layout, check=True)
     for path in built.changed:
         behind = contents.rows_behind(layout.wiki, path, expected[path]) if path in expected else []
-        what = _UNMERGED if path.startswith("../") else "what the tool writes there is not as the records say"
+        what = _UNMERGED if path.startswith("../") else "what the tool writes there differs from the records"
         yield from behind or [Finding(path, 0, "outdated", what)]
     for path, reason in built.refused:
         place = _PLACE_OF_REFUSAL.match(reason)

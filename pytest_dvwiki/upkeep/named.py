@@ -59,12 +59,12 @@ def page_named(catalogue: Catalogue, name: str) -> Listed:
     if len(found) == 1:
         return found[0]
     if found:
-        raise MergeError(f"{name}: more than one page is called so: {few(found, _with_fingerprint)}; give its name")
+        raise MergeError(f"{name}: several pages match: {few(found, _with_fingerprint)}; give its name")
     near = nearest(name, [page.name for page in bugs])
     told = (
         f"nearest: {few([page for page in bugs if page.name in near], _with_fingerprint)}"
         if near
-        else "index.md names all pages"
+        else "index.md lists all pages"
     )
     raise MergeError(f"{name!r:.80}: no page has this name or fingerprint; {told}")
 

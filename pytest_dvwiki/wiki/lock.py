@@ -51,7 +51,7 @@ def locked(wiki: Path, timeout: float = TIMEOUT_S) -> Iterator[None]:
         _in_turn(lock, turnstile, timeout)
     except Timeout as error:
         raise WikiError(
-            f"cannot write {wiki}: {_holder(path)} holds its lock for more than {timeout:g} s;"
+            f"cannot write {wiki}: {_holder(path)} has held its lock for more than {timeout:g} s;"
             " wait for it to end, or raise `lock_timeout`"
         ) from error
     except (OSError, NotImplementedError) as error:

@@ -159,7 +159,7 @@ class _Reader:
         address = Address.of(name)
         if address is None:
             known = f"{', '.join(CATEGORIES)} or {LOG}, with `/page` and `#Heading`"
-            raise self._error(f"no section is called so; write one of {known}", place)
+            raise self._error(f"there is no such section; write one of {known}", place)
         if not isinstance(values, dict):
             raise self._error(f"it has no keys; give it {', '.join(_KEYS)}", place)
         self._know(values, _KEYS, place)
@@ -174,7 +174,7 @@ class _Reader:
             )
         cap = values.get("read_cap", READ_CAP)
         if not isinstance(cap, int) or isinstance(cap, bool) or cap < 1:
-            raise self._error(f"read_cap {cap!r:.60} is no number of reads; write 1 or more", (*place, "read_cap"))
+            raise self._error(f"read_cap {cap!r:.60} is not a number of reads; write 1 or more", (*place, "read_cap"))
         return Section(address, mode, tuple(roles), cap)
 
     def _know(self, values: Mapping[str, Any], keys: tuple[str, ...], place: tuple[str, ...] = ()) -> None:

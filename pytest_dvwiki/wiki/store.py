@@ -93,7 +93,7 @@ class WikiStore:
 
     def __init__(self, config: WikiConfig, role: Role, *, lock_timeout: float = TIMEOUT_S) -> None:
         if role not in ROLES:
-            raise ValueError(f"no role is called {role!r}; there are {', '.join(ROLES)}")
+            raise ValueError(f"there is no role {role!r}; there are {', '.join(ROLES)}")
         self._layout = config.layout
         self._role: Role = role
         self._lock_timeout = lock_timeout
@@ -285,7 +285,7 @@ class WikiStore:
                 return None
             text = None if data is None else _decoded(data)
             if data is not None and text is None:
-                refusal.append(_denied(place, "the page is not UTF-8; a person has to mend it"))
+                refusal.append(_denied(place, "the page is not UTF-8; a person has to correct it"))
                 return None
             decided = decide(text)
             if isinstance(decided, Written):
@@ -367,7 +367,7 @@ class WikiStore:
             return _denied(place, "there is no such page; the list names all there are")
         except OSError as error:
             return _denied(place, f"it cannot be read: {error.strerror}")
-        return _denied(place, "the page is not UTF-8; a person has to mend it") if text is None else text
+        return _denied(place, "the page is not UTF-8; a person has to correct it") if text is None else text
 
 
 def version_of(content: str) -> str:

@@ -43,7 +43,7 @@ def check(catalogue: Catalogue, kept: Listed, other: Listed) -> None:
         raise MergeError(f"{kept.path}: only bug pages can be merged: {_STANDS_FOR[kept.category]}")
     for page in (kept, other):
         if page.problem:
-            raise MergeError(f"{page.path}: it cannot be read: {page.problem}; mend it")
+            raise MergeError(f"{page.path}: it cannot be read: {page.problem}; correct it")
         if not page.fingerprints():
             raise MergeError(f"{page.path} has no fingerprint, so no run counts on it; move its text and remove it")
     standing, theirs = (catalogue.of_cause(*page.fingerprints())[0] for page in (kept, other))

@@ -207,7 +207,7 @@ def test_no_file_that_a_pull_request_can_bring_hangs_a_run_or_changes_its_end(pr
     headline, *told = _told(result)
     assert headline == "dvwiki: 1 cause, 1 known; .agent/wiki/index.md"
     assert sum(f"left out: {project}/.agent/patterns/own" in line for line in told) == len(MAKERS)
-    assert f"dvwiki: [WAIVER] {project}/.agent/waivers.yaml: is a FIFO; put a regular file in its place" in str(told)
+    assert f"dvwiki: [WAIVER] {project}/.agent/waivers.yaml: is a FIFO; replace it by a regular file" in str(told)
     assert not [line for line in told if "Error" in line or "Errno" in line]
     assert not [line for line in told if "; " not in line and "`dvwiki lint`" not in line]
 

@@ -61,7 +61,7 @@ def test_a_project_s_pattern_brings_a_subtype_and_says_what_its_page_says(projec
     [
         (GOOD.replace("tier: cause", "tier: root"), r"own.yaml:\d+: pattern own.link: field tier: .*root"),
         (GOOD.replace("LinkDown", "(?=LinkDown)"), r"own.yaml:\d+: pattern own.link: field match: .*look-around"),
-        ("- {", r"own.yaml:2: .*; mend this line"),
+        ("- {", r"own.yaml:2: .*; correct this line"),
     ],
 )
 def test_a_broken_one_is_named_and_the_run_goes_on_without_it(project: Project, text: str, told: str) -> None:

@@ -80,19 +80,19 @@ def test_where_they_differ_is_as_the_documentation_says() -> None:
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
-        ("a(?=b)", "(?= (a look-around) at 1 is nothing that RE2 takes; write what stands there"),
+        ("a(?=b)", "(?= (a look-around) at 1 is not supported by RE2; match the text around it"),
         ("(?<!a)b", "(?<! (a look-around) at 0"),
         (r"(a)\1", r"\1 (a back reference) at 3"),
         ("(?P<x>a)(?P=x)", "(?P=x) (a back reference) at 8"),
-        ("(?>a)b", "(?> (an atomic group) at 0 is nothing that RE2 takes; write (?:"),
-        ("a++b", "++ (a possessive repeat) at 1 is nothing that RE2 takes; leave the last + out"),
-        ("(a)?(?(1)b|c)", "(?( (a condition) at 4 is nothing that RE2 takes; write two expressions"),
-        (r"a\Z", r"\Z at 1 is nothing that RE2 takes; write $"),
-        ("a{2000}", "invalid repetition size: {2000}; write m <= n <= 1000"),
+        ("(?>a)b", "(?> (an atomic group) at 0 is not supported by RE2; write (?:"),
+        ("a++b", "++ (a possessive repeat) at 1 is not supported by RE2; leave the last + out"),
+        ("(a)?(?(1)b|c)", "(?( (a condition) at 4 is not supported by RE2; write two expressions"),
+        (r"a\Z", r"\Z at 1 is not supported by RE2; write $"),
+        ("a{2000}", "invalid repetition size: {2000}; use m <= n <= 1000"),
         (r"\u0041", r"\u (an escape by number or name) at 0"),
-        ("a(", "missing ): a(; mend it, or escape by \\ what stands for itself"),
-        (r"\pL{1000}\pL{1000}", "it stands for too much; use fewer or smaller repeats {m,n}"),
-        ("\ud800", "it holds half a character; write it anew"),
+        ("a(", "missing ): a(; correct it, or escape by \\ what stands for itself"),
+        (r"\pL{1000}\pL{1000}", "it expands too far; use fewer or smaller repeats {m,n}"),
+        ("\ud800", "it contains half a character; write it again"),
     ],
 )
 def test_what_re2_refuses_is_told_with_the_construct_and_a_rewrite(source: str, reason: str) -> None:

@@ -24,12 +24,12 @@ def _socket(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
-        (_fifo, "is a FIFO; put a regular file in its place"),
-        (lambda path: path.symlink_to("/dev/zero"), "is a device; put a regular file in its place"),
-        (Path.mkdir, "is a folder; put a regular file in its place"),
-        (_socket, "cannot be read (no such device or address); see that it is there and can be read"),
+        (_fifo, "is a FIFO; replace it by a regular file"),
+        (lambda path: path.symlink_to("/dev/zero"), "is a device; replace it by a regular file"),
+        (Path.mkdir, "is a folder; replace it by a regular file"),
+        (_socket, "cannot be read (no such device or address); check that it exists and can be read"),
         (lambda path: path.symlink_to(path.name), "cannot be read (too many levels of symbolic links); the link leads"),
-        (lambda path: path.write_bytes(b"x" * 11), "is longer than 10 bytes; shorten or split it"),
+        (lambda path: path.write_bytes(b"x" * 11), "is larger than 10 bytes; shorten or split it"),
     ],
 )
 def test_what_is_no_regular_file_of_that_size_is_not_read(make: object, reason: str, tmp_path: Path) -> None:
@@ -59,10 +59,10 @@ def test_a_text_is_utf_8_and_no_longer_than_people_write(tmp_path: Path, monkeyp
         read_text(path)
     with path.open("wb") as file:
         file.truncate(reading.MOST_BY_HAND + 1)
-    with pytest.raises(UnreadableError, match="is longer than 1 MiB; shorten or split it"):
+    with pytest.raises(UnreadableError, match="is larger than 1 MiB; shorten or split it"):
         read_text(path)
 
 
 def test_a_name_that_no_file_has_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableError, match="its name holds a nul"):
+    with pytest.raises(UnreadableError, match="its name contains a nul character"):
         read_bytes(tmp_path / "a\0b")

@@ -111,19 +111,19 @@ MERGING = "\n".join(["a0: &a0 {x: 1}", *(f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (DOUBLING, "f.yaml:13: its aliases stand for more than 10000 values; write out what is needed"),
-        (MERGING, "f.yaml:12: its aliases stand for more than 10000 values; write out what is needed"),
-        ("a: &x [*x]\n", "f.yaml:1: an alias stands inside of what it stands for; write the value out"),
+        (DOUBLING, "f.yaml:13: its aliases expand to more than 10000 values; write out what is needed"),
+        (MERGING, "f.yaml:12: its aliases expand to more than 10000 values; write out what is needed"),
+        ("a: &x [*x]\n", "f.yaml:1: an alias refers to itself; write the value out"),
         # Both end the process in the library, which goes down by recursion in C.
         (
             "a:\n  " + "[" * 100_000,
-            "f.yaml:2: lists or mappings stand inside each other more than 50 deep; flatten them",
+            "f.yaml:2: lists or mappings are nested more than 50 deep; flatten them",
         ),
-        ("- " * 100_000, "f.yaml:1: lists or mappings stand inside each other more than 50 deep; flatten them"),
+        ("- " * 100_000, "f.yaml:1: lists or mappings are nested more than 50 deep; flatten them"),
         ("a: " + "1:" * 100_000 + "1", "f.yaml:1: a number of more than 64 characters; quote it to make it a text"),
-        ("a: !!bool x", "f.yaml:1: a tag (!!…) stands before a value of another kind; take the tag away"),
-        ("a: !!timestamp x", "f.yaml:1: a tag (!!…) stands before a value of another kind; take the tag away"),
-        ("a: [1", "f.yaml:2: did not find expected ',' or ']'; mend this line"),
+        ("a: !!bool x", "f.yaml:1: a tag (!!…) does not fit its value; remove the tag"),
+        ("a: !!timestamp x", "f.yaml:1: a tag (!!…) does not fit its value; remove the tag"),
+        ("a: [1", "f.yaml:2: did not find expected ',' or ']'; correct this line"),
         ("a: \x00", "f.yaml: character 4 is not allowed (control characters are not allowed); take it out"),
     ],
 )
@@ -167,8 +167,8 @@ def test_a_time_that_nobody_quoted_stays_text() -> None:
     ("text", "message"),
     [
         ("a: 1\nb: [\n", "page.md:3: "),
-        ("a: 1\na: 2\n", "page.md:2: the key 'a' stands twice"),
-        ("a:\n  b: 1\n  b: 2\n", "page.md:3: the key 'b' stands twice"),
+        ("a: 1\na: 2\n", "page.md:2: the key 'a' appears twice"),
+        ("a:\n  b: 1\n  b: 2\n", "page.md:3: the key 'b' appears twice"),
         ("a: !!python/object:os.system {}\n", "page.md:1: "),
         ("--- 1\n--- 2\n", "page.md:2: "),
         ("a: \x00\n", "page.md: "),

@@ -186,7 +186,7 @@ def reading() -> Iterator[None]:
 def _in_words(error: Exception) -> str:
     """Return what a library says, without what only Python reads."""
     if isinstance(error, NotImplementedError):
-        return "it is compressed in a way that Python does not know"
+        return "it is compressed in a way that Python does not support"
     if isinstance(error, RuntimeError):
         return "it needs a password"
     if isinstance(error, ValueError | LookupError | OverflowError | struct.error):
@@ -216,7 +216,7 @@ def _copy(stream: IO[bytes], file: Path, left: int) -> None:
         for data in pieces(stream):
             left -= len(data)
             if left < 0:
-                raise _LimitError(f"unfolds to more than {_BYTES_LIMIT >> 30} GiB; unpack it, or pack less")
+                raise _LimitError(f"expands to more than {_BYTES_LIMIT >> 30} GiB; unpack it, or pack less")
             copy.write(data)
 
 
@@ -237,7 +237,7 @@ def _decompressed(name: str, file: IO[bytes]) -> IO[bytes]:
     if name.endswith(".tar"):
         return file
     if not file.read(1):
-        raise ArchiveError(f"the file is empty, which no compressed file is; {_AGAIN}")
+        raise ArchiveError(f"the file is empty, so it is not a compressed file; {_AGAIN}")
     file.seek(0)
     if name.endswith((".gz", ".tgz")):
         return cast("IO[bytes]", gzip.GzipFile(fileobj=file))

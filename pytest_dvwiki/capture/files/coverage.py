@@ -2,7 +2,7 @@
 
 UCIS XML is read here and not by pyucis, which expands entities, builds the tree of a file that may hold millions of
 bins, and stops at the first cross that it cannot resolve; the few elements that hold bins are read by events.
-Code coverage in a UCIS file is passed over: its holes are lines of the source, which tools show better.
+Code coverage in a UCIS file is skipped: its holes are lines of the source, which tools show better.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _number(text: str | None, what: str, default: int | None = None) -> int:
     if text is None and default is not None:
         return default
     if text is None or not _NUMBER.fullmatch(text.strip()):
-        raise UnfitError(f"{what} is {text!r:.40}, no number; {_AGAIN}")
+        raise UnfitError(f"{what} is {text!r:.40}, not a number; {_AGAIN}")
     return int(text)
 
 
@@ -176,9 +176,9 @@ def _of_yaml(path: Path) -> Iterator[CoverBin]:
         reason = str(error).replace("line:", "line ", 1)
         raise CoverageError(path, f"cannot be read as plain YAML: {reason}; label the bins, or export XML") from error
     if not isinstance(document, dict) or not all(isinstance(point, dict) for point in document.values()):
-        raise CoverageError(path, f"not a coverage report: it is no list of coverage points; {_AGAIN}")
+        raise CoverageError(path, f"not a coverage report: it is not a list of coverage points; {_AGAIN}")
     if document and not any(_POINT_KEYS & point.keys() for point in document.values()):
-        raise CoverageError(path, "no YAML of cocotb-coverage; of anything else, as PyUCIS, export UCIS XML")
+        raise CoverageError(path, "not YAML of cocotb-coverage; from anything else, such as PyUCIS, export UCIS XML")
     for name, point in document.items():
         if "bins:_hits" in point:
             try:
@@ -190,7 +190,7 @@ def _of_yaml(path: Path) -> Iterator[CoverBin]:
 def _point(name: str, point: dict[Any, Any]) -> Iterator[CoverBin]:
     hits = point["bins:_hits"]
     if not isinstance(hits, dict):
-        raise UnfitError(f"bins:_hits is {hits!r:.40}, no list of bins; {_AGAIN}")
+        raise UnfitError(f"bins:_hits is {hits!r:.40}, not a list of bins; {_AGAIN}")
     return _bins(
         name,
         {str(label): _whole(count, f"the hits of {str(label)[:40]!r}") for label, count in hits.items()},
@@ -202,7 +202,7 @@ def _point(name: str, point: dict[Any, Any]) -> Iterator[CoverBin]:
 
 def _whole(value: object, what: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise UnfitError(f"{what} is {value!r:.40}, no number; {_AGAIN}")
+        raise UnfitError(f"{what} is {value!r:.40}, not a number; {_AGAIN}")
     return value
 
 

@@ -94,7 +94,7 @@ def left_behind(folder: Path, *, silence: float = 0.0) -> Iterator[Orphan | None
         silence: Seconds without a write after which a journal of another machine counts as left behind.
 
     Yields:
-        What a killed run left; None where there is no journal, or its run still goes on.
+        What a killed run left; None where there is no journal, or its run is still going on.
 
     Raises:
         OSError: It cannot be read, or, as `UnreadableError`, must not be.

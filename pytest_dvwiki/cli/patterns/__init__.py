@@ -15,7 +15,7 @@ ACTIONS = {
     "list": ("listing", "show the patterns in force, in their order of precedence"),
     "why": ("why", "show which patterns match which lines of a log, and why one of them won"),
     "test": ("test", "check all examples and counterexamples against all patterns, and the project's samples"),
-    "propose": ("propose", "print patterns for failures of the records that no pattern knows"),
+    "propose": ("propose", "propose patterns for recorded failures that no pattern matches"),
 }
 
 

@@ -24,7 +24,7 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         action="append",
         default=[],
-        help="more patterns, before all others: a YAML file or a folder of them; may be given again",
+        help="more patterns, with precedence over all others: a YAML file or a folder of such files; may be repeated",
     )
     add_place(parser)
 

@@ -25,14 +25,14 @@ TIERS = ("cause", "symptom", "rollup", "benign")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the action's arguments."""
-    parser.add_argument("text", nargs="*", help="words that a pattern has in its id, description, fix or expressions")
+    parser.add_argument("text", nargs="*", help="words to look for in id, description, fix and expressions")
     parser.add_argument("--tool", help="only patterns of this tool (icarus, questa, pyuvm, …)")
     parser.add_argument("--class", dest="error_class", metavar="CLASS", help="only patterns of this error_class")
     parser.add_argument("--subtype", help="only patterns of this failure_subtype")
     parser.add_argument("--tier", choices=TIERS, help="only patterns of this tier")
     parser.add_argument("--own", action="store_true", help="only patterns that are not built in")
     parser.add_argument("-v", "--verbose", action="store_true", help="show description, fix, expressions, example")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="how they are printed")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="output format")
     add_sources(parser)
 
 

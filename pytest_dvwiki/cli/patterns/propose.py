@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=_MIN_RUNS,
         metavar="N",
-        help="only failures that were seen in at least so many runs (default %(default)s)",
+        help="only failures that were seen in at least this many runs (default %(default)s)",
     )
     add_sources(parser)
 

@@ -25,7 +25,10 @@ PASSES = "passes"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the action's arguments."""
     parser.add_argument(
-        "files", nargs="*", metavar="FILE", help="patterns to check as if they stood in .agent/patterns: files, folders"
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="files or folders of patterns, to check as if they were in .agent/patterns",
     )
     add_sources(parser)
 
@@ -48,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         print(problem)
     examples = sum(len(pattern.examples) for pattern in registry)
     counterexamples = sum(len(pattern.counterexamples) for pattern in registry)
-    result = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}" if problems else "all as they should be"
+    result = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}" if problems else "no problems"
     checked = (
         f"{len(registry)} patterns, {examples} examples, {counterexamples} counterexamples, {len(samples)} samples"
     )
@@ -68,7 +71,7 @@ def _sample_problems(samples: list[Path], registry: Registry) -> Iterator[str]:
         wanted = path.parent.name
         pattern = registry.get(wanted)
         if pattern is None and wanted != PASSES:
-            yield f"{path}: no pattern has the id {wanted}; the folder of a sample is named by one, or {PASSES}"
+            yield f"{path}: no pattern has the id {wanted}; name the folder of a sample by a pattern, or {PASSES}"
             continue
         verdict = classifier.classify_text(read_text(str(path)))
         if verdict is None and pattern is not None:

@@ -30,9 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the action's arguments."""
     parser.add_argument("file", metavar="FILE", help="a log; - reads standard input")
     parser.add_argument(
-        "--limit", type=int, default=_LINES, metavar="N", help="most lines that are listed (default %(default)s)"
+        "--limit", type=int, default=_LINES, metavar="N", help="maximum number of lines to list (default %(default)s)"
     )
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="how the answer is printed")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="output format")
     add_sources(parser)
 
 

@@ -156,7 +156,7 @@ class WikiSearchIndex(abc.ABC):
 
         Args:
             backend: `bm25`, which searches without an index where bm25s is not installed; `keyword`; `tantivy`;
-                `none`, which finds nothing; or what another package gives.
+                `none`, which finds nothing; or a name that another package provides.
             wiki_dir: The wiki's folder.
 
         Raises:

@@ -149,7 +149,7 @@ class _Handler(YAMLHandler):
         # Line 1 of the block is line 2 of the page.
         value = yamlio.load("\n" + fm, "page")
         if not isinstance(value, dict):
-            raise yamlio.YamlError("page:2: the frontmatter is no list of keys")
+            raise yamlio.YamlError("page:2: the frontmatter is not a list of keys")
         return {str(key): item for key, item in value.items()}
 
 
@@ -381,13 +381,13 @@ def _entries(block: str) -> list[_Entry]:
     if opening is None:
         return []
     if not isinstance(opening, yaml.MappingStartEvent) or opening.flow_style:
-        raise _UneditableError("the frontmatter is no block of keys")
+        raise _UneditableError("the frontmatter is not a block of keys")
     if sum(isinstance(event, yaml.DocumentStartEvent) for event in events) > 1:
         raise _UneditableError("the frontmatter holds more than one document")
     entries = [_entry(block, key, stream) for key in stream if not isinstance(key, yaml.MappingEndEvent)]
     twice = [key for key, count in Counter(entry.key for entry in entries).items() if count > 1]
     if twice:
-        raise _UneditableError(f"the key {twice[0]} stands twice in the frontmatter")
+        raise _UneditableError(f"the key {twice[0]} appears twice in the frontmatter")
     return entries
 
 

@@ -63,7 +63,7 @@ def test_search_gives_json(place: Layout, capsys: pytest.CaptureFixture[str]) ->
 
 def test_search_without_a_hit_says_so_aside(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["search", "licence"]) == 1
-    assert capsys.readouterr() == ("", "no page has a word of this query\n")
+    assert capsys.readouterr() == ("", "no page contains any word of this query\n")
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_command_that_asks_the_wiki_says_where_it_found_none(
     assert main([*command]) == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err.startswith(f"dvwiki {command[0]}: there is no wiki in {tmp_path / '.agent' / 'wiki'}; ")
+    assert said.err.startswith(f"dvwiki {command[0]}: no wiki in {tmp_path / '.agent' / 'wiki'}; ")
     assert "`dvwiki init`" in said.err
     assert list(tmp_path.iterdir()) == []
 
@@ -92,7 +92,7 @@ def test_search_takes_filters_and_marks_the_words(place: Layout, capsys: pytest.
     assert "**expected**" in out
     assert out.count("bugs/") == 1
     assert main(["search", "nothing-like-it", "--status", "open"]) == 1
-    assert capsys.readouterr() == ("", "no page that the filters take has a word of this query\n")
+    assert capsys.readouterr() == ("", "no page that passes the filters contains any word of this query\n")
     assert main(["search", "expected", "--since", "yesterday"]) == 2
     assert "--since 'yesterday': expected a day, YYYY-MM-DD" in capsys.readouterr().err
 
@@ -161,7 +161,7 @@ def test_only_what_was_said_can_be_taken_back(place: Layout, capsys: pytest.Capt
     assert main(["fix", CAUSE, "--take-back"]) == 2
     assert f"nobody said how {bug(place).stem} was fixed" in capsys.readouterr().err
     assert main(["fix", CAUSE, "--take-back", "--result", "held"]) == 2
-    assert "give it without --commit and --result" in capsys.readouterr().err
+    assert "it takes no --commit and no --result" in capsys.readouterr().err
     assert fixes(place) == []
 
 
@@ -266,7 +266,7 @@ def test_context_fills_a_template(place: Layout, tmp_path: Path, capsys: pytest.
     [
         (["--template", "absent.md"], "--template absent.md: cannot be read: No such file or directory"),
         (["--template", "latin.md"], "--template latin.md: not UTF-8 (byte 0); save it as UTF-8"),
-        (["--template", "latin.md", "fifo"], "give it without query, test and category"),
+        (["--template", "latin.md", "fifo"], "takes no query, --test or --category"),
     ],
 )
 def test_a_template_that_cannot_be_used_is_a_mistake(
@@ -285,5 +285,5 @@ def test_context_names_pages_that_it_passed_over(place: Layout, capsys: pytest.C
         captured = capsys.readouterr()
         assert "**scoreboard_fail**" in captured.out
         assert "**RTL_" not in captured.out
-        assert captured.err.startswith(f"passed over: bugs/{page.name}: ")
+        assert captured.err.startswith(f"skipped: bugs/{page.name}: ")
         assert captured.err.count("\n") == 1

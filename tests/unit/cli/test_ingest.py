@@ -94,7 +94,7 @@ def test_each_results_file_counts_once_whatever_it_lies_beside(
     capsys.readouterr()
     assert main(["ingest", "a"]) == 0
     (first,) = (record["task_id"] for record in written(project) if len(record["sources"]) == 2)
-    assert f"a: 2 files left out, archived already as {first}" in capsys.readouterr().out
+    assert f"a: 2 files skipped, already archived as {first}" in capsys.readouterr().out
     assert [record["totals"]["failed"] for record in written(project)] == [1, 1]
     second = next(record for record in written(project) if record["task_id"] != first)
     assert [source["path"] for source in second["sources"]] == ["a/two.xml"]
@@ -144,13 +144,13 @@ def test_a_run_that_passed_is_archived_too(project: Path, capsys: pytest.Capture
     write(project, {"good.log": UVM_GOOD})
     assert main(["ingest", "good.log"]) == 0
     assert written(project)[0]["totals"]["passed"] == 1
-    assert capsys.readouterr().out.startswith("good.log: 1 log that names no test, with no failure that is known\n")
+    assert capsys.readouterr().out.startswith("good.log: 1 log that names no test and shows no known failure\n")
 
 
 def test_what_names_no_test_is_told_beside_what_does(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(project, {"good.log": UVM_GOOD, "word.log": "hello\n", "bad.log": UVM_BAD})
     assert main(["ingest", ".", "--task", "nightly"]) == 0
-    told = "nightly: 1 test, 1 failed, 1 cause, 2 logs that name no test, with no failure that is known\n"
+    told = "nightly: 1 test, 1 failed, 1 cause, 2 logs that name no test and show no known failure\n"
     assert capsys.readouterr().out.startswith(told)
 
 
@@ -240,7 +240,7 @@ def test_what_tells_of_no_test_is_not_archived(
 ) -> None:
     write(project, {name: text})
     assert main(["ingest", name]) == 0
-    assert f"{name}: not archived, since it tells of no test\n" in capsys.readouterr().out
+    assert f"{name}: not archived, since it reports no test\n" in capsys.readouterr().out
     assert written(project) == []
 
 

@@ -126,7 +126,7 @@ def test_a_record_cannot_name_a_place_outside_the_wiki(
     (tmp_path / "evil.yaml").write_bytes(encode(evil) + b"---\n" + encode(replace(record(2), finished="../../x")))
     (tmp_path / "11.yaml").write_bytes((tmp_path / "evil.yaml").read_bytes())
     assert main(["ingest", str(tmp_path / "11.yaml"), str(tmp_path / "evil.yaml")]) == 1
-    assert "is no task id" in capsys.readouterr().err
+    assert "is not a task id" in capsys.readouterr().err
     assert list(tmp_path.rglob("*evil*")) == [tmp_path / "evil.yaml"]
     assert not list(here.tasks.glob("2*"))
 
@@ -166,7 +166,7 @@ def test_a_run_that_goes_on_is_left_alone(here: Layout, killed: Path, capsys: py
     assert child.stdout is not None
     assert child.stdout.readline() == "open\n"
     assert main(["ingest", str(killed)]) == 1
-    assert "its run still goes on" in capsys.readouterr().err
+    assert "its run is still going on" in capsys.readouterr().err
     assert not list(here.tasks.glob("2*"))
     child.communicate("\n")
 

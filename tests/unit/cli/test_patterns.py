@@ -189,7 +189,7 @@ def test_test_passes_where_all_holds(root: Path, capsys: pytest.CaptureFixture[s
     for name, text in {"own.link/one.log": "boot\nLINK: lane 7 lost its lock\n", "passes/ok.log": "0 errors\n"}.items():
         (samples / name).parent.mkdir(parents=True)
         (samples / name).write_text(text, encoding="utf-8")
-    assert said(capsys, "test").endswith(" counterexamples, 2 samples: all as they should be\n")
+    assert said(capsys, "test").endswith(" counterexamples, 2 samples: no problems\n")
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_propose_prints_yaml_that_holds_once_saved(root: Path, capsys: pytest.Ca
     assert entry["error_class"] == "sim_error"
     assert not list((root / ".agent" / "patterns").iterdir())  # printed, never written
     own(root, text)
-    assert "all as they should be" in said(capsys, "test")
+    assert "no problems" in said(capsys, "test")
     assert said(capsys, "propose") == ""  # it is known now
 
 

@@ -217,7 +217,7 @@ def test_an_engine_that_is_not_there_is_named(
 
 def test_a_task_without_ingest_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scan", "--task", "nightly", "a.log"]) == 2
-    assert "give both" in capsys.readouterr().err
+    assert "give --ingest as well" in capsys.readouterr().err
 
 
 def test_ingest_archives_what_was_scanned(capsys: pytest.CaptureFixture[str]) -> None:

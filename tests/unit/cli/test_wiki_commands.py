@@ -86,7 +86,9 @@ def test_a_command_waits_as_long_as_the_project_says_for_who_writes(
     monkeypatch.setenv("DVWIKI_LOCK_TIMEOUT", "0.1")
     with locked(place.wiki):
         assert main(list(command)) == 2
-    assert "holds its lock for more than 0.1 s; wait for it to end, or raise `lock_timeout`" in capsys.readouterr().err
+    assert (
+        "has held its lock for more than 0.1 s; wait for it to end, or raise `lock_timeout`" in capsys.readouterr().err
+    )
 
 
 def test_build_restores_deleted_pages(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,7 +130,7 @@ def test_context_without_a_wiki_prints_nothing_and_says_so_aside(
     assert main(["context", "anything"]) == 0
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err.startswith(f"dvwiki context: there is no wiki in {place.wiki}; ")
+    assert said.err.startswith(f"dvwiki context: no wiki in {place.wiki}; ")
 
 
 def test_another_wiki_can_be_named(place: Layout, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -168,12 +170,12 @@ def test_build_reclassifies(place: Layout, capsys: pytest.CaptureFixture[str]) -
     assert main(["build", "--reclassify"]) == 0
     out = capsys.readouterr().out
     assert "1 cause reclassified by verdicts/" in out
-    assert f"keep their verdict, for want of an excerpt that tells: 1 of the causes ({'c' * 12})" in out
+    assert f"verdict kept, since their excerpts say too little: 1 of the causes ({'c' * 12})" in out
     assert "made again: bugs/" in out
     written = sorted((place.tasks / "verdicts").iterdir())
     assert f"1 cause reclassified by verdicts/{written[0].name}" in (place.wiki / "log.md").read_text()
     assert main(["build", "--reclassify"]) == 0
-    assert "the wiki is as its records say" in capsys.readouterr().out
+    assert "the wiki agrees with its records" in capsys.readouterr().out
     assert sorted((place.tasks / "verdicts").iterdir()) == written
 
 
@@ -190,4 +192,4 @@ def test_a_mistake_in_the_patterns_keeps_the_archive_as_it_is(
 
 def test_build_reclassifies_only_where_it_writes(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build", "--check", "--reclassify"]) == 2
-    assert "give one of them" in capsys.readouterr().err
+    assert "give only one of them" in capsys.readouterr().err

@@ -98,7 +98,7 @@ def test_the_hash_tells_the_patterns_apart_and_nothing_else(tmp_path: Path) -> N
     [
         (
             OWN.format(id="own.odd", match="a(?=b)ccc"),
-            r"own.yaml:\d: pattern own.odd: field match: .*look-around.* at 1 .*; write ",
+            r"own.yaml:\d: pattern own.odd: field match: .*look-around.* at 1 .*; match ",
         ),
         (
             OWN.format(id="own.odd", match="odd").replace("hang", "hung"),
@@ -118,7 +118,7 @@ def test_the_hash_tells_the_patterns_apart_and_nothing_else(tmp_path: Path) -> N
         (OWN.format(id="own.odd", match="odd").replace("  description: Ours.\n", ""), "own.odd: .*description"),
         ("- tier: cause\n", r"pattern no\. 1: .*"),
         ("id: x\n", "is a list"),
-        ("- {", r"own\.yaml:2: .*; mend this line"),
+        ("- {", r"own\.yaml:2: .*; correct this line"),
         (OWN.format(id="own.odd", match="odd") * 2, "field id: also in"),
         (OWN.format(id="own.odd", match="odd").replace("cause", "benign"), "field tier: a benign pattern"),
     ],

@@ -50,7 +50,7 @@ def test_what_is_no_record_is_never_lost_from_a_conflict(tasks: Path) -> None:
     month = tasks / "2026" / "11.yaml"
     month.write_bytes(_conflict(ONE, b"notes: of ours\n"))
     before = month.read_bytes()
-    assert put_right(tasks).left == [("2026/11.yaml", "it holds something that is no record")]
+    assert put_right(tasks).left == [("2026/11.yaml", "it contains something that is not a record")]
     assert month.read_bytes() == before
 
 

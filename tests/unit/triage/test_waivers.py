@@ -101,7 +101,7 @@ def test_an_expired_waiver_counts_as_absent_and_says_so(tmp_path: Path) -> None:
     assert waived(waivers, "2027-01-01") == ()
     (note,) = waivers.notes((), "2027-01-01")
     assert note == (
-        "[WAIVER] expired, it waives nothing: W-12: waits for the specification (fifo team, until 2026-12-31);"
+        "[WAIVER] expired, so it waives nothing: W-12: waits for the specification (fifo team, until 2026-12-31);"
         " renew or remove it"
     )
 
@@ -159,7 +159,7 @@ def test_without_a_file_or_with_an_empty_one_nothing_is_waived(tmp_path: Path) -
     [
         ("mode: selective\nwaivers: ]\n", "waivers.yaml:2: "),
         ("- a\n", "waivers.yaml:1: expected `mode:` and `waivers:`; no failure is waived"),
-        ("mode: all\n", "waivers.yaml:1: mode 'all': say selective or global; taken as selective"),
+        ("mode: all\n", "waivers.yaml:1: mode 'all': write selective or global; selective is assumed"),
         ("waiver: []\n", "waivers.yaml:1: 'waiver' is no key of this file; the nearest is 'waivers'"),
         ("\nwaivers: x\n", "waivers.yaml:2: expected a list: a waiver begins with `- id:`; no failure is waived"),
         ("waivers:\n  - x\n", "waivers.yaml:2: expected keys id, match, reason, owner, expires, got 'x'"),
@@ -167,11 +167,11 @@ def test_without_a_file_or_with_an_empty_one_nothing_is_waived(tmp_path: Path) -
         (one("{test: x}", reason="''"), "waivers.yaml:4: a waiver needs reason"),
         (one("{test: x}").replace("    owner: fifo team\n", ""), "waivers.yaml:2: a waiver needs owner"),
         (one("{}"), "waivers.yaml:3: say what is waived, by one or more of fingerprint, pattern, test, message, page"),
-        (one("{tests: x}"), "waivers.yaml:3: nothing to match by is called 'tests'; the nearest is 'test'"),
+        (one("{tests: x}"), "waivers.yaml:3: nothing can be matched by 'tests'; the nearest is 'test'"),
         (one("{fingerprint: 12345678}"), "waivers.yaml:3: fingerprint has to be a text in quotes, got 12345678"),
         (one("{message: 'regex:('}"), "waivers.yaml:3: 'regex:(' is no regular expression"),
-        (one("{test: x}", expires="soon"), "waivers.yaml:6: expires 'soon' is no day; write it as 2026-12-31"),
-        (one("{test: x}") + one("{test: x}").removeprefix("waivers:\n"), "waivers.yaml:7: the id 'W-12' stands twice"),
+        (one("{test: x}", expires="soon"), "waivers.yaml:6: expires 'soon' is not a date; write it as 2026-12-31"),
+        (one("{test: x}") + one("{test: x}").removeprefix("waivers:\n"), "waivers.yaml:7: the id 'W-12' appears twice"),
     ],
 )
 def test_a_mistake_names_file_line_and_remedy(tmp_path: Path, text: str, told: str) -> None:
@@ -184,7 +184,7 @@ def test_a_waiver_that_cannot_be_used_leaves_the_others(tmp_path: Path) -> None:
     good = f"  - id: W-1\n    match: {{fingerprint: '{CAUSE}'}}\n    reason: r\n    owner: o\n"
     waivers, problems = read(tmp_path, one("{tests: x}") + good)
     assert [each.id for each in waived(waivers)] == ["W-1"]
-    assert problems[0].endswith("; this waiver is left out")
+    assert problems[0].endswith("; this waiver is ignored")
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"\x00", b"a: &x [*x]", b"? [a]\n: b", b"waivers:\n  - [1]: 2\n"])

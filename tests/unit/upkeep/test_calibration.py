@@ -67,7 +67,7 @@ def test_confidences_that_hold_are_told_and_are_no_finding(tmp_path: Path, capsy
     assert main(["lint", "--root", str(tmp_path)]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "the wiki is sound",
-        "confidence against 20 decisions of people:",
+        "confidence compared with 20 decisions of people:",
         "     SAID   MEAN  CAUSES  RIGHT",
         "   80-89%    82%      20  16 (80%)",
     ]
@@ -78,7 +78,7 @@ def test_confidences_that_promise_too_much_are_found_with_the_patterns(
 ) -> None:
     judged(tmp_path, FEWEST, wrong=12)
     assert found(tmp_path) == [
-        "people agreed with 8 of 20 verdicts of 80-89%, about 16 were to be expected; wrong most often: own.check (12)"
+        "people agreed with 8 of 20 verdicts of 80-89%, about 16 were expected; wrong most often: own.check (12)"
     ]
     assert main(["lint", "--root", str(tmp_path), "--format", "json"]) == 1
     (shown,) = json.loads(capsys.readouterr().out)["calibration"]

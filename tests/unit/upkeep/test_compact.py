@@ -84,7 +84,7 @@ def test_what_is_no_record_stays_where_it_is(project: Path) -> None:
 def test_a_month_s_file_that_holds_something_else_is_left_alone(project: Path) -> None:
     month(project).write_text("who: me\n", "utf-8")
     done = compact(layout(project), today=LATER)
-    assert done.left == ["2026/11.yaml: it holds something that is no record"]
+    assert done.left == ["2026/11.yaml: it contains something that is not a record"]
     assert len(singles(project)) == 3
 
 
@@ -100,6 +100,6 @@ def test_who_was_killed_in_between_leaves_nothing_that_counts_twice(project: Pat
 
 def test_the_command_says_what_it_did(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compact", "--root", str(project), "--older-than", "36500"]) == 0
-    assert capsys.readouterr().out == "no month lies more than 36500 days back\n"
+    assert capsys.readouterr().out == "no month ended more than 36500 days ago\n"
     assert main(["compact", "--root", str(project), "--older-than", "-1"]) == 2
     assert "cannot be negative" in capsys.readouterr().err

@@ -85,7 +85,7 @@ def test_no_wiki_is_not_a_sound_one(
     assert main(["lint", "--root", str(tmp_path), *arguments]) == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err.startswith(f"dvwiki lint: there is no wiki in {tmp_path / '.agent' / 'wiki'}; ")
+    assert said.err.startswith(f"dvwiki lint: no wiki in {tmp_path / '.agent' / 'wiki'}; ")
     assert "`dvwiki init`" in said.err
     assert not (tmp_path / ".agent").exists()
 
@@ -273,7 +273,7 @@ def test_a_page_that_the_tool_cannot_write_is_named_with_its_line(
         said.err
         == f"left alone: bugs/{page.name}: line {one.line}: the region evidence has no end mark before the next mark\n"
     )
-    assert said.out == "1 file left alone; all else is as the records say\n"
+    assert said.out == "1 file left alone; everything else agrees with the records\n"
 
 
 # What people change on their own keys

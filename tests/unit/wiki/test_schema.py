@@ -63,10 +63,10 @@ def test_what_is_no_place_of_a_wiki_is_no_address(text: str) -> None:
         ),
         ("sections: {bugs: {writable_by: human}}", "writable_by 'human' is unknown"),
         ("sections:\n  bugs:\n    read_cap: 0", ":3: section 'bugs': read_cap 0 is not a number of reads"),
-        ("sections: {bug: {}}", "section 'bug': no section is called so; write one of bugs"),
+        ("sections: {bug: {}}", "section 'bug': there is no such section; write one of bugs"),
         ("sections: {bugs: 4}", "section 'bugs': it has no keys"),
         ("schema: 7\nsections: {}", "schema 7 is not one that this version reads"),
-        ("sections: {bugs: {}, bugs: {}}", "stands twice"),
+        ("sections: {bugs: {}, bugs: {}}", "appears twice"),
     ],
 )
 def test_a_mistake_names_file_place_and_remedy(tmp_path: Path, text: str, message: str) -> None:

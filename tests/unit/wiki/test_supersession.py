@@ -348,14 +348,14 @@ def test_the_command_counts_a_run_of_both_once_and_warns_of_two_kinds(
     now = keys(place, f"bugs/{kept}.md")["hit_count"]
     assert now < sum(runs)
     assert f"which counts {now} runs now ({runs[0]} + {runs[1]}, {sum(runs) - now} of them had both)" in out
-    assert f"careful: {kept} is uvm_error / scoreboard_fail and {other} is timeout / no_answer; " in out
+    assert f"warning: {kept} is uvm_error / scoreboard_fail and {other} is timeout / no_answer; " in out
 
 
 @pytest.mark.parametrize(
     ("names", "said"),
     [
         (("RTL_20261121_20573", "aaaa"), "no page has this name or fingerprint; nearest: RTL_"),
-        (("9b1f", "nothing"), "no page has this name or fingerprint; index.md names all pages"),
+        (("9b1f", "nothing"), "no page has this name or fingerprint; index.md lists all pages"),
         (("9b1f", "9b1f03c2a7d4"), "is one page"),
     ],
 )

@@ -107,8 +107,8 @@ def test_a_body_with_lines_of_dashes_is_body() -> None:
 @pytest.mark.parametrize(
     ("block", "reason"),
     [
-        ("hit_count: 3\nhit_count: 3", "the key hit_count stands twice"),
-        ("type: a\ntype: b", "the key type stands twice"),
+        ("hit_count: 3\nhit_count: 3", "the key hit_count appears twice"),
+        ("type: a\ntype: b", "the key type appears twice"),
         ("<<<<<<< ours\nhit_count: 3\n=======\nhit_count: 4\n>>>>>>> theirs", "line 2: conflict marker"),
         ("hit_count: &count 3", "has an anchor"),
         ("other: &count 3\nhit_count: *count", "has an anchor or an alias"),
