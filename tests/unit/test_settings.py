@@ -61,7 +61,10 @@ def test_words_for_true(tmp_path: Path, word: str) -> None:
         ("DVWIKI_ENABLED", "perhaps", "DVWIKI_ENABLED: expected true or false, got 'perhaps'"),
         ("DVWIKI_LOCK_TIMEOUT", "soon", "DVWIKI_LOCK_TIMEOUT: expected a number, got 'soon'"),
         ("DVWIKI_MAX_CONTEXT_TOKENS", "-1", "expected a number from 0 to"),
-        *(("DVWIKI_LOCK_TIMEOUT", word, f"expected a number from 0 to 1000000000, got '{word}'") for word in ("nan", "inf", "1e99")),
+        *(
+            ("DVWIKI_LOCK_TIMEOUT", word, f"expected a number from 0 to 1000000000, got '{word}'")
+            for word in ("nan", "inf", "1e99")
+        ),
         ("DVWIKI_SEARCH_BACKEND", "qmd", "expected one of bm25, keyword, none, tantivy, got 'qmd'"),
     ],
 )
