@@ -143,7 +143,7 @@ def _unknown(history: WikiHistory, name: str, known: Sequence[str]) -> str:
 def _told(history: WikiHistory, fingerprint: str) -> str:
     """A cause with what it is."""
     cause = history.cause(fingerprint)
-    page = f", {cause.page}" if cause and cause.page else ""
+    page = f", {cause.page.path}" if cause and cause.page else ""
     return f"{fingerprint} ({cause.label}{page})" if cause else fingerprint
 
 

@@ -84,7 +84,7 @@ def test_hooks_are_called_one_after_the_other(project: Project) -> None:
     ("body", "told"),
     [
         ("raise ValueError(text)", "pytest_dvwiki_redact of *conftest.py raised ValueError: the texts*left out"),
-        ("return 7", "pytest_dvwiki_redact of *conftest.py gave int, no text: the texts*left out"),
+        ("return 7", "pytest_dvwiki_redact of *conftest.py gave int instead of text: the texts*left out"),
     ],
 )
 def test_a_hook_that_fails_breaks_nothing_and_leaks_nothing(

@@ -67,14 +67,14 @@ def test_another_record_of_the_same_id_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("task_id", ["../x", "a/b", "", ".hidden", "a b", "x" * 201, "a\x00b"])
 def test_an_id_that_is_no_file_name_is_refused(tmp_path: Path, task_id: str) -> None:
-    with pytest.raises(WikiError, match="no task id"):
+    with pytest.raises(WikiError, match="not a task id"):
         store.write_record(tmp_path, replace(record(1), task_id=task_id))
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("time", ["2026-11-21", "../../x", "2026-11-21T20:00:00+01:00"])
 def test_a_time_that_is_not_utc_is_refused(tmp_path: Path, time: str) -> None:
-    with pytest.raises(WikiError, match="no UTC time"):
+    with pytest.raises(WikiError, match="not a UTC time"):
         store.write_record(tmp_path, replace(record(1), finished=time))
 
 

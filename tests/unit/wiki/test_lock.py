@@ -42,7 +42,7 @@ def test_who_waits_in_vain_hears_who_holds_the_lock(tmp_path: Path) -> None:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         with (
-            pytest.raises(WikiError, match=rf"process {holder.pid} on .* holds its lock") as caught,
+            pytest.raises(WikiError, match=rf"process {holder.pid} on .* has held its lock") as caught,
             locked(tmp_path, 0.3),
         ):
             pytest.fail("two hold one lock")
