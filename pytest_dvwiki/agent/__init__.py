@@ -1,1 +1,1 @@
-"""What agents are given."""
+"""What agents get from the wiki."""

@@ -1,4 +1,4 @@
-"""Blocks of text within a budget of tokens."""
+"""Blocks of text that are fitted into a token budget."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from pytest_dvwiki.agent.tokens import Count
 
 _GAP = 2  # two line feeds between blocks
-_STEP = 8  # characters by which a header that is too long is cut
+_STEP = 8  # number of characters cut at a time from a header that is too long
 _SPAN = re.compile(r"(?s)(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
 _TICKS = re.compile(r"`+")
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One hit: a header that stays, prose that may go line by line from its end, an excerpt that goes first."""
+    """One hit: a header that stays, prose that is cut line by line from its end, and an excerpt that goes first."""
 
     header: str
     lines: tuple[str, ...] = ()
-    """Prose that follows the header."""
+    """Prose after the header."""
     excerpt: str = ""
-    """Fenced log text after the line that names it."""
+    """The line that introduces a log excerpt, and the fenced excerpt."""
 
     def lengths(self, count: Count = by_rule) -> list[tuple[str, int]]:
-        """The block whole, without its excerpt, then with ever fewer lines of prose, each with its tokens."""
+        """Return the forms of the block with their tokens: complete, without excerpt, then with ever fewer lines."""
         forms = ("\n".join((self.header, *self.lines[:kept])) for kept in range(len(self.lines), -1, -1))
         found = [(text, count(text) + _GAP) for text in forms]
         if self.excerpt:
@@ -41,11 +41,11 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class _Left:
-    """Says what a budget left out."""
+    """The note on what a budget left out."""
 
     budget: int
     share: str
-    """What it is a share of, and for what; empty where it is the whole."""
+    """What the budget is a share of, and for what; empty if it is the whole budget."""
 
     def told(self, left_out: int, shortened: int) -> str:
         pages = "1 page" if left_out == 1 else f"{left_out} pages"
@@ -54,18 +54,19 @@ class _Left:
 
 
 def fit(blocks: Sequence[Block], budget: int, more: int = 0, count: Count = by_rule, *, share: str = "") -> str:
-    """Joins blocks as far as a budget goes.
+    """Join blocks as far as the budget allows.
 
     Args:
         blocks: The best first.
-        budget: Tokens.
-        more: Hits beyond the blocks, which are left out in any case.
+        budget: Maximum number of tokens.
+        more: Number of further hits that have no block; they count as left out.
         count: Counts tokens.
-        share: What the budget is a share of, and for what, where it is not the whole.
+        share: What the budget is a share of, and for what; empty if it is the whole budget.
 
     Returns:
-        Each block in the longest form that fits; the last line says what was left out. A budget too small for the best
-        hit's header and that line gives the header, cut if need be; empty where not even the page's name fits.
+        Each block in the longest form that fits, then a line that says what was left out, if anything. If the budget is
+        too small for the header of the best hit and that line: the header, cut if needed; empty if not even the page's
+        name fits.
     """
     if not blocks:
         return ""
@@ -93,18 +94,18 @@ def _joined(blocks: Sequence[Block], left: _Left, room: int, more: int, count: C
 
 
 def fit_table(header: str, rows: Sequence[str], budget: int, count: Count = by_rule, *, share: str = "") -> str:
-    """A table as far as a budget goes.
+    """Return a table with as many rows as the budget allows.
 
     Args:
         header: Its first two lines.
         rows: The best first.
-        budget: Tokens.
+        budget: Maximum number of tokens.
         count: Counts tokens.
-        share: What the budget is a share of, and for what, where it is not the whole.
+        share: What the budget is a share of, and for what; empty if it is the whole budget.
 
     Returns:
-        As many rows as fit, and a last line that says how many were left out. A budget too small for the first row with
-        the header gives the row alone, cut if need be; empty where there are no rows.
+        The rows that fit, then a line that says how many were left out, if any. If the budget is too small for the
+        header and the first row: that row alone, cut if needed. Empty without rows.
     """
     if not rows:
         return ""
@@ -127,9 +128,9 @@ def _rows(header: str, rows: Sequence[str], left: _Left, room: int, count: Count
 
 
 def _within(budget: int, count: Count, make: Callable[[int], str]) -> str:
-    """The longest text that keeps a budget, made of parts that do.
+    """Return the longest text within a budget, made of parts that fit it one by one.
 
-    Parts put together may cost a tokeniser more than they do one by one; then there is less room for them.
+    A tokeniser may count more tokens for the joined text than for its parts; the parts then get a smaller budget.
     """
     room = budget
     while (excess := count(text := make(room)) - budget) > 0:
@@ -149,6 +150,6 @@ def _cut(header: str, budget: int, count: Count) -> str:
 
 
 def _ended(text: str) -> str:
-    """A text that was cut, with the end of the code span in which it was."""
+    """Return a cut text with an ellipsis, and close the code span in which the cut was made."""
     opened = _TICKS.search(_SPAN.sub("", text))
     return f"{text}…{opened[0] if opened else ''}"

@@ -1,4 +1,4 @@
-"""Pages of the wiki as blocks of a prompt: which ones, and in what words."""
+"""Wiki pages as blocks of a prompt: which pages, and how they are worded."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 WORD_LENGTH = 80
 FIX_LENGTH = 300
-"""Characters of a fix, enough for the advice of every pattern: half of one is none."""
+"""Maximum length of a fix; the advice of every pattern fits, since a cut one would be useless."""
 TITLE_LENGTH = 200
 RESOLUTION_LENGTH = 600
 COMMAND_LENGTH = 500
@@ -68,9 +68,9 @@ class Knowledge:
     """The pages of one wiki, for reading.
 
     Args:
-        layout: Where the wiki stands.
+        layout: Where the wiki is.
         backend: How its pages are searched.
-        today: The day from which ages count; the present one where None.
+        today: The day from which ages count; today if None.
     """
 
     def __init__(self, layout: Layout, backend: str = "bm25", *, today: date | None = None) -> None:
@@ -95,20 +95,20 @@ class Knowledge:
         try:
             return load_registry(sorted(self._layout.patterns.glob("*.yaml")))
         except PatternError as error:
-            # Whoever runs the classifier hears of it there.
+            # The commands that classify report this error.
             _logger.debug("the project's own patterns were not used: %s", error)
             return load_registry()
 
     def pages(
         self, categories: Sequence[str], most: int, *, query: str | None = None, test: str | None = None
     ) -> tuple[list[Listed], int]:
-        """The pages to tell of, the most useful first, and how many more there are.
+        """Return the pages to show, the most useful first, and the number of further ones.
 
         Args:
-            categories: In which they may stand.
-            most: So many are given.
-            query: Words that they share.
-            test: A node id that failed with their cause.
+            categories: The categories to look in.
+            most: Maximum number of pages.
+            query: Words that the pages have to contain.
+            test: A node id that failed with the cause of the pages.
         """
         if test:
             found = self._readable(page for page in self._of_test(test) if page.category in categories)
@@ -119,7 +119,7 @@ class Knowledge:
             listed = (page for category in categories for page in self.all(category))
             found = sorted((page for page in listed if _is_current(page)), key=usefulness)
         if query:
-            # Of thousands that have a word of it only the best are looked at.
+            # Thousands of pages may contain one of the words; only the best are loaded.
             paths = {page.path for page in found} if test else self._history.catalogue.standing(categories)
             ranked = self._ranked(query, paths)
             best = (self._history.catalogue.get(path) for path in ranked[:most])
@@ -127,7 +127,10 @@ class Knowledge:
         return found[:most], max(0, len(found) - most)
 
     def all(self, category: str) -> list[Listed]:
-        """The pages of a category that stand for something, by name; one that cites what is gone still does."""
+        """Return the valid pages of a category, by name.
+
+        A page marked as stale is left out, except where it only cites code that is gone.
+        """
         listed = self._readable(self._history.catalogue.all(category))
         return [page for page in listed if page.metadata.get("stale") is not True or drifted(page)]
 
@@ -144,24 +147,24 @@ class Knowledge:
         self.passed_over[page.path] = " ".join(str(reason).split())
 
     def _ranked(self, query: str, wanted: Collection[str]) -> list[str]:
-        """Of pages those that have a word of a query, by their paths, the best first."""
+        """Return the paths of the wanted pages that contain a word of the query, the best first."""
         ranking = WikiSearchIndex.create(self._backend, self._layout.wiki).ranking(query)
-        # A page that leads to another one may be found by what people wrote on it; that other one is then told of.
+        # A page that points to another one may match by what people wrote on it; the other one is then shown.
         pointers = self._history.catalogue.pointers()
         found = dict.fromkeys(self._keeper(path) if path in pointers else path for path, _ in ranking)
         return [path for path in found if path in wanted]
 
     def _keeper(self, path: str) -> str:
-        """The page that keeps the cause of a page that leads to it."""
+        """Return the path of the page that keeps the cause of a page."""
         page = self._history.catalogue.get(path)
         return self._family(page)[0].path if page else path
 
     def _family(self, page: Listed) -> list[Listed]:
-        """All pages of the cause of a page, the one that stands first."""
+        """Return all pages of the cause of a page, the one that keeps it first."""
         return self._history.catalogue.of_cause(*page.fingerprints()) or [page]
 
     def _of_test(self, test: str) -> list[Listed]:
-        """The bug pages of a test's causes, newest first, each followed by the page of its subtype."""
+        """Return the bug pages of a test's causes, newest first, each followed by the page of its subtype."""
         found: dict[str, Listed] = {}
         for fingerprint, subtype in aggregate.causes_of_test(self._history.archive, test):
             bugs = self._history.bug_pages(fingerprint)[:1]
@@ -171,7 +174,7 @@ class Knowledge:
         return list(found.values())
 
     def blocks(self, listed: Iterable[Listed]) -> list[Block]:
-        """Pages as blocks of a prompt; one that cannot be read is passed over."""
+        """Return pages as blocks of a prompt; an unreadable page is passed over."""
         found = []
         for page in listed:
             try:
@@ -194,7 +197,7 @@ class Knowledge:
                 return Block(self._tagged(header, page, _first_date(told)), told[-_CLARIFICATIONS:])
 
     def _tagged(self, header: str, page: Listed, since: str | None = None) -> str:
-        """A header with how long what it tells has been known."""
+        """Return a header with a tag that says how long its content has been known."""
         return f"{header} [{age.tag(page, self.today, since)}]"
 
     def _bug(self, page: Listed) -> Block:
@@ -236,7 +239,7 @@ class Knowledge:
         return Block(header, (*lines, *self._beside(page), *again, *told), excerpt)
 
     def _with_advice(self, page: Listed, cause: Cause) -> Cause:
-        """Return a cause with what is known of fixing others of its kind."""
+        """Return a cause with what is known about fixing its subtype."""
         name, newest = page.text("failure_subtype"), cause.occurrence
         advice = self._registry.advice(
             newest.pattern, newest.failure_subtype, newest.primary, lambda word: code(word, WORD_LENGTH)
@@ -253,7 +256,7 @@ class Knowledge:
                 yield f"{sentence(text(beside(known), self._style))}"
 
     def _resolution(self, page: Listed) -> tuple[str, ...]:
-        """What people wrote under Resolution, there and on pages merged; an untouched check box says nothing."""
+        """Return what people wrote under Resolution, here and on merged pages, without untouched check boxes."""
         parts = [self._section(each, "Resolution") for each in self._family(page)]
         lines = [line.rstrip() for part in parts for line in part.splitlines()]
         text = one_line("\n".join(line for line in lines if line not in _UNTOUCHED), RESOLUTION_LENGTH)
@@ -261,11 +264,11 @@ class Knowledge:
 
     @cached_property
     def _style(self) -> Style:
-        """Return how a prompt marks what others wrote: whoever sends a commit chooses its words."""
+        """Return how a prompt marks text by others; whoever makes a commit chooses its words."""
         return Style(name=_named, quote=_quoted, link=self._path_of)
 
     def _path_of(self, cause: str) -> str:
-        """Return the path of a cause's page, its name where it has none."""
+        """Return the path of a cause's page, or the cause itself if it has no page."""
         listed = self._history.bug_pages(cause)
         return listed[0].path if listed else cause
 
@@ -289,7 +292,7 @@ class Knowledge:
         return Block(header.removesuffix(" — "), (*_outdated(page), *self._of_hole(page)))
 
     def _of_hole(self, page: Listed) -> Iterator[str]:
-        """Since when a hole is open, or what filled it, and what would reach it."""
+        """Yield since when a hole is open or what filled it, and a scenario that would reach it."""
         hole = aggregate.hole(self._history.archive, page.text("covergroup"), page.text("bin"))
         if hole is not None:
             newest = hole.rows[0]
@@ -306,7 +309,7 @@ class Knowledge:
             yield f"Scenario: {scenario}"
 
     def _clarifications(self, page: Listed) -> tuple[str, ...]:
-        """The clarifications of a page of the specification, the newest last; of a page without such its text."""
+        """Return the clarifications on a specification page, the newest last; without any, the text of the page."""
         lines = [line.strip() for line in self._section(page, spec.SECTION).splitlines() if line.strip()]
         if not lines:
             body = plain(pages.read(outside.read(self._layout.wiki, page.path)).body)
@@ -318,18 +321,18 @@ class Knowledge:
         return one_line(text.strip().split("\n", 1)[0], TITLE_LENGTH)
 
     def _section(self, page: Listed, heading: str) -> str:
-        """What stands under a heading, as words."""
+        """Return the text under a heading."""
         return plain(pages.section(outside.read(self._layout.wiki, page.path), heading))
 
 
 def _outdated(page: Listed) -> tuple[str, ...]:
-    """That a page cites what is gone."""
+    """Return a line that says that a page cites code that is gone."""
     reason = drifted(page)
     return (f"Out of date in part: {one_line(reason, TITLE_LENGTH)}.",) if reason else ()
 
 
 def _again(command: Command) -> tuple[str, ...]:
-    """Return the command that runs the last failure again, whole or not at all."""
+    """Return the command that runs the last failure again; none if it is too long, as a cut one would not work."""
     told = from_anywhere(command)
     if one_line(told, COMMAND_LENGTH) != told:
         return ()
@@ -338,12 +341,12 @@ def _again(command: Command) -> tuple[str, ...]:
 
 
 def _first_date(clarifications: Iterable[str]) -> str | None:
-    """The date of the first clarification that has one."""
+    """Return the date of the first clarification that has one."""
     return next((found[1] for line in clarifications if (found := _DATED.match(line))), None)
 
 
 def _named(name: str) -> str:
-    """The name of a commit or file, quoted where it could be read as prose."""
+    """Return the name of a commit or file, quoted if it could be read as prose."""
     return name if _PLAIN_NAME.fullmatch(name) else _quoted(name)
 
 
@@ -362,12 +365,12 @@ def _is_current(page: Listed) -> bool:
 
 
 def is_open_hole(page: Listed) -> bool:
-    """Whether a bin is still to be covered: nothing has filled it, and people did not exclude it."""
+    """Tell whether a bin is still to be covered: nothing has filled it, and people did not exclude it."""
     return page.metadata.get("filled") is not True and page.text("action_class") != "design_excluded"
 
 
 def usefulness(page: Listed) -> tuple[int, bool, float, str]:
-    """Sort key: patterns by their hits, bugs by confidence, those that came back first, holes by priority, the rest."""
+    """Return the sort key of a page: patterns by hits, bugs by confidence (regressed ones first), holes by priority."""
     key = {"patterns": "hit_count", "bugs": "confidence", "coverage": "priority"}.get(page.category, "")
     value = page.metadata.get(key)
     last = float("inf") if key == "priority" else 0.0

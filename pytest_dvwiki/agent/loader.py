@@ -1,4 +1,4 @@
-"""Templates of prompts: their placeholders filled with what the wiki knows."""
+"""Prompt templates, with placeholders filled from the wiki."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 _PLACEHOLDER = re.compile(r"\{\{[ \t]*([A-Z][A-Z0-9_]*)[ \t]*\}\}")
 _HOLES = 3
-"""Coverage holes in a prompt; of patterns and bugs there are five."""
+"""Maximum number of coverage holes in a prompt; for patterns and bugs it is five."""
 QUESTIONS: dict[str, Callable[[WikiQueryService], str]] = {
     "KNOWN_ERROR_PATTERNS": lambda wiki: wiki.get_known_error_patterns(),
     "KNOWN_RTL_BUGS": lambda wiki: wiki.get_known_rtl_bugs(),
     "COVERAGE_HOLE_HISTORY": lambda wiki: wiki.get_coverage_history(top_k=_HOLES),
     "WIKI_PATTERN_SUMMARY": lambda wiki: wiki.get_pattern_summary(),
 }
-"""The placeholders, and what each asks the wiki."""
+"""The placeholders, and the query that each makes."""
 
 
 class PromptLoader:
-    """Fills the placeholders of prompts.
+    """Loader that fills the placeholders of prompt templates.
 
     Args:
-        config: Which wiki, and how many tokens of it; one that is not `enabled` is not asked.
-        profile: Texts by placeholder, for what the wiki says nothing of, and for placeholders of the caller's own.
+        config: Which wiki to ask, and the token budgets; a wiki that is not `enabled` is not asked.
+        profile: Texts by placeholder: the caller's own ones, and defaults where the wiki has no answer.
     """
 
     def __init__(self, config: WikiConfig, profile: Mapping[str, str] | None = None) -> None:
@@ -37,17 +37,17 @@ class PromptLoader:
         self._profile = dict(profile or {})
 
     def render(self, text: str) -> str:
-        """Fills the placeholders of a template.
+        """Fill the placeholders of a template.
 
-        A text of several lines stands on lines of its own, so that a fence in it stays one. A placeholder that neither
-        wiki nor profile knows by name stays; a line that held only empty ones goes. What is put in is not looked
-        through for placeholders again.
+        A value of several lines is put on lines of its own, so that a fence in it stays valid. A placeholder that is
+        unknown to both wiki and profile stays; a line with nothing but empty placeholders is removed. Values are not
+        searched for placeholders.
         """
         values = self._values({found[1] for found in _PLACEHOLDER.finditer(text)})
         return "".join(_line(line, values) for line in text.splitlines(keepends=True))
 
     def _values(self, names: set[str]) -> dict[str, str]:
-        """The texts of those placeholders that are known."""
+        """Return the values of the known placeholders among these names."""
         values = {name: self._profile[name] for name in names if name in self._profile}
         wiki = WikiQueryService(self._config)
         for name in sorted(names & QUESTIONS.keys()):

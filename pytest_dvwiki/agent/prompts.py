@@ -1,7 +1,7 @@
-"""What the wiki knows, as text for a prompt, within a budget of tokens.
+"""Wiki knowledge as text for a prompt, within a token budget.
 
-What comes from a log is fenced and named as quoted data with its source. The header of the best hit is always there,
-and the last line says what the budget left out.
+Log text is fenced and introduced as quoted data with its source. The header of the best hit is always included, and the
+last line says what the budget left out.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What is known, and what of it could not be read."""
+    """The text for a prompt, and the pages that could not be read."""
 
     text: str = ""
-    """Markdown; empty where nothing is known, and where the wiki cannot be read."""
+    """Markdown; empty if nothing is known or the wiki cannot be read."""
     passed_over: Mapping[str, str] = field(default_factory=dict)
-    """Broken pages by their path in the wiki, each with the reason."""
+    """Reason for each broken page, by its path in the wiki."""
 
 
 def gather(
@@ -42,17 +42,17 @@ def gather(
     backend: str = "bm25",
     tokenizer: Path | None = None,
 ) -> Context:
-    """What is known of a test, of a query, or of everything, the most useful first.
+    """Return what is known about a test, a query, or everything, the most useful first.
 
     Args:
-        layout: Where the wiki stands.
+        layout: Where the wiki is.
         query: Words to look for in the pages.
-        test: A node id; what it failed with is known best. Without its parameters all their values count, and of a
-            test that runs others in a simulator all of these.
-        category: Only pages of this one of `CATEGORIES`.
-        budget: Tokens that the text may cost, as `tokens.counting` counts them.
+        test: A node id; the causes of its failures are shown. Without parameters it means all parameter sets, and a
+            test that runs others in a simulator means all of those.
+        category: Only pages of this category, one of `CATEGORIES`.
+        budget: Maximum number of tokens, as `tokens.counting` counts them.
         backend: How pages are searched, one of `backends.names()`; with `none` a query finds nothing.
-        tokenizer: The `tokenizer.json` by which tokens are counted; where None a rule counts.
+        tokenizer: The `tokenizer.json` that counts tokens; if None, a rule counts them.
 
     Returns:
         The text, and the pages that were passed over. Never raises.
@@ -60,7 +60,7 @@ def gather(
     if not layout.wiki.is_dir():
         return Context()
     try:
-        # YAML, the caches and the search load with these.
+        # These import YAML, the caches and the search, which are slow to load.
         from pytest_dvwiki.agent.budget import fit  # noqa: PLC0415
         from pytest_dvwiki.agent.knowledge import Knowledge  # noqa: PLC0415
         from pytest_dvwiki.agent.tokens import counting  # noqa: PLC0415

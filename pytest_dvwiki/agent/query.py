@@ -1,4 +1,4 @@
-"""Questions to the wiki, each answered by a text for a prompt within the budget of its kind."""
+"""Queries of the wiki, each answered with text for a prompt within its budget."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ _Answer = TypeVar("_Answer")
 
 
 class WikiQueryService:
-    """Asks the wiki; a missing one, and one that cannot be read, knows nothing, and no question raises.
+    """Service that answers queries from the wiki; no method raises.
 
-    A page that cannot be read is passed over. Budgets are counted as `tokens.counting` says.
+    A missing or unreadable wiki gives empty answers; an unreadable page is passed over. Budgets are counted as
+    `tokens.counting` says.
     """
 
     def __init__(self, wiki_config: WikiConfig) -> None:
@@ -41,7 +42,7 @@ class WikiQueryService:
     def get_known_error_patterns(
         self, error_class: str | None = None, failure_subtype: str | None = None, top_k: int = 5
     ) -> str:
-        """Known patterns by `hit_count`, for `{{KNOWN_ERROR_PATTERNS}}`.
+        """Return known patterns by `hit_count`, for `{{KNOWN_ERROR_PATTERNS}}`.
 
         Args:
             error_class: Only those that were seen mostly with this class.
@@ -52,13 +53,12 @@ class WikiQueryService:
         return self._told("patterns", wanted, lambda _: True, top_k=top_k, budget=self.config.pattern_budget)
 
     def get_known_rtl_bugs(self, ip_type: str | None = None, status: str = "open", top_k: int = 5) -> str:
-        """Known RTL bugs by confidence, then bugs of unknown origin, for `{{KNOWN_RTL_BUGS}}`.
+        """Return known RTL bugs by confidence, then bugs of unknown origin, for `{{KNOWN_RTL_BUGS}}`.
 
         Args:
             ip_type: Only those of this kind of design.
-            status: Only those with this status; a confirmed bug, and one that came back since it was closed, is open as
-                well.
-            top_k: Most bugs of either kind.
+            status: Only those with this status; `open` includes confirmed bugs, and closed ones that came back.
+            top_k: Maximum number of bugs of either kind.
         """
         stati = OPEN if status == "open" else {status}
         return self._told(
@@ -71,12 +71,12 @@ class WikiQueryService:
         )
 
     def get_coverage_history(self, covergroup: str | None = None, top_k: int = 5) -> str:
-        """Coverage holes by priority, for `{{COVERAGE_HOLE_HISTORY}}`.
+        """Return coverage holes by priority, for `{{COVERAGE_HOLE_HISTORY}}`.
 
         Args:
-            covergroup: All bins of this one on record, the unfilled ones first; where None, of all only those that are
-                neither filled nor excluded by people.
-            top_k: Most bins.
+            covergroup: All recorded bins of this covergroup, the unfilled ones first; if None, the bins of all
+                covergroups that are neither filled nor excluded by people.
+            top_k: Maximum number of bins.
         """
         return self._told(
             "coverage",
@@ -87,19 +87,19 @@ class WikiQueryService:
         )
 
     def get_pattern_summary(self) -> str:
-        """The table of statistics, for `{{WIKI_PATTERN_SUMMARY}}`: a row for each pattern, by `hit_count`."""
+        """Return the table of statistics, for `{{WIKI_PATTERN_SUMMARY}}`: a row for each pattern, by `hit_count`."""
         return self._ask(self._summary, "")
 
     def search(
         self, query: str, category: str | None = None, top_k: int = 5, filters: Filters | None = None
     ) -> list[SearchResult]:
-        """The best pages for a query; none that has no word of it.
+        """Return the best pages for a query; each contains at least one of its words.
 
         Args:
-            query: Words; an identifier is found whole and by its parts.
-            category: Only pages of this one of `bugs`, `patterns`, `coverage` and `specs`.
-            top_k: Most results.
-            filters: Only pages that these take.
+            query: Words; an identifier is found as a whole and by its parts.
+            category: Only pages of this category: `bugs`, `patterns`, `coverage` or `specs`.
+            top_k: Maximum number of results.
+            filters: Only pages that pass these.
         """
         config = self.config
 
@@ -110,7 +110,7 @@ class WikiQueryService:
         return self._ask(found, [])
 
     def get_pattern_page(self, failure_subtype: str) -> str | None:
-        """The whole page of a subtype, None where there is none."""
+        """Return the complete page of a subtype; None if there is none."""
         layout = self.config.layout
         path = f"patterns/{file_name(failure_subtype)}.md"
         return self._ask(
@@ -121,7 +121,7 @@ class WikiQueryService:
         )
 
     def _ask(self, question: Callable[[Knowledge], _Answer], otherwise: _Answer) -> _Answer:
-        """Asks the wiki; a failure is logged and answered by what an empty wiki would answer."""
+        """Ask the wiki; on an error, log it and return the answer of an empty wiki."""
         layout = self.config.layout
         if not layout.wiki.is_dir():
             return otherwise
@@ -142,7 +142,10 @@ class WikiQueryService:
         budget: int,
         comes_last: Callable[[Listed], bool] = lambda _: False,
     ) -> str:
-        """The best pages of a category that have certain values and are wanted; of those that come last as many."""
+        """Return the best pages of a category as text: those with given values of keys that also pass a filter.
+
+        Pages for which `comes_last` is true follow the others; `top_k` applies to each of the two groups.
+        """
 
         def told(knowledge: Knowledge) -> str:
             listed = [page for page in _with(knowledge.all(category), wanted) if is_wanted(page)]
@@ -174,12 +177,12 @@ class WikiQueryService:
         )
 
     def _share(self, purpose: str) -> str:
-        """That a budget is a part of the whole, and for what."""
+        """Return the words that say of which total a budget is a share, and for what."""
         return f"the share of {purpose} in {self.config.max_context_tokens}"
 
 
 def _with(listed: Iterable[Listed], wanted: dict[str, str | None]) -> list[Listed]:
-    """Pages whose keys have the values that are not None."""
+    """Return the pages whose keys have the wanted values; None means any value."""
     return [page for page in listed if all(value is None or page.text(key) == value for key, value in wanted.items())]
 
 

@@ -1,9 +1,9 @@
-"""What a text costs in tokens: by a conservative rule, or counted by a tokeniser whose file is at hand.
+"""Token counts: by a conservative rule, or exactly with the file of a tokeniser.
 
-The rule needs nothing. Reports of simulators and pages of a wiki are names, numbers and marks, of which common
-vocabularies make up to twice as many tokens as of prose of that length; the rule takes a third more than they do. Who
-knows the model may give the `tokenizer.json` that comes with it, which the package `tokenizers` reads without a
-network.
+The rule needs no file. Simulator reports and wiki pages consist of names, numbers and punctuation, for which common
+vocabularies need up to twice as many tokens as for prose of the same length; the rule counts about a third more than
+they do. Those who know their model may give its `tokenizer.json`, which the package `tokenizers` reads without network
+access.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Count = Callable[[str], int]
-"""Counts the tokens of a text."""
+"""A function that counts the tokens of a text."""
 _PIECE = re.compile(r"[A-Z]?[a-z]{1,4}|[A-Z]{1,2}|[0-9]{1,2}| (?=[0-9])| {2,32}|[\x00-\x1f!-/:-@\[-`{-\x7f]")
-"""What ASCII text is cut into: a blank before a word belongs to it."""
+"""The pieces of ASCII text; a blank before a word belongs to that word."""
 _logger = logging.getLogger(__name__)
 
 
 def by_rule(text: str) -> int:
-    """Tokens of a text by the rule: its pieces, and of other scripts one for each byte behind the first."""
+    """Count tokens by the rule: one per piece of ASCII text, and one per byte after the first of other characters."""
     return len(_PIECE.findall(text)) + len(text.encode("utf-8", "surrogatepass")) - len(text)
 
 
 @lru_cache(maxsize=4)
 def counting(tokenizer: Path | None) -> Count:
-    """A way to count.
+    """Return a function that counts tokens.
 
     Args:
-        tokenizer: A `tokenizer.json`; where None, or where it cannot be used, which is logged, the rule counts.
+        tokenizer: A `tokenizer.json`; if None, or if it cannot be used (which is logged), the rule counts.
     """
     if tokenizer is None:
         return by_rule

@@ -40,18 +40,20 @@ _GARBAGE = 50_000
 
 
 class UsageError(Exception):
-    """Something that the caller has to put right; its text names what, where and the remedy."""
+    """A mistake that the caller has to correct; its text says what is wrong, where, and the remedy."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one sub-command.
+    """Run one sub-command.
 
     Returns:
         Its exit status; 2 for a mistake in the call.
     """
     if argv is not None:
         return _run(list(argv))
-    # A process of its own, most of whose life is imports: to look for garbage among them takes a tenth of it, and to
+    # look for it again when all ends another one.
+    # In a process of its own most of the time goes into imports. Garbage collection among them takes a tenth of that
+    # time, and the collection at exit another tenth.
     # look for it again when all ends another one.
     gc.set_threshold(_GARBAGE)
     for stream in (sys.stdout, sys.stderr):

@@ -1,4 +1,4 @@
-"""`dvwiki build`: makes all that is derived from the records again."""
+"""`dvwiki build`: makes all derived content again from records and pages."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 _SHOWN = 5
 _FILES_SHOWN = 20
-"""Of the files that a build made again; a check names all."""
+"""Maximum number of files listed after a build; `--check` lists all."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
+    """Add the command's arguments."""
     add_place(parser)
     parser.add_argument(
         "--check", action="store_true", help="write nothing; list what differs, and exit with status 1 if anything does"
@@ -36,10 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Builds, or checks.
+    """Build the derived content, or check it.
 
     Returns:
-        1 where `--check` found a difference, a page could not be edited, or a record could not be read.
+        1 if `--check` found a difference, a page could not be edited, or a record could not be read.
     """
     from pytest_dvwiki.wiki.writing.build import build  # noqa: PLC0415 (YAML and the caches load with it)
 
@@ -66,10 +66,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _reclassify(settings: Settings) -> Reclassified:
-    """Judges the archive again, and says what came of it.
+    """Judge the archive again, and print the outcome.
 
     Raises:
-        UsageError: The project's patterns have a mistake: without them the archive would lose their names.
+        UsageError: A pattern of the project is invalid; without it, causes would lose their names.
     """
     from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION  # noqa: PLC0415
     from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415

@@ -26,7 +26,7 @@ _CHUNK = 1 << 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments."""
+    """Add the command's arguments."""
     parser.add_argument("files", nargs="*", metavar="FILE", help="a log; - reads standard input")
     parser.add_argument(
         "--jsonl",
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints an answer for each text."""
+    """Print an answer for each text."""
     if bool(args.files) == bool(args.jsonl):
         raise UsageError("give either files or --jsonl FILE; a single - reads standard input")
     classifier = classifier_of(args)
@@ -64,10 +64,10 @@ def _as_json(value: object, *, indent: int | None = None) -> str:
 
 
 def classifier_of(args: argparse.Namespace) -> Classifier:
-    """Names failures by the patterns in force in the project, with those of the options in front.
+    """Return a classifier with the patterns in force in the project; those of the options come first.
 
     Args:
-        args: With the options of `add_sources`.
+        args: Parsed options, including those of `add_sources`.
     """
     # Imported here: `dvwiki --help` needs neither registry nor matcher.
     from pytest_dvwiki.triage.classify import Classifier  # noqa: PLC0415
@@ -76,7 +76,7 @@ def classifier_of(args: argparse.Namespace) -> Classifier:
 
 
 def _verdict(name: str, classifier: Classifier) -> Verdict | None:
-    """The verdict on a log, read as `dvwiki scan` reads it."""
+    """Return the verdict on a log, read the way `dvwiki scan` reads it."""
     from pytest_dvwiki.capture.texts.logs import blocks  # noqa: PLC0415
 
     see_that_it_is_bare(name)
@@ -91,7 +91,7 @@ def _verdict(name: str, classifier: Classifier) -> Verdict | None:
 
 
 def _read(name: str) -> str:
-    """The text of a file or of standard input."""
+    """Return the text of a file or of standard input."""
     try:
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except OSError as error:
@@ -116,7 +116,7 @@ def _answers(text: str, name: str, classifier: Classifier) -> Iterator[dict[str,
 
 
 def details(verdict: Verdict | None) -> dict[str, Any]:
-    """A verdict for a program to read."""
+    """Return a verdict as plain data, for JSON."""
     if verdict is None:
         return dict.fromkeys(("error_class", "failure_subtype", "fingerprint", "primary")) | {"is_failure": False}
     return {

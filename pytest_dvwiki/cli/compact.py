@@ -1,4 +1,4 @@
-"""`dvwiki compact`: rolls old records up."""
+"""`dvwiki compact`: rolls up old records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
+    """Add the command's arguments."""
     add_place(parser)
     parser.add_argument(
         "--older-than",
@@ -25,10 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Rolls up, and tells what.
+    """Roll up old records, and print what was done.
 
     Returns:
-        1 where a file had to stay as it is.
+        1 if a file had to stay as it is.
 
     Raises:
         UsageError: The age is negative, or a file cannot be written.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
+    """Add the command's arguments."""
     from pytest_dvwiki.agent.prompts import CATEGORIES  # noqa: PLC0415 (only for this command)
 
     parser.add_argument("query", nargs="*", help="words to search for; without any, what was seen most")
@@ -49,10 +49,10 @@ def _budget(text: str) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the context; nothing where nothing is known."""
+    """Print the context; nothing if nothing is known."""
     settings = settings_of(args)
     if not settings.layout.wiki.is_dir():
-        # A prompt is to be had without a wiki, too; a person may have called this from another folder.
+        # No error, since scripts need their prompt without a wiki too; a hint, since the folder may be the wrong one.
         print(f"dvwiki context: {without_wiki(settings.layout)}", file=sys.stderr)
     if args.template is not None:
         if args.query or args.test or args.category:
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _filled(name: str, settings: Settings, budget: int | None) -> str:
-    """The template with its placeholders filled."""
+    """Return the template with its placeholders filled."""
     from pytest_dvwiki.agent.loader import PromptLoader  # noqa: PLC0415
     from pytest_dvwiki.wiki.config import WikiConfig  # noqa: PLC0415
 

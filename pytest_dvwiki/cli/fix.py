@@ -1,4 +1,4 @@
-"""`dvwiki fix`: a person says how a cause was fixed, or takes it back."""
+"""`dvwiki fix`: records how a person fixed a cause, or takes that back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument(
         "cause",
         metavar="CAUSE",
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Archives a record with the fix, or with that it does not stand, and says on which page that shows."""
+    """Archive a record with the fix, or with its withdrawal, and name the page that shows it."""
     from pytest_dvwiki.capture.git.repository import Repository  # noqa: PLC0415
     from pytest_dvwiki.wiki.writing.build import archive  # noqa: PLC0415
 
@@ -68,15 +68,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _called(fingerprint: str, page: str | None) -> str:
-    """What people call a cause: its page, as runs and lists name it; by its id where it has none."""
+    """Return the name that people use for a cause: its page's name, or its fingerprint if it has no page."""
     return page_name(page) if page else fingerprint
 
 
 def _taken_back(layout: Layout, fingerprint: str, called: str) -> tuple[dict[str, Any], str]:
-    """A row that takes back what was said last of a cause, and what to tell of it.
+    """Return a row that withdraws the last fix that a person stated for a cause, and the message about it.
 
     Raises:
-        UsageError: Nobody said anything that still stands.
+        UsageError: No such statement is in force.
     """
     from pytest_dvwiki.records import aggregate, fixes  # noqa: PLC0415
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
@@ -95,14 +95,14 @@ def _taken_back(layout: Layout, fingerprint: str, called: str) -> tuple[dict[str
 
 
 def _cause(layout: Layout, name: str) -> tuple[str, str | None]:
-    """The fingerprint that a name stands for, and the page of its cause.
+    """Return the fingerprint that a name means, and the path of its page.
 
     Args:
-        layout: Where the wiki stands.
-        name: A fingerprint, its first digits, or the page's name or path, or a name that it had.
+        layout: Where the wiki is.
+        name: A fingerprint or its first digits, or a page's present or former name, or its path.
 
     Raises:
-        UsageError: No record has it, or more than one.
+        UsageError: No record matches, or more than one cause.
     """
     from pytest_dvwiki.records import aggregate  # noqa: PLC0415
     from pytest_dvwiki.upkeep.named import SHORTEST, few, pages_called  # noqa: PLC0415
@@ -112,7 +112,7 @@ def _cause(layout: Layout, name: str) -> tuple[str, str | None]:
         known = aggregate.fingerprints(history.archive)
         page = next(iter(pages_called(history.catalogue, name, ("bugs",))), None)
         asked = next(iter(page.fingerprints()), name) if page else name.lower()
-        # A fingerprint alone does not say which of the causes of its check is meant.
+        # One fingerprint may have several causes; then it does not say which one is meant.
         found = [each for each in known if each == asked or (not page and each.startswith(f"{asked}/"))]
         if not found and len(asked) >= SHORTEST:
             found = [each for each in known if each.startswith(asked)]
@@ -141,17 +141,17 @@ def _unknown(history: WikiHistory, name: str, known: Sequence[str]) -> str:
 
 
 def _told(history: WikiHistory, fingerprint: str) -> str:
-    """A cause with what it is."""
+    """Return a cause with its label and page."""
     cause = history.cause(fingerprint)
     page = f", {cause.page.path}" if cause and cause.page else ""
     return f"{fingerprint} ({cause.label}{page})" if cause else fingerprint
 
 
 def _commits(repository: Repository, given: str | None) -> dict[str, Any]:
-    """What a row says of the commits of a fix; the first is the last that did not have it, as git tells of a fix.
+    """Return the fields of a row that describe the commits of a fix; the first commit is the last one without it.
 
     Raises:
-        UsageError: git does not know one.
+        UsageError: git does not know a commit.
     """
     if given is None:
         return {}
@@ -160,7 +160,7 @@ def _commits(repository: Repository, given: str | None) -> dict[str, Any]:
         first, last = f"{given}^", given
     found = [repository.commit(name) for name in (first, last)]
     if not dots and found[1] and not found[0]:
-        # The first commit of all has none before it.
+        # The root commit has no parent.
         found[0] = found[1]
     commits = [commit for commit in found if commit]
     if len(commits) < len(found):

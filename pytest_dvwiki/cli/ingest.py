@@ -1,4 +1,4 @@
-"""`dvwiki ingest`: archives what runs outside pytest, or before the plugin was there, left behind."""
+"""`dvwiki ingest`: archives what was left by runs outside pytest, or by runs before the plugin was installed."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 
 _NAMED = 3
-"""Runs that are named where files of several are left out."""
+"""Maximum number of runs named in a message."""
 _ENDS = ("archived", "archived before", "not archived")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument(
         "paths",
         nargs="*",
@@ -74,10 +74,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Archives one run for each folder, or one in all.
+    """Archive one run per folder, or a single one for all files.
 
     Returns:
-        1 where a file could not be read or the wiki not be written.
+        1 if a file could not be read, or the wiki could not be written.
     """
     if not (args.paths or args.log):
         raise UsageError("give files, folders, archives or globs, or a log with --log")
@@ -94,7 +94,7 @@ class _Group:
 
     @property
     def kind(self) -> Kind:
-        """What they are; a results file and its log are one run, and any other kind stands for itself."""
+        """Return the kind of the files; results files and their logs are one run, the other kinds are never mixed."""
         return self.artefacts[0].kind
 
 
@@ -112,11 +112,11 @@ class _Ingest:
         self._settings = _settings(args)
         self._problems = 0
         self._several = False
-        """Whether the call reads several runs: a cause that they share is then shown once."""
+        """Whether the call reads several runs; a cause that they share is then shown once."""
         self._shown: set[str] = set()
         """Fingerprints of the causes that were shown."""
         self._ends: Counter[str] = Counter()
-        """How many runs were archived, were so before, or could not be."""
+        """Number of runs by outcome, one of `_ENDS`."""
         self._tools: Tools = Tools(
             self._settings,
             extra_patterns=lambda: further_patterns(self._settings, self._complain),
@@ -137,7 +137,7 @@ class _Ingest:
         given = {log.path: log for log in logs.artefacts}
         artefacts = [artefact for artefact in found.artefacts if artefact.path not in given]
         if not any(artefact.kind == "results" for artefact in artefacts):
-            # A run that never wrote its results file: the log tells why.
+            # The run never wrote a results file; its log says why.
             artefacts += given.values()
             given.clear()
         groups = list(_groups(artefacts, self._args.task))
@@ -164,8 +164,9 @@ class _Ingest:
         print(redact(f"dvwiki ingest: {text}"), file=sys.stderr)
 
     def _take(self, group: _Group, logs: Sequence[Artefact]) -> None:
-        """Archives one run, unless one of its files cannot be read: half a run would stand beside the whole one."""
-        # All empty files are alike, and tell nothing; logs nobody asked for tell where there is nothing else.
+        """Archive one run, unless a file of it cannot be read, since the complete run would later be a second one."""
+        # Empty files are all equal, so they cannot identify a run. Logs that were only found beside results identify
+        # it only if there is nothing else.
         filled = [artefact for artefact in (*group.artefacts, *logs) if artefact.path.stat().st_size]
         telling = [artefact for artefact in filled if not artefact.only_beside] or filled
         known = self._known(telling)
@@ -192,7 +193,7 @@ class _Ingest:
             self._recall(self._run_of(self._read(group, logs)), known.values())
 
     def _read(self, group: _Group, logs: Sequence[Artefact], known: Iterable[Path] = ()) -> Leftovers:
-        """Read the artefacts of a run but for those that are archived."""
+        """Read the artefacts of a run, without those that are archived already."""
         from pytest_dvwiki.capture.interrupted.places import places_of  # noqa: PLC0415
         from pytest_dvwiki.capture.leftovers import read_leftovers  # noqa: PLC0415
         from pytest_dvwiki.capture.simulations.builds import Builds  # noqa: PLC0415
@@ -211,12 +212,12 @@ class _Ingest:
         )
 
     def _class_of(self, text: str) -> str | None:
-        """Return the class of the failure that a text tells."""
+        """Return the error class of the failure in a text; None without a failure."""
         verdict = self._tools.classifier.classify_text(text)
         return verdict.error_class if verdict is not None else None
 
     def _take_records(self, group: _Group) -> None:
-        """Archives the records of runs that were archived elsewhere, each as it is."""
+        """Archive the records of runs that were archived elsewhere, unchanged."""
         from pytest_dvwiki.records import store  # noqa: PLC0415
 
         before = self._ends.copy()
@@ -233,7 +234,7 @@ class _Ingest:
         _say(f"{group.name}: {count(ends.total(), 'record')}: {_ended(ends)}")
 
     def _take_record(self, file: Artefact, record: RunRecord, data: bytes) -> str:
-        """Archives a record, and tells how that ended."""
+        """Archive a record, and return the outcome, one of `_ENDS`."""
         from pytest_dvwiki import pipeline  # noqa: PLC0415
         from pytest_dvwiki.records import store  # noqa: PLC0415
 
@@ -241,7 +242,7 @@ class _Ingest:
         if known is not None and known != record:
             self._complain(f"{file.shown}: another record is called {record.task_id}; a record never changes")
             return "not archived"
-        # The lists of tests stand two folders above a record, and one above a month's file.
+        # The lists of tests are two folders above a record, and one above the file of a month.
         named = {suite for suite in (record.suite, *(each.suite for each in record.suites)) if suite}
         found = ((suite, store.read_suite(folder, suite)) for suite in named for folder in file.path.parents[1:3])
         lists = [names for suite, names in found if names and store.suite_id(names) == suite]
@@ -252,7 +253,7 @@ class _Ingest:
         return "archived before" if known is not None else "archived"
 
     def _take_journal(self, group: _Group) -> None:
-        """Archives a run that was killed, of which only its journal tells."""
+        """Archive a killed run from its journal."""
         from pytest_dvwiki import pipeline  # noqa: PLC0415
         from pytest_dvwiki.capture.interrupted import orphans  # noqa: PLC0415
 
@@ -276,7 +277,7 @@ class _Ingest:
             self._archive(group, run)
 
     def _take_coverage(self, group: _Group) -> None:
-        """Archives what the coverage reports of one run say together; where one cannot be read, what is filled."""
+        """Archive the coverage reports of one run together; if one cannot be read, only filled bins count."""
         from pytest_dvwiki.capture.files.coverage import read_reports  # noqa: PLC0415
 
         before = self._same_reports(group.artefacts)
@@ -294,7 +295,7 @@ class _Ingest:
         self._archive(group, replace(run, coverage=coverage.bins, whole=not coverage.problems))
 
     def _same_reports(self, reports: Sequence[Artefact]) -> str | None:
-        """The run that had the same reports of coverage, and no others: what is a hole, they tell together."""
+        """Return the run that has exactly these coverage reports; all reports together decide what is a hole."""
         from pytest_dvwiki import pipeline  # noqa: PLC0415
         from pytest_dvwiki.model import WRITTEN  # noqa: PLC0415
 
@@ -307,16 +308,16 @@ class _Ingest:
         return None
 
     def _on_record(self, files: Iterable[Artefact]) -> dict[str, list[SourceRun]]:
-        """Of contents of files those that are on record, whatever they were called: each with its runs."""
+        """Return the archived runs of each file on record, by its SHA-256; names of files do not matter."""
         from pytest_dvwiki import pipeline  # noqa: PLC0415
 
         return pipeline.known_artefacts({file.sha256 for file in files}, self._settings)
 
     def _known(self, files: Sequence[Artefact]) -> dict[Path, str]:
-        """The files that an archived run has, each with this run: only another run of the same contents is news."""
+        """Return the archived run of each file that belongs to one; equal contents of another run count as new."""
         found = self._on_record(files)
         known = {file.path: runs[0] for file in files if (runs := self._runs(file, found))}
-        # What lies again beside a file by which its run names itself is of that run.
+        # A file that was archived with one of these runs, and is again beside its files, belongs to that run.
         again = set(known.values())
         for file in files:
             beside = [run.task_id for run in found.get(file.sha256, ()) if run.task_id in again]
@@ -325,7 +326,7 @@ class _Ingest:
         return known
 
     def _runs(self, file: Artefact, found: Mapping[str, list[SourceRun]]) -> list[str]:
-        """The archived runs that a file is of."""
+        """Return the task ids of the archived runs that a file belongs to."""
         from pytest_dvwiki.capture.run_ids import may_be_one, names_itself  # noqa: PLC0415
 
         runs = found.get(file.sha256, [])
@@ -333,12 +334,12 @@ class _Ingest:
         return [run.task_id for run in (runs if runs and not own and names_itself(file) else own)]
 
     def _complete(self, group: _Group, task_ids: Iterable[str], run: Run | None = None) -> None:
-        """Says that runs are archived, and what failed; pages that a killed call did not come to are made.
+        """Say that runs are archived already, show what failed, and make pages that a killed call has left out.
 
         Args:
-            group: The files that they were read from.
-            task_ids: What they are called.
-            run: What the files tell.
+            group: The files of the runs.
+            task_ids: The task ids of the runs.
+            run: The run as read from the files.
         """
         from pytest_dvwiki import pipeline  # noqa: PLC0415
 
@@ -357,7 +358,7 @@ class _Ingest:
             self._recall(run, names)
 
     def _recall(self, run: Run, task_ids: Iterable[str]) -> None:
-        """Shows the causes of artefacts that are archived already, as far as this call has not shown them."""
+        """Show the causes of a run that is archived already, except those shown by this call."""
         from pytest_dvwiki import pipeline  # noqa: PLC0415
 
         if not run.failures:
@@ -383,12 +384,12 @@ class _Ingest:
         )
 
     def _run(self, files: Sequence[Artefact], times: Sequence[float]) -> Run:
-        """A run that left these files, and happened at these times."""
+        """Return a run, still without results, that left these files; its begin and end come from the times."""
         from pytest_dvwiki.capture.run_ids import in_order  # noqa: PLC0415
         from pytest_dvwiki.model import Run  # noqa: PLC0415
 
         started = min(times)
-        # The last part of a task id tells runs of one second apart; here the contents do.
+        # The last part of a task id separates runs of the same second; here it is a digest of the contents.
         name = new_task_id(self._settings.task_name, started).rpartition("_")[0]
         return Run(
             task_id=f"{name}_{_digest(files, next(filter(None, in_order(self._run_id, self._vcs.commit)), ''))}",
@@ -401,12 +402,12 @@ class _Ingest:
         )
 
     def _archive(self, group: _Group, run: Run, without_tests: int = 0) -> None:
-        """Archive a run, and say what it told.
+        """Archive a run, and print its results.
 
         Args:
-            group: The files that it was read from.
-            run: What they tell.
-            without_tests: How many of its tests only stand for logs that name none, and tell of no failure.
+            group: The files of the run.
+            run: The run as read from the files.
+            without_tests: Number of its tests that only stand for logs that name no test and hold no failure.
         """
         from pytest_dvwiki import pipeline  # noqa: PLC0415
 
@@ -439,12 +440,12 @@ def _settings(args: argparse.Namespace) -> Settings:
         settings = resolve(layout.root, command_line={"task": args.task})
     except SettingsError as error:
         raise UsageError(str(error)) from error
-    # Whoever calls this command wants an archive, whatever holds for sessions of pytest.
+    # This command always archives, even if `auto_ingest` is off for pytest sessions.
     return replace(settings, layout=layout, auto_ingest=True)
 
 
 def _vcs(settings: Settings, commit: str | None) -> Vcs:
-    """The repository when the files were made, which nothing but the caller knows.
+    """Return the state of the repository when the files were made, which only the caller knows.
 
     Raises:
         UsageError: git does not know the commit.
@@ -459,14 +460,14 @@ def _vcs(settings: Settings, commit: str | None) -> Vcs:
     if found is None:
         raise UsageError(f"--commit {commit}: git knows no such commit in {settings.layout.root}")
     now = repository.state()
-    # Where that commit is checked out with uncommitted changes the files may have been made with them.
+    # If that commit is checked out with uncommitted changes, the files may have been made with them.
     return now if now.commit == found else Vcs(commit=found)
 
 
 def _groups(artefacts: Sequence[Artefact], task: str | None) -> Iterator[_Group]:
-    """The files of each folder, or of the whole call where it names a task; records and journals are runs already.
+    """Yield the files of each folder, or of the whole call if it names a task; records and journals stay single runs.
 
-    Reports of coverage are a run of their own, so that a broken one holds up no test.
+    Coverage reports are a run of their own, so that a broken one does not hold back the tests.
     """
     of_kind: dict[str, list[Artefact]] = {}
     for artefact in artefacts:
@@ -475,7 +476,7 @@ def _groups(artefacts: Sequence[Artefact], task: str | None) -> Iterator[_Group]
     yield from _runs(of_kind.get("records", ()), None)
     yield from _runs(of_kind.get("journal", ()), None)
     yield from _runs(of_kind.get("run", ()), task)
-    # A hole that one report found may be filled by a later one.
+    # In order of time, since a later report may fill a hole of an earlier one.
     reports = _runs(of_kind.get("coverage", ()), task)
     yield from sorted(reports, key=lambda group: max(report.modified for report in group.artefacts))
 
@@ -494,12 +495,12 @@ def _runs(artefacts: Sequence[Artefact], task: str | None) -> Iterator[_Group]:
 
 
 def _digest(files: Sequence[Artefact], run_id: str) -> str:
-    """Six hex digits for the contents of a run's files, in any order and under any name, and for its id."""
+    """Return six hex digits made from a run's id and the contents of its files, whatever their order and names."""
     return hashlib.sha256("".join((*sorted(file.sha256 for file in files), run_id)).encode()).hexdigest()[:6]
 
 
 def _named(task_ids: Iterable[str]) -> str:
-    """Names of runs in a line, not all of many."""
+    """Return the first few task ids in one line."""
     return ", ".join(sorted(set(task_ids))[:_NAMED])
 
 

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
+    """Add the command's arguments."""
     add_place(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Makes what is missing and leaves the rest."""
+    """Make missing files and folders, and leave the existing ones alone."""
     from pytest_dvwiki.wiki.writing.build import init  # noqa: PLC0415 (YAML and the caches load with it)
 
     settings = settings_of(args)

@@ -22,7 +22,7 @@ _DEPTHS = ("quick", "full")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
+    """Add the command's arguments."""
     add_place(parser)
     parser.add_argument(
         "--depth",
@@ -45,11 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Checks, and prints what was found.
+    """Run the checks, and print the findings.
 
     Returns:
-        0 where nothing was found but warnings, 1 where something was; 2, as for a wrong call, where there is no wiki or
-        the check itself failed.
+        0 without findings or with warnings only, 1 with findings; 2, as for a wrong call, if there is no wiki or the
+        check itself failed.
     """
     from pytest_dvwiki.upkeep.drift import mark  # noqa: PLC0415
     from pytest_dvwiki.upkeep.lint import check  # noqa: PLC0415 (YAML and the caches load with it)
@@ -113,7 +113,7 @@ def _file(finding: Finding, layout: Layout) -> str:
 
 
 def _escaped(text: str, more: str = "") -> str:
-    """A text as a workflow command takes it."""
+    """Escape a text for a GitHub workflow command."""
     for character in f"%\r\n{more}":
         text = text.replace(character, f"%{ord(character):02X}")
     return text

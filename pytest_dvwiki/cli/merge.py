@@ -1,4 +1,4 @@
-"""`dvwiki merge`: a person says that two bug pages stand for one cause, or, with `--undo`, that they do not."""
+"""`dvwiki merge`: a person states that two bug pages are one cause, or, with `--undo`, that they are two."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST = 200
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument("kept", metavar="KEPT", help="the page that stays: its name, its path, or its fingerprint")
     parser.add_argument("other", metavar="OTHER", help="the page that is merged into it and refers to it from then on")
     parser.add_argument("--reason", help="why they are, or are not, the same cause, in one sentence")
@@ -31,10 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Merges, and says what the page that stays counts now.
+    """Merge two pages, and print the new count of the page that stays.
 
     Returns:
-        1 where a page was left alone.
+        1 if a page was left alone.
     """
     from pytest_dvwiki.upkeep.named import page_named  # noqa: PLC0415 (YAML and the caches load with these)
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
@@ -77,10 +77,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _undo(args: argparse.Namespace, settings: Settings, reason: str | None) -> int:
-    """Sets two causes apart, and says which pages they have now.
+    """Separate two causes, and print the pages they have now.
 
     Returns:
-        1 where a page was left alone.
+        1 if a page was left alone.
     """
     from pytest_dvwiki.upkeep.named import cause_named  # noqa: PLC0415
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
@@ -104,7 +104,7 @@ def _undo(args: argparse.Namespace, settings: Settings, reason: str | None) -> i
 
 
 def _counted(kept: Listed, other: Listed, page: Listed) -> str:
-    """How many runs the page that stays counts now, and where they come from: a run that had both counts once."""
+    """Return the runs of the page that stays and where they come from; a run that had both causes counts once."""
     runs = [each.metadata.get("hit_count") for each in (kept, other, page)]
     before, taken_in, now = (number if isinstance(number, int) else 0 for number in runs)
     both = max(0, before + taken_in - now)

@@ -1,4 +1,4 @@
-"""What commands print: whatever files, pages and logs hold, none of it moves the cursor or colours the terminal."""
+"""Output of commands: control characters in files, pages and logs never reach the terminal."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LINE_START = "\r\x1b[K"
-"""Begins a line of progress, which takes the place of the one before."""
+"""Starts a progress line, which overwrites the previous one."""
 
 
 class _Cleaned:
-    """A stream without what does not print."""
+    """A stream that drops control characters."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
         start = LINE_START if text.startswith(LINE_START) else ""
-        # A name that is no UTF-8 is shown as it was before, by the numbers of its bytes.
+        # Show names that are not UTF-8 with escaped bytes.
         rest = text.removeprefix(start).encode("utf-8", "backslashreplace").decode()
         self._stream.write(f"{start}{clean(rest)}")
         return len(text)
@@ -34,7 +34,7 @@ class _Cleaned:
 
 @contextlib.contextmanager
 def cleaned() -> Iterator[None]:
-    """Take what does not print out of all that is printed meanwhile."""
+    """Remove control characters from everything printed inside the context."""
     out, err = (cast("TextIO", _Cleaned(stream)) for stream in (sys.stdout, sys.stderr))
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         yield

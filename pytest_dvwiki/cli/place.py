@@ -1,4 +1,4 @@
-"""Where a command works: the options `--root` and `--wiki-dir`, and errors of writing as one line."""
+"""Where a command works: the options `--root` and `--wiki-dir`, and write errors as usage errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add_place(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that say where the wiki stands."""
+    """Add the options that locate the wiki."""
     parser.add_argument(
         "--root",
         type=Path,
@@ -34,19 +34,19 @@ def add_place(parser: argparse.ArgumentParser) -> None:
 
 
 def layout_of(args: argparse.Namespace) -> Layout:
-    """The places that the options and the project's settings name.
+    """Return the folders given by the options and the project's settings.
 
     Raises:
-        UsageError: The root is no folder, or a setting cannot be used.
+        UsageError: The root is not a folder, or a setting is invalid.
     """
     return settings_of(args).layout
 
 
 def settings_of(args: argparse.Namespace) -> Settings:
-    """The project's settings, from options, environment and project.yaml.
+    """Return the project's settings, from options, environment and project.yaml.
 
     Raises:
-        UsageError: The root is no folder, or a setting cannot be used.
+        UsageError: The root is not a folder, or a setting is invalid.
     """
     from pytest_dvwiki.wiki.root import find_root  # noqa: PLC0415
 
@@ -60,7 +60,7 @@ def settings_of(args: argparse.Namespace) -> Settings:
 
 
 def see_that_it_stands(layout: Layout) -> None:
-    """Sees that there is a wiki, for a command that has nothing to say without one.
+    """Check that there is a wiki, for a command that needs one.
 
     Raises:
         UsageError: There is none.
@@ -70,7 +70,7 @@ def see_that_it_stands(layout: Layout) -> None:
 
 
 def see_that_there_is_something(layout: Layout) -> None:
-    """Sees that there is a wiki, or records to make one of.
+    """Check that there is a wiki, or records from which one can be made.
 
     Raises:
         UsageError: There is neither.
@@ -80,7 +80,7 @@ def see_that_there_is_something(layout: Layout) -> None:
 
 
 def without_wiki(layout: Layout) -> str:
-    """That there is no wiki, where it was looked for, and what to do."""
+    """Return the message that there is no wiki, with the folder that was checked and the remedy."""
     return (
         f"no wiki in {layout.wiki}; name the project with --root, or create a wiki with `dvwiki init`"
         " (`pytest --dvwiki` creates it at the first failure)"
@@ -88,14 +88,14 @@ def without_wiki(layout: Layout) -> str:
 
 
 def shown(path: Path) -> str:
-    """A path as its reader types it: relative to the current folder where it lies below."""
+    """Return a path as a user would type it: relative to the current folder if it is below it."""
     here = Path.cwd()
     return path.relative_to(here).as_posix() if path.is_relative_to(here) else str(path)
 
 
 @contextlib.contextmanager
 def writing() -> Iterator[None]:
-    """Tells a failure of writing as a mistake that the caller can put right.
+    """Turn write errors into usage errors.
 
     Raises:
         UsageError: The wiki could not be written.

@@ -1,4 +1,4 @@
-"""`dvwiki scan`: reads logs of any size once and says what failed in them."""
+"""`dvwiki scan`: reads logs of any size once and reports the failures in them."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 EXIT_UNREADABLE = 1
 EXIT_FAILED = 3
 _SHOWN = 20
-"""Causes that the table has without `-v`."""
+"""Maximum number of causes in the table without `-v`."""
 _WIDEST = 160
 _INDENT = " " * 6
 _SLOWEST = "python"
 _LARGE = 50_000_000
-"""Bytes for which the slowest engine is worth a word."""
+"""Bytes above which the slowest engine is reported."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments."""
+    """Add the command's arguments."""
     parser.add_argument(
         "paths",
         nargs="+",
@@ -72,17 +72,17 @@ class _Cause:
 
     first: Sighting
     name: str
-    """Of the log that has it first."""
+    """Name of the first log with this cause."""
     hits: int = 0
     logs: int = 0
     failed: int = 0
-    """Logs of which it is the first cause."""
+    """Number of logs whose first cause it is."""
 
 
 @dataclass(slots=True)
 class _Scan:
     engine: str
-    """What finds the lines of interest."""
+    """Name of the engine that finds the lines of interest."""
     logs: list[_Log] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -96,10 +96,11 @@ class _Scan:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Reads the logs and prints what failed.
+    """Read the logs, and print what failed.
 
     Returns:
-        1 where a file could not be read, else 3 where `--exit-code` is given and a log tells of a failure, else 0.
+        1 if a file could not be read, else 3 with `--exit-code` if a log holds a failure, else the status of
+        `--ingest`.
     """
     if args.task and not args.ingest:
         raise UsageError("--task names what --ingest archives; give --ingest as well")
@@ -122,10 +123,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def check_engine() -> str:
-    """The name of the engine that finds the lines of interest in a large log.
+    """Return the name of the engine that finds the lines of interest in a large log.
 
     Raises:
-        UsageError: The environment asks for an engine that is not there: why, and the remedy.
+        UsageError: The environment asks for an engine that is not available; with reason and remedy.
     """
     from pytest_dvwiki.patterns.engines import VARIABLE, EngineError, load  # noqa: PLC0415
 
@@ -139,7 +140,7 @@ def _ingest(args: argparse.Namespace) -> int:
     from pytest_dvwiki.cli import ingest  # noqa: PLC0415
 
     args.log, args.commit, args.run_id = [], None, None
-    # The report is for a person; what a program reads stays alone on standard output.
+    # With JSON output the report of the archive goes to standard error, so that standard output stays valid JSON.
     if args.format == "text":
         print()
         return ingest.run(args)
@@ -175,7 +176,7 @@ def _read_all(sources: Sequence[Source], classifier: Classifier, engine: str) ->
 
 
 def _readable(name: str, pieces: Iterator[bytes], problems: list[str]) -> Iterator[bytes]:
-    """Yield a log as far as it can be read; what keeps the rest is a problem."""
+    """Yield a log as far as it can be read; an error adds a problem and ends it."""
     from pytest_dvwiki.capture.files.sources import SourceError  # noqa: PLC0415
 
     try:
@@ -185,7 +186,7 @@ def _readable(name: str, pieces: Iterator[bytes], problems: list[str]) -> Iterat
 
 
 class _Bar:
-    """How far the reading is, on standard error where that is a terminal."""
+    """A progress bar on standard error, if that is a terminal."""
 
     def __init__(self, total: int) -> None:
         self._total = max(1, total)
@@ -195,12 +196,12 @@ class _Bar:
         self._next = 0.0
 
     def start(self, source: Source) -> None:
-        """The next file begins."""
+        """Begin the next file."""
         self._before += self._source.size if self._source is not None else 0
         self._source = source
 
     def at(self, position: int) -> None:
-        """So many bytes of the file were read."""
+        """Show that this many bytes of the file were read."""
         if not self._shown or self._source is None or time.monotonic() < self._next:
             return
         self._next = time.monotonic() + 0.1
@@ -212,7 +213,7 @@ class _Bar:
         print(f"{LINE_START}{text[: columns - 1]}", end="", file=sys.stderr, flush=True)
 
     def clear(self) -> None:
-        """The line is given back."""
+        """Erase the progress line."""
         if self._shown:
             print(LINE_START, end="", file=sys.stderr, flush=True)
 
@@ -221,7 +222,7 @@ class _Bar:
 
 
 def _causes(scan: _Scan) -> list[_Cause]:
-    """The causes of all logs: those by which most logs failed first, then those with most messages."""
+    """Return the causes of all logs: those that failed most logs first, then those with most messages."""
     causes: dict[str, _Cause] = {}
     for log in scan.logs:
         for place, sighting in enumerate(log.reading.causes):
@@ -302,7 +303,7 @@ def _as_text(scan: _Scan, *, verbose: bool) -> str:
 
 
 def _remarks(scan: _Scan, causes: Sequence[_Cause], shown: Sequence[_Cause], *, verbose: bool) -> list[str]:
-    """What the table does not say."""
+    """Return the remarks below the table."""
     remarks = []
     if len(shown) < len(causes):
         remarks.append(f"{count(len(causes) - len(shown), 'further cause')}: -v shows all")

@@ -24,11 +24,11 @@ _CHOSEN_BY: dict[str, Callable[[Facets], str]] = {
     "label": lambda page: " / ".join(filter(None, (page.error_class, page.failure_subtype))),
     "ip_type": lambda page: page.ip_type,
 }
-"""The values of a page that filters name."""
+"""How to get the value that each filter compares."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
+    """Add the command's arguments."""
     from pytest_dvwiki.agent.prompts import CATEGORIES  # noqa: PLC0415 (only for this command)
 
     parser.add_argument("query", nargs="+", help="words to search for; parts of identifiers are found, too")
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints what was found, the best first; 1 where no page has a word of the query."""
+    """Print the results, the best first; return 1 if there are none."""
     from pytest_dvwiki.backends import BackendError  # noqa: PLC0415
     from pytest_dvwiki.wiki.finding.search import Filters, WikiSearchIndex  # noqa: PLC0415 (YAML loads with it)
 
@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _nothing(index: WikiSearchIndex, filters: Filters) -> str:
-    """Why nothing was found: a value that no page has, with those that there are, or the words."""
+    """Return the reason for no results: a value that no page has, with the existing ones, or the words."""
     asked = {name: value for name, value in asdict(filters).items() if value is not None}
     if not asked:
         return "no page contains any word of this query"
@@ -104,7 +104,7 @@ def _nothing(index: WikiSearchIndex, filters: Filters) -> str:
 
 
 def _status(result: SearchResult) -> list[str]:
-    """What a person wants to know first of a page."""
+    """Return what a reader needs to know first about a page, such as type, status and age."""
     from pytest_dvwiki.runs import today  # noqa: PLC0415
     from pytest_dvwiki.wiki.age import tag  # noqa: PLC0415
     from pytest_dvwiki.wiki.finding.search import Facets  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""`dvwiki spec`: somebody says how a feature of the specification is to be read."""
+"""`dvwiki spec`: records a clarification of the specification."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ADVICE = "say what the clarification is about"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument(
         "feature", help="name of the feature, as in the verification plan; it becomes the name of the page"
     )
@@ -27,10 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Archives a record with the clarification, and puts it on the page of the feature.
+    """Archive a record with the clarification, and add it to the page of the feature.
 
     Returns:
-        1 where the page is there and cannot be added to.
+        1 if the page exists and cannot be edited.
     """
     from pytest_dvwiki.capture.git.repository import Repository  # noqa: PLC0415
     from pytest_dvwiki.wiki.kinds.spec import Clarification  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""What a person says on the command line, as a record of its own."""
+"""Statements that a person makes on the command line, each archived as a record of its own."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def stated(name: str, repository: Repository, **parts: Any) -> RunRecord:
-    """A record of now, without a run.
+    """Return a record of this moment that has no run.
 
     Args:
-        name: Of the command, with which its task id begins.
-        repository: Tells the present state.
-        parts: What was said: fields of the record.
+        name: The command's name, the first part of the task id.
+        repository: Gives the present commit and state.
+        parts: The statement, as fields of the record.
     """
     from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION  # noqa: PLC0415
     from pytest_dvwiki.model import RunRecord  # noqa: PLC0415
@@ -40,15 +40,15 @@ def stated(name: str, repository: Repository, **parts: Any) -> RunRecord:
 
 
 def said(text: str, where: str, advice: str) -> str:
-    """A word or sentence of the user's on one line.
+    """Return a user's text on one line, with secrets masked.
 
     Args:
-        text: As it was given.
-        where: By which argument.
-        advice: What to say there.
+        text: The text as given.
+        where: The argument that gave it.
+        advice: What to write there.
 
     Raises:
-        UsageError: There is none.
+        UsageError: The text is empty.
     """
     from pytest_dvwiki.redact import redact  # noqa: PLC0415
 

@@ -1,1 +1,1 @@
-"""Finding pages by words."""
+"""Full-text search."""

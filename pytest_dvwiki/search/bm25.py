@@ -1,8 +1,8 @@
-"""Documents ranked by BM25: the only place that knows the library, and with it numpy.
+"""Documents ranked by BM25; the only module that uses the library `bm25s`, and with it numpy.
 
-An index on disk is mapped, not read: a query touches the pages of memory that hold its words. Beside the arrays of the
-library stand the vocabulary, in order, and the documents themselves as numbers of words, so that the next index can be
-made without reading what did not change.
+An index on disk is memory-mapped: a query loads only the parts that hold its words. Beside the arrays of the library
+there are the sorted vocabulary and the word counts of each document, so that the next index can be made without reading
+unchanged documents again.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     from pytest_dvwiki.search.relevance import Words
 
 _NO_WORD = "\0"
-"""Stands for a document without words; no query has it."""
+"""The only word of a document without words; no query contains it."""
 _FILES = ("names", "name_ends", "lengths", "word_ids", "word_counts", "word_ends")
 DOCUMENTS = frozenset({"word_ids.npy", "word_counts.npy", "word_ends.npy"})
-"""Files that only `documents` needs."""
+"""Files that only the method `documents` needs."""
 
 
 def is_installed() -> bool:
-    """Whether the library is there."""
+    """Tell whether the library is installed."""
     return util.find_spec("bm25s") is not None and util.find_spec("numpy") is not None
 
 
 def version() -> str:
-    """The library and its version: another one may not read what this one wrote."""
+    """Return the library and its version; another version may not be able to read its files."""
     return f"bm25s {metadata.version('bm25s')}"
 
 
 class Bm25:
-    """An index of documents; a document has the number of its place among those that it was made of."""
+    """An index of documents; a document is known by its position, from 0, among those it was made from."""
 
     def __init__(self, engine: Any, arrays: dict[str, Any]) -> None:
         self._engine = engine
@@ -46,8 +46,8 @@ class Bm25:
 
     @classmethod
     def of(cls, documents: Iterable[Words]) -> Self:
-        """Makes an index of documents, of which there must be one at least; each is read once, and not kept."""
-        import numpy as np  # noqa: PLC0415 (0.3 s with the library, that only a search pays)
+        """Make an index of documents, at least one; each is read once and not kept."""
+        import numpy as np  # noqa: PLC0415 (0.3 s with the library, which only a search should cost)
         from bm25s import BM25  # noqa: PLC0415
 
         numbers: dict[str, int] = {}
@@ -77,7 +77,7 @@ class Bm25:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Maps what `save` wrote.
+        """Map an index that `save` wrote.
 
         Raises:
             OSError: A file is missing.
@@ -90,26 +90,26 @@ class Bm25:
         return cls(engine, {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _FILES})
 
     def save(self, folder: Path) -> None:
-        """Writes the index into a folder of its own."""
+        """Write the index into a folder of its own."""
         import numpy as np  # noqa: PLC0415
 
-        self._engine.vocab_dict = {}  # ours can be mapped
+        self._engine.vocab_dict = {}  # our own vocabulary can be mapped
         self._engine.save(folder, show_progress=False)
         for name, array in self._arrays.items():
             np.save(folder / f"{name}.npy", array, allow_pickle=False)
 
     @property
     def count(self) -> int:
-        """How many documents there are."""
+        """Return the number of documents."""
         return len(self._arrays["lengths"])
 
     @cached_property
     def statistics(self) -> Statistics:
-        """What the scores are made with."""
+        """Return the statistics from which scores are computed."""
         return Statistics(self.count, float(self._arrays["lengths"].mean()), self._frequency)
 
     def scores(self, words: Iterable[str]) -> list[tuple[int, float]]:
-        """Documents that share a word with the query, in order of their numbers, each with its score."""
+        """Return the documents that share a word with the query, in order of their numbers, each with its score."""
         known = [number for word in dict.fromkeys(words) if (number := self._number(word)) is not None]
         if not known:
             return []
@@ -118,7 +118,7 @@ class Bm25:
         return list(zip(found.tolist(), scores[found].tolist(), strict=True))
 
     def documents(self, numbers: Iterable[int]) -> Iterator[Words]:
-        """The words of documents."""
+        """Yield the words of the documents with these numbers."""
         names = [self._name(number) for number in range(len(self._arrays["name_ends"]))]
         for number in numbers:
             begin, end = _span(self._arrays["word_ends"], number)
@@ -133,9 +133,9 @@ class Bm25:
         return int(end - begin)
 
     def _number(self, word: str) -> int | None:
-        """The place of a word in the vocabulary, None where it is not in it."""
+        """Return the position of a word in the vocabulary; None if it is not in it."""
         total = len(self._arrays["name_ends"])
-        # By bytes, as in the order of the vocabulary.
+        # Compared by code points, the order in which the vocabulary is sorted.
         number = bisect.bisect_left(range(total), word, key=self._name)
         return number if number < total and self._name(number) == word else None
 
@@ -145,7 +145,7 @@ class Bm25:
 
 
 class _Texts:
-    """Documents as the library takes them, a number for each time that a word counts, made when they are asked for."""
+    """Documents in the form that the library reads: each word number repeated by its count, made on demand."""
 
     def __init__(self, rows: list[tuple[Any, Any]]) -> None:
         self.rows = rows
@@ -158,5 +158,5 @@ class _Texts:
 
 
 def _span(ends: Sequence[int], number: int) -> tuple[int, int]:
-    """Where a part begins and ends of which the ends are known."""
+    """Return begin and end of a part, given the ends of all parts."""
     return int(ends[number - 1]) if number else 0, int(ends[number])

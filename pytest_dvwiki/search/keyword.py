@@ -1,4 +1,4 @@
-"""Search without an index and without a library: the same ranking, made anew for every question."""
+"""Search without an index or a library: the same ranking, computed anew for each query."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 def rank(query: str, documents: Iterable[tuple[str, Words]]) -> Ranking:
-    """Ranks documents by the words that they share with a query, a rare word counting more.
+    """Rank documents by the words that they share with a query; rare words count more.
 
     Args:
-        query: What is asked.
-        documents: Each with its name.
+        query: The words to look for.
+        documents: Name and words of each document.
 
     Returns:
-        The documents that have a word of the query.
+        The documents that contain a word of the query, the best first.
     """
     wanted = dict.fromkeys(tokens(query))
     if not wanted:
         return []
-    # Of a document nothing is kept but what the query asks for.
+    # Keep only the words of the query, to save memory.
     found = [
         (name, sum(words.values()), {word: words[word] for word in wanted if word in words})
         for name, words in documents

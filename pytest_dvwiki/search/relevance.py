@@ -1,7 +1,6 @@
-"""How well a document answers a query: BM25 as Lucene has it, with the constants of bm25s, so that all rank alike.
+"""Relevance of a document to a query: BM25 in Lucene's variant with the constants of bm25s, so that all backends agree.
 
-A document is what its words count: each word with the number of times that it stands there, or more where it stands in
-a place of weight.
+A document is a mapping from words to counts: how often the word occurs, or more where it occurs in a prominent place.
 """
 
 from __future__ import annotations
@@ -16,33 +15,33 @@ if TYPE_CHECKING:
 
 Words = Mapping[str, int]
 Ranking = list[tuple[str, float]]
-"""Names of documents with their scores, the best first, equals by name."""
+"""Names of documents with their scores, the best first; equal scores are ordered by name."""
 _SATURATION = 1.5
 _LENGTH = 0.75
 _DIGITS = 4
 
 
 class Statistics(NamedTuple):
-    """What a score has to know of all documents."""
+    """The properties of all documents that a score depends on."""
 
     documents: int
-    """How many there are."""
+    """Number of documents."""
     mean_length: float
     frequency: Callable[[str], int]
-    """In how many of them a word stands."""
+    """Number of documents that contain a word."""
 
 
 def score(words: Words, length: float, wanted: Iterable[str], statistics: Statistics) -> float:
-    """How well one document answers.
+    """Return the relevance of one document to a query.
 
     Args:
-        words: Of the document; those that are not wanted may be left out.
-        length: What all its words count together.
-        wanted: The words of the query, each once.
-        statistics: Of all documents.
+        words: The words of the document; those not in the query may be left out.
+        length: The sum of all its word counts.
+        wanted: The words of the query, without repetition.
+        statistics: The statistics of all documents.
 
     Returns:
-        0 where it has none of the words.
+        The score; 0 if the document contains none of the words.
     """
     share = _SATURATION * (1 - _LENGTH + _LENGTH * length / (statistics.mean_length or 1.0))
     found = ((word, words[word]) for word in wanted if word in words)
@@ -52,13 +51,13 @@ def score(words: Words, length: float, wanted: Iterable[str], statistics: Statis
 
 
 def _worth(frequency: int, documents: int) -> float:
-    """What a word counts that stands in so many of the documents."""
+    """Return the weight of a word that occurs in this many of the documents."""
     return math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5))
 
 
 def ranked(scores: Iterable[tuple[str, float]]) -> Ranking:
-    """Documents in order; one that scored nothing is no hit."""
-    # By name first, which they nearly are, then by score: equals stay as they are.
+    """Sort documents by score; those with a score of 0 are left out."""
+    # Sort by name (they nearly are), then by score; the sort is stable, so equal scores stay in order of name.
     found = sorted((name, round(value, _DIGITS)) for name, value in scores if value > 0)
     found.sort(key=itemgetter(1), reverse=True)
     return found

@@ -1,4 +1,4 @@
-"""The part of a text that answers a query, with the query's words marked."""
+"""Snippets: the part of a text that best matches a query, with the query's words marked."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ if TYPE_CHECKING:
 
 MARK = "**"
 _LEAD = 40
-"""Characters before the first word that is marked."""
+"""Number of characters before the first marked word."""
 
 
 def snippet(text: str, wanted: Collection[str], limit: int) -> str:
-    """Cuts a text to where most of the words stand.
+    """Cut a text to the part that contains most of the words.
 
     Args:
         text: One line.
-        wanted: The words of the query; a word of the text that gives one of them, as `axi_burst` gives `burst`, is
-            marked whole.
-        limit: Most characters of the text, its marks apart.
+        wanted: The words of the query; a word of the text that contains one of them, as `axi_burst` contains `burst`,
+            is marked as a whole.
+        limit: Maximum number of characters, without the marks.
 
     Returns:
-        The first such part, with `…` where something was cut off; the beginning of a text that has none of the words.
+        The first such part, with `…` where something was cut off; the beginning of the text if no word occurs.
     """
     hits = [(start, end, set(words).intersection(wanted)) for start, end, words in spans(text)]
     hits = [hit for hit in hits if hit[2]]
     begin = _best(hits, limit)
     stop = len(text)
     if begin:
-        # Not in the midst of a word.
+        # Do not begin in the middle of a word.
         begin = text.find(" ", begin) + 1 or begin
     if stop - begin > limit:
         stop = begin + limit
@@ -42,7 +42,7 @@ def snippet(text: str, wanted: Collection[str], limit: int) -> str:
 
 
 def _best(hits: list[tuple[int, int, set[str]]], limit: int) -> int:
-    """Where the part begins that has most different words; the first of equals."""
+    """Return the start of the part with the most different words; the first of equal ones."""
     best, most = 0, 0
     for number, (start, _, _) in enumerate(hits):
         words: set[str] = set()

@@ -1,7 +1,7 @@
-"""Words of hardware text: identifiers are found whole and by their parts.
+"""Words of hardware text: identifiers are found as a whole and by their parts.
 
-`missing_timescale` is found by `timescale`, `axiBurstLen` by `burst`, `back pressure` finds `back_pressure`; hex
-values, fingerprints and file names stay whole too.
+`timescale` finds `missing_timescale`, `burst` finds `axiBurstLen`, `back pressure` finds `back_pressure`; hex values,
+fingerprints and file names also stay whole.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 VERSION = 1
-"""Counts up when the same text would give other words."""
+"""To be increased when the same text gives other words than before."""
 
 _WORD = re.compile(r"[^\W_]+(?:[_$.'-]+[^\W_]+)*")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
@@ -30,19 +30,19 @@ _LONGEST = 64
 
 
 def tokens(text: str) -> list[str]:
-    """The words of a text in order, in lower case; an identifier gives itself and its parts."""
+    """Return the words of a text in order, in lower case; an identifier gives itself and its parts."""
     return [word for _, _, words in spans(text) for word in words]
 
 
 def spans(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """Start and end of each word that stands in a text, with the words that it gives."""
+    """Yield start and end of each word in a text, with the search words that it gives."""
     for match in _WORD.finditer(text):
         yield match.start(), match.end(), _words(match[0])
 
 
 @lru_cache(maxsize=1 << 16)
 def _words(word: str) -> tuple[str, ...]:
-    """What one word of a text gives; a wiki uses few words, each very often."""
+    """Return the search words that one word of a text gives; cached, since a wiki uses few words very often."""
     lower = word.lower()
     if len(word) > _LONGEST or lower in _STOP:
         return ()

@@ -1,1 +1,1 @@
-"""What keeps a wiki sound: checks of its pages, its history and its derived content."""
+"""Checks of a wiki: of its pages, its history and its derived content."""

@@ -1,7 +1,7 @@
-"""Whether a verdict that says 80% is right in four of five cases: what was said against what people decided.
+"""Calibration: whether verdicts of 80 % confidence are right in four of five cases, by what people decided.
 
-One decision counts per cause: the origin that its first failure was given, while nobody had judged it, against the
-`type` of its page after a person confirmed or closed it, or changed the type. Verdicts of UNKNOWN claim nothing.
+One decision counts per cause. The origin given to its first failure, before anybody had judged it, is compared with the
+`type` of its page after a person confirmed or closed it, or changed the type. Verdicts of UNKNOWN are not counted.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.catalogue import Catalogue
 
 FEWEST = 20
-"""Decisions in all, below which nothing is said."""
+"""Total number of decisions below which nothing is reported."""
 FEWEST_OF_DECILE = 8
-"""Decisions in one decile, below which it is no finding."""
+"""Number of decisions in a decile below which it gives no finding."""
 CHANCE = 0.025
-"""A decile is found wrong where so few, or so many, right verdicts would come by chance no more often than this."""
+"""A decile is off if its number of right verdicts, or a more extreme one, is less likely than this by chance."""
 _CLAIMS = frozenset({"RTL_BUG", "TB_BUG"})
 _NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was said of one cause, and what people decided."""
+    """The tool's verdict on one cause, and what people decided."""
 
     said: str
     confidence: float
@@ -41,13 +41,13 @@ class Decision:
 
     @property
     def right(self) -> bool:
-        """Whether both are the same."""
+        """Tell whether the verdict agrees with the decision."""
         return self.said == self.decided
 
 
 @dataclass(frozen=True, slots=True)
 class Decile:
-    """The decisions on verdicts of about the same confidence."""
+    """Decisions on verdicts of similar confidence."""
 
     low: int
     """Lowest confidence, in percent: 80 for 0.80 to 0.89."""
@@ -55,46 +55,46 @@ class Decile:
 
     @property
     def high(self) -> int:
-        """Highest confidence, in percent."""
+        """Return the highest confidence, in percent."""
         return 100 if self.low == 90 else self.low + 9  # noqa: PLR2004  # the last one takes certainty, too
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Return the number of decisions."""
         return len(self.decisions)
 
     @property
     def right(self) -> int:
-        """How many of the verdicts were right."""
+        """Return the number of verdicts that were right."""
         return sum(decision.right for decision in self.decisions)
 
     @property
     def said(self) -> float:
-        """The mean confidence."""
+        """Return the mean confidence, 0 to 1."""
         return sum(decision.confidence for decision in self.decisions) / self.count
 
     @property
     def is_off(self) -> bool:
-        """Whether chance explains badly how many were right."""
+        """Tell whether chance is an unlikely explanation of the number of right verdicts."""
         if self.count < FEWEST_OF_DECILE:
             return False
         return min(_chance(range(self.right + 1), self), _chance(range(self.right, self.count + 1), self)) < CHANCE
 
 
 def _chance(rights: Iterable[int], decile: Decile) -> float:
-    """How likely one of these numbers of right verdicts is, if the confidence was what it says."""
+    """Return the probability of these numbers of right verdicts if the stated confidence holds."""
     n, p = decile.count, decile.said
     return sum(math.comb(n, right) * p**right * (1 - p) ** (n - right) for right in rights)
 
 
 def deciles(archive: Archive, catalogue: Catalogue) -> tuple[Decile, ...]:
-    """The deciles of confidence in which people decided something, the lowest first; none under `FEWEST` decisions."""
+    """Return the deciles of confidence that hold decisions, the lowest first; none below `FEWEST` decisions."""
     decisions = list(_decisions(archive, catalogue))
     return by_decile(decisions) if len(decisions) >= FEWEST else ()
 
 
 def by_decile(decisions: Iterable[Decision]) -> tuple[Decile, ...]:
-    """Return decisions by the confidence of what was said, the lowest first."""
+    """Group decisions by the confidence of their verdict, the lowest decile first."""
     groups: dict[int, list[Decision]] = {}
     for decision in decisions:
         # Rounded first: 0.7 times 100 is less than 70 in binary.
@@ -103,7 +103,7 @@ def by_decile(decisions: Iterable[Decision]) -> tuple[Decile, ...]:
 
 
 def check_calibration(shown: Iterable[Decile]) -> Iterator[Finding]:
-    """Deciles of confidence that are not what they say."""
+    """Yield the deciles whose confidence does not match how often people agreed."""
     for decile in shown:
         if decile.is_off:
             wrong = Counter(decision.pattern or "no pattern" for decision in decile.decisions if not decision.right)
@@ -119,7 +119,7 @@ def check_calibration(shown: Iterable[Decile]) -> Iterator[Finding]:
 
 
 def table(shown: Sequence[Decile]) -> list[str]:
-    """Lines that tell what was said and what people decided; none where there are too few decisions."""
+    """Return the lines of a table of verdicts against decisions; none without deciles."""
     if not shown:
         return []
     lines = [f"confidence compared with {sum(decile.count for decile in shown)} decisions of people:"]

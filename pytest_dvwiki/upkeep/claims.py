@@ -1,4 +1,4 @@
-"""What people claim on pages, and whether it says where it comes from."""
+"""Claims that people make on pages, and whether they cite a source."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _GUIDANCE = {
     "coverage": frozenset({"Scenario"}),
     "specs": frozenset[str](),
 }
-"""Sections that tell what to look for or to do: nothing in them is claimed of a run."""
+"""Sections that give instructions; they claim nothing about a run."""
 
 
 def check_claims(text: PageText) -> Iterator[Finding]:
-    """Paragraphs of people that claim something and name no source."""
+    """Yield the paragraphs of people that make a claim without naming a source."""
     guidance = _GUIDANCE[text.listed.category]
     for paragraph in _paragraphs(text):
         if paragraph[0].section in guidance or any(_CITED.search(line.text) for line in paragraph):
@@ -47,7 +47,7 @@ def check_claims(text: PageText) -> Iterator[Finding]:
 
 
 def check_sources(text: PageText, archive: Archive, tasks: Path) -> Iterator[Finding]:
-    """Citations of runs that nobody has a record of."""
+    """Yield the citations of runs that have no record."""
     for line in text.people:
         for task in _SOURCE.findall(line.text):
             if archive.record(task) is None and not _is_somebody_else_s(tasks, task):
@@ -55,12 +55,12 @@ def check_sources(text: PageText, archive: Archive, tasks: Path) -> Iterator[Fin
 
 
 def _is_somebody_else_s(tasks: Path, name: str) -> bool:
-    """Whether a file of that name stands among the records: other tools' may be cited, too."""
+    """Tell whether another tool wrote a file of that name in the folder of records; such files may be cited too."""
     return any((tasks / f"{name}{ending}").is_file() for ending in (".yaml", ".yml")) if ".." not in name else False
 
 
 def _paragraphs(text: PageText) -> Iterator[list[Line]]:
-    """Runs of prose; an item of a list is one of its own."""
+    """Yield the paragraphs of prose; each list item is a paragraph of its own."""
     found: list[Line] = []
     for line in text.people:
         prose = bool(line.text.strip()) and not _NO_PROSE.match(line.text)

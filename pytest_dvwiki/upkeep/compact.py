@@ -1,7 +1,7 @@
-"""Old records rolled up: one file per month with the same records in it, byte for byte, sorted by their ids.
+"""Rolling up of old records: one file per month with the same records, byte for byte, sorted by id.
 
-The month's file is on the disk before the first record's own file goes; whoever is killed in between leaves records
-twice, and a record counts once wherever it stands. What is no readable record stays where it is.
+The file of a month is on disk before the first single record is removed. A process killed in between leaves records
+twice, and each still counts once. A file that is not a readable record stays where it is.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ DAYS = 90
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compacted:
-    """What was rolled up."""
+    """The outcome of a roll-up."""
 
     months: dict[str, int]
-    """By month, `YYYY/MM`, how many records moved into its file."""
+    """Number of records moved into the file of each month, by `YYYY/MM`."""
     left: list[str]
-    """Files that stay as they are, each with the reason."""
+    """Files left as they are, each with the reason."""
 
 
 def compact(
     layout: Layout, *, older_than_days: int = DAYS, today: date | None = None, lock_timeout: float = TIMEOUT_S
 ) -> Compacted:
-    """Rolls up each month whose last day lies longer back; no number of the wiki changes.
+    """Roll up each month that ended long enough ago; no number in the wiki changes.
 
     Args:
-        layout: Where the wiki stands.
-        older_than_days: Days that a whole month has to lie back.
-        today: The day from which they count; the present one, in UTC, where None.
+        layout: Where the wiki is.
+        older_than_days: Minimum age of the last day of a month.
+        today: The day from which ages count; today in UTC if None.
         lock_timeout: Seconds to wait for another process that writes.
 
     Raises:
-        WikiError: A file could not be written, or the lock not be had.
+        WikiError: A file could not be written, or the lock could not be taken.
     """
     limit = (today or runs.today()) - timedelta(days=older_than_days)
     result = Compacted(months={}, left=[])
@@ -70,14 +70,14 @@ def _months_before(tasks: Path, limit: date) -> Iterator[Path]:
             continue
         try:
             first = date(int(folder.parent.name), int(folder.name), 1)
-        except ValueError:  # no month is called so
+        except ValueError:  # the folder is not named after a month
             continue
         if first.replace(day=calendar.monthrange(first.year, first.month)[1]) < limit:
             yield folder
 
 
 def _roll_up(folder: Path, tasks: Path, result: Compacted) -> None:
-    """Moves the records of a month's folder into its file."""
+    """Move the records in the folder of a month into its file."""
     month = folder.parent / f"{folder.name}.yaml"
     place = folder.relative_to(tasks).as_posix()
     documents: dict[str, bytes] = {}

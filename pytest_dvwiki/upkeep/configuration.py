@@ -1,4 +1,4 @@
-"""What people write beside the pages, and does not count: in `schema.yaml`, `waivers.yaml` and files of patterns."""
+"""Mistakes in files that people write beside the pages: `schema.yaml`, `waivers.yaml` and pattern files."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _PLACE = re.compile(r"(?::(?P<line>\d+))?: (?P<text>.*)", re.DOTALL)
 
 
 def check_configuration(layout: Layout) -> Iterator[Finding]:
-    """Keys that nobody knows, and values that nobody understands.
+    """Yield unknown keys and invalid values.
 
-    Not of `project.yaml`: whoever finds the wiki has read that.
+    `project.yaml` is not checked here: it was read, and checked, to find the wiki.
     """
     try:
         load_schema(layout.wiki)
@@ -42,7 +42,7 @@ def check_configuration(layout: Layout) -> Iterator[Finding]:
 
 
 def _finding(layout: Layout, file: Path, told: str) -> Finding:
-    """A finding of what somebody told of a file: its path, then a line or none, then what is wrong."""
+    """Return a finding for a message made of a file's path, an optional line number and what is wrong."""
     place = _PLACE.fullmatch(told.removeprefix(str(file)))
     line, text = (int(place["line"] or 0), place["text"]) if place else (0, told)
     return Finding(os.path.relpath(file, layout.wiki), line, "configuration", text)

@@ -1,4 +1,4 @@
-"""Findings that follow from another one: only that one is told."""
+"""Findings that follow from another one: only the finding that explains them is reported."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _CAUSES: dict[Kind, frozenset[Kind]] = {
     "index_behind": frozenset({"conflict", "unreadable"}),
     "record_changed": frozenset({"outdated"}),
 }
-"""Of kinds those that explain them where both are found in one place."""
+"""For each kind, the kinds that explain it when both are found in the same place."""
 
 
 def without_consequences(found: Collection[Finding]) -> list[Finding]:
-    """The findings that no other one explains: who settles that one settles both."""
+    """Return the findings that no other finding explains; settling that other one settles both."""
     kinds_in: dict[str, set[Kind]] = {}
     for finding in found:
         kinds_in.setdefault(_place(finding), set()).add(finding.kind)
     is_listed = not any(finding.kind in {"orphan", "missing"} for finding in found)
 
     def is_explained(finding: Finding) -> bool:
-        """Whether another finding is the reason for this one."""
+        """Tell whether another finding is the reason for this one."""
         kinds = kinds_in[_place(finding)]
         if finding.kind == "outdated" and finding.page in FILES and not is_listed:
             return True
@@ -45,6 +45,6 @@ def without_consequences(found: Collection[Finding]) -> list[Finding]:
 
 
 def _place(finding: Finding) -> str:
-    """The page of a finding; the month of a record, whose file holds it once it is rolled up."""
+    """Return the page of a finding; for a record its month, since a roll-up moves it into the file of that month."""
     found = _RECORD.match(finding.page)
     return found[0] if found else finding.page

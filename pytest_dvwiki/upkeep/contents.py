@@ -1,4 +1,4 @@
-"""Whether the index files are as the pages are."""
+"""Checks that the index files match the pages."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 _INDEXED = re.compile(r"^\| \[[^\]]*\]\(([^)]+\.md)\)", re.MULTILINE)
 _ROW = re.compile(r"\| \[[^\]]*\]\((?P<file>[^)]+\.md)\) \| (?P<cells>.*) \|")
 _PEOPLE_S = {"bugs": {0, 1, 4}, "patterns": set[int](), "coverage": {0, 1, 2}, "specs": {0, 1}}
-"""Columns of a category's table, behind the page's name, that people's keys decide."""
+"""Columns of the table of each category that depend on keys people edit; column 0 follows the page's name."""
 
 
 def check_index(wiki: Path, catalogue: Catalogue) -> Iterator[Finding]:
-    """Pages that `index.md` does not name, and those that it names although they are not there."""
+    """Yield the pages missing from `index.md`, and those it lists that do not exist."""
     try:
         text = outside.read(wiki, "index.md").decode("utf-8", "replace")
     except OSError:
@@ -38,12 +38,12 @@ def check_index(wiki: Path, catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def rows_behind(wiki: Path, path: str, expected: bytes) -> list[Finding]:
-    """Pages that people changed since an index file was written; none where something else is wrong with it.
+    """Return the pages that people changed after an index file was written; none if the file differs in another way.
 
     Args:
         wiki: Its folder.
-        path: Of the index file in it.
-        expected: What the file is to be by what the pages say of themselves.
+        path: The index file, relative to the wiki.
+        expected: The content of the index file as made from the pages now.
     """
     try:
         present = outside.read(wiki, path).decode("utf-8", "replace")

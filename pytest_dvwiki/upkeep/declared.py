@@ -1,8 +1,9 @@
-"""The names that a source file declares, as far as a citation may name them.
+"""The names that a source file declares, as far as a citation may use them.
 
-Python is parsed. SystemVerilog and Verilog are parsed by pyslang where that is installed; what it cannot read or skips
-(the other branch of an `ifdef`), and all of VHDL, is looked through by declarations: a name counts wherever one could
-stand, outside of comments and strings. In doubt a name is declared: nothing is called gone that may be there.
+Python is parsed. SystemVerilog and Verilog are parsed by pyslang if it is installed. VHDL, and whatever pyslang cannot
+read or skips (the other branch of an `ifdef`), is searched for declarations: a name counts wherever a declaration could
+be, outside of comments and strings. When in doubt a name counts as declared, so that no existing name is reported as
+gone.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _DEFINED = re.compile(r"^[ \t]*`define[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
 _BEFORE_A_USE = frozenset(".`@=+-*/%&|^~!<>?") | {
     *("assign", "disable", "else", "extends", "iff", "import", "inside", "negedge", "posedge", "return", "wait"),
 }
-"""What stands before the use of a name, and before no declaration."""
+"""Tokens that precede the use of a name and never its declaration."""
 _REFERENCES = frozenset(
     {
         "CheckerInstantiationSyntax",
@@ -45,14 +46,17 @@ _REFERENCES = frozenset(
         "PrimitiveInstantiationSyntax",
     }
 )
-"""Nodes of pyslang's tree whose own words name what is declared elsewhere; the words of all others declare."""
+"""Nodes of pyslang's tree whose identifiers refer to other declarations; those of all other nodes declare."""
 _NAMED = frozenset({"ConstraintDeclarationSyntax", "ConstraintPrototypeSyntax", "FunctionPrototypeSyntax"})
-"""Nodes that declare what stands in them as a name of its own."""
+"""Nodes that hold the declared name as a node of its own."""
 
 
 @cache
 def declared(file: Path, _mtime_ns: int) -> frozenset[str] | None:
-    """Lower-cased names that a file declares in the state of that time; None where that cannot be told."""
+    """Return the lower-cased names that a file declares; None if it cannot be read or parsed.
+
+    The modification time is part of the cache key.
+    """
     try:
         source = reading.read_bytes(file).decode("utf-8", "replace")
     except OSError:
@@ -84,17 +88,17 @@ def _of_hdl(source: str, suffix: str) -> set[str]:
 
 
 def _by_declarations(code: str) -> Iterator[str]:
-    """Names in a text without comments that stand where a declaration could name something."""
+    """Yield the names in code without comments that are where a declaration could be."""
     tokens = ["", "", "", *(token[0] for token in _TOKEN.finditer(code)), ""]
     for dot, _, before, word, behind in zip(*(tokens[offset:] for offset in range(5)), strict=False):
-        # `.port(net)` connects what stands elsewhere.
+        # `.port(net)` uses a net that is declared elsewhere.
         is_use = before in _BEFORE_A_USE or behind == "::" or (before == "(" and dot == ".")
         if _NAME.match(word) and not is_use:
             yield word.removeprefix("\\")
 
 
 def _by_parser(source: str) -> set[str] | None:
-    """Names that a SystemVerilog parser finds declared; None where there is none, or it cannot read the text."""
+    """Return the names that pyslang finds declared; None if it is not installed or cannot read the code."""
     try:
         syntax: Any = importlib.import_module("pyslang.syntax")
         parsing: Any = importlib.import_module("pyslang.parsing")
@@ -104,13 +108,13 @@ def _by_parser(source: str) -> set[str] | None:
         names: set[str] = set()
         tree.root.visit(lambda node: names.update(_of_node(node, parsing)))
     except (ImportError, AttributeError, RuntimeError, TypeError):
-        # It is not installed, or another version with other names, or with other arguments.
+        # pyslang is not installed, or its version has another API.
         return None
     return names
 
 
 def _of_node(node: Any, parsing: Any) -> Iterator[str]:
-    """The names that a node of pyslang's tree declares by itself, and those in what the preprocessor left out of it."""
+    """Yield the names that a node of pyslang's tree declares, and those in code that the preprocessor skipped there."""
     kind = type(node).__name__
     if kind in _NAMED:
         name = node.name

@@ -1,6 +1,6 @@
-"""Citations of code, `rtl/fifo.sv:sync_fifo` or `tb/test_fifo.py:Scoreboard.check`, whose target is gone.
+"""Drift: citations of code, `rtl/fifo.sv:sync_fifo` or `tb/test_fifo.py:Scoreboard.check`, whose target is gone.
 
-Only what can be told with certainty counts as drift: the file is not there, or it declares nothing of that name.
+Only certain cases count as drift: the file does not exist, or it does not declare the name.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _WORD = re.compile(r"[A-Za-z_][\w$]*")
 _FILE = re.compile(r"`((?:[\w.-]+/)*[\w.-]+\.(?:py|sv|svh|v|vh|vhd|vhdl))`")
 _NAME = re.compile(r"`([A-Za-z_]\w{4,})`")
 _NEAR = 80
-"""Characters between a name and the file that it is looked for in."""
+"""Maximum distance, in characters, between a name and the file in which it is looked up."""
 _ALIKE = 0.75
 
 
 def check_drift(root: Path, text: PageText) -> Iterator[Finding]:
-    """Citations on a page, in what people wrote, whose file or name is gone."""
+    """Yield the citations in people's text whose file or name is gone."""
     for line in text.people:
         for path, name in _CITATION.findall(line.text):
             problem = _problem(root, path, name)
@@ -45,10 +45,10 @@ def check_drift(root: Path, text: PageText) -> Iterator[Finding]:
 
 
 def check_hints(root: Path, text: PageText) -> Iterator[Finding]:
-    """Names and files in the prose of people that may be gone: a guess, so it is only told.
+    """Yield names and files in people's prose that may be gone: a guess, so only a warning.
 
-    A file in back-ticks that has a folder and is not there; a name in back-ticks near a file, that the file does not
-    have although it has one like it.
+    A file in backticks counts if it has a folder and does not exist. A name in backticks counts if it is near a file
+    that does not contain it but contains a similar one.
     """
     for line in text.people:
         files = [(found.start(), found[1]) for found in _FILE.finditer(line.text) if ".." not in found[1].split("/")]
@@ -65,17 +65,17 @@ def check_hints(root: Path, text: PageText) -> Iterator[Finding]:
 
 
 def mark(layout: Layout, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
-    """Marks the pages that cite what is gone as stale, and takes the mark off those that do so no more.
+    """Mark the pages that cite missing code as stale, and unmark those that no longer do.
 
     Args:
-        layout: Where the wiki stands.
+        layout: Where the wiki is.
         lock_timeout: Seconds to wait for another process that writes.
 
     Returns:
-        The pages that were changed, relative to the wiki.
+        The changed pages, relative to the wiki.
 
     Raises:
-        WikiError: A page could not be written, or the lock not be had.
+        WikiError: A page could not be written, or the lock could not be taken.
     """
     with Catalogue(layout.wiki, layout.wiki / ".cache" / "pages.sqlite") as catalogue:
         catalogue.refresh()
@@ -105,7 +105,7 @@ def _problem(root: Path, path: str, name: str) -> str | None:
 
 
 def _like(file: Path, name: str) -> str:
-    """The name in a file that is most like one that it does not have; empty where it has it, or none is."""
+    """Return the name in a file most similar to a missing one; empty if the file has the name or none is similar."""
     words = set(_WORD.findall(_source(file)))
     if name in words:
         return ""

@@ -1,4 +1,4 @@
-"""Bug pages that say nearly the same: proposed for a merge, which a person decides."""
+"""Bug pages with nearly the same cause: proposed for a merge, which a person decides."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def check_likeness(catalogue: Catalogue, archive: Archive) -> Iterator[Finding]:
-    """Pages whose cause is like that of a page that was there before, each with the oldest such page."""
+    """Yield the pages whose cause is similar to that of an older page, each with the oldest such page."""
     for page in list(catalogue.all("bugs")):
         if page.problem or is_pointer(page) or not page.fingerprints():
             continue

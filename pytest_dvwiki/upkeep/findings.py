@@ -1,4 +1,4 @@
-"""What is found wrong in a wiki."""
+"""Findings: what the checks report about a wiki."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Kind = Literal[
 KINDS: tuple[Kind, ...] = get_args(Kind)
 BUILD = "run `dvwiki build`"
 RESTORE = "run `dvwiki build --restore`, which makes the page again"
-"""Where the tool itself links to a page that somebody took away."""
+"""Remedy where the tool itself links to a page that somebody deleted."""
 REMEDIES: dict[Kind, str] = {
     "orphan": BUILD,
     "missing": BUILD,
@@ -57,24 +57,24 @@ REMEDIES: dict[Kind, str] = {
     "outdated": BUILD,
     "index_behind": BUILD,
 }
-"""What to do about a finding of a kind that says nothing of its own."""
+"""Default remedy of each kind, for findings without one of their own."""
 WARNINGS: frozenset[Kind] = frozenset({"unseen", "drift_hint", "near_duplicate", "index_behind"})
-"""What a person may look at, though nothing is wrong with the wiki: these alone do not make the check fail."""
+"""Kinds that do not make the check fail: a person may look at them, but nothing is wrong with the wiki."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
-    """One thing that is wrong."""
+    """One problem that a check found."""
 
     page: str
     """The file, relative to the wiki (`bugs/….md`, `../tasks/….yaml`)."""
     line: int
-    """From 1; 0 where it is about the whole file."""
+    """From 1; 0 if it is about the whole file."""
     kind: Kind
     text: str
     """What is wrong, in one line."""
     remedy: str = ""
-    """What to do about it; that of the kind where none is given."""
+    """What to do about it; by default the remedy of the kind."""
 
     def __post_init__(self) -> None:
         if not self.remedy:
@@ -82,10 +82,10 @@ class Finding:
 
     @property
     def is_settled_by_build(self) -> bool:
-        """Whether `dvwiki build` puts it right without asking a person."""
+        """Tell whether `dvwiki build` fixes it without asking a person."""
         return self.remedy == BUILD
 
     @property
     def is_warning(self) -> bool:
-        """Whether nothing is wrong, but a person may look at it."""
+        """Tell whether it is only a hint, with nothing wrong."""
         return self.kind in WARNINGS

@@ -1,4 +1,4 @@
-"""Links from page to page, and to the headings in them."""
+"""Checks of links between pages and to their headings."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.wiki.catalogue import Catalogue
 
-# A bracket behind a backslash is a character: the tool escapes those of a message so.
+# A bracket after a backslash is literal: the tool escapes brackets in messages this way.
 _LINK = re.compile(r"(?<!\\)(?:\\\\)*\[(?:\\.|[^\]\\\n])*\]\(<?([^)<>\s]+)>?(?:\s+\"[^\"]*\")?\)")
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|/")
 
 
 def check_links(wiki: Path, text: PageText, catalogue: Catalogue) -> Iterator[Finding]:
-    """Links of a page whose target or heading is not there; links out of the wiki's parent folder are not followed."""
+    """Yield the links of a page with a missing target or heading; links out of the wiki's parent folder are skipped."""
 
     @cache
     def anchors(path: str) -> frozenset[str]:
@@ -54,14 +54,14 @@ def _problem(wiki: Path, folder: PurePosixPath, own: str, path: str) -> str | No
     if not path:
         return None
     place = os.fspath(wiki / _joined(folder, path))
-    # Unlike those of `Path`, these functions raise neither for a link to itself nor for a name that is too long.
+    # Unlike the methods of `Path`, these functions do not raise for a symlink loop or a name that is too long.
     if "\0" not in place and not Path(os.path.realpath(place)).is_relative_to(wiki.resolve().parent.parent):
         return None
     return None if os.path.exists(place) else f"{one_line(path)} is not there, seen from {own}"  # noqa: PTH110
 
 
 def _moved(catalogue: Catalogue, path: str) -> str:
-    """Where the cause of a page that is gone stands now."""
+    """Return a hint where the cause of a missing bug page is documented now; empty if that is unknown."""
     category, _, name = path.rpartition("/")
     found = catalogue.once_called(name.removesuffix(".md")) if category == "bugs" else []
     return f"; its cause stands in {found[0].path} now" if found else ""
@@ -78,7 +78,7 @@ def _joined(folder: PurePosixPath, path: str) -> str:
 
 
 def _anchors(text: PageText) -> Iterator[str]:
-    """The names by which the headings of a page can be linked to, as GitHub and GitLab make them."""
+    """Yield the anchors of a page's headings as GitHub and GitLab make them."""
     counts: dict[str, int] = {}
     for line in text.lines:
         heading = heading_of(line.text)

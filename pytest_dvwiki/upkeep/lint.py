@@ -1,4 +1,4 @@
-"""All checks of a wiki, and the report of them."""
+"""All checks of a wiki, and the report about them."""
 
 from __future__ import annotations
 
@@ -35,42 +35,42 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintReport:
-    """What was found; paths are relative to the wiki."""
+    """The findings of a check; paths are relative to the wiki."""
 
     orphan_pages: list[str] = field(default_factory=list)
     """Pages that `index.md` does not name."""
     broken_links: list[tuple[str, str]] = field(default_factory=list)
-    """Page, and what is wrong with one of its links."""
+    """Page, and the problem of one of its links."""
     stale_open_bugs: list[str] = field(default_factory=list)
     """Bugs first seen more than 90 days ago and still open."""
     missing_pages: list[str] = field(default_factory=list)
-    """Pages that `index.md` names and that are not there."""
+    """Pages that `index.md` names and that do not exist."""
     uncited_claims: list[tuple[str, int]] = field(default_factory=list)
     """Page and line."""
     suggestions: list[str] = field(default_factory=list)
-    """What to do, one line each, each once."""
+    """Remedies, one line each, without repetition."""
     human_review_required: bool = False
-    """Whether anything is wrong that `dvwiki build` cannot put right."""
+    """Whether there is a problem that `dvwiki build` cannot fix."""
     findings: list[Finding] = field(default_factory=list)
-    """All that was found, by file and line."""
+    """All findings, sorted by file and line."""
 
 
 class WikiLintService:
-    """Checks a wiki.
+    """Checker of a wiki.
 
     Args:
-        wiki_config: Which wiki.
+        wiki_config: The wiki to check.
     """
 
     def __init__(self, wiki_config: WikiConfig) -> None:
         self.config = wiki_config
 
     async def run(self, depth: Depth = "quick") -> LintReport:
-        """Checks the wiki in a thread; a failure is logged, not raised, and asks for a person.
+        """Check the wiki in a thread; an error is logged, not raised, and the report asks for human review.
 
         Args:
-            depth: `quick` looks at the index and at what pages say of themselves, `full` reads all of them, the
-                history in git, and what is derived.
+            depth: `quick` checks the index and the frontmatter of the pages; `full` also reads their text, the history
+                in git, and the derived content.
         """
         try:
             return report(await asyncio.to_thread(lint, self.config.layout, depth))
@@ -81,21 +81,21 @@ class WikiLintService:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a check told."""
+    """The result of a check."""
 
     findings: list[Finding] = field(default_factory=list)
-    """By file and line."""
+    """Sorted by file and line."""
     deciles: tuple[calibration.Decile, ...] = ()
-    """Of a full check how sure verdicts were against what people decided; none where they decided too little."""
+    """Confidence of verdicts against decisions of people; empty after a quick check, and with too few decisions."""
 
 
 def lint(layout: Layout, depth: Depth = "quick") -> list[Finding]:
-    """What the checks of a depth find, as `check` says."""
+    """Return the findings of `check`."""
     return check(layout, depth).findings
 
 
 def check(layout: Layout, depth: Depth = "quick") -> Checked:
-    """Runs the checks of a depth; of a wiki that there is not they tell nothing.
+    """Run the checks of a depth; a wiki that does not exist has no findings.
 
     Raises:
         WikiError: The caches or the pages could not be read.
@@ -141,11 +141,11 @@ def _full(layout: Layout, catalogue: Catalogue, archive: Archive) -> Iterator[Fi
 
 
 def _derived(layout: Layout, expected: Mapping[str, bytes]) -> Iterator[Finding]:
-    """What `dvwiki build` would make otherwise than it is, and what it could not.
+    """Yield the derived content that `dvwiki build` would change, and what it could not write or read.
 
     Args:
-        layout: Where the wiki stands.
-        expected: The index files as they are to be by what the pages say of themselves.
+        layout: Where the wiki is.
+        expected: The content of the index files as made from the pages now.
     """
     built = build(layout, check=True)
     for path in built.changed:
@@ -163,7 +163,7 @@ def _derived(layout: Layout, expected: Mapping[str, bytes]) -> Iterator[Finding]
 
 
 def report(findings: list[Finding]) -> LintReport:
-    """The findings in the specification's form."""
+    """Return the findings in the form that the specification asks for."""
 
     def of(kind: str) -> list[Finding]:
         return [finding for finding in findings if finding.kind == kind]

@@ -1,4 +1,4 @@
-"""The words by which people name a page or a cause on the command line, and what is told where they do not fit."""
+"""Names that people give for a page or a cause on the command line, and the errors for unknown ones."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.listed import Listed
 
 SHORTEST = 4
-"""Fewest digits that stand for a fingerprint."""
+"""Fewest digits accepted as an abbreviated fingerprint."""
 _DIGITS = re.compile(rf"[0-9a-f]{{{SHORTEST},12}}")
 _SHOWN = 3
 _NEAR = 0.7
-"""How like a name has to be to be suggested; the names of pages all begin alike."""
+"""Lowest similarity of a suggested name; names of pages share their beginning, so it is high."""
 _T = TypeVar("_T")
 
 
 def pages_called(catalogue: Catalogue, name: str, categories: Sequence[str] = CATEGORIES) -> list[Listed]:
-    """The page of a name, else the bug pages that keep the cause of a page that was called so once.
+    """Return the page with a name, else the bug pages that keep the cause of a page that once had that name.
 
     Args:
         catalogue: The pages.
         name: A page's name or path.
-        categories: In which it may stand.
+        categories: The categories to look in.
     """
     folder, _, stem = name.replace("\\", "/").removesuffix(".md").rpartition("/")
     category = folder.rpartition("/")[2]
@@ -42,14 +42,14 @@ def pages_called(catalogue: Catalogue, name: str, categories: Sequence[str] = CA
 
 
 def page_named(catalogue: Catalogue, name: str) -> Listed:
-    """The page that somebody means.
+    """Return the page that a name means.
 
     Args:
         catalogue: The pages.
-        name: A page's name or path; a name that it had; a fingerprint of its cause, or the first digits of one.
+        name: A page's present or former name, its path, or the fingerprint of its cause or the first digits of it.
 
     Raises:
-        MergeError: There is none, or more than one.
+        MergeError: No page matches, or more than one.
     """
     found = pages_called(catalogue, name)
     bugs = [] if found else list(catalogue.all("bugs"))
@@ -70,10 +70,10 @@ def page_named(catalogue: Catalogue, name: str) -> Listed:
 
 
 def cause_named(archive: Archive, catalogue: Catalogue, name: str) -> str:
-    """Return the fingerprint that somebody means: a page's own, or one on record by its first digits.
+    """Return the fingerprint that a name means: that of a page, or one on record by its first digits.
 
     Raises:
-        MergeError: There is none, or more than one.
+        MergeError: Nothing matches, or more than one.
     """
     digits = name.lower()
     if not pages_called(catalogue, name) and _DIGITS.fullmatch(digits):
@@ -88,12 +88,12 @@ def cause_named(archive: Archive, catalogue: Catalogue, name: str) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
-    """Of the names that there are those that somebody may have meant by a name or path, the nearest first."""
+    """Return the known names most similar to a name or path, the nearest first."""
     return difflib.get_close_matches(page_name(name), list(known), n=_SHOWN, cutoff=_NEAR)
 
 
 def few(items: Sequence[_T], told: Callable[[_T], str]) -> str:
-    """The first few of several in words, and how many there are besides."""
+    """Return the first few items in words, and the number of further ones."""
     rest = len(items) - _SHOWN
     return ", ".join(map(told, items[:_SHOWN])) + (f" and {rest} more" if rest > 0 else "")
 

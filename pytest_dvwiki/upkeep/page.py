@@ -1,4 +1,4 @@
-"""A page as the checks read it: its lines, and which of them people wrote as text."""
+"""A page as the checks read it: its lines, and which of them people wrote."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Line:
     """A line of a page's text."""
 
     number: int
-    """In the file, from 1."""
+    """Line number in the file, from 1."""
     text: str
     section: str
-    """Words of the heading above it."""
+    """Text of the heading above it."""
     in_region: bool
-    """Whether it stands between the marks of a region, which the tool writes."""
+    """Whether it is inside a region, between markers, that the tool writes."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class PageText:
 
     @classmethod
     def read(cls, wiki: Path, listed: Listed) -> PageText:
-        """Reads a page of a wiki; one that is gone, or a link that leads out of it, has no text."""
+        """Read a page of a wiki; a missing one, or a link that leads out of the wiki, gives an empty text."""
         try:
             raw = outside.read(wiki, listed.path).decode("utf-8", "replace")
         except OSError:
@@ -51,12 +51,12 @@ class PageText:
 
     @cached_property
     def lines(self) -> tuple[Line, ...]:
-        """The lines behind the frontmatter that stand in no fenced block."""
+        """Return the lines after the frontmatter that are not in a fenced block."""
         return tuple(self._outside_fences())
 
     @cached_property
     def people(self) -> tuple[Line, ...]:
-        """Of these the ones that stand outside of comments and of the regions, which the tool writes."""
+        """Return the lines that people wrote: those outside of comments and of the tool's regions."""
         found: list[Line] = []
         in_comment = False
         for line in self.lines:
@@ -79,7 +79,7 @@ class PageText:
 
 
 def without_code(text: str) -> str:
-    """A line with its code spans blanked, every other character at its place."""
+    """Return a line with its code spans blanked out; all other characters keep their position."""
     return _CODE.sub(lambda span: " " * len(span[0]), text)
 
 

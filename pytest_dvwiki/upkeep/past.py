@@ -1,4 +1,4 @@
-"""What never changes and did, as git tells it: lines of `log.md`, and records."""
+"""Checks in the history of git that lines of `log.md` and records were never changed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ _TIMEOUT_S = 60.0
 
 
 def check_log(layout: Layout) -> Iterator[Finding]:
-    """Lines that commits took out of `log.md`, or somebody does now, and that are not back; a merge takes none out."""
+    """Report lines that commits, or uncommitted changes, removed from `log.md` and that are still missing.
+
+    Merge commits are not looked at.
+    """
     log = layout.wiki / "log.md"
     committed = _git(layout, "log", "--no-merges", "--format=commit %h", *_REMOVED, "--", str(log))
     now = _git(layout, "diff", *_REMOVED, "HEAD", "--", str(log))
@@ -44,7 +47,7 @@ def check_log(layout: Layout) -> Iterator[Finding]:
 
 
 def check_records(layout: Layout, archive: Archive) -> Iterator[Finding]:
-    """Records that are not as they were written, or were removed without being kept in the file of a month."""
+    """Yield the records that were changed, or removed without being kept in the file of a month."""
     tasks = str(layout.tasks)
     committed = _git(layout, "log", "--no-merges", "--format=commit %h", *_CHANGED, "--", tasks)
     now = _git(layout, "diff", *_CHANGED, "HEAD", "--", tasks)
@@ -53,7 +56,7 @@ def check_records(layout: Layout, archive: Archive) -> Iterator[Finding]:
         what, _, path = line.partition("\t")
         record = _RECORD.search(path)
         if record and (what == "M" or archive.record(record["task"]) is None):
-            # git tells of the newest commit first, and the oldest one is what made it another record.
+            # git lists the newest commit first; the oldest one is where the record changed.
             place = path.rpartition("tasks/")[2]
             first[place] = (commit, what) if commit or place not in first else first[place]
     for place, (commit, what) in first.items():
@@ -68,7 +71,7 @@ def check_records(layout: Layout, archive: Archive) -> Iterator[Finding]:
 
 
 def _by_commit(committed: str | None, now: str | None) -> Iterator[tuple[str, str]]:
-    """The lines that git tells, each with its commit; empty for what is not committed."""
+    """Yield the lines of git's output, each with its commit; an empty one for uncommitted changes."""
     commit = ""
     for line in (committed or "").split("\n"):
         found = _COMMIT.fullmatch(line)
@@ -79,7 +82,7 @@ def _by_commit(committed: str | None, now: str | None) -> Iterator[tuple[str, st
 
 
 def _is_as_in(layout: Layout, commit: str, file: Path) -> bool:
-    """Whether a file is as it was in a commit."""
+    """Tell whether a file is as it was in a commit."""
     was = _git(layout, "rev-parse", f"{commit}:./{os.path.relpath(file, layout.root)}")
     return was is not None and was == _git(layout, "hash-object", "--", str(file))
 

@@ -1,4 +1,4 @@
-"""The check that a session of tests makes by itself: a quick one each time, a full one now and then."""
+"""The check that each test session makes: a quick one every time, a full one at intervals."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ if TYPE_CHECKING:
 
 _COUNT = "sessions"
 _MOST_PAGES = 1000
-"""A larger wiki is read as a whole by `dvwiki lint` alone: no session of tests is to wait for it."""
+"""A larger wiki is fully checked only by `dvwiki lint`, so that no test session waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a check found wrong with a wiki."""
+    """The findings of a session's check."""
 
     layout: Layout
     depth: Depth
     findings: tuple[Finding, ...]
 
     def told(self, *, was_written: bool) -> str | None:
-        """What is still wrong, in one line; None where nothing is.
+        """Return what is still wrong, in one line; None if nothing is.
 
         Args:
-            was_written: Whether the session has archived since then, which puts right some of what `dvwiki build` does.
+            was_written: Whether the session has archived since the check, which fixes part of what `dvwiki build`
+                fixes.
 
         Raises:
             WikiError: The wiki could not be read.
@@ -55,10 +56,10 @@ class Look:
 
 
 def look(settings: Settings) -> Look | None:
-    """Checks the wiki as far as it is this session's turn.
+    """Run the check that is due in this session, if any.
 
     Returns:
-        What was found but warnings; None where nothing was, there is no wiki, or no check is wanted.
+        The findings without warnings; None if there are none, there is no wiki, or no check is due.
 
     Raises:
         WikiError: The wiki could not be read.
@@ -77,11 +78,11 @@ def look(settings: Settings) -> Look | None:
 
 
 def _session(path: Path) -> int:
-    """The number of this session, from 1, counted in a disposable file."""
+    """Return the number of this session, from 1, and count it in a disposable file."""
     try:
         number = int(reading.read_bytes(path)) + 1
     except (OSError, ValueError):
         number = 1
-    with contextlib.suppress(WikiError):  # a wiki that cannot be written is checked as if it were the first time
+    with contextlib.suppress(WikiError):  # in a wiki that cannot be written each session counts as the same one
         replace(path, f"{number}\n".encode())
     return number

@@ -1,4 +1,4 @@
-"""Bugs that nobody has looked at for long, or that nobody has seen for long."""
+"""Bugs that nobody has reviewed, or that have not occurred, for a long time."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ UNSEEN_DAYS = 30
 
 
 def check_age(catalogue: Catalogue, today: date | None = None) -> Iterator[Finding]:
-    """Open bugs that were first seen, or last seen, long ago: of each the gravest.
+    """Yield the open bugs first seen or last seen long ago, each with its most serious finding.
 
     Args:
         catalogue: The pages.
-        today: The day from which ages count; the present one, in UTC, where None.
+        today: The day from which ages count; today in UTC if None.
     """
     today = today or runs.today()
     for page in catalogue.all("bugs"):

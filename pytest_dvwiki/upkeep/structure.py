@@ -1,4 +1,4 @@
-"""Whether each page is what its category asks for, and all of them fit together."""
+"""Checks that each page has the keys of its category, and that the pages are consistent with each other."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _REQUIRED: Mapping[str, tuple[str, ...]] = {
 
 
 def check_fields(catalogue: Catalogue) -> Iterator[Finding]:
-    """Keys whose value none of the readers understands, and pages whose keys cannot be read."""
+    """Yield keys that are missing or have an invalid value, and pages whose frontmatter cannot be read."""
     for category in CATEGORIES:
         for page in catalogue.all(category):
             place = page.path
@@ -60,7 +60,7 @@ def _wrong_fields(page: Listed) -> Iterator[tuple[str, str]]:
 
 
 def check_supersession(catalogue: Catalogue) -> Iterator[Finding]:
-    """Links between bugs of which one replaces the other: both ways, with a reason."""
+    """Yield the errors in links between a bug and the one that replaces it: both must link, with a reason."""
     bugs = {page.name: page for page in catalogue.all("bugs")}
     for page in bugs.values():
         place = page.path
@@ -79,7 +79,7 @@ def check_supersession(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def _leads_back(page: Listed, bugs: Mapping[str, Listed]) -> bool:
-    """Whether the page that has replaced a page is replaced by it in its turn."""
+    """Tell whether following the replacements of a page leads back to it."""
     seen: set[str] = set()
     name = page.leads_to
     while name in bugs and name not in seen:
@@ -89,12 +89,12 @@ def _leads_back(page: Listed, bugs: Mapping[str, Listed]) -> bool:
 
 
 def _named(page: Listed, key: str) -> tuple[str, ...]:
-    """The pages that a page names as those that it replaces, or that replace it."""
+    """Return the pages that a page names under `supersedes` or `superseded_by`."""
     return page.replaces if key == "supersedes" else (page.leads_to,) if page.leads_to else ()
 
 
 def check_causes(catalogue: Catalogue) -> Iterator[Finding]:
-    """Causes that two pages claim."""
+    """Yield the pages whose cause another page has too."""
     for fingerprint in catalogue.shared_causes():
         keeper, *rest = catalogue.of_cause(fingerprint)
         for page in (page for page in rest if not is_pointer(page)):
@@ -102,7 +102,7 @@ def check_causes(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def check_conflicts(wiki: Path) -> Iterator[Finding]:
-    """What a merge left open; of what the tool makes again anyway it is the tool's to settle."""
+    """Yield unresolved merge conflicts; `dvwiki build` settles those in derived content."""
     for path in sorted((*wiki.glob("*.md"), *(page for name in CATEGORIES for page in (wiki / name).glob("*.md")))):
         place = path.relative_to(wiki).as_posix()
         try:

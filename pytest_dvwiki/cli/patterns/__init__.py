@@ -1,4 +1,4 @@
-"""`dvwiki patterns`: the patterns in force, why one of them won, whether they hold, and proposals for new ones.
+"""`dvwiki patterns`: lists, explains, checks and proposes patterns.
 
 One module per action, each with `add_arguments(parser)` and `run(args)`.
 """
@@ -20,7 +20,7 @@ ACTIONS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the actions; they are small, and the registry loads with none of them."""
+    """Add the actions; their modules are small, and none of them loads the registry on import."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name, (module, summary) in ACTIONS.items():
         action = actions.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
@@ -28,6 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs the action."""
+    """Run the action."""
     module, _ = ACTIONS[args.action]
     return int(importlib.import_module(f"{__name__}.{module}").run(args))

@@ -1,4 +1,4 @@
-"""The patterns in force in a project, as a run of pytest would have them without the hooks of a conftest.py."""
+"""The patterns in force in a project: those of a pytest run, without those added by hooks in a conftest.py."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def add_sources(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that say whose patterns."""
+    """Add the options that select pattern files and the project."""
     parser.add_argument(
         "--patterns",
         metavar="PATH",
@@ -32,15 +32,15 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
 def registry_of(
     args: argparse.Namespace, *, first: list[Path] | None = None, problem: Callable[[str], None] | None = None
 ) -> Registry:
-    """The patterns of the options, of the project, of installed packages, and the built-in ones.
+    """Return the patterns of the options, the project, and installed packages, and the built-in ones.
 
     Args:
-        args: With the options of `add_sources`.
-        first: Files or folders that go before all others.
-        problem: Told of each pattern that is wrong and left out; without it standard error is.
+        args: Parsed options, including those of `add_sources`.
+        first: Files or folders that come before all others.
+        problem: Receives a message for each invalid pattern, which is left out; by default it goes to standard error.
 
     Raises:
-        UsageError: A pattern of the options is wrong, or their file cannot be read.
+        UsageError: A pattern of the options is invalid, or their file cannot be read.
     """
     from pytest_dvwiki.extensions import further_patterns  # noqa: PLC0415
     from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415
@@ -60,5 +60,5 @@ def registry_of(
 
 
 def shown(text: str, root: Path) -> str:
-    """A text with paths of files in the project relative to its root."""
+    """Return a text with paths inside the project made relative to its root."""
     return text.replace(f"{root}/", "")

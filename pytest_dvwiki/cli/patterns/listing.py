@@ -1,4 +1,4 @@
-"""`dvwiki patterns list`: the patterns in force, with the file that each came from."""
+"""`dvwiki patterns list`: the patterns in force, each with its file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TIERS = ("cause", "symptom", "rollup", "benign")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the action's arguments."""
+    """Add the action's arguments."""
     parser.add_argument("text", nargs="*", help="words to look for in id, description, fix and expressions")
     parser.add_argument("--tool", help="only patterns of this tool (icarus, questa, pyuvm, …)")
     parser.add_argument("--class", dest="error_class", metavar="CLASS", help="only patterns of this error_class")
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the patterns."""
+    """Print the patterns."""
     registry = registry_of(args)
     found = [pattern for pattern in registry if _is_wanted(pattern, registry, args)]
     root = settings_of(args).layout.root
@@ -89,7 +89,7 @@ def _table(found: list[Pattern], registry: Registry, root: Path, *, verbose: boo
 
 
 def label_of(pattern: Pattern) -> str:
-    """Class and subtype as people read them."""
+    """Return class and subtype as shown to people."""
     return "no failure" if pattern.tier == "benign" else f"{pattern.error_class} / {pattern.failure_subtype}"
 
 
@@ -103,7 +103,7 @@ def _details(pattern: Pattern) -> Iterator[str]:
         yield from textwrap.wrap(
             text, _WIDTH, initial_indent=f"    {label:<8} ", subsequent_indent=" " * 13, break_on_hyphens=False
         )
-    # Expressions and messages stay in one piece, to be copied.
+    # Expressions and messages are not wrapped, so that they can be copied.
     yield from (f"    match    {source}" for source in pattern.match)
     yield from (f"    example  {' '.join(example.split())}" for example in pattern.examples[:1])
     yield ""

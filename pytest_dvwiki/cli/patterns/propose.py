@@ -1,4 +1,4 @@
-"""`dvwiki patterns propose`: patterns for failures that came often and that no pattern knows, printed for review."""
+"""`dvwiki patterns propose`: prints patterns, for review, for frequent failures that no pattern matches."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _MIN_RUNS = 2
 _OCCURRENCES = 10
-"""Runs of a cause whose texts are looked at."""
+"""Maximum number of runs of a cause whose texts are used."""
 _WIDTH = 110
 _HEADER = """\
 # Proposals for .agent/patterns/, made from the records by `dvwiki patterns propose`. Review each one: a name for id,
@@ -34,7 +34,7 @@ _HEADER = """\
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the action's arguments."""
+    """Add the action's arguments."""
     parser.add_argument(
         "--min-runs",
         type=int,
@@ -47,18 +47,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Records:
-    """What the records say, as far as a proposal needs it."""
+    """The causes on record, as far as proposals need them."""
 
     unknown: tuple[CauseHistory, ...]
-    """Causes that no pattern in force knows, the most frequent first."""
+    """Causes that no pattern in force matches, the most frequent first."""
     rare: int
-    """Further ones that were seen in fewer runs."""
+    """Number of further ones, seen in too few runs."""
     known: tuple[str, ...]
-    """First causes of all failures that a pattern knows."""
+    """First causes of all failures that a pattern matches."""
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the proposals; nothing is written."""
+    """Print the proposals; nothing is written."""
     from pytest_dvwiki.records.archive import Archive  # noqa: PLC0415
 
     if args.min_runs < 1:
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _proposals(archive: Archive, records: _Records, registry: Registry) -> Iterator[str]:
-    """One text for each unknown cause: its pattern, or why there is none."""
+    """Yield one text for each unknown cause: its pattern, or why there is none."""
     from pytest_dvwiki.patterns.propose import Cluster, NoPattern, propose  # noqa: PLC0415
 
     foreign = [example for pattern in registry for example in pattern.examples]
@@ -96,7 +96,7 @@ def _proposals(archive: Archive, records: _Records, registry: Registry) -> Itera
         akin = [other.newest.primary for other in records.unknown if other is not cause]
         made = propose(cluster, [*records.known, *akin], foreign, taken)
         if isinstance(made, NoPattern):
-            # Two causes of the same words, such as one check in two files, may well have one pattern.
+            # Two causes with the same words, such as one check in two files, may share a pattern.
             made = propose(cluster, records.known, foreign, taken)
         if isinstance(made, NoPattern):
             yield f"{_about(cause)}\n# {made.reason}: {cause.newest.primary[:_WIDTH]!r}"
@@ -117,7 +117,7 @@ def _read(archive: Archive, registry: Registry, min_runs: int) -> _Records:
         cause = aggregate.cause(archive, (fingerprint,))
         if cause is None:
             continue
-        # A record keeps the verdict of its day: by now there may be a pattern.
+        # A record keeps the verdict of its time; a pattern may have been added since.
         if cause.newest.pattern is not None or matcher.hits(f"{cause.newest.excerpt}\n{cause.newest.primary}\n"):
             known.append(cause.newest.primary)
         elif cause.runs < min_runs:

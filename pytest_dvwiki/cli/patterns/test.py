@@ -1,7 +1,7 @@
-"""`dvwiki patterns test`: every promise of every pattern, and the logs that the project keeps as samples.
+"""`dvwiki patterns test`: checks the examples and counterexamples of all patterns, and the project's sample logs.
 
-A sample stands in `.agent/patterns/samples/PATTERN/`, the pattern that is to name it, or in `samples/passes/`, where
-nothing may be found.
+A sample is in `.agent/patterns/samples/PATTERN/`, named after the pattern that has to match it, or in
+`samples/passes/`, where nothing may match.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PASSES = "passes"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the action's arguments."""
+    """Add the action's arguments."""
     parser.add_argument(
         "files",
         nargs="*",
@@ -34,10 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Checks, and prints what is wrong.
+    """Check the patterns, and print the problems.
 
     Returns:
-        1 where something is.
+        1 if there are any.
     """
     from pytest_dvwiki.patterns.check import Checker  # noqa: PLC0415  # the registry loads with it
 

@@ -1,4 +1,4 @@
-"""Reads the text that a command was given: a file of any encoding, or standard input."""
+"""Reading of the text given to a command: a file, or standard input."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pytest_dvwiki.cli import UsageError
 
 
 def see_that_it_is_bare(name: str) -> None:
-    """Sees that a file is a text as it stands.
+    """Check that a file is plain text, by its name.
 
     Raises:
         UsageError: It is compressed, or an archive.
@@ -21,7 +21,7 @@ def see_that_it_is_bare(name: str) -> None:
 
 
 def read_text(name: str) -> str:
-    """The text of a file, `-` for standard input, its lines as a log's are read.
+    """Return the text of a file, `-` for standard input, decoded and split into lines as logs are.
 
     Raises:
         UsageError: It cannot be read.

@@ -1,4 +1,4 @@
-"""`dvwiki patterns why`: which patterns match which lines of a log, which of them won, and by what rule."""
+"""`dvwiki patterns why`: which patterns match which lines of a log, which one won, and by which rule."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LONGEST = 300
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the action's arguments."""
+    """Add the action's arguments."""
     parser.add_argument("file", metavar="FILE", help="a log; - reads standard input")
     parser.add_argument(
         "--limit", type=int, default=_LINES, metavar="N", help="maximum number of lines to list (default %(default)s)"
@@ -43,16 +43,16 @@ class Line:
     line: int
     text: str
     pattern: str
-    """The one that wins, by the order of precedence."""
+    """Id of the winning pattern, by the order of precedence."""
     tier: str
     note: str = ""
-    """What became of it."""
+    """How the line counts: as the first cause, as no failure, or in a passed test; empty otherwise."""
     further: tuple[str, ...] = ()
-    """Other patterns that match it too, in their order."""
+    """Ids of the other patterns that match it, in order of precedence."""
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the answer for one text."""
+    """Print the answer for one text."""
     if args.limit < 0:
         raise UsageError(f"--limit {args.limit}: give 0 or more")
     from pytest_dvwiki.patterns.registry import REPLACEMENT, precedence  # noqa: PLC0415
@@ -84,11 +84,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _hits(text: str, registry: Registry) -> list[Hit]:
-    """All messages that a pattern matches, those too that a benign one takes back."""
+    """Return all messages that a pattern matches, including those that a benign pattern excludes."""
     from pytest_dvwiki.patterns.matcher import Matcher  # noqa: PLC0415
     from pytest_dvwiki.patterns.registry import Registry as Patterns  # noqa: PLC0415
 
-    # Nothing scans for benign messages: what only the failures' patterns find, and the whole registry does not.
+    # A matcher of the full registry drops benign messages, so one without benign patterns is used to list them.
     return Matcher(Patterns([entry for entry in registry.entries if entry.pattern.tier != "benign"])).hits(text)
 
 
