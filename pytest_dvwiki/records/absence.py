@@ -1,4 +1,4 @@
-"""Causes that are gone although nobody is on record for fixing them: long unseen, while their tests pass."""
+"""Find causes that are gone though no fix is on record: not seen for long, while their tests pass."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ DAYS = 90
 
 
 def is_gone(archive: Archive, cause: CauseHistory) -> bool:
-    """Whether a test of a cause passed 90 days and more after it was last seen, and no fix of it holds.
+    """Tell whether a test of a cause passed 90 days or more after the cause was last seen, and no fix of it holds.
 
-    What was fixed is no absence but a lesson, and a test that nobody runs any more tells nothing.
+    A fixed cause is not absent but solved. A test that no longer runs tells nothing.
     """
     since = _shifted(cause.last_seen, DAYS)
     if (archive.newest() or "") < since:
@@ -32,10 +32,13 @@ def is_gone(archive: Archive, cause: CauseHistory) -> bool:
 
 
 def candidates(archive: Archive, record: RunRecord) -> list[str]:
-    """Causes that may be gone since a run, by fingerprint: last seen long before it, and news of their tests in it.
+    """Return the fingerprints of causes that may be gone since a run.
 
-    What the run before it with such a list of tests passed was asked then. So only those count that have become old
-    since, and those of tests that did not pass there.
+    They were last seen long before it, and it has news of their tests. The previous run with such a list of tests
+    already
+    checked the tests that passed in it. So only causes that have become old since then count, and causes of tests that
+    did
+    not pass there.
     """
     passing, before = _passing(archive, record), _run_before(archive, record)
     since = ""
@@ -53,14 +56,14 @@ def candidates(archive: Archive, record: RunRecord) -> list[str]:
         " UNION SELECT fingerprint FROM causes WHERE :since != '' AND newest > :since AND newest < :until) old"
         " WHERE NOT EXISTS (SELECT 1 FROM fix_states s WHERE s.fingerprint = old.fingerprint AND s.holding IS NOT NULL)"
         " ORDER BY 1",
-        # A moment is a time with a task id behind it; `~` sorts behind all of these.
+        # A moment is a time followed by a task id; `~` sorts after all of these.
         {"tests": tables.wanted(sorted(passing)), "since": since, "until": f"{_shifted(record.finished, -DAYS)}~"},
     )
     return [fingerprint for (fingerprint,) in rows]
 
 
 def _passing(archive: Archive, record: RunRecord) -> set[str]:
-    """Return the tests that a run passed, as far as its lists of tests tell."""
+    """Return the tests that passed in a run, as far as its lists of tests tell."""
     failed = {test.nodeid for occurrence in record.occurrences for test in occurrence.tests}
     failed |= {test.nodeid for test in record.other}
     suites = {row.suite for row in tables.suites_of(record)}
@@ -69,7 +72,7 @@ def _passing(archive: Archive, record: RunRecord) -> set[str]:
 
 
 def _run_before(archive: Archive, record: RunRecord) -> tuple[int, str] | None:
-    """Return number and moment of the newest run before one with a list of tests of its own, else with any."""
+    """Return number and moment of the previous run with one of the same lists of tests, else with any list."""
     suites = [row.suite for row in tables.suites_of(record)]
     if not suites:
         return None
@@ -81,7 +84,7 @@ def _run_before(archive: Archive, record: RunRecord) -> tuple[int, str] | None:
 
 
 def _not_passed(archive: Archive, run: int) -> set[str]:
-    """The tests that a run did not pass, and the runners of such."""
+    """Return the tests that a run did not pass, and their runners."""
     rows = archive.db.execute(
         "SELECT nodeid FROM failed WHERE run = :run UNION SELECT nodeid FROM other WHERE run = :run", {"run": run}
     )
@@ -89,7 +92,7 @@ def _not_passed(archive: Archive, run: int) -> set[str]:
 
 
 def _with_runners(names: Iterable[str]) -> Iterable[str]:
-    """The names of tests, and of those that ran them in a simulator: one that failed in its build is a test itself."""
+    """Yield each test name and the name of its runner: a runner that failed to build is a test itself."""
     for name in names:
         yield name
         yield name.rpartition("::")[0]

@@ -1,6 +1,6 @@
-"""The numbers: what all records together say about a cause, a subtype and the tests.
+"""Sum up what all records together say of a cause, a subtype and the tests.
 
-A *run* is a record in which the cause occurred; *tests* are failing tests over all runs. Times are UTC as in records.
+A *run* is a record in which the cause occurred. *Tests* counts failing tests over all runs. Times are UTC.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ class Row(NamedTuple):
     pattern: str | None
     tests: int
     names: tuple[str, ...]
-    """The first three tests."""
+    """The first three failing tests."""
     seeds: tuple[str, ...]
     commit: str | None
     dirty: int
     branch: str | None
     simulators: str
     without_fix: int
-    """Whether its commit did not have the newest fix."""
+    """1 if the commit of the run did not contain the newest fix."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnprovenPass:
-    """A pass after a failure that nobody's change explains."""
+    """A pass after a failure where no change is known that explains it."""
 
     task_id: str
     finished: str
@@ -97,9 +97,9 @@ class CauseHistory:
     unproven: tuple[UnprovenPass, ...]
     """The newest passes that are no fix, newest first."""
     first_bad: FirstBad | None
-    """With which commits it came the last time."""
+    """The commits with which it came the last time."""
     first_bad_task: str
-    """The run that told so."""
+    """The run that found `first_bad`."""
     regressed: tuple[str, str] | None
     """Time and id of the run in which it came back after it was closed or a fix had held; None once it is fixed."""
     waived: tuple[Waived, ...]
@@ -116,17 +116,17 @@ class SubtypeHistory:
 
     name: str
     error_class: str
-    """The one seen in most runs, then the first by name."""
+    """The class of most runs; of equals the first by name."""
     runs: int
     tests: int
     first_seen: str
     last_seen: str
     patterns: tuple[tuple[str, int, str], ...]
-    """Registry ids that hit, by name, each with its runs and the id of the newest one."""
+    """Ids of the patterns that matched, by name, each with its number of runs and the id of the newest run."""
     rows: tuple[Row, ...]
     """The newest occurrences, newest first."""
     words: dict[str, str]
-    """First causes of these by their fingerprints, masked, as they were reported last."""
+    """The masked message of each cause in `rows`, by fingerprint, as it was reported last."""
     causes: int
     fixes: tuple[tuple[str | None, Fix, str], ...]
     """The newest fixes, newest first: fingerprint (None for one of the whole subtype), fix, task id."""
@@ -135,14 +135,14 @@ class SubtypeHistory:
 
     @property
     def held_fix(self) -> Fix | None:
-        """Return the newest fix that held, one whose cause has not returned first."""
+        """Return the newest fix that held, preferably one whose cause has not returned."""
         held = [fix for _, fix, _ in self.fixes if fix.result == "held"]
         return min(held, key=lambda fix: fix.returned is not None, default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoverageRow:
-    """What one run said of a bin."""
+    """What one run says of a bin."""
 
     task_id: str
     finished: str
@@ -153,7 +153,7 @@ class CoverageRow:
     filled: bool
     hits: int | None = None
     goal: int | None = None
-    """From how many hits on the bin is covered."""
+    """The number of hits from which the bin is covered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,13 +166,13 @@ class Hole:
     rows: tuple[CoverageRow, ...]
     """The newest, newest first."""
     total: int
-    """Rows in all."""
+    """Number of rows on record."""
     filled_by: str | None
-    """The run that filled it, None where the newest one found it unfilled."""
+    """The run that filled it; None if the newest run found it unfilled."""
 
     @property
     def since(self) -> str:
-        """The time since which the bin is as it is, as far as the rows go back."""
+        """Return the time since which the bin has been in its present state, as far as the rows go back."""
         same = itertools.takewhile(lambda row: row.filled == self.rows[0].filled, self.rows)
         return list(same)[-1].finished
 
@@ -189,7 +189,7 @@ def _rows(archive: Archive, rest: str, values: Sequence[Any]) -> Iterator[Row]:
 
 
 def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
-    """Sums up a cause.
+    """Sum up a cause.
 
     Args:
         archive: The records.
@@ -211,7 +211,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
     task_ids, seeds = _newest_of(archive, asked)
     present = archive.present(fingerprints)
     states = tuple(archive.fix_states(fingerprints))
-    # Of a cause that is back it says nothing with what it came before it was fixed.
+    # For a cause that is back, the commits that brought it before its fix say nothing.
     outlived = [state.moment for state in states if state.fix.counts and state.returned]
     came, came_task = _first_bad(archive, fingerprints, outlived[-1] if outlived else "")
     is_fixed = fixes.is_fixed(states)
@@ -239,7 +239,10 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
 
 
 def _first_bad(archive: Archive, fingerprints: Sequence[str], after: str = "") -> tuple[FirstBad | None, str]:
-    """Return the newest range with which a cause came, one that names commits first, and the run that told so."""
+    """Return the newest range of commits with which a cause came, and the run that found it.
+
+    A range that names commits is preferred.
+    """
     row = archive.db.execute(
         "SELECT b.row, r.task_id FROM first_bad b JOIN runs r ON r.id = b.run"
         " WHERE b.fingerprint IN (SELECT value FROM json_each(?)) AND b.moment > ?"
@@ -253,7 +256,7 @@ def _first_bad(archive: Archive, fingerprints: Sequence[str], after: str = "") -
 def _regressed(
     archive: Archive, fingerprints: Sequence[str], states: Sequence[fixes.FixState]
 ) -> tuple[str, str] | None:
-    """Time and id of the run with which a cause that is there came back, None where that is no regression."""
+    """Return time and id of the run in which an open cause came back; None if it has not regressed."""
     row = archive.db.execute(
         "SELECT r.finished, r.task_id FROM occurrences o JOIN runs r ON r.id = o.run"
         " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) AND o.moment > ? AND NOT o.without_fix"
@@ -268,7 +271,7 @@ def _regressed(
 
 
 def _waived(archive: Archive, fingerprints: Sequence[str], newest: Row) -> tuple[Waived, ...]:
-    """The waivers of an occurrence."""
+    """Return the waivers of an occurrence."""
     found = archive.db.execute(
         "SELECT w.row FROM waived w JOIN runs r ON r.id = w.run"
         " WHERE w.fingerprint IN (SELECT value FROM json_each(?)) AND r.task_id = ? ORDER BY w.number",
@@ -278,7 +281,7 @@ def _waived(archive: Archive, fingerprints: Sequence[str], newest: Row) -> tuple
 
 
 def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
-    """Where a cause came in since its last fix whose passes count, None where no record has it."""
+    """Tell where a cause came in since its last fix whose passes count; None if no record has the cause."""
     newest = next((state for state in reversed(archive.fix_states(fingerprints)) if state.fix.counts), None)
     fixed, fix = (newest.moment, newest.fix) if newest is not None else ("", None)
     passed_at = fix.commits[-1] if fix is not None and fix.by == "git" and fix.log and fix.commits else None
@@ -306,20 +309,23 @@ def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
 
 
 def _passes_to_hold(fixed: fixes.FixState | None) -> dict[str, int]:
-    """Return by test how many passes made a fix hold: as many before a return say that the cause was not there."""
+    """Return, by test, the number of passes that made a fix hold.
+
+    That many passes before the cause returns show that it was absent.
+    """
     if fixed is None or fixed.fix.held_in is None:
         return {}
     return {test.nodeid: fixed.fix.needed for test in fixed.tests}
 
 
 def _passes_needed(archive: Archive, fingerprints: Sequence[str], since: str) -> dict[str, int]:
-    """Return by test how many passes say that a cause that fails now, and since a moment, was not there before them.
+    """Return, by test, how many passes before the first failure show that the cause was not there yet.
 
-    The failure with which the cause was first seen says nothing of its rate: without it there would be nothing to ask.
+    `since` is the moment of that failure. It says nothing of the rate: without it there would be no question.
     """
     found = {}
     for nodeid, rate in archive.rates(fingerprints, since).items():
-        # The present failure is one more, and a pass is added, since the runs are few.
+        # The present failure is one more run; one pass is added, since the runs are few.
         if rate.failed:
             found[nodeid] = Rate(failed=rate.failed, runs=rate.runs + 2).runs_needed
     return found
@@ -347,7 +353,7 @@ def _unproven(archive: Archive, fingerprints: Sequence[str]) -> tuple[UnprovenPa
 
 
 def _newest_of(archive: Archive, asked: tuple[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The newest runs of a cause, newest first, and the seeds of its newest occurrences, in ascending order."""
+    """Return the newest runs of a cause, newest first, and the seeds of its newest occurrences in ascending order."""
     task_ids: dict[str, None] = {}
     seeds: dict[str, None] = {}
     for moment, text in archive.db.execute(
@@ -364,12 +370,12 @@ def _newest_of(archive: Archive, asked: tuple[str]) -> tuple[tuple[str, ...], tu
 
 
 def subtype(archive: Archive, name: str, merged: Iterable[Sequence[str]] = ()) -> SubtypeHistory | None:
-    """Sums up a failure subtype.
+    """Sum up a failure subtype.
 
     Args:
         archive: The records.
         name: The subtype.
-        merged: Fingerprints that are one cause each, whatever they are called in the records.
+        merged: Groups of fingerprints; each group is one cause, whatever the records call it.
 
     Returns:
         None where no record has it.
@@ -420,7 +426,7 @@ def subtype(archive: Archive, name: str, merged: Iterable[Sequence[str]] = ()) -
 
 
 def _words(archive: Archive, causes: set[str]) -> dict[str, str]:
-    """What some causes say, as they were reported last, masked as for their identity."""
+    """Return the newest message of each cause, masked as for its fingerprint."""
     kept = archive.db.execute(
         "SELECT d.fingerprint, d.words FROM details d"
         " JOIN causes c ON c.fingerprint = d.fingerprint AND c.newest = d.moment"
@@ -428,13 +434,13 @@ def _words(archive: Archive, causes: set[str]) -> dict[str, str]:
         (tables.wanted(sorted(causes)),),
     )
     found = dict(kept)
-    # Where the newest run of one was taken away, what is the newest now stands in its file.
+    # If the newest run was removed, the details are missing: the occurrence that is newest now is read from its file.
     rest = ((cause, archive.newest_occurrence((cause,))) for cause in causes - found.keys())
     return found | {cause: mask(newest.primary) for cause, newest in rest if newest is not None}
 
 
 def _groups(archive: Archive, name: str, merged: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
-    """Of fingerprints that are one cause those that a subtype has, where these are several."""
+    """Return the groups of merged fingerprints of which a subtype has two or more, reduced to those that it has."""
     asked = [tuple(archive.present(group)) for group in merged]
     rows = archive.db.execute(
         "SELECT name FROM tallies WHERE subtype = ? AND kind = 'cause' AND name IN (SELECT value FROM json_each(?))",
@@ -481,7 +487,7 @@ def _subtype_fixes(
 
 
 def _stated(archive: Archive, name: str) -> list[tuple[Fix, str]]:
-    """Fixes that somebody stated of the subtype as a whole."""
+    """Return the fixes that people stated for the subtype as a whole, each with its run."""
     rows = archive.db.execute(
         "SELECT f.row, r.finished, r.task_id FROM fix_rows f JOIN runs r ON r.id = f.run"
         " WHERE f.subtype = ? AND f.fingerprint IS NULL ORDER BY f.moment, f.number",
@@ -491,23 +497,26 @@ def _stated(archive: Archive, name: str) -> list[tuple[Fix, str]]:
 
 
 def statements(archive: Archive, fingerprints: Sequence[str]) -> tuple[tuple[Fix, str], ...]:
-    """What people and agents said of how a cause was fixed and have not taken back, oldest first, each with its run."""
+    """Return how people and agents say a cause was fixed, oldest first, each with its run.
+
+    Statements that were taken back are left out.
+    """
     steps = evidence.stated(archive.db, archive.present(fingerprints))
     return tuple((step.fix, step.task_id) for step in steps if step.fix and step.fix.by != "git")
 
 
 def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFailing]:
-    """Return, of tests that pass, those that failed and have not passed since in a way that settles it.
+    """Return those of the passing tests that had failed and whose passes so far do not settle it.
 
-    A pass says something of a failure on the same simulator alone, unless the test failed before any was chosen.
+    A pass counts for a failure on the same simulator only, unless the test failed before a simulator was chosen.
 
     Args:
         archive: The records.
         passing: The tests. Once a test has passed at a commit with another seed than the one that failed, only a pass
-            with that one is news.
+            with the failing seed is news.
 
     Returns:
-        By test and cause.
+        One entry per test, target and cause, ordered by test and cause.
     """
     by_test: dict[str, list[Passing]] = {}
     for each in passing:
@@ -569,13 +578,13 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
 
 
 def _is_one_of_several(archive: Archive, failed: Target, moment: str, passing: Sequence[Passing]) -> bool:
-    """Tell whether a folder failed that builds several designs, of which not all were built since.
+    """Tell whether a folder failed that builds several designs, and not all of them were built since.
 
     Args:
         archive: The records.
-        failed: The folder, where nobody knows which of its designs failed.
-        moment: Of its failure.
-        passing: Its passes now.
+        failed: The folder; its configuration is empty if it is unknown which of its designs failed.
+        moment: The moment of its failure.
+        passing: Its passes in the present run.
     """
     if build_of(failed.config) or not is_folder(failed.nodeid):
         return False
@@ -585,22 +594,22 @@ def _is_one_of_several(archive: Archive, failed: Target, moment: str, passing: S
 
 
 def _best_pass(failed: Target, passing: Sequence[Passing]) -> Passing | None:
-    """Return the pass that says most of a failure: in its own configuration, else in another one of its simulator."""
+    """Return the most telling pass for a failure: preferably in its configuration, always on its simulator."""
     same = [each for each in passing if failed.simulator in {ANY, each.simulator or ""}]
     return max(same, key=lambda each: (is_same_config(each.config or "", failed.config), each.whole), default=None)
 
 
 def _seeds(archive: Archive, failed: Target, fingerprint: str) -> tuple[str, ...]:
-    """Return the seeds with which a test failed with a cause since it last passed after a change, the newest first.
+    """Return the seeds with which a test failed with a cause since its last pass after a change, newest first.
 
-    `UNKNOWN_SEED` is among them where one is not on record.
+    `UNKNOWN_SEED` is among them if a seed is not on record.
     """
     nodeid, simulator, config = failed
     rows = archive.db.execute(
         "SELECT seed FROM failed f WHERE nodeid = :test AND simulator = :simulator AND config = :config"
         " AND fingerprint = :cause AND seed != '' AND moment > COALESCE((SELECT MAX(p.moment) FROM passed_again p"
         " WHERE p.nodeid = :test AND p.fingerprint = :cause AND p.proof > 1 AND :simulator IN (p.simulator, '*')"
-        # A pass after the last failure is the one that is asked about, or left something to prove.
+        # A pass after the last failure is the one in question, or did not settle the matter.
         " AND p.moment < (SELECT MAX(moment) FROM failed l WHERE l.nodeid = :test AND l.simulator = :simulator"
         " AND l.config = :config AND l.fingerprint = :cause)), '') GROUP BY seed ORDER BY MAX(moment) DESC, seed",
         {"test": nodeid, "simulator": simulator, "config": config, "cause": fingerprint},
@@ -609,7 +618,7 @@ def _seeds(archive: Archive, failed: Target, fingerprint: str) -> tuple[str, ...
 
 
 def _last_run(archive: Archive, failed: Target, fingerprint: str, seed: str | None = None) -> tuple[Vcs, str]:
-    """Return the repository in the last run with a commit in which a test failed with a cause, and its simulators."""
+    """Return repository state and simulators of the last run with a commit in which a test failed with a cause."""
     commit, branch, dirty, changes, edited, simulators = archive.db.execute(
         "SELECT r.vcs_commit, r.branch, r.dirty, r.changes, r.edited, r.simulators FROM failed f"
         " JOIN occurrences o ON o.fingerprint = f.fingerprint AND o.moment = f.moment AND NOT o.without_fix"
@@ -622,7 +631,7 @@ def _last_run(archive: Archive, failed: Target, fingerprint: str, seed: str | No
 
 
 def causes_of_pattern(archive: Archive, pattern: str) -> list[str]:
-    """The causes that a pattern of the registry named, in order."""
+    """Return the causes that a pattern named, sorted."""
     rows = archive.db.execute(
         "SELECT DISTINCT fingerprint FROM occurrences WHERE pattern = ? ORDER BY fingerprint", (pattern,)
     )
@@ -630,28 +639,28 @@ def causes_of_pattern(archive: Archive, pattern: str) -> list[str]:
 
 
 def fingerprints(archive: Archive) -> list[str]:
-    """Every cause on record, in order."""
+    """Return all causes on record, sorted."""
     return [row[0] for row in archive.db.execute("SELECT fingerprint FROM causes ORDER BY 1")]
 
 
 def subtypes(archive: Archive) -> list[str]:
-    """Every failure subtype on record, in order."""
+    """Return all failure subtypes on record, sorted."""
     return [row[0] for row in archive.db.execute("SELECT subtype FROM tallies WHERE kind = 'subtype' ORDER BY 1")]
 
 
 def subtypes_of(archive: Archive, causes: Iterable[str]) -> set[str]:
-    """Every failure subtype that causes were ever called by."""
+    """Return all failure subtypes that the causes ever had."""
     query = "SELECT DISTINCT subtype FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
     return {name for (name,) in archive.db.execute(query, (tables.wanted(sorted(causes)),))}
 
 
 def holes(archive: Archive) -> list[tuple[str, str]]:
-    """Covergroup and bin of every hole on record, in order."""
+    """Return covergroup and bin of every coverage row on record, sorted."""
     return list(archive.db.execute("SELECT DISTINCT covergroup, bin FROM coverage ORDER BY 1, 2"))
 
 
 def bins(archive: Archive) -> dict[tuple[str, str], KnownBin]:
-    """Covergroup and bin of everything that records say of coverage, each with what the newest of them says."""
+    """Return the newest state of each bin on record, by covergroup and bin."""
     rows = archive.db.execute(
         "SELECT covergroup, bin, row FROM coverage c WHERE NOT EXISTS (SELECT 1 FROM coverage d"
         " WHERE d.covergroup = c.covergroup AND d.bin = c.bin AND (d.moment, d.number) > (c.moment, c.number))"
@@ -661,7 +670,7 @@ def bins(archive: Archive) -> dict[tuple[str, str], KnownBin]:
 
 
 def hole(archive: Archive, covergroup: str, bin_name: str) -> Hole | None:
-    """Sums up a bin of a covergroup, None where no record has it."""
+    """Sum up a bin of a covergroup; return None if no record has it."""
     found = archive.db.execute(
         "SELECT r.task_id, r.finished, c.row FROM coverage c JOIN runs r ON r.id = c.run"
         " WHERE c.covergroup = ? AND c.bin = ? ORDER BY c.moment DESC, c.number DESC",
@@ -700,11 +709,11 @@ def _number(value: object) -> int | None:
 
 
 def causes_of_test(archive: Archive, nodeid: str) -> list[tuple[str, str]]:
-    """Fingerprint and subtype of what a test failed with, the newest first.
+    """Return fingerprint and subtype of the causes with which a test failed, newest first.
 
     Args:
         archive: The records.
-        nodeid: Of a test; without its parameters all their values count, of a runner all tests inside it.
+        nodeid: The test. Without parameters it stands for all their values, and a runner for all tests inside it.
     """
     rows = archive.db.execute(
         "SELECT f.fingerprint, o.subtype, MAX(f.moment) AS newest FROM failed f"
@@ -717,7 +726,7 @@ def causes_of_test(archive: Archive, nodeid: str) -> list[tuple[str, str]]:
 
 
 def _variants(archive: Archive, nodeid: str) -> list[str]:
-    """The failing tests that a node id stands for: itself, those inside it, and both with whatever parameters."""
+    """Return the failing tests that a node id stands for: itself, tests inside it, and both with any parameters."""
     nodeid = redact_id(nodeid)
     parts = nodeid.split("::")
     parents = ["::".join(parts[:count]) for count in range(2, len(parts) + 1)]

@@ -1,8 +1,9 @@
-"""All records as tables, so that a question costs what its answer costs.
+"""All records as tables, so that a query reads only what it returns.
 
-The tables are filled from the record files and kept in a disposable cache. A folder whose time of change is as
-remembered is not read again, so opening a warm archive costs one `stat` a month; `verify=True` compares every file's
-content. What the numbers mean stands in `aggregate` and `fixes`.
+The tables are filled from the record files and kept in a disposable cache. A folder whose time of change is unchanged
+is
+not read again, so opening a warm archive costs one `stat` a month; `verify=True` compares the content of every file.
+`aggregate` and `fixes` say what the numbers mean.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ if TYPE_CHECKING:
 
 _PROGRESS_EVERY = 100
 _MOST_RUNS = 20
-"""Passing runs after a fix that are asked for their commit."""
+"""Number of passing runs after a fix that are searched for a commit."""
 _SPEAKING = ("occurrences", "passed_again", "fix_rows", "waived", "first_bad")
-"""Tables with what a record says of a cause."""
+"""Tables whose rows name a cause."""
 
 
 class Archive:
@@ -63,26 +64,26 @@ class Archive:
         self.close()
 
     def close(self) -> None:
-        """Closes the cache."""
+        """Close the cache."""
         self.db.close()
 
     def refresh(self, *, verify: bool = False, progress: Callable[[int], None] | None = None) -> set[str]:
-        """Takes in what was added, changed or removed since the last time.
+        """Read what was added, changed or removed since the last time.
 
         Args:
-            verify: Compares the content of every file with what the tables were made of.
-            progress: Called with the number of files read so far, now and then.
+            verify: Compare the content of every file with the tables.
+            progress: Called now and then with the number of files read so far.
 
         Returns:
-            Causes whose fixes are judged otherwise than before.
+            The causes whose fixes are judged differently than before.
         """
         try:
             return _Refresh(self, verify=verify, progress=progress).run()
         except sqlite3.DatabaseError:
-            # A cache that broke in use, or is held by somebody for too long, is not worth more thought.
+            # A cache that broke in use, or is locked for too long, is given up; the tables move into memory.
             self.db.close()
             if self._cache is not None and not is_held(self._cache):
-                # Where it cannot be written, on a volume that is only read, it cannot be removed either.
+                # On a read-only volume it cannot be removed.
                 with contextlib.suppress(OSError):
                     discard(self._cache)
             self.db = open_cache(None, tables.SCHEMA, tables.VERSION)
@@ -98,52 +99,52 @@ class Archive:
         seen: Iterable[str] = (),
         late: str | None = None,
     ) -> set[str]:
-        """Judges the fixes of causes with news, None for all; gives those that are judged otherwise than before.
+        """Judge the fixes of causes with news again; return the causes that are judged differently than before.
 
         Args:
-            fingerprints: The causes.
-            runs: Newer than all others: what ran in them may have passed.
-            seen: Causes that occurred in runs newer than all others, of which nothing else is news.
-            late: The moment of the first of the runs that bring the news, where others came after it.
+            fingerprints: The causes; None for all.
+            runs: Runs newer than all others: tests that ran in them may have passed.
+            seen: Causes that occurred in runs newer than all others, without other news.
+            late: The moment of the first run with news, if other runs came after it.
         """
         return self._judge.update(fingerprints, self._judge.passes.ran(runs), seen, late)
 
     def judged_by(self, moment: str) -> set[str]:
-        """The causes of which a run of a moment, though others came after it, may turn what is said of a fix."""
+        """Return the causes whose fixes a run at a moment may still change, though other runs came after it."""
         return self._judge.judged_by(moment)
 
     @property
     def passes(self) -> Passes:
-        """Which tests passed in which runs."""
+        """Return which tests passed in which runs."""
         return self._judge.passes
 
     def newest(self) -> str | None:
-        """The moment of the newest run."""
+        """Return the moment of the newest run."""
         (moment,) = self.db.execute("SELECT MAX(moment) FROM runs").fetchone()
         return str(moment) if moment else None
 
     def moment(self, task_id: str) -> str:
-        """Return the sort key of a run; empty where it is not on record."""
+        """Return the sort key of a run; empty if it is not on record."""
         row = self.db.execute("SELECT moment FROM runs WHERE task_id = ?", (task_id,)).fetchone()
         return str(row[0]) if row else ""
 
     def last_updated(self) -> str | None:
-        """The time at which the newest run finished."""
+        """Return the time at which the newest run finished."""
         moment = self.newest()
         return moment.split(" ", 1)[0] if moment else None
 
     def record(self, task_id: str) -> RunRecord | None:
-        """The record of a run, None where there is none of that id."""
+        """Return the record of a run; None if there is none with that id."""
         row = self.db.execute("SELECT id FROM runs WHERE task_id = ?", (task_id,)).fetchone()
         return self._read_run(row[0], task_id) if row else None
 
     def problems(self) -> list[str]:
-        """What is wrong with files among the records, one line each."""
+        """Return what is wrong with files among the records, one line each."""
         rows = self.db.execute("SELECT problem FROM files WHERE problem != '' ORDER BY folder, name")
         return [line for (text,) in rows for line in text.split("\n")]
 
     def unreadable(self, task_ids: Iterable[str]) -> list[str]:
-        """Return those of the ids whose record is not on the disk while some file of records cannot be read."""
+        """Return the ids that have no readable record, if some file of records cannot be read."""
         if (
             self.db.execute("SELECT 1 FROM files WHERE problem != '' AND folder != ?", (verdicts.FOLDER,)).fetchone()
             is None
@@ -157,7 +158,7 @@ class Archive:
         return [task_id for task_id in asked if task_id not in known]
 
     def causes_of_runs_outside(self, task_ids: set[str]) -> set[str]:
-        """The causes of all runs but those."""
+        """Return the causes of all runs but the given ones."""
         rows = self.db.execute(
             "SELECT DISTINCT fingerprint FROM occurrences o JOIN runs r ON r.id = o.run"
             " WHERE r.task_id NOT IN (SELECT value FROM json_each(?))",
@@ -166,7 +167,7 @@ class Archive:
         return {fingerprint for (fingerprint,) in rows}
 
     def holes_of_runs_outside(self, task_ids: set[str]) -> set[tuple[str, str]]:
-        """Covergroup and bin of what all runs but those said of coverage."""
+        """Return covergroup and bin of the coverage rows of all runs but the given ones."""
         rows = self.db.execute(
             "SELECT DISTINCT covergroup, bin FROM coverage c JOIN runs r ON r.id = c.run"
             " WHERE r.task_id NOT IN (SELECT value FROM json_each(?))",
@@ -175,16 +176,16 @@ class Archive:
         return set(rows)
 
     def is_reclassified(self) -> bool:
-        """Whether there are verdicts on what is on record."""
+        """Tell whether there are files of verdicts."""
         return self.db.execute("SELECT 1 FROM verdicts WHERE state != ''").fetchone() is not None
 
     @cached_property
     def _has_aliases(self) -> bool:
-        """Whether any fingerprint was ever given up; few wikis have one, and each question asks."""
+        """Tell whether any fingerprint was ever given up; each query asks, and few wikis have one."""
         return self.db.execute("SELECT 1 FROM aliases").fetchone() is not None
 
     def present(self, fingerprints: Sequence[str]) -> tuple[str, ...]:
-        """What causes are called now; a fingerprint that was never given up is taken as it is."""
+        """Return the present names of causes; a fingerprint that was never given up stays as it is."""
         names = fingerprints
         if self._has_aliases:
             rows = self.db.execute(
@@ -199,7 +200,7 @@ class Archive:
         )
 
     def identities(self, *fingerprints: str) -> tuple[str, ...]:
-        """What causes are called now, then the fingerprints that they had before a reclassification."""
+        """Return the present names of causes, then the fingerprints that they had before."""
         present = self.present(fingerprints)
         if not self._has_aliases:
             return present
@@ -210,15 +211,15 @@ class Archive:
         return (*present, *(name for (name,) in former))
 
     def family(self, name: str) -> tuple[str, ...]:
-        """Return all causes of the check that reports a cause, the first one first; none where it is the only one."""
+        """Return all causes of the check that reports a cause, the oldest first; none if it is the only one."""
         return same_check.family(self.db, same_check.check_of(*self.present((name,))))
 
     def further(self) -> frozenset[str]:
-        """Return the causes whose check had reported another one before."""
+        """Return the causes whose check had reported another cause before."""
         return frozenset(name for (name,) in self.db.execute("SELECT fingerprint FROM further"))
 
     def reference(self, name: str) -> str:
-        """Return a name of a cause by which it is known later, whatever other causes its check has then."""
+        """Return a name of a cause that stays valid, whatever other causes its check gets later."""
         if tables.SLASH in name or not self.family(name):
             return name
         (task_id,) = self.db.execute(
@@ -229,11 +230,11 @@ class Archive:
         return f"{name}{tables.SLASH}{task_id}"
 
     def called_in(self, task_id: str, fingerprint: str) -> str:
-        """Return the cause that a run has under a fingerprint; a fingerprint that it does not have as it is."""
+        """Return the name of the cause that a run reported under a fingerprint; without one the fingerprint itself."""
         return self.present((f"{fingerprint}{tables.SLASH}{task_id}",))[0]
 
     def causes_named_in(self, task_id: str) -> set[str]:
-        """Return the causes of which a run tells something, beside those that occurred in it."""
+        """Return the causes that a run says something about, beside those that occurred in it."""
         of_run = "WHERE run = (SELECT id FROM runs WHERE task_id = :task) AND fingerprint IS NOT NULL"
         speaking = ("passed_again", "first_bad", "fix_rows")
         query = " UNION ".join(f"SELECT fingerprint FROM {table} {of_run}" for table in speaking)  # noqa: S608 (constants)
@@ -241,7 +242,7 @@ class Archive:
         return {name for (name,) in rows}
 
     def standing(self, fingerprint: str) -> list[same_check.Standing]:
-        """Return the causes of a check whose newest fix stands, those that were seen last first."""
+        """Return the causes of a check whose newest fix stands, the one seen last first."""
         check = same_check.check_of(*self.present((fingerprint,)))
         if not self.fix_states(self.family(check) or (check,)):
             return []
@@ -253,7 +254,7 @@ class Archive:
         return same_check.cause_of(self.db, self._judge.passes, check, seen)
 
     def commit_since(self, standing: same_check.Standing) -> tuple[str, str] | None:
-        """Return id and commit of the first run without uncommitted changes at which a fix stands."""
+        """Return task id and commit of the first run without uncommitted changes that shows a standing fix."""
         runs = self._judge.passes.passing_runs(standing.state.tests, standing.state.moment, "~")
         for _, task_id, _ in itertools.islice(runs, _MOST_RUNS):
             query = "SELECT vcs_commit FROM runs WHERE task_id = ? AND vcs_commit IS NOT NULL AND NOT dirty"
@@ -263,11 +264,11 @@ class Archive:
         return None
 
     def joined(self) -> frozenset[str]:
-        """Return the causes that were learned to be one with a cause that was seen before them."""
+        """Return the causes that were learned to be one with an older cause."""
         return frozenset(name for (name,) in self.db.execute("SELECT fingerprint FROM names WHERE learned"))
 
     def first_called(self, fingerprint: str) -> Occurrence | None:
-        """Return the first occurrence of a check under a fingerprint of its own, None where there is none."""
+        """Return the first occurrence that has a fingerprint in its own record; None if there is none."""
         row = self.db.execute(
             "SELECT r.id, r.task_id FROM checks c JOIN runs r ON r.id = c.run WHERE c.fingerprint = ?"
             " ORDER BY r.moment LIMIT 1",
@@ -277,7 +278,7 @@ class Archive:
         return next((each for each in found if each.fingerprint == fingerprint), None)
 
     def starting_with(self, digits: str) -> list[str]:
-        """Return the fingerprints that causes have or had and that begin with some digits."""
+        """Return the present and former fingerprints that begin with the given digits."""
         rows = self.db.execute(
             "SELECT fingerprint FROM causes WHERE fingerprint GLOB ? UNION SELECT fingerprint FROM aliases"
             " WHERE fingerprint GLOB ? ORDER BY fingerprint",
@@ -291,14 +292,14 @@ class Archive:
         return self.db.execute(query, (tables.wanted(self.present((fingerprint,))),)).fetchone() is not None
 
     def called(self, former: str) -> tuple[str, ...]:
-        """Return the causes on record that version 1 called so."""
+        """Return the causes on record that had this fingerprint of version 1."""
         rows = self.db.execute(
             "SELECT DISTINCT fingerprint FROM identities WHERE former = ? ORDER BY fingerprint", (former,)
         )
         return tuple(name for (name,) in rows)
 
     def formers(self, *fingerprints: str) -> tuple[str, ...]:
-        """Return the fingerprints of version 1 under which causes were on record together with others."""
+        """Return the fingerprints of version 1 that the causes shared with others."""
         rows = self.db.execute(
             "SELECT DISTINCT former FROM splits WHERE fingerprint IN (SELECT value FROM json_each(?)) ORDER BY former",
             (tables.wanted(fingerprints),),
@@ -306,7 +307,7 @@ class Archive:
         return tuple(name for (name,) in rows)
 
     def heirs(self, *formers: str) -> tuple[str, ...]:
-        """Return the causes that a fingerprint of version 1 held together, where it is one of several."""
+        """Return the causes that shared one of these fingerprints of version 1."""
         rows = self.db.execute(
             "SELECT DISTINCT fingerprint FROM splits WHERE former IN (SELECT value FROM json_each(?))"
             " ORDER BY fingerprint",
@@ -319,25 +320,25 @@ class Archive:
         return tuple(name for (name,) in self.db.execute("SELECT DISTINCT former FROM splits ORDER BY former"))
 
     def rulings(self) -> verdicts.Verdicts:
-        """Return what the files of verdicts say."""
+        """Return the contents of the files of verdicts."""
         return verdicts.read(self.tasks) if self.is_reclassified() else verdicts.Verdicts()
 
     def lessons(self) -> list[verdicts.Merge]:
-        """Return what the records teach of causes that are one, and no file of verdicts says yet."""
+        """Return the merges that the records show and no file of verdicts holds yet."""
         if self.db.execute("SELECT 1 FROM checks WHERE fresh LIMIT 1").fetchone() is None:
             return []
         return learned.lessons(self.db, verdicts.read(self.tasks))
 
     def taught(self) -> None:
-        """Note that nothing more is to be learned from what was taken in so far."""
+        """Mark all occurrences so far as learned from."""
         self.db.execute("UPDATE checks SET fresh = 0 WHERE fresh")
 
     def fix_states(self, fingerprints: Sequence[str]) -> list[FixState]:
-        """The fixes of a cause, oldest first."""
+        """Return the fixes of a cause, oldest first."""
         return self._judge.states(self.present(fingerprints))
 
     def runs_of_sources(self, hashes: Iterable[str]) -> dict[str, list[SourceRun]]:
-        """Of contents of artefacts those that runs were read from or wrote, each with these runs, the oldest first."""
+        """Return by content hash the runs that read or wrote an artefact, oldest first; unknown hashes are left out."""
         rows = self.db.execute(
             "SELECT s.sha256, r.task_id, s.written, r.run_id, r.vcs_commit FROM sources s JOIN runs r ON r.id = s.run"
             " WHERE s.sha256 IN (SELECT value FROM json_each(?)) ORDER BY r.moment",
@@ -350,11 +351,11 @@ class Archive:
         return found
 
     def last_passes(self, test: Target, before: str = "~") -> list[Pass]:
-        """Return the newest runs at a commit that passed a test, or one inside it, on its simulator, newest first."""
+        """Return the newest runs at a commit that passed a test, or one inside it, on its simulator; newest first."""
         return self._judge.passes.before(test, before)
 
     def builds(self, folder: str, since: str, before: str) -> set[str]:
-        """Return the designs that were built in a folder from a moment on and before another: a mark of each."""
+        """Return the marks of the designs that were built in a folder between two moments."""
         return self._judge.passes.builds(folder, since, before)
 
     def comes_and_goes(self, fingerprints: Sequence[str]) -> bool:
@@ -362,23 +363,23 @@ class Archive:
         return self._judge.comes_and_goes(self.present(fingerprints))
 
     def rates(self, fingerprints: Sequence[str], since: str) -> dict[str, Rate]:
-        """Return by test in how many of the runs from a moment on each failed with a cause."""
+        """Return by test the rate at which it failed with a cause from a moment on."""
         return self._judge.rates(self.present(fingerprints), since)
 
     def is_deterministic(self, *fingerprints: str) -> bool:
-        """Tell whether no seed can change a cause, by its kind and by all that is on record of it."""
+        """Tell whether a cause occurs with any seed, by its kind and by its record."""
         return self._judge.is_deterministic(self.present(fingerprints))
 
     def undone(self, fingerprints: Sequence[str], failing: Sequence[Target]) -> FixState | None:
-        """Return the newest fix after which a cause is back, as tests say that fail now with it."""
+        """Return the newest fix that the present failures of a cause undo; None if there is none."""
         return self._judge.undone(self.present(fingerprints), failing)
 
     def passed_since(self, tests: Sequence[Target], moment: str) -> bool:
-        """Tell whether a run from a moment on is known to have passed one of the tests and failed none."""
+        """Tell whether a run from a moment on passed one of the tests and failed none of them."""
         return self._judge.passes.passed_since(tests, moment)
 
     def records(self) -> Iterator[RunRecord]:
-        """All records as they were written, by file; each once."""
+        """Yield all records as they were written, in the order of their files, each once."""
         seen: set[str] = set()
         for folder, name in self.db.execute("SELECT folder, name FROM files ORDER BY folder, name").fetchall():
             if folder == verdicts.FOLDER:
@@ -390,7 +391,7 @@ class Archive:
                     yield record
 
     def newest_occurrence(self, fingerprints: Sequence[str]) -> Occurrence | None:
-        """The newest occurrence of a cause, with all its evidence."""
+        """Return the newest occurrence of a cause, with all its evidence."""
         row = self.db.execute(
             "SELECT o.fingerprint, o.moment, r.id, r.task_id FROM occurrences o JOIN runs r ON r.id = o.run"
             " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) ORDER BY o.moment DESC LIMIT 1",
@@ -405,7 +406,7 @@ class Archive:
         ).fetchone()
         if kept:
             return replace(msgspec.json.decode(kept[0], type=Occurrence), fingerprint=fingerprint)
-        # The newest run was taken away: what is the newest now stands in its file.
+        # The newest run was removed, and the details with it: the occurrence that is newest now is read from its file.
         record = verdicts.read(self.tasks).applied(self._read_run(run, task_id))
         names = dict(self.db.execute("SELECT fingerprint, became FROM names"))
         record = verdicts.renamed(record, lambda name: names.get(name, name))
@@ -414,13 +415,13 @@ class Archive:
         return replace(next(item for item in occurrences if item.fingerprint == check), fingerprint=fingerprint)
 
     def first_occurrences(self, causes: Mapping[str, Sequence[str]]) -> dict[str, Occurrence]:
-        """The oldest occurrence of each of several causes, as the run wrote it, before anything was known of the cause.
+        """Return the oldest occurrence of each of several causes, as the run wrote it.
 
         Args:
-            causes: By any name the fingerprints of a cause.
+            causes: The fingerprints of each cause, by any name.
 
         Returns:
-            By the same names; a cause that is on record nowhere is left out.
+            The occurrences by the same names; a cause that is not on record is left out.
         """
         wanted: dict[tuple[str, str], list[tuple[str, str]]] = {}
         for name, fingerprints in causes.items():
@@ -455,7 +456,7 @@ class Archive:
 
 
 def _checks(record: RunRecord) -> set[str]:
-    """Return the fingerprints of which a record tells something."""
+    """Return the fingerprints of the checks that a record says something about."""
     return {
         *(item.fingerprint for item in record.occurrences),
         *map(same_check.check_of, tables.names_of(record)),
@@ -463,7 +464,7 @@ def _checks(record: RunRecord) -> set[str]:
 
 
 class _File(NamedTuple):
-    """A file as the tables remember it."""
+    """A file as the tables know it."""
 
     identity: int
     size: int
@@ -473,7 +474,7 @@ class _File(NamedTuple):
 
 
 class _Refresh:
-    """One pass over the folders."""
+    """One pass over the folders of records."""
 
     def __init__(self, archive: Archive, *, verify: bool, progress: Callable[[int], None] | None) -> None:
         self._archive = archive
@@ -486,7 +487,7 @@ class _Refresh:
         self._added: list[RunRecord] = []
 
     def run(self) -> set[str]:
-        """Brings the tables up to date; gives the causes whose fixes are judged otherwise than before."""
+        """Bring the tables up to date; return the causes whose fixes are judged differently than before."""
         present = store.folder_times(self._tasks)
         state = verdicts.state(self._tasks)
         kept = self._db.execute("SELECT state, reclassified FROM verdicts").fetchone() or ("", "[]")
@@ -516,7 +517,7 @@ class _Refresh:
             return moved | self._judge(newest, moved)
 
     def _start_anew(self) -> None:
-        """Empties the tables: what each record in them says may be another thing now."""
+        """Empty the tables: the labels of every record may have changed."""
         tables.clear(self._db)
         self._removed = True
 
@@ -530,7 +531,7 @@ class _Refresh:
         )
 
     def _rename(self) -> None:
-        """Gives causes that are one the same name, by what was learned and by their fingerprints of version 1."""
+        """Give merged causes one name, by what was learned and by their fingerprints of version 1."""
         names, splits = identity.names(self._db, self._verdicts)
         before = self._names
         if names != before:
@@ -549,7 +550,7 @@ class _Refresh:
         self._db.executemany("INSERT INTO aliases VALUES (?, ?)", aliases.items())
 
     def _read_again(self, fingerprints: set[str]) -> None:
-        """Reads the records once more that speak of causes which have another name now."""
+        """Read the records again that mention causes with a new name."""
         further = (name for name in self._archive.further() if same_check.check_of(name) in fingerprints)
         asked = tables.wanted({*fingerprints, *further})
         speaking = " UNION ".join(
@@ -566,17 +567,17 @@ class _Refresh:
             self._read_file(self._tasks / place / name, place, self._file(place, name), again=True)
 
     def _tell_apart(self, newest: str | None) -> set[str]:
-        """Decide which causes the checks report that may have several.
+        """Decide which causes are reported by the checks that may have several.
 
         Args:
-            newest: Sort key of the newest run before those that were taken in; None where any may be another one now.
+            newest: Sort key of the newest run before the added ones; None if any run may be the newest now.
 
         Returns:
-            The causes of checks of which an occurrence has another cause than before.
+            The causes of the checks of which an occurrence moved to another cause.
         """
         moved: set[str] = set()
         first = min(map(tables.moment_of, self._added), default="")
-        # What happened between other runs may prove a fix of any cause.
+        # A run added between others may prove a fix of any cause.
         is_late = newest is None or first <= newest
         for (check,) in self._db.execute("SELECT fingerprint FROM several ORDER BY fingerprint").fetchall():
             if not (is_late or any(check in _checks(record) for record in self._added)):
@@ -623,7 +624,7 @@ class _Refresh:
         first = min(map(tables.moment_of, self._added))
         if first > newest:
             return self._archive.judge(causes, self._added, seen)
-        # What happened between other runs can turn fixes that were judged by later ones.
+        # A run added between others can change fixes that were judged by later runs.
         causes |= seen | self._archive.judged_by(first)
         return self._archive.judge(causes, self._added, seen, first)
 
@@ -644,12 +645,12 @@ class _Refresh:
         known = {name for (name,) in self._db.execute("SELECT name FROM files WHERE folder = ?", (place,))}
         for name in known - names:
             self._forget(self._file(place, name).identity)
-        # A record never changes; a file that could not be read, and a month's file, may.
+        # A record never changes. A month's file, and a file that could not be read, may.
         holds_months = "/" not in place
         may_differ = known if self._verify or holds_months else self._with_problem(place)
         for name in sorted(names - known | names & may_differ):
             self._read_file(folder / name, place, self._file(place, name) if name in known else None)
-        # A file that may change does so without a change of its folder.
+        # Such a file changes without a change of its folder's time.
         settled = settled and not (holds_months and names) and not self._with_problem(place)
         self._db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?, ?)", (place, mtime_ns, settled))
 
@@ -669,7 +670,7 @@ class _Refresh:
                 return
             data = reading.read_records(path)
         except FileNotFoundError:
-            # Removed since the folder was listed; its folder has changed and is read again.
+            # Removed since the folder was listed; the folder has changed, so it is read again.
             return
         except OSError as error:
             self._keep(path, place, _File(0, 0, 0, b"", f"{name}: {reading.reason(error)}"), old)

@@ -1,6 +1,6 @@
-"""A disposable database file: made again whenever it is missing, broken or of another version.
+"""A disposable database file, made again whenever it is missing, broken or of another version.
 
-Nothing in it is truth; where no file can be written it lives in memory for as long as the process does.
+Nothing is lost with it. If no file can be written, the database lives in memory for as long as the process does.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ _WAIT_S = 20.0
 
 
 def open_cache(path: Path | None, schema: str, version: int) -> sqlite3.Connection:
-    """Opens a cache, empty where the old one is of no use.
+    """Open a cache; it is empty if the old file is of no use.
 
     Args:
         path: Its file; None for one in memory.
-        schema: Statements that make its tables.
-        version: Of the schema and of what is written to it; a file of another version is thrown away.
+        schema: The SQL statements that create its tables.
+        version: Version of the schema and of its content; a file of another version is deleted.
     """
     if path is not None:
         for _ in range(2):
             try:
                 return _open_file(path, schema, version)
             except (sqlite3.OperationalError, OSError):
-                # Held by another process for too long, or a folder that cannot be written: its file is left alone.
+                # Locked by another process for too long, or in a folder that cannot be written: the file is left alone.
                 break
             except sqlite3.DatabaseError:
                 with contextlib.suppress(OSError):
@@ -41,26 +41,26 @@ def open_cache(path: Path | None, schema: str, version: int) -> sqlite3.Connecti
 
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All that happens inside is kept, or none of it."""
+    """Run the body as one transaction: commit all of it, or nothing after an error."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
         connection.execute("COMMIT")
     except BaseException:
-        # After some errors, a full disk among them, SQLite has rolled back by itself; the error is what matters.
+        # After some errors, such as a full disk, SQLite has rolled back already; only the original error matters.
         with contextlib.suppress(sqlite3.Error):
             connection.execute("ROLLBACK")
         raise
 
 
 def discard(path: Path) -> None:
-    """Removes a cache's files."""
+    """Remove the files of a cache."""
     for suffix in ("", "-journal"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 def is_held(path: Path) -> bool:
-    """Whether another process writes to a cache."""
+    """Tell whether another process is writing to a cache."""
     try:
         with contextlib.closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as probe:
             probe.execute("BEGIN IMMEDIATE")
@@ -79,7 +79,7 @@ def _open_file(path: Path, schema: str, version: int) -> sqlite3.Connection:
     path.parent.mkdir(exist_ok=True)
     connection = _connect(str(path))
     try:
-        # A killed process loses nothing by this; a power cut may, and then the cache is made again.
+        # A killed process loses nothing by this. A power cut may break the file; then the cache is made again.
         connection.execute("PRAGMA synchronous = OFF")
         connection.execute("BEGIN IMMEDIATE")
         _make_tables(connection, schema, version)
@@ -91,7 +91,7 @@ def _open_file(path: Path, schema: str, version: int) -> sqlite3.Connection:
 
 
 def _make_tables(connection: sqlite3.Connection, schema: str, version: int) -> None:
-    """Makes the tables of a new cache.
+    """Create the tables of a new cache.
 
     Raises:
         sqlite3.DatabaseError: The file is a cache of another version.

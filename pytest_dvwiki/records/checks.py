@@ -1,4 +1,4 @@
-"""What of an occurrence is compared to learn which causes one statement reports; see `learned`."""
+"""The part of an occurrence that is compared to learn which causes one statement reports; see `learned`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Occurrence, RunRecord
 
 _CLASSES = frozenset({"sim_error", "uvm_error", "uvm_fatal"})
-"""Of checks at run time. A compiler's place is the line that is wrong, not the statement that says so."""
+"""Error classes of checks at run time. A compiler reports the line that is wrong, not the statement that checks it."""
 _CHECKS = frozenset({"assertion_error", "assertion_fail", "scoreboard_fail"})
 _TOKEN = re.compile(r"\w+|[^\w\s]", re.ASCII)
 
 
 def checked(record: RunRecord, occurrence: Occurrence) -> tuple[object, ...] | None:
-    """Return the row of `checks` by which an occurrence is compared with others; None where it cannot be."""
+    """Return the row of `checks` by which an occurrence is compared with others; None if it cannot be compared."""
     place = occurrence.place
     vcs = record.vcs
     is_check = occurrence.error_class in _CLASSES or occurrence.failure_subtype in _CHECKS
@@ -35,7 +35,7 @@ def checked(record: RunRecord, occurrence: Occurrence) -> tuple[object, ...] | N
 
 
 def tokens_of(words: str) -> tuple[str, ...]:
-    """Return the words and signs of a masked text."""
+    """Return the words and punctuation marks of a masked text."""
     return tuple(_TOKEN.findall(words))
 
 

@@ -1,7 +1,7 @@
-"""Records as YAML: the order of their keys, their end mark, and what a record must be to be taken for one.
+"""Records as YAML: the order of their keys, their end mark, and the checks that a document is a record.
 
-A record of schema 2 ends with a line that holds a hash of all bytes of its document before that line. A record
-without it, or with another one, is torn: it was cut off or changed after it was written.
+A record of schema 2 ends with a line that holds a hash of all bytes before that line. A record with a missing or wrong
+end mark is torn: it was cut off or changed after it was written.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _KEYS = (*_ORDER, *(field.name for field in fields(RunRecord) if field.name not 
 
 
 class _FixRow(TypedDict, total=False):
-    """What a row of `fixes` has, as far as it is read; more keys may stand in it."""
+    """The keys of a row of `fixes` that are read; a row may have more."""
 
     fingerprint: str | None
     failure_subtype: str | None
@@ -42,20 +42,19 @@ class _FixRow(TypedDict, total=False):
 
 
 class _Rows(TypedDict, total=False):
-    """The rows of a record that are kept as they are."""
+    """The rows of a record that are kept as they are in the file."""
 
     fixes: list[_FixRow]
 
 
 class RecordError(ValueError):
-    """A file among the records that is not a readable record; its text names the file and the place."""
+    """A file among the records is no readable record; the message names file and place."""
 
 
 def encode(record: RunRecord) -> bytes:
-    """Return a record as YAML with its end mark: the same bytes for the same record.
+    """Return a record as YAML with its end mark; the same record gives the same bytes.
 
-    A record that was read from a file is not written again by this function but copied, since older schemas have other
-    keys.
+    A record that was read from a file is copied, not encoded again, since older schemas have other keys.
     """
     values = msgspec.to_builtins(record) | {"schema": SCHEMA}
     for occurrence in values["occurrences"]:
@@ -66,12 +65,12 @@ def encode(record: RunRecord) -> bytes:
 
 
 def seal(data: bytes) -> bytes:
-    """Return a document with its end mark."""
+    """Return a document with its end mark appended."""
     return data + f'end: "{_hash(data)}"\n'.encode()
 
 
 def is_whole(data: bytes) -> bool:
-    """Tell whether a document of schema 2 ends with its end mark and has all bytes that were written before it."""
+    """Tell whether a document of schema 2 has its end mark and is unchanged before it."""
     data = data.replace(b"\r\n", b"\n")  # git may check text files out with CRLF
     end = _END.search(data)
     return end is not None and end[1].decode() == _hash(data[: end.start()])
@@ -82,17 +81,17 @@ def _hash(data: bytes) -> str:
 
 
 def is_newer(schema: object) -> bool:
-    """Tell whether a newer version wrote a record of that schema."""
+    """Tell whether a record of that schema was written by a newer version."""
     return isinstance(schema, int) and schema > SCHEMA
 
 
 def is_record(document: Any) -> bool:
-    """Tell whether a YAML document claims to be a record; any other is somebody else's."""
+    """Tell whether a YAML document claims to be a record; others are not ours."""
     return isinstance(document, dict) and {"schema", "task_id", "finished"} <= document.keys()
 
 
 def decode(document: dict[str, Any], name: str) -> RunRecord:
-    """Makes a record of a YAML document.
+    """Make a record from a YAML document.
 
     Args:
         document: A document for which `is_record` holds.
@@ -108,7 +107,7 @@ def decode(document: dict[str, Any], name: str) -> RunRecord:
         )
     rows = document.get("first_bad")
     if schema == 1 and isinstance(rows, list):
-        # Schema 1 did not tell with which seed the test had passed.
+        # Schema 1 did not record the seed with which the test had passed.
         told = [{"passed_with": "unknown"} | row if isinstance(row, dict) else row for row in rows]
         document = document | {"first_bad": told}
     try:

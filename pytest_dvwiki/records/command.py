@@ -1,6 +1,6 @@
-"""Prints the command that runs a failing test again: from where the user stands, and from anywhere in the repository.
+"""Print the command that runs a failing test again: from the user's folder, or from anywhere in the repository.
 
-This is the only place that makes text of `Command`.
+This is the only place that formats a `Command`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _PLACE = "$PWD"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PLAIN = re.compile(r"[\w@%+=:,./-]+")
 _NEEDS_NO_ESCAPE = re.compile(r'[^"$`\\!\n]+')
-"""A text that stands between double quotes as it is."""
+"""A text that needs no escape between double quotes."""
 _TOP = '"$(git rev-parse --show-toplevel)"'
 
 
 def workspace(root: Path) -> tuple[Path, bool]:
-    """Return the folder that commands on record are relative to.
+    """Return the folder that recorded commands are relative to.
 
     Args:
         root: The workspace root.
@@ -40,12 +40,12 @@ def workspace(root: Path) -> tuple[Path, bool]:
 
 
 def seed_of(command: Command) -> str | None:
-    """Return the seed that a command gives."""
+    """Return the seed that a command sets; None if it sets none."""
     return next((command.variables[name] for name in _SEEDS if name in command.variables), None)
 
 
 def with_seed(command: Command | None, seed: str | None) -> Command | None:
-    """Return a command with this seed instead of its own; None where it has none."""
+    """Return a command with another seed; None if the command sets no seed."""
     if command is None or seed is None or seed_of(command) is None:
         return None
     variables = {name: seed if name in _SEEDS else value for name, value in command.variables.items()}
@@ -53,9 +53,9 @@ def with_seed(command: Command | None, seed: str | None) -> Command | None:
 
 
 def words(command: Command) -> list[str]:
-    """Return the words of a command as a shell reads them, to be run in its folder."""
-    # Of a name that no shell takes, as only somebody else's record has it, the shell makes no assignment: quoted it is
-    # one word, which runs nothing.
+    """Return the words of a command, quoted for a shell, to be run in its folder."""
+    # A record from elsewhere may hold a name that no shell accepts for a variable: quoted, the assignment is one word
+    # and nothing runs.
     variables = (
         f"{name}={_quoted(value)}" if _NAME.fullmatch(name) else shlex.quote(f"{name}={value}")
         for name, value in command.variables.items()
@@ -64,10 +64,10 @@ def words(command: Command) -> list[str]:
 
 
 def from_here(command: Command, *, root: Path, here: Path) -> list[str]:
-    """Return the words of a command for a user who stands in a folder.
+    """Return the words of a command for a user in a given folder.
 
     Args:
-        command: What is to be run.
+        command: The command to run.
         root: The workspace root.
         here: Where the user stands.
     """
@@ -79,7 +79,7 @@ def from_here(command: Command, *, root: Path, here: Path) -> list[str]:
 
 
 def from_anywhere(command: Command) -> str:
-    """Return a command that does not depend on where it is pasted within the repository.
+    """Return a command that works from any folder of the repository.
 
     Without a repository it starts from the workspace root, as `start` says.
     """
@@ -91,12 +91,12 @@ def from_anywhere(command: Command) -> str:
 
 
 def start(command: Command) -> str:
-    """Return from where a command is to be pasted, where it does not find its folder by itself; else nothing."""
+    """Return the folder from which to run a command that does not change to it by itself; else an empty text."""
     return "" if command.in_repository else "from the workspace root (the folder that `.agent` stands in)"
 
 
 def masked_note(command: Command) -> str:
-    """Return what a user has to put in before the command runs; nothing for most commands."""
+    """Return which masked values the user must fill in before the command runs; empty for most commands."""
     names = [name for name, value in command.variables.items() if MASKED in value]
     if any(MASKED in word for word in command.arguments):
         names.append("the options")
@@ -104,7 +104,7 @@ def masked_note(command: Command) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a word quoted for a shell; `$PWD` in it stays what the shell expands."""
+    """Return a word quoted for a shell; the shell still expands `$PWD` in it."""
     if _PLAIN.fullmatch(text) or text == MASKED:
         return text
     if "[" not in text and _PLACE in text:

@@ -1,4 +1,4 @@
-"""Writing files so that a reader sees the old bytes or the new ones, never a part."""
+"""Write files so that a reader sees the old bytes or the new ones, never a part."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REMEDIES = {
     errno.ENAMETOOLONG: "the path is too long; put wiki_dir nearer to the root",
     errno.ESTALE: "the network file system lost the file; write again",
 }
-# A file that comes into a folder in the same tick of the clock as our listing leaves the folder's time as it was.
+# A file added in the same clock tick as our listing leaves the folder's time of change as it was.
 _SETTLED_NS = 2_000_000_000
 _LEFT_OVER = re.compile(r"\..*\.[0-9a-f]{8}\.tmp")
 
@@ -42,13 +42,13 @@ class WikiError(OSError):
 
 @contextlib.contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turns the system's errors into a `WikiError` that names the file and what to do.
+    """Turn the system's errors into a `WikiError` that names the file and a remedy.
 
     Args:
-        path: The file that is being worked on, where the error itself names none.
+        path: The file that is being worked on, in case the error names none.
 
     Raises:
-        WikiError: Whatever `OSError` came up inside.
+        WikiError: For any `OSError` from the body.
     """
     try:
         yield
@@ -63,13 +63,13 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def replace(path: Path, data: bytes) -> None:
-    """Puts new bytes in the place of a file, which keeps its mode; a new one gets the umask's.
+    """Replace the bytes of a file, which keeps its mode; a new file gets that of the umask.
 
-    The bytes are on the disk before the old ones go; a power cut may bring the old file back, never a torn one. A
-    symbolic link stays one: the file that it names is replaced.
+    The new bytes are on the disk before the old ones go: a power cut may bring the old file back, never a torn one. The
+    target of a symbolic link is replaced, and the link stays.
 
     Raises:
-        WikiError: The file cannot be written; the old one is as it was.
+        WikiError: The file cannot be written; the old one is unchanged.
     """
     with explained(path):
         target = Path(os.path.realpath(path))
@@ -84,13 +84,13 @@ def replace(path: Path, data: bytes) -> None:
 
 
 def create(path: Path, data: bytes) -> bool:
-    """Writes a file that never changes again.
+    """Write a file that never changes again.
 
     Returns:
-        False where the file was there already with the same bytes.
+        False if the file exists already with the same bytes.
 
     Raises:
-        WikiError: The file is there with other bytes, or cannot be written.
+        WikiError: The file exists with other bytes, or cannot be written.
     """
     with explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -98,7 +98,7 @@ def create(path: Path, data: bytes) -> bool:
             return _is_same(path, data)
         temporary = _temporary(path, data, None)
         try:
-            # A link fails where a rename would silently replace what another process has just put there.
+            # A rename would silently replace a file that another process has just put there; a link fails.
             os.link(temporary, path)
         except FileExistsError:
             return _is_same(path, data)
@@ -120,14 +120,18 @@ def _is_same(path: Path, data: bytes) -> bool:
 
 
 def is_settled(mtime_ns: int) -> bool:
-    """Whether a folder's time of change, taken before it was listed, tells of whatever comes into it afterwards."""
+    """Tell whether a folder's time of change, read before it was listed, will differ after any later addition.
+
+    Args:
+        mtime_ns: The time in nanoseconds.
+    """
     return time.time_ns() - mtime_ns > _SETTLED_NS
 
 
 def append_line(path: Path, line: str) -> None:
-    """Appends one line by one write; it begins on a line of its own even where somebody cut off the last line's end.
+    """Append one line with one write, on a line of its own even if the last line has no end.
 
-    The caller holds the wiki's lock: where only a part of the line fits on the disk, it is taken away again.
+    The caller holds the wiki's lock: if the disk takes only a part of the line, the part is cut off again.
 
     Raises:
         WikiError: The file cannot be written.
@@ -153,7 +157,7 @@ def _last_byte(handle: int, size: int) -> bytes:
 
 
 def sweep(folder: Path) -> None:
-    """Removes the temporary files that killed processes left in a folder; nobody else may be writing there."""
+    """Remove the temporary files that killed processes left in a folder; nobody else may be writing there."""
     with contextlib.suppress(OSError):
         for path in folder.iterdir():
             if _LEFT_OVER.fullmatch(path.name):
@@ -161,7 +165,7 @@ def sweep(folder: Path) -> None:
 
 
 def _temporary(target: Path, data: bytes, mode: int | None) -> Path:
-    """Writes a temporary file beside the target and sees it to the disk."""
+    """Write a temporary file beside the target and sync it to the disk."""
     path = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
@@ -178,7 +182,7 @@ def _temporary(target: Path, data: bytes, mode: int | None) -> Path:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Sees a folder's entries to the disk; some file systems cannot, which loses nothing but the certainty."""
+    """Sync the entries of a folder to the disk; where the file system cannot, only the guarantee is lost."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

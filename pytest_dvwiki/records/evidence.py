@@ -1,4 +1,4 @@
-"""What the tables say of one cause, as far as its fixes are judged by it."""
+"""The evidence by which the fixes of one cause are judged, read from the tables."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.passes import Passes
 
 _EVER = "~"
-"""A moment behind all others."""
+"""A moment after all others."""
 _MOST_OTHERS = 50
-"""Further tests of a cause that are asked after."""
+"""Largest number of further tests of a cause that are looked up."""
 _PASSES = (
     "SELECT p.moment, p.nodeid, p.failed_seed, p.same_seed, r.task_id, r.finished, p.simulator, p.config, r.dirty"
     " FROM passed_again p JOIN runs r ON r.id = p.run"
@@ -34,11 +34,11 @@ _ROWS = (
 
 
 def stated(db: sqlite3.Connection, causes: Sequence[str]) -> list[fixes.Step]:
-    """The rows that say how a cause was fixed, in order of their runs, without those that were taken back.
+    """Return the statements on how a cause was fixed, in order of their runs, without those that were taken back.
 
     Args:
         db: The tables.
-        causes: What the cause is called, and was before.
+        causes: The present and former names of the cause.
     """
     found = [(*rest, json.loads(row)) for *rest, row in db.execute(_ROWS, (wanted(causes),))]
     taken_back = {row.get(fixes.TAKES_BACK) for *_, row in found}
@@ -55,8 +55,8 @@ class Evidence:
     Args:
         db: The tables.
         passes: Which tests passed.
-        fingerprints: What the cause is called, and was before.
-        until: Sort key of a run: that one and later ones do not count.
+        fingerprints: The present and former names of the cause.
+        until: Sort key of a run: this run and later ones do not count.
     """
 
     def __init__(self, db: sqlite3.Connection, passes: Passes, fingerprints: Sequence[str], until: str = _EVER) -> None:
@@ -75,11 +75,11 @@ class Evidence:
         return row[0] or ""
 
     def returns(self, moment: str, tests: Sequence[Target]) -> fixes.Return | None:
-        """Return the first occurrence after a moment that says that a cause is back, None where there is none.
+        """Return the first occurrence after a moment that shows that a cause is back; None if there is none.
 
         Args:
-            moment: That of a pass, or of a row that says what was done.
-            tests: Those that passed; none where nobody knows.
+            moment: The moment of a pass, or of a statement on what was done.
+            tests: The tests that passed; empty if unknown.
         """
         rows = self._db.execute(
             "SELECT f.moment, r.finished, r.dirty, f.nodeid, f.simulator, f.config FROM occurrences o"
@@ -102,23 +102,25 @@ class Evidence:
         return None
 
     def _have_other_sources(self, one: str, other: str) -> bool:
-        """Tell whether two runs are known to be of different commits, or of one with different uncommitted changes."""
+        """Tell whether two runs are known to differ in their commits or in their uncommitted changes."""
         rows = self._db.execute("SELECT vcs_commit, changes FROM runs WHERE moment IN (?, ?)", (one, other)).fetchall()
         return len(set(rows)) > 1 and all(commit for commit, _ in rows)
 
     def is_back(self, moment: str, tests: Sequence[Target], failing: Sequence[Target]) -> bool:
-        """Tell whether tests that fail now, after a fix of some tests at a moment, say that the cause is back."""
+        """Tell whether tests that fail now, after a fix of some tests at a moment, show that the cause is back."""
         return not tests or any(
             any(_is_same_test(each, test) for test in tests) or self._is_back(each, tests, moment, "~")
             for each in failing
         )
 
     def _is_back(self, failing: Target, tests: Sequence[Target], moment: str, when: str) -> bool:
-        """Tell whether a failure of another test says that a cause is back.
+        """Tell whether a failure of another test shows that a cause is back.
 
-        It does not where the test has failed ever since before the fix, or passed before it already, nor where it never
-        failed with the cause before, nor on a simulator on which nothing was fixed. With other parameters a test is the
-        same one.
+        It does not if the test has failed ever since before the fix, if it passed already before the fix, if it
+        never failed
+        with the cause before, or if it failed on a simulator on which nothing was fixed. A test with other parameters
+        is the
+        same test.
         """
         if not any(ANY in (test.simulator, failing.simulator) or test.simulator == failing.simulator for test in tests):
             return False
@@ -133,7 +135,7 @@ class Evidence:
         return passed is not None and passed >= moment
 
     def failed_between(self, tests: Sequence[Target], after: str, before: str) -> bool:
-        """Tell whether one of the tests failed with the cause after a moment and before another."""
+        """Tell whether one of the tests failed with the cause between two moments."""
         row = self._db.execute(
             f"SELECT 1 FROM json_each(?) t JOIN failed f ON {meets('f')} AND f.moment > ? AND f.moment < ?"  # noqa: S608
             " AND f.fingerprint IN (SELECT value FROM json_each(?)) JOIN occurrences o ON o.run = f.run"
@@ -153,7 +155,7 @@ class Evidence:
         return [Target(*row) for row in rows]
 
     def is_deterministic(self, before: str) -> bool:
-        """Tell whether no seed could change the cause, by its kind and by all that is on record before a moment."""
+        """Tell whether the cause occurs with any seed, by its kind and by its record before a moment."""
         row = self._db.execute(
             "SELECT deterministic FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
             " AND moment < ? ORDER BY moment DESC LIMIT 1",
@@ -173,7 +175,7 @@ class Evidence:
         return [Target(*row) for row in rows]
 
     def _previous(self, moment: str) -> tuple[int, str] | None:
-        """Return run and moment of the last occurrence up to a moment."""
+        """Return run id and moment of the last occurrence up to a moment."""
         row: tuple[int, str] | None = self._db.execute(
             "SELECT run, moment FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
             " AND moment <= ? ORDER BY moment DESC LIMIT 1",
@@ -182,7 +184,7 @@ class Evidence:
         return row
 
     def steps(self) -> list[fixes.Step]:
-        """Return what tells of its fixes, in order of the runs."""
+        """Return the passes and statements that tell of a fix, in order of the runs."""
         asked = (wanted(self._causes),)
         steps = []
         for moment, nodeid, failed_seed, same_seed, task_id, finished, *on, dirty in self._db.execute(
@@ -208,7 +210,7 @@ class Evidence:
         return sorted(known, key=lambda step: (step.moment, step.test or ("", "", "")))
 
     def _as_it_failed(self, test: Target, before: str) -> Target:
-        """Return a test as what its later passes must have run on to count: anywhere, if it failed before any."""
+        """Return the target that later passes of a test must meet; any, if it failed before a simulator was chosen."""
         row = self._db.execute(
             "SELECT simulator FROM failed WHERE nodeid = ? AND moment < ?"
             " AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY moment DESC LIMIT 1",
@@ -219,15 +221,15 @@ class Evidence:
     def passing_runs(
         self, tests: Sequence[Target], since: str, before: str | None, most: int
     ) -> list[fixes.PassingRun]:
-        """Return the first runs from a moment on and before another, so many at most, that passed one of the tests."""
+        """Return the first `most` runs between two moments that passed one of the tests."""
         runs = itertools.islice(self._passes.passing_runs(tests, since, min(before or _EVER, self._until)), most)
         return [fixes.PassingRun(task_id=task_id, moment=moment, branch=branch) for moment, task_id, branch in runs]
 
     def rate(self, tests: Sequence[Target], since: str, before: str) -> Rate:
-        """Return in how many of the newest runs between two moments that are known to have run tests these failed.
+        """Return the rate at which tests failed in the newest runs between two moments.
 
-        A failure with a seed that had failed before tells nothing more of the rate, unless the tests come and go with
-        one seed.
+        A repeated failure with a seed that had failed before does not count, unless the tests come and go with one
+        seed.
         """
         rows = self._db.execute(
             f"SELECT f.moment, json_group_array(DISTINCT f.seed) FROM json_each(:tests) t JOIN failed f ON {meets('f')}"  # noqa: S608
@@ -251,7 +253,7 @@ class Evidence:
         return Rate(failed=sum(moment in failing for moment in newest), runs=len(newest))
 
     def comes_and_goes(self, tests: Sequence[Target], since: str, before: str) -> bool:
-        """Tell whether one of the tests failed and passed with the same sources and seed, or in one run's attempts."""
+        """Tell whether a test failed and passed with the same sources and seed, or in one run's attempts."""
         found = self._db.execute(
             f"SELECT 1 FROM json_each(:tests) t JOIN passed_again p ON {meets('p')} AND p.changed = 'nothing'"  # noqa: S608
             " AND p.fingerprint IN (SELECT value FROM json_each(:causes)) AND p.moment >= :since AND p.moment < :before"
@@ -271,7 +273,7 @@ class Evidence:
         return found is not None
 
     def others(self, tests: Sequence[Target], runs: Sequence[fixes.PassingRun]) -> tuple[int, int]:
-        """Return how many further tests failed with a cause before some runs, and how many of them passed in these."""
+        """Return how many further tests failed with the cause before some runs, and how many passed in them."""
         if not runs:
             return 0, 0
         mine = {test.nodeid for test in tests}
@@ -286,7 +288,7 @@ class Evidence:
 
 
 def _repeated(seeds: Mapping[str, set[str]]) -> set[str]:
-    """Return the moments of failing runs all of whose seeds had failed before; without a seed each run counts."""
+    """Return the moments of failing runs whose seeds had all failed before; a run without a seed is never repeated."""
     known: set[str] = set()
     repeated = set()
     for moment in sorted(seeds):
@@ -297,7 +299,7 @@ def _repeated(seeds: Mapping[str, set[str]]) -> set[str]:
 
 
 def _is_same_test(failing: Target, test: Target) -> bool:
-    """Tell whether a failure is of a test on the same simulator; what runs inside a test is part of it."""
+    """Tell whether a failure is of a test on the same simulator; a test inside another counts as that one."""
     same_place = ANY in {failing.simulator, test.simulator} or failing.simulator == test.simulator
     inside = failing.nodeid.startswith(f"{test.nodeid}::") or test.nodeid.startswith(f"{failing.nodeid}::")
     return same_place and (failing.nodeid == test.nodeid or inside)

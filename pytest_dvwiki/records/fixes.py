@@ -1,32 +1,38 @@
-"""What became of the fixes of a cause, from the runs that followed them.
+"""What became of the fixes of a cause, judged by the runs that followed them.
 
 A fix begins with the first run in which a test passes after it failed with the cause, or with the row in which somebody
-says what was done; all that is said until the cause returns belongs to the same fix, but for a pass of a test that
-failed after the fix began: another fix made it pass. Only a pass of the same test on the same simulator in the same
-build configuration counts (`targets`). A fix is
+states what was done. Everything stated until the cause returns belongs to the same fix. The one exception is a pass of
+a
+test that failed after the fix began: another fix made it pass. Only a pass of the same test on the same simulator in
+the
+same build configuration counts (`targets`). A fix is
 
-* `open` at first,
-* `held` once three later runs are known to have passed one of its tests, with the cause absent from all of them, and
-  the passes count; of a deterministic cause, which no seed can change (`kinds`), at the first pass,
-* `failed` where the cause returns before that in the same test on the same simulator; not where its passes count and it
-  returns at another commit, nor where it returns with uncommitted changes: these may have brought it back.
+* `open` at first;
+* `held` once three later runs passed one of its tests, the cause is absent from all of them, and the passes count; for
+a
+  deterministic cause, which no seed can change (`kinds`), at the first pass;
+* `failed` if the cause returns before that in the same test on the same simulator. It stays `open` if its passes count
+  and the cause returns at another commit, or if the cause returns with uncommitted changes: these may have brought it
+  back.
 
-A pass counts with the seed that failed, unless the test comes and goes with one seed, or what draws the stimulus was
-changed too; passes with other seeds count in such a number as leaves less than 5 % to chance at the rate at which the
-test failed before (`chance`). A seed that is not on record counts as another one.
+A pass counts if it has the seed that failed, unless the test comes and goes with one seed or the stimulus generator was
+changed too. Passes with other seeds count once there are so many that chance explains them in less than 5 % of cases,
+at
+the rate at which the test failed before (`chance`). A seed that is not on record counts as another one.
 
-That rate is over the runs since the cause was first seen, or since it returned after its fix had held; a seed that
-fails again counts once. Before that it may have been there too, without a failure: so of the passes before as many
-count as chance explains at that rate, and the others say that the cause came in later.
+The rate is taken over the runs since the cause was first seen, or since it returned after its fix had held; a seed that
+fails again counts once. The cause may have been there before that without a failure. So of the earlier passes as many
+count as chance explains at that rate; any more show that the cause came in later.
 
-Both ends are final: a cause that returns after its fix had held has regressed, and the fix keeps its merit. A row that
-brings its own verdict (`held`, `failed`) keeps it. What git names as the fix is what the first pass that proves it
-tells; later passes add nothing to it.
+`held` and `failed` are final: a cause that returns after its fix had held has regressed, and the fix stays `held`. A
+row
+that states a result (`held`, `failed`) keeps it. The commits of a fix are those that git names at the first pass that
+proves it; later passes add none.
 
 A pass is known from the lists of tests of a run (`suites`) or from its `passed_again`; a run without either proves
-nothing. Two kinds of passes are no fix: one in a run in which the cause still fails another test, and one that says
-itself (`PassedAgain.changed`) that nothing was changed that could have fixed it. A test that has failed ever since
-before the fix does not say that the cause is back, nor does another simulator.
+nothing. Two kinds of passes are no fix: one in a run in which the cause still fails another test, and one whose record
+(`PassedAgain.changed`) says that nothing was changed that could have fixed it. A test that has failed ever since before
+the fix does not show that the cause is back, nor does another simulator.
 """
 
 from __future__ import annotations
@@ -46,20 +52,20 @@ if TYPE_CHECKING:
 PASSES_TO_HOLD = 3
 Result = Literal["open", "held", "failed"]
 PROVES: frozenset[Change] = frozenset({"commit", "uncommitted", "unrecorded"})
-"""Differences that make a pass a fix."""
+"""Differences between failure and pass that can make the pass a fix."""
 ANY_SEED = 3
 """The proof of a pass at a commit, with another seed than the one that failed."""
 CERTAIN = 4
 """The proof that no later pass adds to: at a commit, with the seed that failed."""
 MAYBE_LATER = "or a later commit, since its first passes may be chance"
 TAKES_BACK = "takes_back"
-"""The key of a row by which somebody takes back what another record, of this task id, says of the cause's fix."""
+"""The key of a row that takes back what the record of this task id says of the cause's fix."""
 _RANK = {"git": 0, "agent": 1, "person": 2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """Something in a run that tells of a fix: a test that passed again, or a row that says what was done."""
+    """Something in a run that tells of a fix: a test that passed again, or a statement on what was done."""
 
     moment: str
     """Sort key of the run."""
@@ -90,11 +96,11 @@ class Return(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
-    """How the tests of a cause fared before its fix."""
+    """How the tests of a cause behaved before its fix."""
 
     rate: Rate
     left_out: int = 0
-    """Passes from before the cause was there that the rate does not count."""
+    """Passes from before the cause came in, which the rate does not count."""
     comes_and_goes: bool = False
     """Whether one of them failed and passed with the same sources and seed."""
 
@@ -118,11 +124,11 @@ class FixState:
     moment: str
     tests: tuple[Target, ...] = ()
     past: Past | None = None
-    """What the number of passes follows from that it needs; None where a pass with the seed that failed settles it."""
+    """The basis for the number of passes that it needs; None if a pass with the seed that failed settles it."""
     failed_seed: str | None = None
     """The seed of the failure before its newest pass; `UNKNOWN_SEED` where it is not on record."""
     branches: tuple[str, ...] = ()
-    """On which its passes were, by name."""
+    """The branches of its passes, sorted."""
     other_tests: int = 0
     """Further tests that had failed with the cause."""
     other_passes: int = 0
@@ -130,7 +136,7 @@ class FixState:
 
     @property
     def returned(self) -> str | None:
-        """The time at which the cause came back."""
+        """Return the time at which the cause came back."""
         return self.fix.returned
 
 
@@ -142,15 +148,15 @@ class Evidence(Protocol):
         ...
 
     def returns(self, moment: str, tests: Sequence[Target]) -> Return | None:
-        """Return the first occurrence after a moment that says that the cause is back in what passed then."""
+        """Return the first occurrence after a moment that shows that the cause is back in the tests that passed."""
         ...
 
     def is_deterministic(self, before: str) -> bool:
-        """Tell whether no seed could change the cause, by all that is on record before a moment."""
+        """Tell whether the cause occurs with any seed, by its record before a moment."""
         ...
 
     def failed_between(self, tests: Sequence[Target], after: str, before: str) -> bool:
-        """Tell whether one of the tests failed with the cause after a moment and before another."""
+        """Tell whether one of the tests failed with the cause between two moments."""
         ...
 
     def failed_before(self, moment: str) -> Sequence[Target]:
@@ -158,7 +164,7 @@ class Evidence(Protocol):
         ...
 
     def rate(self, tests: Sequence[Target], since: str, before: str) -> Rate:
-        """Return in how many of the newest runs between two moments that are known to have run tests these failed."""
+        """Return the rate at which tests failed in the newest runs between two moments."""
         ...
 
     def comes_and_goes(self, tests: Sequence[Target], since: str, before: str) -> bool:
@@ -166,22 +172,23 @@ class Evidence(Protocol):
         ...
 
     def passing_runs(self, tests: Sequence[Target], since: str, before: str | None, most: int) -> Sequence[PassingRun]:
-        """Return the first runs from a moment on and before another, so many at most, that passed one of the tests."""
+        """Return the first `most` runs between two moments that passed one of the tests."""
         ...
 
     def others(self, tests: Sequence[Target], runs: Sequence[PassingRun]) -> tuple[int, int]:
-        """Return how many further tests failed with the cause before some runs, and how many passed in these."""
+        """Return how many further tests failed with the cause before some runs, and how many passed in them."""
         ...
 
 
 def judge(steps: Iterable[Step], evidence: Evidence) -> list[FixState]:
-    """Makes fixes of the steps of one cause.
+    """Group the steps of one cause into fixes and judge each.
 
-    What is said of a fix follows from the runs before it and from those that make it hold, so that it stays as it is
-    however many runs come after.
+    The verdict on a fix follows from the runs before it and from those that make it hold, so it stays the same however
+    many
+    runs come after.
 
     Args:
-        steps: In order of their runs.
+        steps: The steps in order of their runs.
         evidence: What the records say.
 
     Returns:
@@ -194,7 +201,7 @@ def judge(steps: Iterable[Step], evidence: Evidence) -> list[FixState]:
         if step.test:
             passing.setdefault(step.moment, []).append(step.test)
     for step in steps:
-        # What git names is of the tests that passed then, which need not be those that failed last.
+        # The commits that git names belong to the tests that passed then, which need not be those that failed last.
         tests = [step.test] if step.test else passing.get(step.moment) or list(evidence.failed_before(step.moment))
         back = evidence.returns(step.moment, tests)
         group = _group_of(step, tests, groups, evidence)
@@ -215,14 +222,14 @@ def judge(steps: Iterable[Step], evidence: Evidence) -> list[FixState]:
 
 @dataclass(slots=True)
 class _Group:
-    """What tells of one fix."""
+    """The steps that tell of one fix."""
 
     returned: Return | None
     steps: list[Step]
 
 
 def _group_of(step: Step, tests: Sequence[Target], groups: Sequence[_Group], evidence: Evidence) -> _Group | None:
-    """Return the fix that a step tells of: that of its test, else the newest, unless its tests failed since."""
+    """Return the fix that a step belongs to: that of its test, else the newest; None if its tests failed since."""
     last = [
         group
         for group in groups
@@ -234,29 +241,29 @@ def _group_of(step: Step, tests: Sequence[Target], groups: Sequence[_Group], evi
 
 
 def _earlier(one: Return | None, other: Return | None) -> Return | None:
-    """Return the first of two returns, at one moment that of the same test."""
+    """Return the earlier of two returns; of two at one moment that of the same test."""
     known = [each for each in (one, other) if each is not None]
     return min(known, key=lambda each: (each.moment, not each.same_test), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Presence:
-    """Since when a cause has been there, in moments."""
+    """Since when a cause has been present, in moments."""
 
     came: str
     """When it was first seen, or seen again after a fix held."""
     absent: str = ""
-    """From which moment on until then it was not seen."""
+    """The moment from which on it was not seen until it came."""
     possible: str = ""
-    """From which moment on it may have been there all the time, seen or not."""
+    """The moment from which on it may have been present all the time, seen or not."""
 
 
 def _again(before: _Presence, state: FixState, came: str) -> _Presence:
-    """The presence of a cause that returned after a fix had held."""
+    """Return the presence of a cause that returned after a fix had held."""
     if state.past is None:
-        # While such a fix held the cause was not there: what passed then says nothing of its rate.
+        # The fix was certain, so the cause was absent while it held: passes of that time say nothing of its rate.
         return _Presence(came=came, absent=came, possible=came)
-    # A fix that held for the number of its passes may have been chance after all.
+    # A fix that held by the number of its passes may have been chance after all.
     return _Presence(came=came, absent=state.moment, possible=before.came)
 
 
@@ -264,7 +271,7 @@ def _state(group: list[Step], presence: _Presence, returned: Return | None, evid
     """Judge one fix.
 
     Args:
-        group: The steps that tell of it.
+        group: The steps that belong to it.
         presence: Since when the cause was there.
         returned: The occurrence with which it returned.
         evidence: What the records say.
@@ -297,7 +304,7 @@ def _state(group: list[Step], presence: _Presence, returned: Return | None, evid
 
 
 def _past(tests: Sequence[Target], presence: _Presence, group: list[Step], evidence: Evidence) -> Past | None:
-    """Return what the number of needed passes follows from; None where a pass with the seed that failed is proof."""
+    """Return the basis for the number of needed passes; None if a pass with the seed that failed is proof."""
     before = group[0].moment
     comes_and_goes = evidence.comes_and_goes(tests, presence.possible, before)
     if not comes_and_goes and any(step.same_seed for step in group):
@@ -311,7 +318,7 @@ def _past(tests: Sequence[Target], presence: _Presence, group: list[Step], evide
 
 
 def continued(states: list[FixState], evidence: Evidence) -> list[FixState]:
-    """The fixes of a cause of which nothing is news, unless further runs passed its tests."""
+    """Return the fixes of a cause without other news, with further passes counted for open ones."""
     return [state if state.fix.result != "open" or state.returned else _continued(state, evidence) for state in states]
 
 
@@ -323,23 +330,23 @@ def _continued(state: FixState, evidence: Evidence) -> FixState:
 def _counted(
     state: FixState, runs: Sequence[PassingRun], evidence: Evidence, returned: Return | None, stated: Result | None
 ) -> FixState:
-    """Return a fix with the passes that followed it, and what became of it.
+    """Return a fix with the passes that followed it and its result.
 
     Args:
         state: The fix.
-        runs: Those that passed one of its tests until the cause returned, at most as many as it needs.
+        runs: The runs that passed one of its tests until the cause returned, at most as many as it needs.
         evidence: What the records say.
         returned: The occurrence with which the cause returned.
-        stated: What somebody says became of it.
+        stated: The result that somebody stated.
     """
     enough = len(runs) >= state.fix.needed
     counts = state.past is None or len(runs) >= state.past.rate.runs_needed
-    # What was proven to be fixed came back with other sources, and these may have brought it.
+    # A cause whose fix was proven came back with other sources: these may have brought it back.
     innocent = returned is not None and (returned.is_dirty or (counts and bool(runs) and returned.other_sources))
     failed = returned is not None and returned.same_test and not innocent
     note = state.fix.note
     if counts and state.past is not None and state.past.rate.runs_needed > 1 and state.fix.by == "git":
-        # As the first passes alone may be chance, what was committed before the last that it takes may have fixed it.
+        # The first passes alone may be chance, so any commit before the last needed pass may be the fix.
         note = "; ".join(dict.fromkeys(filter(None, (*note.split("; "), MAYBE_LATER))))
     result: Result = stated or ("held" if enough else "failed" if failed else "open")
     other_tests, other_passes = evidence.others(state.tests, runs)
@@ -360,19 +367,19 @@ def _counted(
 
 
 def _needed(group: list[Step], rate: Rate | None) -> int:
-    """How many passing runs a fix needs to hold: the first one, three later ones, and enough to leave out chance."""
+    """Return how many passing runs a fix needs to hold: the first, three later ones, and enough to rule out chance."""
     first = 1 if any(step.test and step.moment == group[0].moment for step in group) else 0
     return max(first + PASSES_TO_HOLD, rate.runs_needed if rate else 0)
 
 
 def _stated(group: list[Step]) -> Result | None:
-    """What somebody says became of a fix, None where that is left to the runs."""
+    """Return the result that somebody stated for a fix; None if it is left to the runs."""
     stated: list[Result] = [step.fix.result for step in group if step.fix and step.fix.result != "open"]
     return stated[-1] if stated else None
 
 
 def _fix(group: list[Step], held_at: str | None, *, deterministic: bool) -> Fix:
-    """Take the words of whoever knows best: a person before an agent before git, and the newest of equals."""
+    """Return the text of the best informed: a person before an agent before git; of equals the newest."""
     told = [step.fix for step in group if step.fix]
     span = _by_git(group, held_at, deterministic=deterministic)
     if not told:
@@ -384,7 +391,7 @@ def _fix(group: list[Step], held_at: str | None, *, deterministic: bool) -> Fix:
     )
     if words is None or (span is not None and not words.text):
         words = span or words or told[0]
-    # Whoever says what was done and names no commit means those that git tells of.
+    # A statement that names no commit means the commits that git names.
     span = words if words.commits or span is None else span
     return replace(
         words,
@@ -401,10 +408,11 @@ def _fix(group: list[Step], held_at: str | None, *, deterministic: bool) -> Fix:
 
 
 def _by_git(group: list[Step], held_at: str | None, *, deterministic: bool) -> Fix | None:
-    """Return what git tells of a fix: by the first pass that proves it, else by the first pass.
+    """Return the fix that git names at the first pass that proves it, else at the first pass.
 
-    What a pass tells after the fix held is left out: it can only name more commits than the fix. Uncommitted changes
-    are named by the commits that brought them in later.
+    Passes after the fix held are left out: they can only name more commits than the fix. Uncommitted changes are named
+    by the
+    commits that brought them in later.
     """
     rows = [(step.moment, step.fix) for step in group if step.fix and step.fix.by == "git"]
     proven = {step.moment for step in group if step.test and (deterministic or step.same_seed) and not step.is_dirty}
@@ -431,7 +439,7 @@ def proof(again: PassedAgain, *, dirty: bool) -> int:
 
 
 def same_seed(again: PassedAgain) -> bool:
-    """Tell whether a pass is one with the stimulus that failed; a failure that has no seed depends on none."""
+    """Tell whether a pass had the stimulus that failed; a failure without a seed has only one."""
     if again.failed_seed is None:
         return not again.seed_unknown
     return again.seed == again.failed_seed and not again.new_stimulus
@@ -445,18 +453,18 @@ def is_fixed(states: Sequence[FixState]) -> bool:
 
 
 def tally(states: Iterable[FixState]) -> tuple[int, int]:
-    """How many fixes held and how many failed."""
+    """Return how many fixes held and how many failed."""
     results = [state.fix.result for state in states]
     return results.count("held"), results.count("failed")
 
 
 def success_rate(held: int, failed: int) -> float | None:
-    """Held fixes among those that came to an end, None before the first, to two decimals."""
+    """Return the share of fixes that held, to two decimals; None if none has held or failed."""
     return round(held / (held + failed), 2) if held + failed else None
 
 
 def stated_fix(row: dict[str, Any], date: str) -> Fix:
-    """The fix of a row that says what was done."""
+    """Return the fix that a row of a record states."""
     commits = row.get("commits")
     log, files, owners, authors = (tuple(row.get(key) or ()) for key in ("log", "files", "owners", "authors"))
     return Fix(

@@ -1,4 +1,4 @@
-"""Git's conflicts in a text, in the styles merge, diff3 and zdiff3."""
+"""Parse git's conflicts in a text, in the styles merge, diff3 and zdiff3."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ _THEIRS = re.compile(r">{7}(?: .*)?\r?\n?")
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """A conflict: what stands there on either side."""
+    """A conflict, with the text of either side."""
 
     line: int
-    """Of its first marker, from 1."""
+    """Line number of its first marker, from 1."""
     whole: str
     ours: str
     theirs: str
 
 
 def may_be_in(data: bytes) -> bool:
-    """Whether a file may hold a conflict."""
+    """Tell whether a file may hold a conflict."""
     return b"<<<<<<< " in data and b">>>>>>> " in data
 
 
 def split(text: str) -> list[str | Hunk]:
-    """A text in parts; a marker without its fellows is text."""
+    """Return a text as lines and conflicts, in order; an incomplete conflict stays text."""
     lines = text.split("\n")
     lines = [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
     parts: list[str | Hunk] = []
@@ -41,7 +41,7 @@ def split(text: str) -> list[str | Hunk]:
 
 
 def sides(text: str) -> tuple[str, str] | None:
-    """The whole text as it stands on either side; None where it holds no conflict."""
+    """Return the whole text as either side has it; None if it holds no conflict."""
     parts = split(text)
     if not any(isinstance(part, Hunk) for part in parts):
         return None
@@ -51,7 +51,7 @@ def sides(text: str) -> tuple[str, str] | None:
 
 
 def _hunk(lines: list[str], start: int) -> tuple[Hunk | None, int]:
-    """A conflict that begins at a line, and the line after it."""
+    """Return the conflict that begins at a line and the index after it; None and the index if there is none."""
     sides: list[list[str]] = [[]]
     stage = 0  # 0 ours, 1 base, 2 theirs
     for at in range(start + 1, len(lines)):

@@ -1,4 +1,4 @@
-"""Which fingerprints on record name one cause: former ones, and those that were learned to be one."""
+"""Which fingerprints on record name the same cause: former ones, and those that were learned to be one."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 def names(db: sqlite3.Connection, known: Verdicts) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Return what fingerprints became, and the former ones that hold several causes together.
+    """Return the present names of fingerprints, and the former fingerprints that held several causes.
 
-    A fingerprint of version 1 becomes that of version 2 which occurred under it. Where several did, nobody can tell
-    whose its history is: it stays a cause of its own.
+    A fingerprint of version 1 becomes the fingerprint of version 2 that occurred under it. If several did, its history
+    cannot be assigned: it stays a cause of its own.
 
     Args:
         db: The tables.
-        known: What was learned, and what people said against it.
+        known: What was learned, and what people corrected.
 
     Returns:
-        The present name of each fingerprint that has another one, and pairs of a former one and a cause it held.
+        The present name of each renamed fingerprint, and pairs of a former fingerprint and a cause that it held.
     """
     learned = {name: head for head, *others in known.groups for name in others}
     heirs: dict[str, set[str]] = defaultdict(set)
@@ -45,7 +45,7 @@ def names(db: sqlite3.Connection, known: Verdicts) -> tuple[dict[str, str], list
 
 
 def are_new(db: sqlite3.Connection, task_ids: Sequence[str]) -> bool:
-    """Tell whether runs that were just taken in may change what fingerprints became.
+    """Tell whether runs that were just added may change the present names of fingerprints.
 
     Args:
         db: The tables, with these runs.

@@ -1,4 +1,4 @@
-"""The judged fixes of all causes, kept in the tables: the rate of a subtype is over every one of its causes."""
+"""Judge the fixes of all causes and keep the results in the tables; the rate of a subtype needs every cause."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _states = msgspec.json.Decoder(list[fixes.FixState])
 
 
 class Judge:
-    """Applies the rules of `fixes` to the tables.
+    """Apply the rules of `fixes` to the tables.
 
     Args:
         db: The tables.
@@ -41,17 +41,18 @@ class Judge:
         seen: Iterable[str] = (),
         late: str | None = None,
     ) -> set[str]:
-        """Judges causes again.
+        """Judge the fixes of causes again.
 
         Args:
-            fingerprints: Those of which anything may be news; None for all.
-            seen: Those that occurred in newer runs than all others, of which nothing else is news.
-            ran: Tests that are known to have run in newer runs than all others: an open fix of theirs may hold now.
-            late: The moment of the first of the runs that bring the news, where others came after it.
+            fingerprints: Causes with any news; None for all.
+            seen: Causes that occurred in runs newer than all others, without other news.
+            ran: Tests that ran in runs newer than all others: an open fix of theirs may hold now.
+            late: The moment of the first run with news, if other runs came after it.
 
         Returns:
-            The causes that are judged otherwise than before, and those to which another fix is proposed, or whose fix
-            shares its commits with other causes than before.
+            The causes that are judged differently than before, those that got another proposed fix, and those whose fix
+            now
+            shares commits with other causes than before.
         """
         more: set[str] = set()
         if fingerprints is None:
@@ -84,11 +85,11 @@ class Judge:
         return changed | related | renewed
 
     def _can_return(self, cause: str) -> bool:
-        """Tell whether a further occurrence of a cause says anything of a fix: after the first one none does."""
+        """Tell whether another occurrence of a cause can change a fix: only its first return does."""
         return any(state.returned is None for state in self.states((cause,)))
 
     def _call_as_now(self, causes: Iterable[str]) -> None:
-        """Files the fixes of causes under what the newest occurrences are called."""
+        """File the fixes of causes under subtype and pattern of their newest occurrences."""
         self._db.execute(
             "UPDATE fix_states SET (subtype, pattern) = (SELECT subtype, pattern FROM occurrences o"
             " WHERE o.fingerprint = fix_states.fingerprint ORDER BY moment DESC LIMIT 1)"
@@ -97,7 +98,7 @@ class Judge:
         )
 
     def _continue(self, causes: Iterable[str]) -> None:
-        """Counts the further passes of open fixes of which nothing else is news."""
+        """Count the further passes of open fixes without other news."""
         for cause in sorted(causes):
             states = self.states((cause,))
             counted = fixes.continued(states, Evidence(self._db, self.passes, (cause,)))
@@ -105,7 +106,7 @@ class Judge:
                 self._keep(cause, counted)
 
     def states(self, fingerprints: Sequence[str]) -> list[fixes.FixState]:
-        """The fixes of a cause, oldest first; one that had other fingerprints is judged over all of them."""
+        """Return the fixes of a cause, oldest first; several fingerprints of it are judged together."""
         if len(fingerprints) > 1:
             return self.judge(fingerprints)
         row = self._db.execute("SELECT states FROM fix_states WHERE fingerprint = ?", tuple(fingerprints)).fetchone()
@@ -146,23 +147,23 @@ class Judge:
         )
 
     def _end(self, fingerprint: str, state: fixes.FixState) -> str:
-        """Return from which moment on no run without the cause can turn what is said of a fix; `~` for never."""
+        """Return the moment after which no run without the cause can change the verdict on a fix; `~` for never."""
         if state.fix.held_in is None:
             return f"{state.returned or ''}~"
         query = "SELECT 1 FROM causes WHERE fingerprint = ? AND newest > ?"
         if state.returned is None and self._db.execute(query, (fingerprint, state.moment)).fetchone():
-            # Another test fails with it still: a pass of that one in between would say that it came back.
+            # Another test still fails with it: a pass of that test in between would show that the cause came back.
             return "~"
         (moment,) = self._db.execute("SELECT moment FROM runs WHERE task_id = ?", (state.fix.held_in,)).fetchone()
         return str(moment)
 
     def judged_by(self, moment: str) -> set[str]:
-        """The causes of which a run of a moment, though others came after it, may turn what is said of a fix."""
+        """Return the causes whose fixes a run at a moment may still change, though other runs came after it."""
         rows = self._db.execute("SELECT fingerprint FROM fix_states WHERE until >= ?", (moment,))
         return {fingerprint for (fingerprint,) in rows}
 
     def is_deterministic(self, fingerprints: Sequence[str]) -> bool:
-        """Tell whether no seed can change a cause, by its kind and by all that is on record of it."""
+        """Tell whether a cause occurs with any seed, by its kind and by its record."""
         return Evidence(self._db, self.passes, fingerprints).is_deterministic("~")
 
     def comes_and_goes(self, fingerprints: Sequence[str]) -> bool:
@@ -171,7 +172,7 @@ class Judge:
         return evidence.comes_and_goes(evidence.all_tests("~"), "", "~")
 
     def rates(self, fingerprints: Sequence[str], since: str) -> dict[str, Rate]:
-        """Return by test in how many of the runs from a moment on each failed with a cause."""
+        """Return by test the rate at which it failed with a cause from a moment on."""
         evidence = Evidence(self._db, self.passes, fingerprints)
         by_test: dict[str, list[Target]] = {}
         for test in evidence.all_tests("~"):
@@ -179,7 +180,7 @@ class Judge:
         return {nodeid: evidence.rate(tests, since, "~") for nodeid, tests in by_test.items()}
 
     def undone(self, fingerprints: Sequence[str], failing: Sequence[Target]) -> fixes.FixState | None:
-        """Return the newest fix after which a cause is back, as tests say that fail now with it."""
+        """Return the newest fix that the present failures of a cause undo; None if there is none."""
         states = self.states(fingerprints)
         evidence = Evidence(self._db, self.passes, fingerprints)
         fixed_later: set[Target] = set()
@@ -190,6 +191,6 @@ class Judge:
         return None
 
     def judge(self, fingerprints: Sequence[str]) -> list[fixes.FixState]:
-        """Judges the fixes of one cause from the records alone, oldest first."""
+        """Judge the fixes of one cause from the records alone; return them oldest first."""
         evidence = Evidence(self._db, self.passes, fingerprints)
         return fixes.judge(evidence.steps(), evidence)

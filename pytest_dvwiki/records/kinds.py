@@ -1,4 +1,4 @@
-"""Kinds of failures by what decides that they are gone: a pass with any seed, or only many."""
+"""Kinds of failures by what shows that they are gone: one pass with any seed, or many."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import FailedTest, Failure, Occurrence, Verdict
 
 UNKNOWN_SEED = "?"
-"""Stands for the seed of a failure that has one which is not on record."""
+"""Stands for a seed that exists but is not on record."""
 DETERMINISTIC_CLASSES = frozenset({"compile_error", "elaboration_error"})
 DETERMINISTIC_SUBTYPES = frozenset(
     {
@@ -26,21 +26,21 @@ DETERMINISTIC_SUBTYPES = frozenset(
         "python_syntax_error",
     }
 )
-"""Subtypes of any class but `tool_error` that no seed can change."""
+"""Subtypes, in any class but `tool_error`, that occur with any seed."""
 _SIMULATION_CLASSES = frozenset({"sim_error", "uvm_error", "uvm_fatal"})
-"""What only a simulation reports."""
+"""Classes that only a simulation reports."""
 _BEFORE_SIMULATOR = frozenset({"import_error", "python_syntax_error"})
 _BEFORE_ANY_COMMAND = frozenset({"python.hdl_file", "environment.make_no_rule"})
-"""Patterns of a missing file that whoever was to call the simulator asked for: cocotb's runner, make."""
+"""Patterns of a file that was missing before the simulator was called: cocotb's runner and make ask for it."""
 
 
 def is_deterministic(occurrence: Occurrence) -> bool:
-    """Tell whether no seed can change that a failure of this kind occurs."""
+    """Tell whether a failure of this kind occurs with any seed."""
     return is_deterministic_kind(occurrence, occurrence.tests)
 
 
 def is_deterministic_kind(cause: Occurrence | Verdict, tests: Sequence[FailedTest | Failure]) -> bool:
-    """Tell whether no seed can change that tests fail so."""
+    """Tell whether tests that fail with this verdict fail with any seed."""
     if cause.error_class == "tool_error":
         return False
     return (
@@ -51,18 +51,20 @@ def is_deterministic_kind(cause: Occurrence | Verdict, tests: Sequence[FailedTes
 
 
 def seed_is_unknown(cause: Occurrence | Verdict, failure: Failure) -> bool:
-    """Tell whether a test failed with a seed that nothing tells; else one without a seed depends on none.
+    """Tell whether a test failed with a seed that is not on record.
 
-    A results file of any other tool tells neither seed nor simulator: there the class says whether there was one.
+    If this is False, a failure without a seed does not depend on one. A results file of another tool gives neither seed
+    nor
+    simulator: there the error class tells whether a simulator ran.
     """
     in_simulator = failure.in_simulator or cause.error_class in _SIMULATION_CLASSES
     return failure.seed is None and failure.seeded and in_simulator
 
 
 def precedes_simulator(cause: Occurrence | Verdict, test: FailedTest | Failure) -> bool:
-    """Tell whether a test failed before any simulator was chosen, so that a pass on any of them counts.
+    """Tell whether a test failed before any simulator was chosen, so that a pass on any simulator counts.
 
-    A failure of Python that has neither a simulator nor a time in it nor a seed is one of the test around it.
+    A Python failure without a simulator, a simulation time and a seed is one of the test environment.
     """
     if test.phase == "collect":
         return True

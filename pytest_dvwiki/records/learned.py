@@ -1,14 +1,14 @@
-"""What occurrences on record teach: a statement that prints a name as one of its values reports one cause.
+"""Learn from recorded occurrences: a statement that prints a name as one of its values reports one cause.
 
-Fingerprints of version 2 keep words, so a scoreboard line that prints an operation, a channel, a state or the name of a
-transaction gives one fingerprint for each. They are one cause where the same statement (file, function, line, source
-and callers) reported them in runs of the same sources, with at least three words at exactly one position and the same
-words elsewhere. A statement that was seen with three of them takes in a further word where it reports it in runs of the
-same sources, or where its source line and its callers are on record and unchanged, or beside two words that it is known
-to print.
+Fingerprints of version 2 keep words. So a scoreboard line that prints an operation, a channel, a state or the name of a
+transaction gives one fingerprint for each. They are one cause if the same statement (file, function, line, source and
+callers) reported them in runs of the same sources, with at least three words at exactly one position and the same words
+elsewhere. A statement with three such words takes in a further word in one of three cases: it reports the word in runs
+of the same sources; its source line and callers are on record and unchanged; or it reports the word beside two words
+that it is known to print.
 
-What is learned is a function of the records, so that every machine comes to the same; it is kept as a file of verdicts
-with its evidence (see `verdicts`).
+The result is a function of the records, so every machine gets the same. It is kept as a file of verdicts with its
+evidence (see `verdicts`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.verdicts import Verdicts
 
 FEWEST = 3
-"""Different words that show that a position holds a value."""
+"""Number of different words that shows that a position holds a value."""
 _NAME = re.compile(r"(?!(?:V|XZ)$)[A-Za-z_]\w*", re.ASCII)
 _FAULT = re.compile(
     r"(?i)(?:mis)?match(?:es|ed)?|errors?|fail(?:s|ed|ures?|ing)?|checks?|checker|violat(?:ion|ions|ed|es)|wrong|bad"
@@ -37,20 +37,20 @@ _FAULT = re.compile(
     r"|timeout|timed|overflow(?:ed)?|underflow(?:ed)?|overrun|underrun|deadlock|livelock|parity|crc|ecc|checksum"
     r"|corrupt(?:ed|ion)?|unknown|unstable|glitch|reordered"
 )
-"""Words that say what is wrong; one that stands in their place, or right before one, names a check."""
+"""Words that say what is wrong; a word in their place, or right before one, names a check."""
 _NAMED = re.compile(
     r"(?i)op|opcode|operation|cmd|command|instr|instruction|channel|chan|ch|port|state|txn|transaction|packet|pkt|type"
     r"|kind|mode|lane|bank|worker|agent|master|slave|core|seq|sequence|item|req|request|resp|response|burst|phase"
 )
-"""What has a name as its value."""
+"""Nouns that are followed by a name as their value."""
 
 
 def lessons(db: sqlite3.Connection, known: Verdicts) -> list[Merge]:
-    """Return what the records teach that no file of verdicts says yet.
+    """Return the merges that the records show and no file of verdicts holds yet.
 
     Args:
         db: The tables.
-        known: What is kept already.
+        known: The verdicts on file.
     """
     families = db.execute(
         "SELECT family FROM checks WHERE family IN (SELECT family FROM checks WHERE fresh)"
@@ -63,11 +63,11 @@ def lessons(db: sqlite3.Connection, known: Verdicts) -> list[Merge]:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A cause at a spot, as it was seen there first."""
+    """A cause at a spot, as it was first seen there."""
 
     fingerprint: str
     spot: str
-    """The statement in certain sources."""
+    """The statement in one version of the sources."""
     statement: str
     sources: str
     tokens: tuple[str, ...]
@@ -102,7 +102,7 @@ def _rows(db: sqlite3.Connection, family: str) -> list[_Row]:
 
 
 def _of_family(rows: Sequence[_Row]) -> Iterator[Merge]:
-    """Return the merges that the causes of one family make."""
+    """Yield the merges that the causes of one family give."""
     by_form: dict[tuple[int, tuple[str, ...]], list[_Row]] = defaultdict(list)
     for row in rows:
         for at, token in enumerate(row.tokens):
@@ -118,10 +118,11 @@ def _of_family(rows: Sequence[_Row]) -> Iterator[Merge]:
 
 
 def _linked(rows: Sequence[_Row]) -> list[list[_Row]]:
-    """Return the rows that one statement printed, as far as that is known.
+    """Return the rows in groups, each printed by one statement as far as that is known.
 
-    Spots are of one statement where a traceback shows it unchanged, or where two causes in common show that it moved.
-    What follows from some rows follows from more rows, too: so it does not matter in which order they come.
+    Spots belong to one statement if a traceback shows it unchanged, or if two causes in common show that it moved. More
+    rows
+    never break up a group, so their order does not matter.
     """
     kin: dict[object, set[str]] = defaultdict(set)
     sources = {row.spot: row.sources for row in rows}
@@ -143,7 +144,7 @@ def _linked(rows: Sequence[_Row]) -> list[list[_Row]]:
 
 
 def _merge(rows: Sequence[_Row], at: int, form: tuple[str, ...]) -> Merge | None:
-    """Return what a group of rows is evidence of; None where it is not enough, or its words name different checks."""
+    """Return the merge that a group of rows proves; None if they are too few or their words name different checks."""
     at_spot: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         at_spot[row.spot].add(row.tokens[at])
@@ -165,7 +166,7 @@ def _merge(rows: Sequence[_Row], at: int, form: tuple[str, ...]) -> Merge | None
 
 
 def _is_value(form: Sequence[str], at: int) -> bool:
-    """Tell whether a position of a report without a traceback can only hold a value: among values, or behind a noun."""
+    """Tell whether a position of a report without a traceback must hold a value: among values, or after a noun."""
     before = form[at - 1] if at else ""
     after = form[at + 1] if at + 1 < len(form) else ""
     if _FAULT.fullmatch(after):

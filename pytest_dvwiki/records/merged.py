@@ -1,10 +1,10 @@
-"""What git leaves among the records when branches merge of which one rolled a month up, put right.
+"""Repair the records after git merged branches of which one rolled a month up into one file.
 
-* Where both did, the month's file is in conflict: each side's records stand in it, and all of them stay.
-* Where one did and the month had few records, git takes the month's file for its folder under a new name, and moves
-  the records that the other branch added out of that folder: they go back to where records stand.
+* If both did, the month's file is in conflict: each side has its own records in it, and all of them stay.
+* If one did and the month had few records, git takes the month's file for its folder under a new name. It then moves
+  the records that the other branch added out of that folder; they are moved back.
 
-No byte of a record changes. What cannot be told apart with certainty stays as it is, with a reason.
+No byte of a record changes. What cannot be told apart with certainty stays as it is, and the reason is reported.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TASK_ID = re.compile(r"^task_id: *[\"']?([\w.-]+)", re.MULTILINE)
 
 @dataclass(slots=True)
 class PutRight:
-    """What was done, or would be; names are relative to the folder of the records."""
+    """What was repaired, or would be; names are relative to the folder of the records."""
 
     changed: list[str] = field(default_factory=list)
     left: list[tuple[str, str]] = field(default_factory=list)
@@ -33,11 +33,11 @@ class PutRight:
 
 
 def put_right(tasks: Path, *, check: bool = False) -> PutRight:
-    """Settles the files of months, and moves records back to their places.
+    """Settle conflicts in month files, and move records back to their folders.
 
     Args:
         tasks: The folder of the records.
-        check: Only tells what would be done.
+        check: Only report what would be done.
     """
     done = PutRight()
     for folder in store.folders(tasks):
@@ -61,10 +61,13 @@ def put_right(tasks: Path, *, check: bool = False) -> PutRight:
 
 
 def _is_settled(path: Path, name: str, *, check: bool) -> bool:
-    """Settles a month's file; False where that was due.
+    """Settle the conflict in a month's file.
+
+    Returns:
+        False if there was a conflict.
 
     Raises:
-        RecordError: It holds something that is no record, or a record that the two sides have otherwise.
+        RecordError: The file holds something that is no record, or the sides have different versions of one record.
     """
     data = reading.read_records(path)
     if not hunks.may_be_in(data):
@@ -85,11 +88,15 @@ def _is_settled(path: Path, name: str, *, check: bool) -> bool:
 
 
 def _is_home(path: Path, name: str, tasks: Path, *, check: bool) -> bool:
-    """Moves a record in a year's folder into its month's; False where that was due."""
+    """Move a record from a year's folder to the folder of its month.
+
+    Returns:
+        False if there was one to move.
+    """
     data = reading.read_records(path)
     records, _ = store.read_records(path, data, name)
     if len(records) != 1:
-        # Somebody else's.
+        # Not one of our files.
         return True
     if not check:
         disk.create(store.record_path(tasks, records[0]), data)

@@ -1,4 +1,4 @@
-"""Which tests passed in which runs: lists of tests say what ran, and the record what of it did not simply pass."""
+"""Which tests passed in which runs: lists of tests say what ran, and the record what did not simply pass."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import RunRecord
 
 LOOKED_BACK = 50
-"""Runs that are asked for a test's last pass, or for the rate at which it failed."""
+"""Number of runs that are searched for a test's last pass, or count for the rate at which it failed."""
 
 
 class Listed(NamedTuple):
@@ -48,15 +48,15 @@ class Passes:
         self._having: tuple[Sequence[str], dict[str, list[str]]] = ((), {})
 
     def ran(self, runs: Iterable[RunRecord]) -> set[str]:
-        """Return the tests that are known to have run in runs, and what they ran inside."""
+        """Return the tests that ran in the given runs, as far as known, and their parents."""
         names = {row.nodeid for run in runs for row in run.passed_again}
         for suite in {row.suite for run in runs for row in suites_of(run)}:
             names.update(self._names(suite))
-        # What failed to build or to be imported is a test itself; later the tests inside it stand for it.
+        # A unit that failed to build or to be imported is a test itself; later the tests inside it stand for it.
         return {each for name in names for each in (name, *parents_of(name))}
 
     def passing_runs(self, tests: Sequence[Target], since: str, before: str) -> Iterator[tuple[str, str, str | None]]:
-        """Yield the runs from a moment on and before another that passed one of the tests: moment, task id, branch."""
+        """Yield moment, task id and branch of the runs between two moments that passed one of the tests."""
         again = self._db.execute(
             "SELECT DISTINCT r.moment, r.task_id, r.branch, 0, '', '', '' FROM json_each(?) t JOIN passed_again p ON"  # noqa: S608
             f" {meets('p')} AND p.moment >= ? AND p.moment < ? JOIN runs r ON r.id = p.run ORDER BY r.moment",
@@ -79,7 +79,7 @@ class Passes:
         return any(self.passed(listed, test) for test in tests)
 
     def _suites_having(self, test: str) -> list[str]:
-        """Return the lists of tests that name a test, or one inside it."""
+        """Return the lists of tests that contain a test, or one inside it."""
         suites = self._all_suites()
         if self._having[0] is not suites:
             self._having = (suites, {})
@@ -91,9 +91,10 @@ class Passes:
     def before(self, test: Target, moment: str = "~") -> list[Pass]:
         """Return the newest runs before a moment that passed a test on its simulator, newest first.
 
-        A run with uncommitted changes tells nothing of a commit, and one without a commit neither; nor do runs long
-        ago. A test that failed before any simulator was chosen is looked for on all of them. A folder in which several
-        designs are built has passed where the same one was built.
+        Only the last `LOOKED_BACK` runs at a commit, without uncommitted changes, count. A test that failed before any
+        simulator was chosen is searched for on all of them. A folder in which several designs are built has passed if
+        the same
+        design was built.
         """
         build = build_of(test.config) if is_folder(test.nodeid) else ""
         if is_folder(test.nodeid) and not build and len(self.builds(test.nodeid, "", moment)) > 1:
@@ -136,7 +137,7 @@ class Passes:
         return found
 
     def builds(self, folder: str, since: str, before: str) -> set[str]:
-        """Return the designs that were built in a folder from a moment on and before another: a mark of each."""
+        """Return the marks of the designs that were built in a folder between two moments."""
         rows = self._db.execute(
             "SELECT DISTINCT suite, config FROM suites WHERE config != '' AND moment >= ? AND moment < ?",
             (since, before),
@@ -144,7 +145,7 @@ class Passes:
         return {build_of(config) for suite, config in rows if self._meant(suite, folder) not in ([], [folder])} - {""}
 
     def passed_since(self, tests: Sequence[Target], moment: str) -> bool:
-        """Tell whether a run from a moment on is known to have passed one of the tests and failed none."""
+        """Tell whether a run from a moment on passed one of the tests and failed none of them."""
         rows = self._db.execute(
             f"SELECT DISTINCT f.moment FROM json_each(?) t JOIN failed f ON {meets('f')} AND f.moment >= ?",  # noqa: S608
             (targets.wanted(tests), moment),
@@ -153,11 +154,11 @@ class Passes:
         return any(when not in failed_in for when, *_ in self.passing_runs(tests, moment, "~"))
 
     def _all_suites(self) -> Sequence[str]:
-        """Return all lists of tests that runs name; there are few of them, and few runs bring a new one."""
-        # Its number alone would not do: that of a run that is taken away goes to the next one.
+        """Return all lists of tests that runs name; there are few, and few runs bring a new one."""
+        # The number alone would not do: SQLite gives that of a removed run to the next one.
         newest = self._db.execute("SELECT id, task_id FROM runs ORDER BY id DESC LIMIT 1").fetchone()
         if self._listed[0] != newest:
-            # From each list to the next one: what all runs name would be read otherwise.
+            # Steps from each list to the next: SELECT DISTINCT would read the rows of all runs.
             rows = self._db.execute(
                 "WITH RECURSIVE lists (suite) AS (SELECT MIN(suite) FROM suites"
                 " UNION ALL SELECT (SELECT MIN(suite) FROM suites WHERE suite > lists.suite) FROM lists"
@@ -167,10 +168,11 @@ class Passes:
         return self._listed[1]
 
     def _meant(self, suite: str, nodeid: str) -> list[str]:
-        """Return the test itself, or those inside it, as far as a list has them.
+        """Return the test itself, or the tests inside it, as far as a list contains them.
 
-        A runner that failed in its build is a test itself; later its cocotb tests stand for it. The same holds for a
-        module that could not be imported.
+        A runner that failed to build is a test itself; later its cocotb tests stand for it. The same holds for a module
+        that
+        could not be imported.
         """
         names = self._names(suite)
         place = bisect.bisect_left(names, nodeid)
@@ -185,13 +187,13 @@ class Passes:
         return inside + of_folder(names if nodeid == "." else names[below], nodeid)
 
     def _names(self, suite: str) -> list[str]:
-        """Return the tests of a list, in order."""
+        """Return the tests of a list, sorted."""
         if suite not in self._suites:
             self._suites[suite] = sorted(store.read_suite(self._tasks, suite))
         return self._suites[suite]
 
     def passed(self, listed: Listed, test: Target) -> bool:
-        """Tell whether a test, or all that ran of those inside it, passed as part of a list of tests."""
+        """Tell whether a test, or every test inside it that ran, passed in a list of tests."""
         if not test.is_met_by(listed.simulator, listed.config):
             return False
         names = self._meant(listed.suite, test.nodeid)
@@ -199,12 +201,12 @@ class Passes:
             return False
         not_passed = self._not_passed(listed, names)
         if test.simulator == targets.ANY and names != [test.nodeid]:
-            # What could not even be imported is there again as soon as one of the tests inside it runs.
+            # A module that could not be imported is fixed as soon as a test inside it runs.
             return test.nodeid not in self._not_passed(listed, [test.nodeid])
         return not not_passed
 
     def _not_passed(self, listed: Listed, names: Sequence[str]) -> set[str]:
-        """Return those of some tests that did not simply pass; where nobody knows on what they ran, anywhere."""
+        """Return the tests that did not simply pass; an empty simulator or configuration matches any."""
         rows = self._db.execute(
             "SELECT nodeid FROM failed WHERE run = :run AND nodeid IN (SELECT value FROM json_each(:names))"
             " AND (:simulator = '' OR simulator IN (:simulator, '*'))"

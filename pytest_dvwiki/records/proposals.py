@@ -1,7 +1,7 @@
-"""Where else a fix helps: the causes that its commits fixed too, and those of its pattern to which it is proposed.
+"""Where else a fix helps: causes fixed by the same commits, and causes of the same pattern to which it is proposed.
 
-A fix that held is proposed to the causes of its pattern that were seen since it came, and to those that were the last
-seen before. Whoever has the proposal keeps it, however many others come: so a new cause costs no page but its own.
+A fix that held is proposed to the causes of its pattern that were seen since it came, and to the last ones seen before.
+A cause keeps its proposal however many other causes come, so a new cause changes no page but its own.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Fix
 
 LAST_SEEN = 20
-"""A fix that comes after so many other causes of the pattern were seen since a cause is not proposed to that one."""
+"""A fix is not proposed to a cause after which this many other causes of the pattern were seen before the fix came."""
 _EVER = "~"
-"""A moment behind all others."""
+"""A moment after all others."""
 _states = msgspec.json.Decoder(list[FixState])
 
 
@@ -36,11 +36,11 @@ class Proposal:
     """The cause that it fixed."""
     fix: Fix
     task_id: str
-    """The run in which it first showed."""
+    """The run in which the fix first showed."""
 
 
 def keep_commits(db: sqlite3.Connection, fingerprint: str, states: Sequence[FixState]) -> None:
-    """Remembers the commits of a cause's newest fix, if that has not failed."""
+    """Store the commits of a cause's newest fix, unless it failed."""
     db.execute("DELETE FROM fix_commits WHERE fingerprint = ?", (fingerprint,))
     state = states[-1] if states else None
     stands = state is not None and (state.fix.result == "held" or (state.fix.result == "open" and not state.returned))
@@ -50,7 +50,7 @@ def keep_commits(db: sqlite3.Connection, fingerprint: str, states: Sequence[FixS
 
 
 def commits(db: sqlite3.Connection, causes: Iterable[str] | None) -> set[tuple[str, str]]:
-    """Every commit of the newest fix of some causes, None for all, each with its cause."""
+    """Return every commit of the newest fixes of some causes, each with its cause; None stands for all causes."""
     if causes is None:
         return set(db.execute("SELECT name, fingerprint FROM fix_commits"))
     query = "SELECT name, fingerprint FROM fix_commits WHERE fingerprint IN (SELECT value FROM json_each(?))"
@@ -58,7 +58,7 @@ def commits(db: sqlite3.Connection, causes: Iterable[str] | None) -> set[tuple[s
 
 
 def with_commits(db: sqlite3.Connection, names: Iterable[str]) -> set[str]:
-    """The causes whose newest fix has one of these commits."""
+    """Return the causes whose newest fix has one of these commits."""
     rows = db.execute(
         "SELECT DISTINCT fingerprint FROM fix_commits WHERE name IN (SELECT value FROM json_each(?))", (wanted(names),)
     )
@@ -66,7 +66,7 @@ def with_commits(db: sqlite3.Connection, names: Iterable[str]) -> set[str]:
 
 
 def same_commits(db: sqlite3.Connection, fingerprints: Iterable[str]) -> list[str]:
-    """Causes whose newest fix has a commit of the newest fix of one of these, themselves left out."""
+    """Return the other causes whose newest fix shares a commit with the newest fix of one of these."""
     rows = db.execute(
         "SELECT DISTINCT other.fingerprint FROM fix_commits mine JOIN fix_commits other ON other.name = mine.name"
         " WHERE mine.fingerprint IN (SELECT value FROM json_each(:mine))"
@@ -77,7 +77,7 @@ def same_commits(db: sqlite3.Connection, fingerprints: Iterable[str]) -> list[st
 
 
 def naming(db: sqlite3.Connection, fingerprints: Iterable[str]) -> set[str]:
-    """Causes of which it is told that one of these was fixed by the same commits, or that its fix is proposed."""
+    """Return the causes whose pages name one of these: for a common commit of their fixes, or for a proposed fix."""
     asked = wanted(sorted(fingerprints))
     rows = db.execute(
         "SELECT other.fingerprint FROM fix_commits mine JOIN fix_commits other ON other.name = mine.name"
@@ -89,16 +89,16 @@ def naming(db: sqlite3.Connection, fingerprints: Iterable[str]) -> set[str]:
 
 
 def renew(db: sqlite3.Connection, judged: set[str] | None, seen: set[str], late: str | None = None) -> set[str]:
-    """Finds the fix that is proposed to each cause of which that may be news.
+    """Update the fix that is proposed to each cause with news.
 
     Args:
         db: The tables.
-        judged: Those whose fixes are judged otherwise than before; None for all.
-        seen: Those that occurred.
-        late: The moment from which on they did, where other runs came after it.
+        judged: Causes whose fixes are judged differently than before; None for all.
+        seen: Causes that occurred.
+        late: The moment from which on they occurred, if other runs came after it.
 
     Returns:
-        The causes to which another fix is proposed now, or none any more.
+        The causes whose proposed fix changed or went.
     """
     if judged is None:
         rows = db.execute("SELECT fingerprint FROM causes UNION SELECT fingerprint FROM proposals")
@@ -111,7 +111,7 @@ def renew(db: sqlite3.Connection, judged: set[str] | None, seen: set[str], late:
     for cause in sorted(asked):
         found = _proposed(db, cause)
         known = db.execute("SELECT source, moment FROM proposals WHERE fingerprint = ?", (cause,)).fetchone()
-        # The words of the same fix may be others now.
+        # The fix is the same, yet its text may have changed.
         if found != known or (found and (judged is None or found[0] in judged)):
             changed.add(cause)
         if found != known:
@@ -121,7 +121,7 @@ def renew(db: sqlite3.Connection, judged: set[str] | None, seen: set[str], late:
 
 
 def _proposed(db: sqlite3.Connection, cause: str) -> tuple[str, str] | None:
-    """Cause and moment of the fix that is proposed to a cause: of those that reach it the newest."""
+    """Return cause and moment of the fix that is proposed to a cause: the newest within reach."""
     row = db.execute("SELECT pattern, newest FROM causes WHERE fingerprint = ?", (cause,)).fetchone()
     pattern, newest = row or (None, "")
     found = _newest_that_held(db, pattern, _EVER)
@@ -131,7 +131,7 @@ def _proposed(db: sqlite3.Connection, cause: str) -> tuple[str, str] | None:
 
 
 def _newest_that_held(db: sqlite3.Connection, pattern: str | None, before: str) -> tuple[str, str] | None:
-    """Cause and moment of the newest fix before a moment that held and still does."""
+    """Return cause and moment of the newest fix before a moment that held and still holds."""
     found: tuple[str, str] | None = db.execute(
         "SELECT fingerprint, holding FROM fix_states WHERE pattern = ? AND holding < ?"
         " ORDER BY holding DESC, fingerprint DESC LIMIT 1",
@@ -141,7 +141,7 @@ def _newest_that_held(db: sqlite3.Connection, pattern: str | None, before: str) 
 
 
 def _end_of_reach(db: sqlite3.Connection, pattern: str | None, newest: str) -> str:
-    """The moment from which on a cause is none of the last seen, since so many others were seen after its newest."""
+    """Return the moment at which a cause stops being one of the last seen of its pattern."""
     rows = db.execute(
         "SELECT fingerprint, moment FROM occurrences WHERE pattern = ? AND moment > ? ORDER BY moment",
         (pattern, newest),
@@ -150,7 +150,7 @@ def _end_of_reach(db: sqlite3.Connection, pattern: str | None, newest: str) -> s
 
 
 def _last_of_others(rows: Iterable[tuple[str, str]]) -> str | None:
-    """The moment of the first of some occurrences with which they are of so many causes, None where they never are."""
+    """Return the moment at which the occurrences reach `LAST_SEEN` different causes; None if they never do."""
     others: set[str] = set()
     for fingerprint, moment in rows:
         others.add(fingerprint)
@@ -160,7 +160,7 @@ def _last_of_others(rows: Iterable[tuple[str, str]]) -> str | None:
 
 
 def _in_reach_of_fixes(db: sqlite3.Connection, fixed: set[str]) -> set[str]:
-    """The causes to which a fix of some causes may be proposed."""
+    """Return the causes to which a fix of some causes may be proposed."""
     rows = db.execute(
         "SELECT pattern, holding FROM fix_states WHERE fingerprint IN (SELECT value FROM json_each(?))"
         " AND pattern IS NOT NULL AND holding IS NOT NULL",
@@ -170,7 +170,7 @@ def _in_reach_of_fixes(db: sqlite3.Connection, fixed: set[str]) -> set[str]:
 
 
 def _in_reach_of_runs(db: sqlite3.Connection, seen: set[str], since: str) -> set[str]:
-    """The causes that may be among the last seen no more, since these occurred between other runs."""
+    """Return the causes that may no longer be among the last seen, since these occurred between other runs."""
     rows = db.execute(
         "SELECT DISTINCT pattern FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
         " AND moment >= ? AND pattern IS NOT NULL",
@@ -180,7 +180,7 @@ def _in_reach_of_runs(db: sqlite3.Connection, seen: set[str], since: str) -> set
 
 
 def _in_reach(db: sqlite3.Connection, pattern: str, moment: str) -> set[str]:
-    """The causes of a pattern that were seen since a moment, and those that were the last seen before."""
+    """Return the causes of a pattern that were seen since a moment, and the last ones seen before it."""
     rows = db.execute(
         "SELECT fingerprint, moment FROM occurrences WHERE pattern = ? AND moment <= ? ORDER BY moment DESC",
         (pattern, moment),
@@ -191,7 +191,7 @@ def _in_reach(db: sqlite3.Connection, pattern: str, moment: str) -> set[str]:
 
 
 def _proposed_to(db: sqlite3.Connection, sources: set[str]) -> set[str]:
-    """The causes to which the fix of one of these is proposed."""
+    """Return the causes to which a fix of one of these is proposed."""
     rows = db.execute(
         "SELECT fingerprint FROM proposals WHERE source IN (SELECT value FROM json_each(?))", (wanted(sorted(sources)),)
     )
@@ -199,15 +199,15 @@ def _proposed_to(db: sqlite3.Connection, sources: set[str]) -> set[str]:
 
 
 def proposal(db: sqlite3.Connection, fingerprints: Sequence[str], pattern: str | None) -> Proposal | None:
-    """The fix that is proposed to a cause; None where there is none but its own.
+    """Return the fix that is proposed to a cause; None if there is none but its own.
 
     Args:
         db: The tables.
-        fingerprints: What the cause is called.
-        pattern: That named it.
+        fingerprints: The names of the cause.
+        pattern: The pattern that named it.
     """
     found = db.execute(
-        # The plus keeps SQLite from beginning with all causes of the pattern.
+        # The plus keeps SQLite from starting with all causes of the pattern.
         "SELECT p.source, p.moment FROM proposals p JOIN causes c ON c.fingerprint = p.fingerprint"
         " WHERE p.fingerprint IN (SELECT value FROM json_each(?)) AND +c.pattern = ? ORDER BY p.moment DESC LIMIT 1",
         (wanted(fingerprints), pattern),

@@ -1,21 +1,22 @@
 # ruff: noqa: S608 (nothing but constants is put into statements)
-"""Whether a check that fails again after its fix reports the cause that was fixed, or another one.
+"""Decide whether a check that fails again after its fix reports the cause that was fixed, or another one.
 
-A fingerprint names a check. Where a failure of it was fixed and it fails again, that is another cause if all of this
+A fingerprint names a check. If a failure of the check was fixed and it fails again, that is another cause if all of
+this
 is on record:
 
 * the fix stands: passes prove it, and the cause has not returned since;
 * other tests fail, with other seeds only;
-* files were changed since the fix, and none of those that the fix changed is among them;
+* files were changed since the fix, and none of them was changed by the fix;
 * the tests that had failed before the fix pass in the run that fails now.
 
-Where one of these is not on record it is the same cause. It returned if a test fails again that the fix made pass, with
-whatever parameters; else nothing says that it did, and the fix stays good. The first cause of a fingerprint is named by
-it, a further one `{fingerprint}/{task id of the run that opened it}`; a name with any other run of the fingerprint
-stands for the cause that the run has.
+Otherwise it is the same cause. It has returned if a test fails again that the fix made pass, with any parameters; else
+nothing shows that it returned, and the fix still stands. The first cause of a fingerprint is named by it, a further one
+`{fingerprint}/{task id of the run that opened it}`. A name with another run of the fingerprint stands for the cause of
+that run.
 
-It is decided run after run, in the order in which they finished, by what is on record of the runs before: so it follows
-from the records alone, whatever order they came in.
+Runs are decided one by one, in the order in which they finished, from the records of earlier runs only. So the result
+does not depend on the order in which the records arrive.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ if TYPE_CHECKING:
 _FAMILY = "(fingerprint = :name OR fingerprint > :name || '/' AND fingerprint < :name || '0')"
 """The causes of a check; the character after `/` is `0`."""
 _BY_RUN = ("occurrences", "failed", "waived")
-"""Tables whose rows go where the occurrence of their run goes."""
+"""Tables whose rows belong to the cause of their run's occurrence."""
 _BY_NAME = ("passed_again", "fix_rows", "first_bad")
-"""Tables whose rows name a cause; what they named stands in the column `named`."""
+"""Tables whose rows name a cause; the name in the record is in the column `named`."""
 
 
 class Failing(NamedTuple):
@@ -54,14 +55,14 @@ class Failing(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What a run tells of the time since a fix."""
+    """What changed between a fix and a run."""
 
     since: str
     """Sort key of the run at which the fix stood; empty where that is not on record."""
     files: frozenset[str]
     """Files that differ from that run."""
     is_whole: bool
-    """Whether these are all."""
+    """Whether `files` lists all of them."""
     passed: frozenset[str]
     """Tests that had failed before the fix and pass now."""
 
@@ -86,16 +87,16 @@ class Standing:
     name: str
     state: fixes.FixState
     tests: tuple[Target, ...]
-    """Those that had failed when it was fixed."""
+    """The tests that had failed when it was fixed."""
 
 
 def check_of(name: str) -> str:
-    """Return the fingerprint in the name of a cause."""
+    """Return the fingerprint of the check that reports a cause."""
     return name.partition(SLASH)[0]
 
 
 def family(db: sqlite3.Connection, fingerprint: str) -> tuple[str, ...]:
-    """Return the names of all causes of a check that has several, the first one first; none of any other check."""
+    """Return the names of all causes of a check, the oldest first; none if it has only one."""
     if not db.execute(f"SELECT 1 FROM further WHERE {_FAMILY}", {"name": fingerprint}).fetchone():
         return ()
     rows = db.execute(
@@ -106,7 +107,7 @@ def family(db: sqlite3.Connection, fingerprint: str) -> tuple[str, ...]:
 
 
 def resolved(db: sqlite3.Connection, name: str) -> str:
-    """Return the cause that a name with a run stands for; that of the fingerprint where the run is not on record."""
+    """Return the cause that a name with a run stands for; the fingerprint's own if the run is not on record."""
     fingerprint, _, task_id = name.partition(SLASH)
     row = db.execute(
         f"SELECT o.fingerprint FROM runs r JOIN occurrences o ON o.run = r.id WHERE r.task_id = :task AND {_FAMILY}",
@@ -116,7 +117,7 @@ def resolved(db: sqlite3.Connection, name: str) -> str:
 
 
 def standing(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment: str = "~") -> list[Standing]:
-    """Return the causes of a check whose newest fix stands, as of a moment, those that were seen last first."""
+    """Return the causes of a check whose newest fix stands as of a moment, the one seen last first."""
     found = []
     for name in _members(db, fingerprint, moment):
         evidence = Evidence(db, passes, (name,), moment)
@@ -131,12 +132,12 @@ def standing(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment: s
 
 
 def cause_of(db: sqlite3.Connection, passes: Passes, fingerprint: str, seen: Seen) -> str:
-    """Return the name of the cause with which a check fails in a run, by all that is on record before it.
+    """Return the name of the cause with which a check fails in a run, by the record before it.
 
     Args:
-        db: The tables; the runs before it have their causes already.
+        db: The tables; earlier runs have their causes already.
         passes: Which tests passed.
-        fingerprint: Of the check.
+        fingerprint: The fingerprint of the check.
         seen: The failure.
     """
     members = _members(db, fingerprint, seen.moment)
@@ -163,7 +164,7 @@ def cause_of(db: sqlite3.Connection, passes: Passes, fingerprint: str, seen: See
 
 
 def _members(db: sqlite3.Connection, fingerprint: str, moment: str) -> list[str]:
-    """Return the causes of a check that were seen before a moment, those that were seen last first."""
+    """Return the causes of a check that were seen before a moment, the one seen last first."""
     rows = db.execute(
         f"SELECT fingerprint FROM occurrences WHERE {_FAMILY} AND moment < :moment"
         " GROUP BY fingerprint ORDER BY MAX(moment) DESC",
@@ -183,7 +184,7 @@ def _failed(db: sqlite3.Connection, name: str, moment: str) -> frozenset[Failing
 
 
 def _is_another(fixed: Standing, before: frozenset[Failing], seen: Seen) -> bool:
-    """Tell whether a failure in other tests is another fault than a cause whose fix stands."""
+    """Tell whether a failure is another fault than a cause whose fix stands."""
     seeds, theirs = {each.seed for each in seen.failing}, {each.seed for each in before}
     if not {"", UNKNOWN_SEED}.isdisjoint(seeds | theirs) or seeds & theirs or not seeds:
         return False
@@ -196,26 +197,26 @@ def _is_another(fixed: Standing, before: frozenset[Failing], seen: Seen) -> bool
 
 
 def _since(moment: str, changes: Sequence[Change]) -> Change | None:
-    """Return what was changed since a fix: of several counts that which begins next after it, else the last before."""
+    """Return what changed since a fix: of several spans the one that starts next after it, else the last before it."""
     after = [each for each in changes if each.since >= moment]
     before = [each for each in changes if "" < each.since < moment]
     return min(after, key=lambda each: each.since) if after else max(before, key=lambda each: each.since, default=None)
 
 
-# Which cause the rows of the tables are of
+# Assigning the rows of the tables to causes
 
 
 def place(db: sqlite3.Connection, passes: Passes, fingerprint: str, since: str) -> bool:
-    """Decide for the runs from a moment on with which causes a check failed in them.
+    """Decide, for the runs from a moment on, with which causes a check failed in them.
 
     Args:
         db: The tables.
         passes: Which tests passed.
-        fingerprint: Of the check.
-        since: Sort key of the first of them.
+        fingerprint: The fingerprint of the check.
+        since: Sort key of the first of the runs.
 
     Returns:
-        Whether any occurrence has another cause than before, or is of a further one.
+        Whether any occurrence moved to another cause, or the check has several causes.
     """
     before = _placed(db, fingerprint, since)
     _reset(db, fingerprint, since)
@@ -241,7 +242,7 @@ def _placed(db: sqlite3.Connection, fingerprint: str, since: str) -> set[tuple[i
 
 
 def _reset(db: sqlite3.Connection, fingerprint: str, since: str) -> None:
-    """Give the rows of runs from a moment on the names with which they are on record."""
+    """Restore the recorded names in the rows of runs from a moment on."""
     asked = {"name": fingerprint, "since": since}
     for table in _BY_RUN:
         runs = f"SELECT run FROM occurrences WHERE {_FAMILY} AND moment >= :since"
@@ -251,7 +252,7 @@ def _reset(db: sqlite3.Connection, fingerprint: str, since: str) -> None:
 
 
 def _runs(db: sqlite3.Connection, fingerprint: str, since: str) -> Iterator[tuple[str, int]]:
-    """Return moment and number of the runs from a moment on that speak of a check, in order."""
+    """Return moment and number of the runs from a moment on that mention a check, in order."""
     speaking = " UNION ".join(
         f"SELECT moment, run FROM {table} WHERE {_FAMILY} AND moment >= :since" for table in ("occurrences", *_BY_NAME)
     )
@@ -300,7 +301,7 @@ def _place_run(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment:
 
 
 def _name_alone(db: sqlite3.Connection, fingerprint: str, run: int) -> None:
-    """Give what a run says of a check the name of its only cause."""
+    """Give all rows of a run on a check the name of its only cause."""
     for table in _BY_NAME:
         db.execute(
             f"UPDATE OR IGNORE {table} SET fingerprint = :name WHERE run = :run AND {_FAMILY}",
@@ -336,12 +337,12 @@ def _seen(db: sqlite3.Connection, fingerprint: str, moment: str, run: int) -> Se
 
 
 def change(since: str, files: Sequence[str], file_count: int, passed: Sequence[str]) -> Change:
-    """Return what a row of a record tells of the time since a fix."""
+    """Return what a row of a record says of the changes since a fix."""
     return Change(since=since, files=frozenset(files), is_whole=file_count == len(files), passed=frozenset(passed))
 
 
 def _last_of_test(db: sqlite3.Connection, fingerprint: str, nodeid: str, moment: str) -> str:
-    """Return the cause with which a test, or one inside it, failed last before a moment, else the first one."""
+    """Return the cause with which a test, or one inside it, failed last before a moment, else the first cause."""
     row = db.execute(
         "SELECT o.fingerprint FROM occurrences o JOIN failed f ON f.run = o.run AND f.fingerprint = o.fingerprint"
         " WHERE (o.fingerprint = :name OR o.fingerprint > :name || '/' AND o.fingerprint < :name || '0')"
@@ -353,7 +354,7 @@ def _last_of_test(db: sqlite3.Connection, fingerprint: str, nodeid: str, moment:
 
 
 def _of_statement(db: sqlite3.Connection, fingerprint: str, task_id: str) -> str | None:
-    """Return the cause of which a run says how it was fixed."""
+    """Return the cause whose fix a run states; None if it states none."""
     row = db.execute(
         f"SELECT f.fingerprint FROM runs r JOIN fix_rows f ON f.run = r.id WHERE r.task_id = :task AND {_FAMILY}",
         {"name": fingerprint, "task": task_id},

@@ -1,4 +1,4 @@
-"""The tables that records are counted from, and how one record goes into them and out again."""
+"""The tables that aggregate the records: their schema, and how one record is added and removed."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import FailedTest, Occurrence, OtherTest, RunRecord
 
 VERSION = 17
-"""Counts up with the tables, and with what is written to them."""
+"""Incremented with every change of the tables or of their contents."""
 
-# Rows with long texts are kept apart from their keys: WITHOUT ROWID puts whole rows into the upper levels of the tree.
+# Tables with long texts have rowids: WITHOUT ROWID would put whole rows into the upper levels of the tree.
 SCHEMA = """
 CREATE TABLE verdicts (state TEXT, reclassified TEXT);
 CREATE TABLE names (fingerprint TEXT PRIMARY KEY, became TEXT, learned INTEGER) WITHOUT ROWID;
@@ -123,10 +123,10 @@ CREATE TABLE proposals (fingerprint TEXT PRIMARY KEY, source TEXT, moment TEXT) 
 CREATE INDEX proposals_by_source ON proposals (source)
 """
 SLASH = "/"
-"""Stands in the name of a cause before the run that opened it, where its check had another one before."""
+"""Separates check and run in the name of a further cause of a check: `fingerprint/task_id`, the run that opened it."""
 _NAMES = 3
 _SEEDS = 20
-# All occurrences of a run have its moment, so that it counts once in each row.
+# A run counts once in each row, however many of its causes have the label.
 _TALLY = """
 INSERT INTO tallies SELECT * FROM (
   SELECT subtype, 'subtype' AS kind, '' AS name, :sign AS runs, :sign * SUM(tests) AS tests
@@ -138,19 +138,19 @@ INSERT INTO tallies SELECT * FROM (
   UNION ALL SELECT subtype, 'cause', fingerprint, :sign, :sign * tests FROM occurrences WHERE run = :run)
 WHERE true ON CONFLICT (subtype, kind, name) DO UPDATE SET runs = runs + excluded.runs, tests = tests + excluded.tests
 """
-"""Counts a run in or out of what all runs with a subtype say together."""
+"""Adds a run to the sums of its subtypes (`:sign` 1), or removes it (-1)."""
 
 
 def moment_of(record: RunRecord) -> str:
-    """The sort key of a run: the time at which it finished, then that at which it started, then its id.
+    """Return the sort key of a run: the time at which it finished, then that at which it started, then its id.
 
-    Times are whole seconds: of two runs that finished in one second the later one started after the other had.
+    Times are whole seconds. Of two runs that finished in the same second, the one that started later comes later.
     """
     return f"{record.finished} {record.started} {record.task_id}"
 
 
 def by_fingerprint(occurrences: Iterable[Occurrence]) -> list[Occurrence]:
-    """One occurrence per cause: a caller of the API may have given one twice."""
+    """Return one occurrence per cause; a caller of the API may have given one twice."""
     merged: dict[str, Occurrence] = {}
     for item in occurrences:
         first = merged.get(item.fingerprint)
@@ -159,21 +159,21 @@ def by_fingerprint(occurrences: Iterable[Occurrence]) -> list[Occurrence]:
 
 
 def wanted(values: Iterable[str]) -> str:
-    """Values for a statement that asks for any of them: `IN (SELECT value FROM json_each(?))`."""
+    """Return values as JSON for a statement that asks for any of them: `IN (SELECT value FROM json_each(?))`."""
     return json.dumps(list(values))
 
 
 def insert(db: sqlite3.Connection, record: RunRecord, file: int, told: RunRecord) -> bool:
-    """Puts a record that stands in a file into the tables.
+    """Add a record from a file to the tables.
 
     Args:
         db: The tables.
-        record: With what its causes are called now.
-        file: In which it stands.
-        told: The record before causes that are one got one name.
+        record: The record with the present names of its causes.
+        file: Id of the file that holds it.
+        told: The same record with the names in the file.
 
     Returns:
-        False where it is in them already: the same record once more, in a month's file or after a merge, counts once.
+        False if the tables have it already: a copy in a month's file or from a merge counts once.
     """
     known = db.execute("SELECT id FROM runs WHERE task_id = ?", (record.task_id,)).fetchone()
     if known:
@@ -281,7 +281,7 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, told: RunRecord
 
 
 def _insert_identities(db: sqlite3.Connection, record: RunRecord, run: int) -> None:
-    """Keeps under what names a run reported its causes, and by which statements."""
+    """Store the names under which a run reported its causes, and the statements that reported them."""
     former = "" if record.fingerprint_version == 1 else None
     rows = [
         (each.fingerprint, each.fingerprint_v1 if former is None else former, run)
@@ -294,7 +294,7 @@ def _insert_identities(db: sqlite3.Connection, record: RunRecord, run: int) -> N
 
 
 def _insert_since_fix(db: sqlite3.Connection, record: RunRecord, run: int) -> None:
-    """Keeps what tells one cause of a check from another, and which checks may have several."""
+    """Store what tells the causes of a check apart, and which checks may have several."""
     rows = [
         (row.fingerprint, run, row.since, json.dumps(row.files), row.file_count, json.dumps(row.passed))
         for row in record.since_fix
@@ -317,16 +317,16 @@ def names_of(record: RunRecord) -> set[str]:
 
 
 def suites_of(record: RunRecord) -> tuple[Suite, ...]:
-    """Return the lists of tests of a run; a record of schema 1 has one, and lends it its simulator."""
+    """Return the lists of tests of a run; a record of schema 1 has one, on its only simulator if it names one."""
     if record.suite is None:
         return record.suites
     return tuple(Suite(suite=record.suite, simulator=simulator) for simulator in _lent(record) or ("",))
 
 
 def _lent(record: RunRecord) -> tuple[str, ...]:
-    """Return the simulators of the passes of a record of schema 1, which does not tell them.
+    """Return the simulators that passes of a record of schema 1 may have run on, which does not record them.
 
-    With one simulator a pass is of that one, or of a test that needs none. Else nobody knows.
+    With one simulator, a pass is one on it or of a test that needs none. Otherwise it is unknown.
     """
     if record.schema > 1 or len(record.simulators) != 1:
         return ()
@@ -371,12 +371,12 @@ def _insert_occurrence(
 
 
 def seed_of(test: FailedTest) -> str:
-    """Return the seed with which a test failed, as the tables have it: empty where it has none."""
+    """Return the seed with which a test failed, in the form of the tables: empty if it has none."""
     return UNKNOWN_SEED if test.seed_unknown else test.seed or ""
 
 
 def _came_and_went(test: OtherTest) -> str | None:
-    """Return with which causes a flaky test failed that passed with the same seed; None where that is not on record."""
+    """Return the causes with which a flaky test failed before it passed with the same seed; None if unknown."""
     if not test.attempts:
         return None
     *failed, passed = test.attempts
@@ -385,14 +385,14 @@ def _came_and_went(test: OtherTest) -> str | None:
 
 
 def keep_details(db: sqlite3.Connection, occurrence: Occurrence, moment: str) -> None:
-    """Keep all evidence of a cause's newest occurrence; that of the others stays in the records."""
+    """Store all evidence of a cause's newest occurrence; that of older ones stays in the records."""
     evidence = msgspec.json.encode(occurrence).decode()
     row = (occurrence.fingerprint, moment, evidence, mask(occurrence.primary))
     db.execute("INSERT OR REPLACE INTO details VALUES (?, ?, ?, ?)", row)
 
 
 def _keep_newest(db: sqlite3.Connection, occurrence: Occurrence, moment: str, names: Sequence[str]) -> None:
-    """Keeps all evidence and the tests of a cause's newest occurrence."""
+    """Store all evidence and the tests of a cause's newest occurrence."""
     cause = occurrence.fingerprint
     keep_details(db, occurrence, moment)
     db.execute("DELETE FROM newest_tests WHERE fingerprint = ?", (cause,))
@@ -408,13 +408,13 @@ _ALL = (
 
 
 def clear(db: sqlite3.Connection) -> None:
-    """Empties all tables but that of judged fixes, which is told what changed in it."""
+    """Empty all tables except those of judged fixes, which are compared with the new verdicts."""
     for table in _ALL:
         db.execute(f"DELETE FROM {table}")  # noqa: S608 (constants)
 
 
 def remove_file(db: sqlite3.Connection, file: int) -> None:
-    """Takes a file out of the tables, and the runs that stood in no other."""
+    """Remove a file from the tables, with the runs that no other file holds."""
     runs = db.execute("SELECT run FROM places WHERE file = ?", (file,)).fetchall()
     db.execute("DELETE FROM places WHERE file = ?", (file,))
     db.execute("DELETE FROM files WHERE id = ?", (file,))
@@ -438,7 +438,7 @@ def remove_file(db: sqlite3.Connection, file: int) -> None:
 
 
 def _remove_occurrences(db: sqlite3.Connection, run: int) -> None:
-    """Takes the occurrences of a run out of the tables, and out of what was summed up of them."""
+    """Remove the occurrences of a run from the tables and from the sums."""
     db.execute(_TALLY, {"run": run, "sign": -1})
     db.execute(
         "DELETE FROM tallies WHERE runs = 0 AND subtype IN (SELECT subtype FROM occurrences WHERE run = ?)", (run,)
@@ -449,7 +449,7 @@ def _remove_occurrences(db: sqlite3.Connection, run: int) -> None:
 
 
 def recount(db: sqlite3.Connection, names: Sequence[str]) -> None:
-    """Sum up causes again whose occurrences have other names than before.
+    """Sum up causes again after their occurrences were renamed.
 
     Args:
         db: The tables.

@@ -1,4 +1,4 @@
-"""What a test ran on: a pass counts for a failure of the same test on the same simulator in the same configuration."""
+"""What a test ran on: a pass counts for the same test on the same simulator in the same configuration only."""
 
 from __future__ import annotations
 
@@ -16,53 +16,56 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import FailedTest, Occurrence
 
 _NOTHING_GIVEN = hashlib.sha256().hexdigest()[:8]
-"""A build to which no parameter was given up to where it failed, as of GHDL, which analyses before it elaborates."""
+"""A build that got no parameter before it failed, such as one of GHDL, which analyses before it elaborates."""
 _OF_BUILD = 8
-"""Digits of a configuration that stand for what the build says."""
+"""Number of leading digits of a configuration that stand for the build."""
 _NOTHING_ADDED = "0000"
-"""The end of a configuration to which the run adds nothing; what stands before it is that of the build."""
+"""The end of a configuration to which the run adds nothing; the digits before it stand for the build."""
 ANY = "*"
 """Stands for every simulator and configuration."""
 _PARAMETERS = re.compile(r"\[.*?\](?=::|$)")
 
 
 def without_parameters(nodeid: str) -> str:
-    """Return the name of a test without its parameters and those of what it runs inside."""
+    """Return a test name without its parameters and those of its parents."""
     return _PARAMETERS.sub("", nodeid)
 
 
 def share_a_test(some: Iterable[str], others: Iterable[str]) -> bool:
-    """Tell whether a test is among both; its parameters, and what runs inside it, make no other one."""
+    """Tell whether a test is in both collections.
+
+    Parameters are ignored, and a test inside another counts as that one.
+    """
     ours, theirs = set(map(without_parameters, some)), set(map(without_parameters, others))
     return not (_with_outer(ours).isdisjoint(theirs) and _with_outer(theirs).isdisjoint(ours))
 
 
 def _with_outer(names: Iterable[str]) -> set[str]:
-    """Return tests and all that they run inside."""
+    """Return test names and all their parents."""
     parts = (name.split("::") for name in names)
     return {"::".join(each[:count]) for each in parts for count in range(1, len(each) + 1)}
 
 
 def build_of(config: str) -> str:
-    """Return what of a configuration tells which design was built; empty where nothing does."""
+    """Return the part of a configuration that tells which design was built; empty if none does."""
     build = config[:_OF_BUILD]
     return "" if build in {ANY, _NOTHING_GIVEN} else build
 
 
 class Target(NamedTuple):
-    """A test on a simulator in a build configuration; empty where there is none or it is not on record."""
+    """A test on a simulator in a build configuration; either is empty if there is none or it is not on record."""
 
     nodeid: str
     simulator: str = ""
     config: str = ""
 
     def is_met_by(self, simulator: str, config: str) -> bool:
-        """Tell whether a run on this simulator in this configuration says something of the target."""
+        """Tell whether a run on this simulator in this configuration says something about the target."""
         return self.simulator == ANY or (self.simulator == simulator and is_same_config(self.config, config))
 
 
 def is_same_config(one: str, other: str) -> bool:
-    """Tell whether two configurations are the same; one of a build alone is that of all runs of the build."""
+    """Tell whether two configurations are the same; that of a build alone matches all runs of the build."""
     return (
         one == other
         or ANY in {one, other}
@@ -71,11 +74,11 @@ def is_same_config(one: str, other: str) -> bool:
 
 
 def of_failure(occurrence: Occurrence, test: FailedTest) -> Target:
-    """Return what a pass must have run on to count for a failure."""
+    """Return the target that a pass must have run on to count for a failure."""
     if precedes_simulator(occurrence, test):
         return Target(test.nodeid, ANY, ANY)
     if test.simulator is None and test.phase == "setup":
-        # pytest calls a fixture of several tests once: where it failed, the first of them alone tells how.
+        # pytest calls a fixture of several tests once: if it fails, only the first of these tests tells where it ran.
         shared = {
             (each.simulator, each.config) for each in occurrence.tests if each.simulator and each.phase == "setup"
         }
@@ -84,21 +87,21 @@ def of_failure(occurrence: Occurrence, test: FailedTest) -> Target:
             test = replace(test, simulator=simulator, config=config)
     config = test.config or ""
     if occurrence.error_class in DETERMINISTIC_CLASSES and config.endswith(_NOTHING_ADDED):
-        # What did not build never came to what its run would have added.
+        # A build that failed never reached the run, so the run added nothing.
         config = config.removesuffix(_NOTHING_ADDED)
         if config == _NOTHING_GIVEN:
-            # A step that was given no parameter failed: none of a later step can change that.
+            # The step that failed got no parameter, so no parameter of a later step can change it.
             config = ANY
     return Target(test.nodeid, test.simulator or "", config)
 
 
 def wanted(targets: Iterable[Target]) -> str:
-    """Return targets for a statement that joins `json_each(?) t`, with `MEETS`."""
+    """Return targets as JSON for a statement that joins `json_each(?) t` on `meets`."""
     return json.dumps([list(target) for target in targets])
 
 
 def meets(row: str) -> str:
-    """Return the SQL condition that a row of this alias is of a target `t` of `wanted`."""
+    """Return the SQL condition that a row with this alias is of a target `t` of `wanted`."""
     nodeid, simulator, config = (f"json_extract(t.value, '$[{number}]')" for number in range(3))
     row_config = f"{row}.config"
     same = (

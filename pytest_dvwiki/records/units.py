@@ -1,4 +1,4 @@
-"""Which folder a test was built in, by its name: a folder that failed to build stands for the tests that it has."""
+"""The folder in which a test was built, by its name: a folder that failed to build stands for its tests."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ _FILE = re.compile(r"\.(?:xml|log|py|transcript)$|(?:^|/)transcript$")
 def folder_of(nodeid: str) -> str | None:
     """Return the folder of a test whose name begins with a file, `.` for the root; None for any other test.
 
-    A test whose name begins with a folder is one inside it already: `axi::counts`.
+    A test whose name begins with a folder is inside that folder already: `axi::counts`.
     """
     file, inside, _ = nodeid.partition("::")
     return (file.rpartition("/")[0] or ".") if inside and _FILE.search(file) else None
 
 
 def is_folder(nodeid: str) -> bool:
-    """Tell whether a test is a folder that failed to build."""
+    """Tell whether a name is that of a folder that failed to build."""
     return "::" not in nodeid and not _FILE.search(nodeid)
 
 
 def parents_of(nodeid: str) -> list[str]:
-    """Return what a test ran inside, the nearest first: a class, a runner, the module, the folder it was built in."""
+    """Return what a test runs inside, nearest first: a class, a runner, the module, the folder it was built in."""
     parts = nodeid.split("::")
     folder = folder_of(nodeid)
     return ["::".join(parts[:count]) for count in range(len(parts) - 1, 0, -1)] + ([folder] if folder else [])
 
 
 def of_folder(names: Iterable[str], folder: str) -> list[str]:
-    """Return the tests that stand in files of a folder, and not in one below it."""
+    """Return the tests in files of a folder, without those in subfolders."""
     return [name for name in names if folder_of(name) == folder]

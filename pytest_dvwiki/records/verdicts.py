@@ -1,21 +1,21 @@
-"""What a newer registry or fingerprint says of causes on record: `tasks/verdicts/{time}_{6 hex}.yaml`.
+"""Files that correct what records say of causes: `tasks/verdicts/{time}_{6 hex}.yaml`.
 
-Records never change; what `dvwiki build --reclassify` decided stands beside them:
+Records never change; the results of `dvwiki build --reclassify` are stored beside them:
 
     schema: 1
-    number: 1                  # one more than the highest that was there: files count in the order of their numbers
+    number: 1                  # one more than the highest before: files apply in the order of their numbers
     tool: "pytest-dvwiki 0.1.0"
-    registry: "9f2c…"          # what gave the verdicts
+    registry: "9f2c…"          # hash of the registry that gave the verdicts
     fingerprint_version: 2
-    newest: "2026-11-21T20:27:30Z 2026-11-21T20:25:11Z regression_20261121T202511Z_3fa9c1"  # run that was looked at
-    verdicts:                  # one per cause that is called otherwise than before
+    newest: "2026-11-21T20:27:30Z 2026-11-21T20:25:11Z regression_20261121T202511Z_3fa9c1"  # newest run that was judged
+    verdicts:                  # one per cause with a new name or label
       - {fingerprint: "9b1f03c2a7d4", becomes: "0a66a656159d", error_class: uvm_error,
          failure_subtype: scoreboard_fail, pattern: "uvm.scoreboard_mismatch"}
 
-`becomes` names the cause from then on, in every record, and `fingerprint` is an alias; the two are equal where only the
-label changed. The label holds for runs up to `newest` that something else had named. A file has its name from
-the time of the newest record and its own content, so that two branches which reclassify the same archive write
-the same file; where they write two, both count. Other YAML in the folder is somebody else's.
+`becomes` names the cause from then on, in every record, and `fingerprint` is an alias; the two are equal if only the
+label changed. The label holds for runs up to `newest` that another registry or fingerprint version had named. A file is
+named by the time of the newest record and a hash of its content: two branches that reclassify the same archive write
+the same file, and if they write two, both count. Other YAML in the folder is ignored.
 
 A file of schema 2 says which causes are one, or which are not:
 
@@ -26,8 +26,8 @@ A file of schema 2 says which causes are one, or which are not:
     apart:                     # by `dvwiki merge --undo`
       - {kept: ["9b1f03c2a7d4"], other: ["0a66a656159d"], reason: ""}
 
-Their order does not matter. All merges with a member in common make one cause, called as the member that was seen
-first. `apart` beats all merges: `other` stands alone. Where fewer than three words are left, none of them is merged.
+Their order does not matter. All merges with a common member make one cause, named after the member that was seen first.
+`apart` overrides merges: `other` stays alone. If fewer than three causes of a merge are left, none of them is merged.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ if TYPE_CHECKING:
 
 SCHEMA = 2
 _PLAIN = 1
-"""The schema of a file without merges, which older versions read, too."""
+"""The schema of a file without merges, which older versions can read."""
 FOLDER = "verdicts"
 _FEWEST = 3
-"""Causes that a merge is made of."""
+"""Least number of causes in a merge."""
 _NAME = re.compile(r"\d{8}T\d{6}Z_[0-9a-f]{6}\.yaml")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ruling:
-    """What a cause is called from now on."""
+    """The name and label of a cause from now on."""
 
     fingerprint: str
     becomes: str
@@ -99,7 +99,7 @@ class Merge:
 
 @dataclass(frozen=True, kw_only=True)
 class Apart:
-    """Causes of which people say that they are not one."""
+    """Causes that people say are not one."""
 
     kept: tuple[str, ...]
     other: tuple[str, ...]
@@ -108,7 +108,7 @@ class Apart:
 
 @dataclass(frozen=True, kw_only=True)
 class Rulings:
-    """One file: what one reclassification decided, what was learned, or what people said."""
+    """The content of one file: results of a reclassification, merges that were learned, or corrections by people."""
 
     newest: str
     number: int = 0
@@ -121,14 +121,14 @@ class Rulings:
     schema: int = _PLAIN
 
     def names(self, record: RunRecord) -> bool:
-        """Whether a run takes its labels from here: it was there, and was named by something else."""
+        """Tell whether this file labels a run: the run is not newer, and another registry or version had named it."""
         gave = (record.registry, record.fingerprint_version)
         return moment_of(record) <= self.newest and gave != (self.registry, self.fingerprint_version)
 
 
 @dataclass(frozen=True)
 class Verdicts:
-    """All files together, in the order in which they count."""
+    """All files together, in the order in which they apply."""
 
     files: tuple[Rulings, ...] = ()
     problems: tuple[tuple[str, str], ...] = ()
@@ -136,16 +136,16 @@ class Verdicts:
 
     @cached_property
     def _steps(self) -> list[tuple[Rulings, dict[str, Ruling]]]:
-        """Each file with its rulings by the fingerprint before."""
+        """Return each file with its rulings by former fingerprint."""
         return [(one, {ruling.fingerprint: ruling for ruling in one.verdicts}) for one in self.files]
 
     @property
     def next_number(self) -> int:
-        """The number of the next file."""
+        """Return the number of the next file."""
         return 1 + max((rulings.number for rulings in self.files), default=0)
 
     def canonical(self, fingerprint: str) -> str:
-        """What a fingerprint has become."""
+        """Return the present name of a fingerprint."""
         for _, by_fingerprint in self._steps:
             ruling = by_fingerprint.get(fingerprint)
             fingerprint = ruling.becomes if ruling else fingerprint
@@ -153,17 +153,17 @@ class Verdicts:
 
     @property
     def reclassified(self) -> str:
-        """What stands for all reclassifications: records are read anew where it changes."""
+        """Return a text that changes with any reclassification: records are read again then."""
         return repr([one for one in self.files if one.verdicts])
 
     @cached_property
     def apart(self) -> tuple[Apart, ...]:
-        """What people said of causes that are not one."""
+        """Return the causes that people say are not one."""
         return tuple(each for one in self.files for each in one.apart)
 
     @cached_property
     def groups(self) -> tuple[tuple[str, ...], ...]:
-        """Causes that are one, by what was learned: the one that was seen first, then the others by name."""
+        """Return the groups of causes that were learned to be one: the one seen first, then the others by name."""
         groups: list[dict[str, str]] = []
         for merge in (each for one in self.files for each in one.merges):
             group = {member.fingerprint: member.first for member in reversed(merge.members)}
@@ -190,7 +190,7 @@ class Verdicts:
         return (names[0], *sorted(names[1:])) if len(names) >= _FEWEST else ()
 
     def are_apart(self, one: Collection[str], other: Collection[str]) -> bool:
-        """Tell whether people said that two causes are not one, each by all its fingerprints."""
+        """Tell whether people said that two causes, given by all their fingerprints, are not one."""
         return any(
             not (set(first).isdisjoint(each.kept) or set(second).isdisjoint(each.other))
             for each in self.apart
@@ -199,7 +199,7 @@ class Verdicts:
 
     @cached_property
     def alone(self) -> frozenset[str]:
-        """Causes that were one with others at some time and are not any more."""
+        """Return the causes that were merged with others once and no longer are."""
         named = {member.fingerprint for one in self.files for merge in one.merges for member in merge.members}
         named |= {name for each in self.apart for name in (*each.kept, *each.other)}
         return frozenset(named.difference(*self.groups))
@@ -211,12 +211,12 @@ class Verdicts:
 
     @cached_property
     def aliases(self) -> dict[str, str]:
-        """Fingerprints that were given up, with what they have become."""
+        """Return the fingerprints that were given up, each with its present name."""
         known = {name for rulings in self.files for one in rulings.verdicts for name in (one.fingerprint, one.becomes)}
         return {name: became for name in sorted(known) if (became := self.canonical(name)) != name}
 
     def applied(self, record: RunRecord) -> RunRecord:
-        """A record as it reads after all reclassifications."""
+        """Return a record as it reads after all reclassifications."""
         if not self.files:
             return record
         labelled = tuple(self._occurrence(item, record) for item in record.occurrences)
@@ -243,7 +243,7 @@ def renamed(record: RunRecord, name: Callable[[str], str]) -> RunRecord:
 
     Args:
         record: The run.
-        name: Gives what a fingerprint becomes.
+        name: Maps a fingerprint to its new one.
     """
 
     def cause(called: str) -> str:
@@ -272,7 +272,7 @@ def renamed(record: RunRecord, name: Callable[[str], str]) -> RunRecord:
 
 
 def read(tasks: Path) -> Verdicts:
-    """Reads all files of verdicts; one that cannot be read stands in `problems`."""
+    """Read all files of verdicts; a file that cannot be read is listed in `problems`."""
     found: list[tuple[int, str, Rulings]] = []
     problems: list[tuple[str, str]] = []
     for path in _files(tasks):
@@ -300,7 +300,7 @@ def read(tasks: Path) -> Verdicts:
 
 
 def state(tasks: Path) -> str:
-    """Tells whether the files are the same as before: they never change, so their names, sizes and times do."""
+    """Return names, sizes and times of the files: they change whenever a file is added, removed or replaced."""
     parts = []
     for path in _files(tasks):
         status = path.lstat()  # also of a link that leads to nothing
@@ -313,7 +313,7 @@ def _files(tasks: Path) -> Sequence[Path]:
 
 
 def write(tasks: Path, rulings: Rulings) -> Path:
-    """Writes a file of verdicts; the same verdicts again are the same file.
+    """Write a file of verdicts; the same verdicts give the same file.
 
     Raises:
         WikiError: It cannot be written.
