@@ -263,8 +263,8 @@ def _fixes(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
     # The newest fix may be younger than artefacts that were read before.
     elif newest.fix.result != "held" and not cause.archived_as:
         found = standing(newest, failing=failing)
-        if found == "failed" and dirty and standing(newest) != "failed":
-            return
+        if found == "failed" and newest.fix.result == "open" and (dirty or newest.returned):
+            return  # uncommitted changes may have brought it back
         since = _failed_since(cause, newest)
         yield FixedBy(fix=newest.fix, standing=found, failed_since=since, task_id=newest.task_id)
 
@@ -280,8 +280,8 @@ def standing(state: FixState, *, failing: bool = False) -> Standing:
     if fix.result == "held":
         return "held"
     if failing or fix.returned or fix.result == "failed":
-        # It was told as FIXED, and that was no chance: another commit may have brought the cause back.
-        return "returned" if fix.counts and fix.passes else "failed"
+        # It passed with the seed that failed, or often enough: another commit may have brought the cause back.
+        return "returned" if fix.passes and (fix.counts or state.seed_passed) else "failed"
     if not fix.passes:
         return "stated"
     return "passing" if fix.counts else "chance"

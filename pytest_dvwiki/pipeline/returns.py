@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.model import SinceFix
@@ -54,9 +55,6 @@ class Returns:
 
     def _rows(self, occurrence: Occurrence, standing: Sequence[StandingFix]) -> Iterator[SinceFix]:
         failing = {test.nodeid for test in occurrence.tests}
-        passed = {
-            (each.nodeid, each.simulator or "", each.config or "") for each in passing(self._run.results) if each.whole
-        }
         for each in standing:
             if each.since is None or each.commit is None or not failing.isdisjoint(test for test, *_ in each.tests):
                 continue
@@ -68,8 +66,14 @@ class Returns:
                 since=each.since,
                 files=files[:_MOST_FILES],
                 file_count=len(files),
-                passed=tuple(sorted({test for test, *on in each.tests if _is_among(test, on, passed)})),
+                passed=tuple(sorted({test for test, *on in each.tests if _is_among(test, on, self._passed)})),
             )
+
+    @cached_property
+    def _passed(self) -> set[tuple[str, str, str]]:
+        """Return the tests of the run that passed as a whole, each with its simulator and configuration."""
+        found = passing(self._run.results)
+        return {(each.nodeid, each.simulator or "", each.config or "") for each in found if each.whole}
 
 
 def _may_matter(files: Sequence[str], occurrence: Occurrence) -> bool:

@@ -212,7 +212,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
     present = archive.present(fingerprints)
     states = tuple(archive.fix_states(fingerprints))
     # For a cause that is back, the commits that brought it before its fix say nothing.
-    outlived = [state.moment for state in states if state.fix.counts and state.returned]
+    outlived = [state.moment for state in states if (state.fix.counts or state.seed_passed) and state.returned]
     came, came_task = _first_bad(archive, fingerprints, outlived[-1] if outlived else "")
     is_fixed = fixes.is_fixed(states)
     (first,) = _rows(archive, f"{where} ORDER BY o.moment LIMIT 1", asked)
@@ -281,27 +281,33 @@ def _waived(archive: Archive, fingerprints: Sequence[str], newest: Row) -> tuple
 
 
 def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
-    """Tell where a cause came in since its last fix whose passes count; None if no record has the cause."""
-    newest = next((state for state in reversed(archive.fix_states(fingerprints)) if state.fix.counts), None)
+    """Return where a cause came in since its last fix whose passes count, None where no record has it.
+
+    A range from before a pass with the seed that failed is not told, whether that pass proves a fix or not: what fails
+    since may be another fault.
+    """
+    states = archive.fix_states(fingerprints)
+    newest = next((state for state in reversed(states) if state.fix.counts), None)
     fixed, fix = (newest.moment, newest.fix) if newest is not None else ("", None)
+    passed = max((state.moment for state in states if state.seed_passed), default=fixed)
     passed_at = fix.commits[-1] if fix is not None and fix.by == "git" and fix.log and fix.commits else None
-    asked = {"causes": tables.wanted(archive.present(fingerprints)), "fixed": fixed}
+    asked = {"causes": tables.wanted(archive.present(fingerprints)), "fixed": fixed, "passed": max(fixed, passed)}
     occurrences = (
         "SELECT r.vcs_commit, o.moment FROM occurrences o JOIN runs r ON r.id = o.run"
         " WHERE o.fingerprint IN (SELECT value FROM json_each(:causes)) AND NOT o.without_fix"
     )
     before = archive.db.execute(f"{occurrences} AND o.moment < :fixed ORDER BY o.moment DESC LIMIT 1", asked).fetchone()
-    first = archive.db.execute(f"{occurrences} AND o.moment > :fixed ORDER BY o.moment LIMIT 1", asked).fetchone()
+    first = archive.db.execute(f"{occurrences} AND o.moment > :passed ORDER BY o.moment LIMIT 1", asked).fetchone()
     if first is None and before is None:
         return None
     clean = archive.db.execute(
-        f"{occurrences} AND o.moment > :fixed AND r.vcs_commit IS NOT NULL AND NOT r.dirty ORDER BY o.moment LIMIT 1",
+        f"{occurrences} AND o.moment > :passed AND r.vcs_commit IS NOT NULL AND NOT r.dirty ORDER BY o.moment LIMIT 1",
         asked,
     ).fetchone()
     return Onset(
         moment=first and first[1],
         commit=clean and clean[0],
-        first_bad=_first_bad(archive, fingerprints, fixed)[0],
+        first_bad=_first_bad(archive, fingerprints, max(fixed, passed))[0],
         fixed_after=passed_at or (before and before[0]),
         comes_and_goes=archive.comes_and_goes(fingerprints),
         passes_needed=_passes_to_hold(newest) | (_passes_needed(archive, fingerprints, first[1]) if first else {}),

@@ -23,7 +23,8 @@ _EVER = "~"
 _MOST_OTHERS = 50
 """Largest number of further tests of a cause that are looked up."""
 _PASSES = (
-    "SELECT p.moment, p.nodeid, p.failed_seed, p.same_seed, r.task_id, r.finished, p.simulator, p.config, r.dirty"
+    "SELECT p.moment, p.nodeid, p.failed_seed, p.same_seed, p.same_seed OR p.seed IS p.failed_seed,"
+    " r.task_id, r.finished, p.simulator, p.config, r.dirty"
     " FROM passed_again p JOIN runs r ON r.id = p.run"
     " WHERE p.fingerprint IN (SELECT value FROM json_each(?)) AND p.proof > 1"
 )
@@ -187,7 +188,7 @@ class Evidence:
         """Return the passes and statements that tell of a fix, in order of the runs."""
         asked = (wanted(self._causes),)
         steps = []
-        for moment, nodeid, failed_seed, same_seed, task_id, finished, *on, dirty in self._db.execute(
+        for moment, nodeid, failed_seed, same_seed, seed_passed, task_id, finished, *on, dirty in self._db.execute(
             _PASSES, asked
         ).fetchall():
             previous = self._previous(moment)
@@ -202,6 +203,7 @@ class Evidence:
                         test=test,
                         failed_seed=failed_seed,
                         same_seed=bool(same_seed),
+                        seed_passed=bool(seed_passed),
                         is_dirty=bool(dirty),
                     )
                 )

@@ -2,32 +2,27 @@
 
 A fix begins with the first run in which a test passes after it failed with the cause, or with the row in which somebody
 states what was done. Everything stated until the cause returns belongs to the same fix. The one exception is a pass of
-a
-test that failed after the fix began: another fix made it pass. Only a pass of the same test on the same simulator in
-the
-same build configuration counts (`targets`). A fix is
+a test that failed after the fix began: another fix made it pass. Only a pass of the same test on the same simulator in
+the same build configuration counts (`targets`). A fix is
 
 * `open` at first;
 * `held` once three later runs passed one of its tests, the cause is absent from all of them, and the passes count; for
-a
-  deterministic cause, which no seed can change (`kinds`), at the first pass;
-* `failed` if the cause returns before that in the same test on the same simulator. It stays `open` if its passes count
-  and the cause returns at another commit, or if the cause returns with uncommitted changes: these may have brought it
-  back.
+  a deterministic cause, which no seed can change (`kinds`), at the first pass;
+* `failed` if the cause returns before that in the same test on the same simulator. It stays `open` if its passes count,
+  or had the seed that failed, and the cause returns at another commit, or if the cause returns with uncommitted
+  changes: these may have brought it back.
 
 A pass counts if it has the seed that failed, unless the test comes and goes with one seed or the stimulus generator was
 changed too. Passes with other seeds count once there are so many that chance explains them in less than 5 % of cases,
-at
-the rate at which the test failed before (`chance`). A seed that is not on record counts as another one.
+at the rate at which the test failed before (`chance`). A seed that is not on record counts as another one.
 
 The rate is taken over the runs since the cause was first seen, or since it returned after its fix had held; a seed that
 fails again counts once. The cause may have been there before that without a failure. So of the earlier passes as many
 count as chance explains at that rate; any more show that the cause came in later.
 
 `held` and `failed` are final: a cause that returns after its fix had held has regressed, and the fix stays `held`. A
-row
-that states a result (`held`, `failed`) keeps it. The commits of a fix are those that git names at the first pass that
-proves it; later passes add none.
+row that states a result (`held`, `failed`) keeps it. The commits of a fix are those that git names at the first pass
+that proves it; later passes add none.
 
 A pass is known from the lists of tests of a run (`suites`) or from its `passed_again`; a run without either proves
 nothing. Two kinds of passes are no fix: one in a run in which the cause still fails another test, and one whose record
@@ -76,6 +71,8 @@ class Step:
     """Of the failure before it; `UNKNOWN_SEED` where it is not on record."""
     same_seed: bool = False
     """Whether the pass had the seed that failed, or none can change the failure."""
+    seed_passed: bool = False
+    """Whether the pass had the seed that failed, also where what draws the stimulus may have changed."""
     is_dirty: bool = False
     """Whether the passing run had uncommitted changes."""
     fix: Fix | None = None
@@ -127,6 +124,8 @@ class FixState:
     """The basis for the number of passes that it needs; None if a pass with the seed that failed settles it."""
     failed_seed: str | None = None
     """The seed of the failure before its newest pass; `UNKNOWN_SEED` where it is not on record."""
+    seed_passed: bool = False
+    """Whether a pass had the seed that failed, also where what draws the stimulus may have changed."""
     branches: tuple[str, ...] = ()
     """The branches of its passes, sorted."""
     other_tests: int = 0
@@ -299,6 +298,7 @@ def _state(group: list[Step], presence: _Presence, returned: Return | None, evid
         tests=tests,
         past=past,
         failed_seed=seeds[-1] if seeds else None,
+        seed_passed=any(step.seed_passed for step in group),
     )
     return _counted(state, runs, evidence, returned, _stated(group))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki import pipeline
+from pytest_dvwiki.causes.words import text
 from pytest_dvwiki.model import Excerpt, Failure, Result, Run, Vcs
 from pytest_dvwiki.pipeline.tools import Tools
 from pytest_dvwiki.records.fixes import MAYBE_LATER
@@ -589,3 +590,26 @@ def test_a_design_in_a_folder_of_tests_draws_no_stimulus_for_a_bench_in_python(p
     record = project.run(seed="1").record
     assert record is not None
     assert [each.new_stimulus for each in record.passed_again] == [not bench.endswith(".py")]
+
+
+def test_after_a_pass_with_the_seed_that_failed_no_older_range_is_told(project: Project) -> None:
+    project.run(seed="1")
+    project.commit("fifo: rework")
+    first = project.first_bad(seed="1")
+    assert first is not None
+    assert first.is_certain
+    fix = project.commit("tb: other stimulus", "tb/sb.py")
+    project.run(seed="1", named=True)  # no proof: what draws the stimulus was changed
+    project.run(seed="2", named=True)
+    bad = project.commit("fifo: another fault")
+    archived = project.run(fails=True, seed="7")
+    (cause,) = archived.causes
+    told = " ".join(map(text, archived.statements(cause)))
+    assert cause.first_bad is not None
+    assert (cause.first_bad.passed_with, cause.first_bad.good, cause.first_bad.bad) == ("other", fix, bad)
+    assert f"came back after the fix by {fix[:7]} tb: other stimulus" in told
+    assert "not fixed by" not in told
+    assert "fifo: rework" not in project.page().partition("Evidence")[2].partition("## ")[0]
+    (cause,) = project.run(fails=True, seed="8").causes
+    assert cause.ends_of_fixes == (0, 0), "nobody knows that it failed"
+    assert "fifo: rework" not in " ".join(map(text, archived.statements(cause)))
