@@ -51,10 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if argv is not None:
         return _run(list(argv))
-    # look for it again when all ends another one.
     # In a process of its own most of the time goes into imports. Garbage collection among them takes a tenth of that
     # time, and the collection at exit another tenth.
-    # look for it again when all ends another one.
     gc.set_threshold(_GARBAGE)
     for stream in (sys.stdout, sys.stderr):
         # A terminal of ASCII, or the name of a file that is no UTF-8, must not end a command in what it says.

@@ -1,1 +1,1 @@
-"""The Markdown pages: round trip, derived content, and what they know."""
+"""The Markdown pages: reading, editing, derived content, and queries of what is known."""

@@ -1,7 +1,7 @@
-"""How long something has been known, in the words in which readers are told.
+"""How long something has been known, in words.
 
-An age counts from the reader's day, so it stands in answers alone: prompts, lists, results of a search. No file of the
-wiki holds one; there the dates stand, and the same records make the same bytes on any day.
+An age depends on the day of reading, so it appears only in answers: prompts, lists, search results. Files of the wiki
+hold dates instead, so that the same records give the same bytes on any day.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _YEAR = 365
 
 
 def age(since: str, day: date) -> str:
-    """How long something has been known.
+    """Return how long something has been known.
 
     Args:
-        since: The day from which on, `YYYY-MM-DD…`.
+        since: The day from which it was known, `YYYY-MM-DD…`.
         day: The day on which it is read.
     """
     try:
@@ -38,12 +38,12 @@ def age(since: str, day: date) -> str:
 
 
 def tag(page: Listed, day: date, since: str | None = None) -> str:
-    """How long what a page says has been known, and how often that was seen again.
+    """Return how long the content of a page has been known, and how often it was seen again.
 
     Args:
         page: The page.
         day: The day on which it is read.
-        since: When it was first known, where the page itself does not say.
+        since: When it was first known, if the page itself does not say.
     """
     known = age(since or page.text("first_seen"), day)
     again = _again(page)
@@ -51,7 +51,7 @@ def tag(page: Listed, day: date, since: str | None = None) -> str:
 
 
 def _again(page: Listed) -> int:
-    """Runs that saw it after the first one."""
+    """Return the number of runs that saw it after the first one."""
     key, first = {"bugs": ("corroborations", 0), "patterns": ("hit_count", 1)}.get(page.category, ("", 0))
     runs = page.metadata.get(key)
     return runs - first if isinstance(runs, int) and not isinstance(runs, bool) else 0

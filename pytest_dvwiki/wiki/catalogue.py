@@ -1,6 +1,6 @@
-"""What the pages say of themselves, kept in a disposable cache by size and time of change.
+"""The frontmatter of all pages, in a disposable cache whose entries are valid for a file size and modification time.
 
-It also knows which rows of the index files are not as the pages are, so that these can be renewed by those rows alone.
+It also knows which rows of the index files differ from the pages, so that only those rows have to be renewed.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ class Catalogue:
         self.wiki = wiki
         self._db = open_cache(cache, _SCHEMA, VERSION)
         self._paths: dict[str, str | None] = {}
-        """Of the bug pages of causes that were asked for, as long as no page is taken in."""
+        """Bug pages of the causes asked for so far, by name; cleared when a bug page changes."""
         self._joined: frozenset[str] = frozenset()
         self._further: frozenset[str] = frozenset()
         self._named_now: Callable[[Sequence[str]], Sequence[str]] = tuple
         self._known: dict[str, str] = {}
-        """What causes are called now that pages name by a run."""
+        """Present names of causes, for those asked for so far."""
 
     def __enter__(self) -> Self:
         return self
@@ -84,12 +84,12 @@ class Catalogue:
         further: frozenset[str] = frozenset(),
         present: Callable[[Sequence[str]], Sequence[str]] = tuple,
     ) -> None:
-        """Take in which causes are one, and which are not although they have one fingerprint.
+        """Set which causes are one, and which are several although they share a fingerprint.
 
         Args:
-            fingerprints: Causes that are one with a cause that was seen before them: the page of that one is kept.
+            fingerprints: Causes that are one with a cause seen before them; the page of the earlier one is kept.
             further: Causes whose check had reported another one before.
-            present: Gives what causes are called now.
+            present: Returns the present names of causes.
         """
         if fingerprints != self._joined or further or self._further:
             self._joined, self._further = fingerprints, further
@@ -98,7 +98,7 @@ class Catalogue:
         self._known.clear()
 
     def _called(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return all names by which pages know causes: a run that is in the name may have come to another cause."""
+        """Return all names under which pages may know these causes; one with a run in it may now mean another cause."""
         asked = tuple(dict.fromkeys(names))
         rows = self._db.execute("SELECT DISTINCT fingerprint FROM causes WHERE instr(fingerprint, '/')").fetchall()
         if not rows:
@@ -107,7 +107,7 @@ class Catalogue:
         return (*asked, *(name for (name,) in rows if name not in asked and self._now(name) in wanted))
 
     def _now(self, name: str) -> str:
-        """Return what a cause is called now."""
+        """Return the present name of a cause."""
         if "/" not in name and not self._further:
             return name
         if name not in self._known:
@@ -115,16 +115,16 @@ class Catalogue:
         return self._known[name]
 
     def close(self) -> None:
-        """Closes the cache."""
+        """Close the cache."""
         self._db.close()
 
     def refresh(self, progress: Callable[[int], None] | None = None, *, quick: bool = False) -> None:
-        """Takes in every page that was added, changed or removed.
+        """Read every page that was added or changed, and drop the removed ones.
 
         Args:
-            progress: Called with the number of pages read so far, now and then.
-            quick: Passes over folders into which nothing came, and out of which nothing went, since they were read. A
-                page that somebody changed in its place is then seen by `look_at` alone.
+            progress: Called from time to time with the number of pages read so far.
+            quick: Skip folders to which no file was added, and from which none was removed, since they were last read.
+                A page that was changed in place is then only seen by `look_at`.
         """
         try:
             self._refresh(progress, quick=quick)
@@ -163,7 +163,7 @@ class Catalogue:
             self._db.executemany("INSERT OR REPLACE INTO folders VALUES (?, ?)", read.items())
 
     def _time_of(self, category: str) -> int | None:
-        """When something came into a folder or went out of it, None where there is no folder."""
+        """Return the modification time of a folder in ns; None if it does not exist."""
         try:
             return (self.wiki / category).stat().st_mtime_ns
         except OSError:
@@ -173,7 +173,7 @@ class Catalogue:
         try:
             with os.scandir(self.wiki / category) as entries:
                 for entry in entries:
-                    # A link that leads to nothing is no page, and hides no other one.
+                    # A broken link is no page, and must not stop the scan.
                     with contextlib.suppress(OSError):
                         if is_page(entry.name) and not entry.is_dir():
                             status = entry.stat()
@@ -183,7 +183,7 @@ class Catalogue:
             return
 
     def look_at(self, paths: Iterable[str]) -> bool:
-        """Takes in those of some pages that somebody changed in their places, and tells whether any was."""
+        """Read those of some pages that were changed in place; return whether there were any."""
         changed = False
         for path in paths:
             row = self._db.execute("SELECT size, mtime_ns FROM pages WHERE path = ?", (path,)).fetchone()
@@ -195,7 +195,10 @@ class Catalogue:
 
     @contextlib.contextmanager
     def writing(self, path: str) -> Iterator[None]:
-        """Tells a file of the tool's from one that somebody else puts into a folder, which would have to be read."""
+        """Update the remembered time of a folder when the tool itself writes there, so that it is not read again.
+
+        A change by somebody else before the write stays visible.
+        """
         category = path.split("/", 1)[0]
         before = self._time_of(category) if category in CATEGORIES else None
         yield
@@ -210,7 +213,7 @@ class Catalogue:
         self._db.execute("DELETE FROM causes WHERE path = ?", (path,))
 
     def _unlist(self, path: str, now: str | None) -> None:
-        """Remembers the cells that the index files have of a page, where they are others now."""
+        """Remember the cells of a page in the index files if they differ from the present ones."""
         row = self._db.execute("SELECT cells FROM pages WHERE path = ?", (path,)).fetchone()
         before = row[0] if row else None
         if before != now:
@@ -227,17 +230,17 @@ class Catalogue:
             self.put(path, b"", state, problem or reading.reason(error))
 
     def batch(self) -> AbstractContextManager[None]:
-        """Takes in many pages by one transaction."""
+        """Make all changes inside the context in one transaction."""
         return transaction(self._db)
 
     def put(self, path: str, data: bytes, state: tuple[int, int] = (-1, -1), problem: str = "") -> None:
-        """Takes in a page's bytes.
+        """Store a page from its bytes.
 
         Args:
             path: Relative to the wiki.
             data: Its content.
-            state: Its size and time of change in ns, where it stands on the disk.
-            problem: Why nothing but whose page it is counts of it, where that is not for its content.
+            state: Its size and modification time in ns, if it is on disk.
+            problem: Why only the identity of the page counts, if the reason is not its content.
         """
         category = path.split("/", 1)[0]
         if category == "bugs":
@@ -275,13 +278,13 @@ class Catalogue:
         self._db.executemany("INSERT INTO causes VALUES (?, ?)", [(item, path) for item in listed.fingerprints()])
 
     def get(self, path: str) -> Listed | None:
-        """The page at a path relative to the wiki."""
+        """Return the page at a path relative to the wiki; None if there is none."""
         return next(self._listed("WHERE path = ?", path), None)
 
     def of_cause(self, *fingerprints: str) -> list[Listed]:
-        """Pages of the cause that has one of the fingerprints or had it once, the one to keep first.
+        """Return the pages of the cause that has, or once had, one of the fingerprints; the page to keep comes first.
 
-        Pages of which one has replaced the other are of one cause.
+        Pages that replace each other belong to one cause.
         """
         found: dict[str, Listed] = {}
         more = self._kin(fingerprints, (), ())
@@ -304,7 +307,10 @@ class Catalogue:
         return page.cause in self._joined or ("/" in page.cause and self._now(page.cause) != page.cause)
 
     def _kin(self, fingerprints: Sequence[str], names: Sequence[str], paths: Sequence[str]) -> list[Listed]:
-        """Pages of the fingerprints, pages that lead to one of the names, and those at the paths that have a cause."""
+        """Return pages with one of the fingerprints, pages that lead to one of the names, and pages at the paths.
+
+        The last ones count only if they have a cause.
+        """
         where = (
             "WHERE path IN (SELECT path FROM causes WHERE fingerprint IN (SELECT value FROM json_each(?))"
             " UNION SELECT path FROM pages WHERE leads_to IN (SELECT value FROM json_each(?))"
@@ -313,11 +319,11 @@ class Catalogue:
         return list(self._listed(where, *map(json.dumps, (self._called(fingerprints), names, paths))))
 
     def superseded(self) -> list[Listed]:
-        """Bug pages that people say another one has replaced, by name."""
+        """Return the bug pages that people marked as replaced by another one, by name."""
         return list(self._listed("WHERE leads_to > '' ORDER BY path"))
 
     def still_open(self, fingerprints: Sequence[str]) -> list[str]:
-        """Of fingerprints those whose page is open and not stale, in order."""
+        """Return those of the causes whose page is open and not stale, sorted."""
         query = (
             "SELECT DISTINCT fingerprint FROM causes JOIN pages USING (path)"
             " WHERE is_open AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY fingerprint"
@@ -326,11 +332,11 @@ class Catalogue:
         return sorted({self._now(name) if "/" in name else name for name in found})
 
     def of_many_names(self) -> list[Listed]:
-        """Pages that have more fingerprints than their own."""
+        """Return the readable pages with more than one fingerprint."""
         return list(self._listed("WHERE names > 1 AND problem = '' ORDER BY path"))
 
     def merged_into(self, page: Listed) -> set[str]:
-        """Fingerprints of the pages that lead to a page, by whatever way."""
+        """Return the fingerprints of the pages that lead to a page, directly or through others."""
         found: dict[str, Listed] = {}
         names = [page.name]
         while names:
@@ -341,15 +347,15 @@ class Catalogue:
         return {name for other in found.values() for name in other.fingerprints()}
 
     def owns(self, fingerprint: str) -> bool:
-        """Whether a fingerprint is a page's own, not one that it has besides."""
+        """Tell whether a fingerprint is the main one of a page, and not only an alias."""
         where = "WHERE path IN (SELECT path FROM causes WHERE fingerprint = ?)"
         return any(page.cause == fingerprint for page in self._listed(where, fingerprint))
 
     def paths_of_causes(self, causes: Mapping[str, Sequence[str]]) -> dict[str, str | None]:
-        """The page to keep of each cause, None where it has none.
+        """Return the path of the page to keep of each cause; None if it has none.
 
         Args:
-            causes: By any name, always the same, the fingerprints that a cause has or had once.
+            causes: The present and former fingerprints of each cause, by any name that stays the same between calls.
         """
         unknown = {name: prints for name, prints in causes.items() if name not in self._paths}
         if unknown:
@@ -375,7 +381,7 @@ class Catalogue:
         return paths
 
     def once_called(self, name: str) -> list[Listed]:
-        """Bug pages that keep the cause of a page of that name, which may be gone, by name."""
+        """Return the bug pages that keep the cause of a page with that name, which may no longer exist; by name."""
         where = (
             "WHERE category = 'bugs' AND EXISTS (SELECT 1 FROM json_each(metadata, '$.aliases') WHERE value = ?)"
             " ORDER BY path"
@@ -383,46 +389,46 @@ class Catalogue:
         return list(self._listed(where, name))
 
     def standing(self, categories: Sequence[str]) -> set[str]:
-        """The paths of pages that stand for something; one that cites what is gone still does."""
+        """Return the paths of readable pages that are not stale; a page that only cites missing code counts."""
         query = "SELECT path FROM pages WHERE stands AND category IN (SELECT value FROM json_each(?))"
         return {path for (path,) in self._db.execute(query, (json.dumps(categories),))}
 
     def pointers(self) -> set[str]:
-        """The paths of pages that only lead to another one."""
+        """Return the paths of pages that only point to another one."""
         return {path for (path,) in self._db.execute("SELECT path FROM pages WHERE points")}
 
     def unreadable(self, categories: Sequence[str]) -> list[Listed]:
-        """Pages whose frontmatter cannot be read."""
+        """Return the pages whose frontmatter cannot be read."""
         where = "WHERE problem != '' AND category IN (SELECT value FROM json_each(?)) ORDER BY path"
         return list(self._listed(where, json.dumps(categories)))
 
     def all(self, category: str) -> Iterator[Listed]:
-        """The pages of a category by name."""
+        """Return the pages of a category, by name."""
         return self._listed("WHERE category = ? ORDER BY path", category)
 
     def rows(self, category: str) -> list[tuple[str, str]]:
-        """The name of each page of a category, with its cells of the tables."""
+        """Return name and index cells of each page of a category."""
         query = "SELECT path, cells FROM pages WHERE category = ? ORDER BY path"
         found = self._db.execute(query, (category,))
         return [(path[len(category) + 1 : -len(".md")], cells) for path, cells in found]
 
     def commits(self) -> list[tuple[str, str]]:
-        """The name of each page of an open bug with the commit with which it came, where that is certain, by name."""
+        """Return each page of an open bug with the commit that brought it, by name; only if that commit is certain."""
         query = "SELECT path, came_with FROM pages WHERE came_with != '' ORDER BY path"
         return [(page_name(path), commit) for path, commit in self._db.execute(query)]
 
     def unlisted(self) -> dict[str, tuple[str | None, str | None]]:
-        """By path the cells that the index files have of a page, and those that it has; None where it is not there."""
+        """Return, by path, the old cells in the index files and the present ones, where they differ; None if absent."""
         rows = self._db.execute("SELECT u.path, u.cells, p.cells FROM unlisted u LEFT JOIN pages p ON p.path = u.path")
         return {path: (before, now) for path, before, now in rows}
 
     def are_indexes(self, files: Iterable[str]) -> bool:
-        """Whether the index files are those that were written last, of all pages but those that are unlisted."""
+        """Tell whether the index files are as last written, so that only unlisted pages differ from them."""
         states = {path: (size, mtime) for path, size, mtime in self._db.execute("SELECT * FROM index_files")}
         return all(states.get(path, ()) == self._state(path) for path in files)
 
     def listed(self, files: Iterable[str]) -> None:
-        """Remembers that index files are as the pages are."""
+        """Remember that the index files match the pages."""
         with self.batch():
             self._db.execute("DELETE FROM unlisted")
             self._db.executemany(
@@ -437,7 +443,7 @@ class Catalogue:
         return status.st_size, status.st_mtime_ns
 
     def shared_causes(self) -> list[str]:
-        """Fingerprints that more than one page has."""
+        """Return the fingerprints that more than one page has."""
         query = "SELECT fingerprint FROM causes GROUP BY fingerprint HAVING COUNT(*) > 1 ORDER BY fingerprint"
         shared = {row[0] for row in self._db.execute(query)}
         rows = self._db.execute("SELECT DISTINCT fingerprint FROM causes WHERE instr(fingerprint, '/')")
@@ -456,29 +462,29 @@ def _metadata(text: str) -> dict[str, Any]:
     try:
         found: dict[str, Any] = msgspec.json.decode(text)
     except msgspec.DecodeError:
-        # Somebody's `.nan`, which JSON does not have.
+        # A person wrote `.nan`, which standard JSON does not have.
         found = json.loads(text)
     return found
 
 
 def is_page(name: str) -> bool:
-    """Whether a file in a category's folder is a page."""
+    """Tell whether a file in the folder of a category is a page, by its name."""
     return name.endswith(".md") and not name.startswith((".", "_index."))
 
 
 def seniority(page: Listed) -> tuple[bool, str, str]:
-    """Sort key of two pages of one cause: not replaced by another, first seen earlier, then by name."""
+    """Return the sort key for pages of one cause: not replaced before replaced, then first seen, then name."""
     from pytest_dvwiki.wiki.text.names import bug_date  # noqa: PLC0415
 
     return page.leads_to != "", bug_date(page.name) or page.text("first_seen").replace("-", ""), page.name
 
 
 def _salvaged(data: bytes) -> dict[str, Any]:
-    """The identity of a page whose frontmatter cannot be read: its cause must not get a second page for that."""
+    """Return the fingerprint from unreadable frontmatter, so that the cause does not get a second page."""
     found = re.search(rb"^fingerprint:[ \t]*['\"]?([0-9a-zA-Z]+)", data, re.MULTILINE)
     return {"fingerprint": found[1].decode()} if found else {}
 
 
 def title_of(body: str) -> str:
-    """The first heading of a page's text, empty where it has none."""
+    """Return the first top-level heading of a page's text; empty if it has none."""
     return next((line[2:].strip() for line in body.split("\n") if line.startswith("# ")), "")

@@ -1,4 +1,4 @@
-"""What the services are told of a wiki, for who does not come through pytest."""
+"""Configuration of the services, for callers without a pytest session."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _SHARES = ("pattern_context_tokens", "bug_context_tokens", "coverage_context_tok
 
 @dataclass(frozen=True)
 class WikiConfig:
-    """Where a wiki stands and how much of it goes into a prompt; the block `wiki:` of project.yaml.
+    """Where a wiki is, and how much of it goes into a prompt; the block `wiki:` of project.yaml.
 
-    `enabled` and `auto_ingest` are for the caller, who decides by them whether to ask a service at all; of the
-    services only `PromptLoader` heeds `enabled`.
+    `enabled` and `auto_ingest` tell the caller whether to use the services; among these only `PromptLoader` checks
+    `enabled`.
 
     Raises:
-        SettingsError: The shares are more than the whole, or the search is none that there is.
+        SettingsError: The shares add up to more than the whole, or the search backend is unknown.
     """
 
     enabled: bool = False
     wiki_dir: Path = Path(DEFAULT_WIKI_DIR)
-    """Relative to the project, which is found from the current folder."""
+    """Absolute, or relative to the project's root, which is found from the current folder."""
     max_context_tokens: int = 2000
     auto_ingest: bool = True
     search_backend: str = "bm25"
@@ -34,12 +34,12 @@ class WikiConfig:
     lint_on_startup: bool = True
     lint_interval_sessions: int = 10
     pattern_context_tokens: int | None = None
-    """This and the next three: a quarter of `max_context_tokens` where None, and never more than is left of it."""
+    """This and the next three: if None, a quarter of `max_context_tokens`, or an even share of the rest if less."""
     bug_context_tokens: int | None = None
     coverage_context_tokens: int | None = None
     summary_context_tokens: int | None = None
     tokenizer: Path | None = None
-    """The `tokenizer.json` by which tokens are counted; where None a rule counts."""
+    """The `tokenizer.json` that counts tokens; if None, a rule counts them."""
 
     def __post_init__(self) -> None:
         try:
@@ -55,7 +55,7 @@ class WikiConfig:
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """The part of a project's settings that the services need."""
+        """Return the part of a project's settings that the services need."""
         return cls(
             enabled=settings.enabled,
             wiki_dir=settings.layout.wiki,
@@ -73,18 +73,18 @@ class WikiConfig:
 
     @classmethod
     def from_project(cls, folder: Path | None = None) -> Self:
-        """Reads the configuration of a project: its environment and the block `wiki:` of `.agent/project.yaml`.
+        """Read the configuration of a project: its environment and the block `wiki:` of `.agent/project.yaml`.
 
         Args:
-            folder: In the project; the current folder where None.
+            folder: A folder of the project; the current one if None.
 
         Raises:
-            SettingsError: A value or a key that cannot be used.
+            SettingsError: A key is unknown, or a value is invalid.
         """
         return cls.of(resolve(find_root(folder or Path.cwd())))
 
     def with_budget(self, tokens: int) -> Self:
-        """The same wiki with another number of tokens, shared out evenly."""
+        """Return the same configuration with another number of tokens, shared out evenly."""
         share = tokens // len(_SHARES)
         return replace(
             self,
@@ -97,7 +97,7 @@ class WikiConfig:
 
     @property
     def layout(self) -> Layout:
-        """The places of the project."""
+        """Return the folders of the project."""
         if not self.wiki_dir.is_absolute():
             root = find_root(Path.cwd())
             return Layout(root=root, wiki=root / self.wiki_dir)
@@ -105,22 +105,22 @@ class WikiConfig:
 
     @property
     def pattern_budget(self) -> int:
-        """Tokens for known patterns."""
+        """Return the number of tokens for known patterns."""
         return self._share("pattern_context_tokens")
 
     @property
     def bug_budget(self) -> int:
-        """Tokens for known bugs."""
+        """Return the number of tokens for known bugs."""
         return self._share("bug_context_tokens")
 
     @property
     def coverage_budget(self) -> int:
-        """Tokens for coverage holes."""
+        """Return the number of tokens for coverage holes."""
         return self._share("coverage_context_tokens")
 
     @property
     def summary_budget(self) -> int:
-        """Tokens for the table of statistics."""
+        """Return the number of tokens for the table of statistics."""
         return self._share("summary_context_tokens")
 
     def _given(self) -> dict[str, int]:

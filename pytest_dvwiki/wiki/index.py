@@ -1,4 +1,4 @@
-"""The tables of contents: `index.md` and one `_index.md` per category, from what the pages say of themselves."""
+"""The index files: `index.md`, and one `_index.md` per category, made from the frontmatter of the pages."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _TITLE_LENGTH = 100
 _COMMIT = 7
 _MOST_OF_A_COMMIT = 20
 _ENDED = frozenset({"closed", "wont_fix"})
-"""A status by which people are done with a bug, whether it passes or not."""
+"""Statuses that end a bug for people, whether its tests pass or not."""
 
 
 def percent(rate: Any) -> str:
-    """A rate from 0 to 1 as it is shown."""
+    """Return a rate from 0 to 1 as text, `n/a` if it is unknown."""
     return f"{rate:.0%}" if isinstance(rate, int | float) and not isinstance(rate, bool) else "n/a"
 
 
@@ -40,7 +40,7 @@ def _bug(page: Listed) -> tuple[str, ...]:
     status = "superseded" if is_pointer(page) else escape(one_line(page.status, 80))
     if page.text("passes_since") and page.status not in _ENDED:
         status += f", passes since {_text(page, 'passes_since')}"
-    # It is Markdown already, people's or escaped when the page was made.
+    # The title is not escaped: it is Markdown already, written by people or escaped when the page was made.
     return (
         escape(one_line(effective_type(page), 80)),
         status,
@@ -73,7 +73,7 @@ _COLUMNS: dict[str, tuple[tuple[str, ...], Callable[[Listed], tuple[str, ...]]]]
 
 
 def cells(page: Listed) -> str:
-    """What the tables say of a page, from the second column on."""
+    """Return the cells of a page in the index tables, from the second column on."""
     columns, row = _COLUMNS[page.category]
     return table_row(("cannot be read", *[""] * (len(columns) - 1)) if page.problem else row(page))
 
@@ -81,12 +81,12 @@ def cells(page: Listed) -> str:
 def indexes(
     rows_of: Callable[[str], list[tuple[str, str]]], last_updated: str | None, commits: Sequence[tuple[str, str]]
 ) -> dict[str, bytes]:
-    """All index files by their path in the wiki.
+    """Return all index files by their path in the wiki.
 
     Args:
-        rows_of: Gives for a category the name of each page with its `cells`, by name.
-        last_updated: Time of the newest record, None where there is none.
-        commits: The name of each bug page with its `commit_of`, where it has one, by name.
+        rows_of: Returns name and `cells` of each page of a category, sorted by name.
+        last_updated: Time of the newest record; None if there is none.
+        commits: Name and `commit_of` of each bug page that has one, sorted by name.
     """
     rows = {category: rows_of(category) for category in CATEGORIES}
     own = {path: f"{_table('#', each, '', rows[each])}\n".encode() for each, path in OWN.items()}
@@ -96,7 +96,7 @@ def indexes(
 
 
 def head(last_updated: str | None, pages: int, commits: Sequence[tuple[str, str]]) -> str:
-    """What stands above the tables of all categories: how many pages there are, and which bugs came with one commit."""
+    """Return the text above the tables of all categories: the number of pages, and bugs that came with one commit."""
     parts = [f"Last updated: {last_updated or 'never'} | Total pages: {pages}"]
     groups: dict[str, list[str]] = {}
     for name, commit in commits:
@@ -114,31 +114,31 @@ def _came_together(commit: str, names: Sequence[str]) -> str:
 
 
 def commit_of(page: Listed) -> str:
-    """Return the commit with which the cause of an open bug came; empty where that is not certain, or it passes."""
+    """Return the commit that brought the cause of an open bug; empty if it is not certain, or the bug passes."""
     is_open = page.category == "bugs" and not page.problem and page.status not in _ENDED
     is_gone = page.metadata.get("stale") is True or bool(page.text("passes_since"))
     return page.text("came_with") if is_open and not is_gone else ""
 
 
 def heading(level: str, category: str, pages: int) -> str:
-    """What stands above the table of a category."""
+    """Return the heading of the table of a category."""
     return f"{level} {category.capitalize()} ({pages} page{'' if pages == 1 else 's'})"
 
 
 def _table(level: str, category: str, folder: str, rows: Sequence[tuple[str, str]]) -> str:
-    """The table of a category under its heading.
+    """Return the table of a category under its heading.
 
     Args:
-        level: The heading's mark.
-        category: Of the pages.
-        folder: What leads from the file to them.
-        rows: The name and cells of each, by name.
+        level: The heading's mark, `#` or `##`.
+        category: The category.
+        folder: Path from the index file to the pages, with a slash at its end.
+        rows: Name and cells of each page, sorted by name.
     """
     columns = table(("Page", *_COLUMNS[category][0]), ())
     return "\n".join([heading(level, category, len(rows)), "", columns, *(line(folder, *row) for row in rows)])
 
 
 def line(folder: str, name: str, shown: str) -> str:
-    """The row of a page: a link to it, then its `cells`."""
-    # 10,000 pages: the cells are ready, only the link is made here.
+    """Return the row of a page: a link to it, then its `cells`."""
+    # Called for each of maybe 10,000 pages, so the cells come ready from the cache.
     return f"| [{name}]({folder}{name}.md) {shown}"

@@ -1,4 +1,4 @@
-"""What an agent system found out, archived: each call is a record of its own, and pages follow from records."""
+"""Archiving of what an agent system found: each call becomes a record of its own, and pages follow from records."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WikiIngestResult:
-    """What archiving a session did; paths are relative to the wiki. All is empty where it failed."""
+    """The result of archiving a session; paths are relative to the wiki. Everything is empty if it failed."""
 
     task_id: str
     """As the caller gave it."""
@@ -63,15 +63,16 @@ class WikiIngestResult:
 
 
 class WikiIngestService:
-    """Archives what an agent system found out.
+    """Service that archives the findings of an agent system.
 
-    Every call begins its work at once in a thread of the service, one after the other, and gives a coroutine that waits
-    for it: the event loop is never blocked, and what was called is archived even if nobody waits. A failure is logged,
-    not raised. The same call with the same arguments counts once. Texts are read by rules and redacted.
+    Each call starts its work at once in a thread of the service, one call after the other, and returns a coroutine that
+    waits for it. The event loop is never blocked, and the work is done even if nobody waits. An error is logged, not
+    raised. The same call with the same arguments counts once. Texts are parsed by rules, and secrets in them are
+    masked.
 
     Args:
-        wiki_config: Which wiki. Its `enabled` and `auto_ingest` are for the caller to heed.
-        llm: The caller's model client, taken for the sake of a common signature; no rule asks it.
+        wiki_config: Which wiki. Its `enabled` and `auto_ingest` are not checked here but by the caller.
+        llm: The caller's model client, part of the common signature; it is not used.
     """
 
     def __init__(self, wiki_config: WikiConfig, llm: object | None = None) -> None:
@@ -87,14 +88,14 @@ class WikiIngestService:
         coverage_summary: str | None,
         task_id: str,
     ) -> Coroutine[Any, Any, WikiIngestResult]:
-        """Archives what one session found: its failure, the failure's origin, and coverage holes.
+        """Archive the findings of one session: its failure, the failure's origin, and coverage holes.
 
         Args:
             session_report: Kept as evidence.
             failure_summary: Fields such as `error_class`, `failure_subtype`, `primary`, `test`, `seed`, `log`.
             classification: Fields such as `bug_type`, `confidence`, `rationale`.
             coverage_summary: Fields `covergroup`, `bin`, `action_class`, `scenario`, `priority`, `filled`.
-            task_id: The caller's.
+            task_id: The caller's task id.
         """
         texts = (session_report, failure_summary, classification, coverage_summary)
 
@@ -121,15 +122,15 @@ class WikiIngestService:
         success: bool,  # noqa: FBT001 (the specification's signature)
         task_id: str,
     ) -> Coroutine[Any, Any, None]:
-        """Counts an occurrence of a subtype on its page `patterns/{failure_subtype}.md`, with the fix that was tried.
+        """Count an occurrence of a subtype on its page `patterns/{failure_subtype}.md`, with the fix that was tried.
 
         Args:
             failure_subtype: One of the taxonomy, or the caller's own.
-            error_class: Likewise.
-            context_lines: Of the log, the first one that tells of the failure first.
-            fix_applied: What was done; None where nothing was tried.
-            success: Whether that helped.
-            task_id: The caller's.
+            error_class: One of the taxonomy, or the caller's own.
+            context_lines: Lines of the log; the first one describes the failure.
+            fix_applied: The fix; None if none was tried.
+            success: Whether the fix helped.
+            task_id: The caller's task id.
         """
         lines = list(context_lines)
         arguments = {
@@ -158,17 +159,17 @@ class WikiIngestService:
     def ingest_bug(
         self, classification_result: object, evidence: list[str], task_id: str, log_path: str
     ) -> Coroutine[Any, Any, str]:
-        """Makes or updates the page of a bug.
+        """Make or update the page of a bug.
 
         Args:
             classification_result: Text, mapping or object with `bug_type`, `confidence`, `rationale`, `error_class`,
-                `failure_subtype`; a `fingerprint` says of which known cause it speaks.
-            evidence: Lines of the log, the first one that tells of the failure first.
-            task_id: The caller's.
-            log_path: Of the log, with `:` and a line number where known.
+                `failure_subtype`; a `fingerprint` names the known cause it is about.
+            evidence: Lines of the log; the first one describes the failure.
+            task_id: The caller's task id.
+            log_path: Path of the log, with `:` and a line number if known.
 
         Returns:
-            The page's path relative to the wiki; empty where there is none.
+            The page's path relative to the wiki; empty if there is none.
         """
         values = {"log": log_path} | reports.of_result(classification_result)
         lines = list(evidence)
@@ -190,15 +191,15 @@ class WikiIngestService:
         filled: bool,  # noqa: FBT001 (the specification's signature)
         task_id: str,
     ) -> Coroutine[Any, Any, None]:
-        """Makes or updates `coverage/{covergroup}_{bin}.md`.
+        """Make or update `coverage/{covergroup}_{bin}.md`.
 
         Args:
-            covergroup: Its name.
-            bin_name: Of one of its bins.
+            covergroup: Name of the covergroup.
+            bin_name: Name of one of its bins.
             action_class: `actionable`, `protocol_blocked`, `design_excluded` or `needs_investigation`.
-            scenario: What would fill it, or did.
+            scenario: What would fill the bin, or did.
             filled: Whether it is covered now.
-            task_id: The caller's.
+            task_id: The caller's task id.
         """
         row = {
             "covergroup": covergroup,
@@ -216,17 +217,17 @@ class WikiIngestService:
     def ingest_spec_clarification(
         self, feature: str, clarification_type: str, text: str, spec_section: str | None, task_id: str
     ) -> Coroutine[Any, Any, str]:
-        """Makes `specs/{feature}_clarification.md`, or adds to it.
+        """Make `specs/{feature}_clarification.md`, or add to it.
 
         Args:
-            feature: Of the design, as the verification plan calls it.
-            clarification_type: What was open: `ambiguous`, `missing`, `contradiction`, …
-            text: How it is to be read.
-            spec_section: Where the specification speaks of it, if it does.
-            task_id: The caller's.
+            feature: Feature of the design, as named in the verification plan.
+            clarification_type: The kind of open point: `ambiguous`, `missing`, `contradiction`, …
+            text: The clarification.
+            spec_section: Section of the specification, if known.
+            task_id: The caller's task id.
 
         Returns:
-            The page's path relative to the wiki; empty where it could not be written.
+            The page's path relative to the wiki; empty if it could not be written.
         """
         values = {
             "feature": _words(feature),
@@ -242,10 +243,10 @@ class WikiIngestService:
 
         return self._begin(work, "")
 
-    # The way of every call
+    # Common to all calls
 
     def _begin(self, work: Callable[[], _Result], otherwise: _Result) -> Coroutine[Any, Any, _Result]:
-        """Starts the work, and gives a coroutine that waits for it."""
+        """Start the work, and return a coroutine that waits for it."""
 
         def guarded() -> _Result:
             try:
@@ -264,7 +265,7 @@ class WikiIngestService:
         clarification: Clarification | None = None,
         **parts: Any,
     ) -> _Done:
-        """Writes the record of a call, and what follows from it; the one that is there already, if there is one."""
+        """Archive the record of a call and update the pages; if the call is on record already, use that record."""
         layout = self.config.layout
         call = json.dumps([kind, task_id, arguments], sort_keys=True, default=str).encode("utf-8", "backslashreplace")
         name = _NO_NAME.sub("-", task_id).strip("-.")[:60] or "agent"
@@ -284,7 +285,7 @@ class WikiIngestService:
         try:
             done = archive(layout, known or record, clarification=_of_record(clarification, known or record))
         except WikiError:
-            # Another process that makes the same call may have been faster by a second.
+            # Another process may have archived the same call just before.
             known = None if known else _known(layout, identity)
             if known is None:
                 raise
@@ -293,7 +294,7 @@ class WikiIngestService:
         return _Done(result, done.page_of, done.refused)
 
     def _index(self, layout: Layout) -> bool:
-        """Brings the search index up to date, and tells whether there is one."""
+        """Bring the search index up to date; return whether there is one."""
         try:
             return WikiSearchIndex.create(self.config.search_backend, layout.wiki).refresh()
         except BackendError as error:
@@ -301,7 +302,7 @@ class WikiIngestService:
             return False
 
     def _session(self, failure_summary: str | None, classification: str | None) -> tuple[Occurrence, ...]:
-        """The failure that a session tells of, if it tells of one."""
+        """Return the failure that a session reports, if any."""
         judged = reports.first_fields(classification)
         values = judged | reports.first_fields(failure_summary)
         if not values.keys() & {"error_class", "failure_subtype", "bug_type"}:
@@ -336,17 +337,17 @@ class WikiIngestService:
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """What came of a call."""
+    """The outcome of a call."""
 
     result: WikiIngestResult
     pages: Mapping[str, str]
-    """By fingerprint."""
+    """Path of the page of each fingerprint."""
     refused: Sequence[tuple[str, str]]
     """Pages that were left alone, each with the reason."""
 
 
 async def _wait(future: Future[_Result]) -> _Result:
-    # Who stops waiting, or closes the loop, does not take the call back.
+    # Cancelling the wait, or closing the loop, must not cancel the work.
     return await asyncio.shield(asyncio.wrap_future(future))
 
 
@@ -355,7 +356,7 @@ def _words(text: str) -> str:
 
 
 def _of_record(clarification: Clarification | None, record: RunRecord) -> Clarification | None:
-    """A clarification with the record that archives it, and its day."""
+    """Return a clarification with the id and the day of the record that archives it."""
     return clarification and replace(clarification, task_id=record.task_id, date=record.finished[:10])
 
 
@@ -365,7 +366,7 @@ def _known(layout: Layout, identity: str) -> RunRecord | None:
 
 
 def _now(layout: Layout, coverage: Sequence[Mapping[str, Any]]) -> str:
-    """The time; of what is said of a bin a second time in one second, a second later, so that the order stays."""
+    """Return the present time, or a second after the newest report on one of the bins, so that their order stays."""
     now = utc(time.time())
     with WikiHistory(layout) as history:
         holes = [aggregate.hole(history.archive, row["covergroup"], row["bin"]) for row in coverage]
@@ -396,7 +397,7 @@ def _tests(values: Mapping[str, str]) -> tuple[FailedTest, ...]:
 
 
 def _log(path: str, root: PurePath) -> LogReference | None:
-    """A log as records name it: relative to the root, or by its last two parts."""
+    """Return a log as records name it: relative to the root, or by the last two parts of its path."""
     if not path:
         return None
     found = _LOG_LINE.fullmatch(path)

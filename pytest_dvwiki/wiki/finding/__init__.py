@@ -1,1 +1,1 @@
-"""Search over the pages, and what indexes them."""
+"""Full-text search in the pages, and its indexes."""

@@ -1,9 +1,9 @@
 """Search by BM25 with an index on disk, in `.search_index` of the wiki.
 
-`pages.json` has the list of the indexed pages with their hashes, the versions of tokeniser and library, and the hashes
-of the files of the index, which are mapped into memory. `changes.json` has the pages that changed since: they are
-scored with the statistics of the index, which is made again once they are many. Both are compared with the pages at
-every search; what is stale, broken or of another version is made again.
+`pages.json` lists the indexed pages with their hashes, the versions of tokeniser and library, and the hashes of the
+index files, which are memory-mapped. `changes.json` lists the pages changed since then: they are scored with the
+statistics of the index, and once there are many of them the index is made again. Both are compared with the pages at
+every search; whatever is stale, broken or of another version is made again.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from pytest_dvwiki.search.relevance import Ranking, Words
 
 MOST_CHANGES = 200
-"""The number of changed pages from which on the index is made again."""
+"""Number of changed pages at which the index is made again."""
 _SHARE = 50
-"""Also where one page in so many changed: the statistics of a small wiki move with each of its pages."""
+"""The index is also made again if one page in this many changed, since each page shifts a small wiki's statistics."""
 _FORMAT = 2
 _LIST, _CHANGES = "pages.json", "changes.json"
 _FOLDER = re.compile(r"[0-9a-f]{8}")
@@ -43,12 +43,12 @@ _logger = logging.getLogger(__name__)
 
 
 def bm25_search(wiki_dir: Path) -> WikiSearchIndex:
-    """Search by BM25, without an index where the library is not installed."""
+    """Return a BM25 search; without an index if the library is not installed."""
     return _Bm25Index(wiki_dir) if bm25.is_installed() else KeywordIndex(wiki_dir)
 
 
 class _Listed(msgspec.Struct, frozen=True, array_like=True):
-    """A page as the index has it."""
+    """A page in the index."""
 
     path: str
     size: int
@@ -66,37 +66,37 @@ class _Change(msgspec.Struct, frozen=True, array_like=True):
 
     page: _Listed
     words: dict[str, int] | None
-    """None where it is gone."""
+    """None if the page is gone."""
 
 
 class _Pages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What stands in `pages.json`."""
+    """The content of `pages.json`."""
 
     format: int
     tokenizer: int
     engine: str
     folder: str
     files: dict[str, str]
-    """Hashes of the files in the folder."""
+    """SHA-256 of each file in the folder, by name."""
     pages: tuple[_Listed, ...]
 
 
 class _Changes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What stands in `changes.json`."""
+    """The content of `changes.json`."""
 
     folder: str
-    """Of the index that they are changes of."""
+    """Folder of the index to which the changes apply."""
     changes: tuple[_Change, ...]
 
 
 class _Index:
-    """An index, and what changed since it was made.
+    """An index, and the pages that changed since it was made.
 
     Args:
-        listed: Its pages, by path.
-        engine: Has a document for each.
-        folder: Where it stands; None for one in memory alone.
-        files: Hashes of the files there.
+        listed: Its pages, in the order of the documents.
+        engine: Has a document for each page.
+        folder: Its folder; None for an index in memory.
+        files: SHA-256 of each file in that folder, by name.
     """
 
     def __init__(
@@ -112,13 +112,13 @@ class _Index:
         self._states: dict[str, State] | None = None
 
     def states(self) -> dict[str, State]:
-        """The pages as they are known, each with the state of its file."""
+        """Return the known pages, each with the state of its file."""
         if self._states is None:
             self._states = self._all_states()
         return self._states
 
     def touch(self) -> None:
-        """Says that pages are to be known otherwise."""
+        """Drop the cached states, since the known pages are about to change."""
         self._states = None
 
     def _all_states(self) -> dict[str, State]:
@@ -131,7 +131,7 @@ class _Index:
         return states
 
     def get(self, path: str) -> _Listed | None:
-        """A page as it is known."""
+        """Return a page as last read; None if it is unknown or gone."""
         change = self.changes.get(path)
         if change is None:
             return self.listed.get(path)
@@ -139,11 +139,11 @@ class _Index:
 
     @property
     def is_worn(self) -> bool:
-        """Whether so much changed that the index is to be made again."""
+        """Tell whether enough pages changed for the index to be made again."""
         return len(self.changes) >= min(MOST_CHANGES, len(self.paths) // _SHARE)
 
     def ranking(self, query: str) -> Ranking:
-        """The pages that share a word with a query."""
+        """Return the pages that share a word with a query."""
         wanted = dict.fromkeys(tokens(query))
         return ranked([*self._in_index(wanted), *self._in_changes(wanted)])
 
@@ -156,7 +156,7 @@ class _Index:
         statistics = self.engine.statistics
 
         def frequency(word: str) -> int:
-            # A word that the index does not know stands in changed pages alone.
+            # A word unknown to the index occurs in changed pages only.
             return statistics.frequency(word) or sum(word in words for _, words in changed)
 
         with_new_words = Statistics(statistics.documents, statistics.mean_length, frequency)
@@ -202,7 +202,7 @@ class _Bm25Index(WikiSearchIndex):
         return self.wiki_dir / self.INDEX_DIR
 
     def _bring_up_to_date(self) -> _Index | None:
-        """The index of the pages as they are now, None where there are none."""
+        """Return the index of the present pages; None if there are no pages."""
         present = self.present()
         if not present:
             return None
@@ -220,14 +220,14 @@ class _Bm25Index(WikiSearchIndex):
         return index
 
     def _settled(self, index: _Index) -> _Index:
-        """The index with its changes on the disk, or a new one where they are many."""
+        """Write the changes of an index to disk, or make a new index if there are many; return the one to use."""
         if index.is_worn:
             return self._made(self.present(), index)
         self._write_changes(index)
         return index
 
     def _take_in(self, index: _Index, different: dict[str, State], gone: set[str]) -> bool:
-        """Takes in pages whose files differ, and tells whether the changes differ for that."""
+        """Read pages whose files differ; return whether the recorded changes differ now."""
         index.touch()
         before = dict(index.changes)
         touched = False
@@ -242,7 +242,7 @@ class _Bm25Index(WikiSearchIndex):
             digest = _digest_of(path, data)
             known = index.listed.get(path)
             if known and known.sha256 == digest:
-                # Another time of change is all that differs, as after a checkout.
+                # Only the modification time differs, as after a checkout.
                 index.listed[path] = _Listed(path, *state, digest, known.facets)
                 index.changes.pop(path, None)
                 touched = True
@@ -254,7 +254,7 @@ class _Bm25Index(WikiSearchIndex):
         return before != index.changes
 
     def _made(self, present: dict[str, State], old: _Index | None = None) -> _Index:
-        """Makes the index again; the words of a page that did not change are taken from the old one."""
+        """Make the index again; words of unchanged pages are taken from the old one."""
         listed: list[_Listed] = []
         engine = bm25.Bm25.of(self._documents(dict(sorted(present.items())), old, listed))
         index = _Index(tuple(listed), engine, None, {})
@@ -262,7 +262,7 @@ class _Bm25Index(WikiSearchIndex):
         return index
 
     def _documents(self, present: dict[str, State], old: _Index | None, listed: list[_Listed]) -> Iterator[Words]:
-        """The words of all pages, and the pages on the way."""
+        """Yield the words of all pages, and add the pages to `listed`."""
         kept = self._kept(present, old) if old else {}
         stored = old.engine.documents(old.numbers[path] for path in kept) if old else iter(())
         for path, state in present.items():
@@ -281,7 +281,7 @@ class _Bm25Index(WikiSearchIndex):
 
     @staticmethod
     def _kept(present: dict[str, State], old: _Index) -> dict[str, _Listed]:
-        """The pages that are as the old index has them, as far as their words are still to be had, by path."""
+        """Return the pages that are unchanged since the old index, if its stored words are still valid; by path."""
         if old.folder is not None and not _is_sound(old.folder, old.files, bm25.DOCUMENTS):
             return {}
         return {
@@ -306,7 +306,7 @@ class _Bm25Index(WikiSearchIndex):
         index.folder = folder
         before = self._stored()
         self._write_list(index)
-        # Another process may have mapped the index before this one; on some file systems it would lose it.
+        # Another process may have mapped the previous index; some file systems would take the files away from it.
         kept = {folder.name, before.folder if before else ""}
         for other in self._home.iterdir():
             if other.is_dir() and other.name not in kept:
@@ -330,7 +330,7 @@ class _Bm25Index(WikiSearchIndex):
             self._try(lambda: _write(self._home / _CHANGES, changes))
 
     def _stored(self) -> _Pages | None:
-        """What the disk says of an index of this version, None where it says nothing that can be used."""
+        """Return the list of an index on disk; None if there is none of this version."""
         stored = _read(self._home / _LIST, _Pages)
         if stored is None:
             return None
@@ -340,7 +340,7 @@ class _Bm25Index(WikiSearchIndex):
         return stored
 
     def _load(self) -> _Index | None:
-        """The index on disk, None where it is missing or not as it was written."""
+        """Return the index on disk; None if it is missing or damaged."""
         stored = self._stored()
         if stored is None:
             return None
@@ -361,7 +361,7 @@ class _Bm25Index(WikiSearchIndex):
 
 
 def _digest_of(path: str, data: bytes) -> str:
-    """The hash of a page; its name is among its words."""
+    """Return the hash of a page, including its path, since its name is among its words."""
     return hashlib.sha256(path.encode() + b"\0" + data).hexdigest()
 
 
@@ -371,7 +371,7 @@ def _digest_of_file(path: Path) -> str:
 
 
 def _is_sound(folder: Path, files: dict[str, str], names: Collection[str]) -> bool:
-    """Whether files of an index are as they were written."""
+    """Tell whether files of an index are as they were written."""
     try:
         return all(_digest_of_file(folder / name) == files.get(name) for name in names)
     except OSError:
@@ -379,13 +379,13 @@ def _is_sound(folder: Path, files: dict[str, str], names: Collection[str]) -> bo
 
 
 def _write(path: Path, value: msgspec.Struct) -> None:
-    """Writes a value behind its hash."""
+    """Write a value after its hash."""
     data = msgspec.json.encode(value)
     replace(path, hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
 
 
 def _read(path: Path, kind: type[_Kind]) -> _Kind | None:
-    """A value as it was written, None where there is none."""
+    """Return a value as it was written; None if it is missing or damaged."""
     try:
         data = reading.read_bytes(path)
         if hashlib.sha256(memoryview(data)[_DIGEST + 1 :]).hexdigest().encode() != data[:_DIGEST]:

@@ -1,6 +1,6 @@
-"""Search over the pages of a wiki: what every way to search has in common, and the two that need no index.
+"""Search in the pages of a wiki: what all backends share, and the two that need no index.
 
-`pytest_dvwiki.backends` names the ways; `indexed` and `tantivy` are those with an index on disk.
+`pytest_dvwiki.backends` lists the backends; `indexed` and `tantivy` have an index on disk.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ _TITLE, _LABEL, _TEXT = 3, 2, 1
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """A page that was found."""
+    """A page that matches a query."""
 
     page_path: str
     """Relative to the wiki."""
     score: float
-    """Comparable within one answer only."""
+    """Only comparable within one answer."""
     excerpt: str
     """The first 200 characters of the page's text, on one line."""
     frontmatter: dict[str, Any]
     snippet: str = ""
-    """Where the page answers the query, on one line, the query's words between two asterisks each."""
+    """The part of the page that matches best, on one line, with the query's words between double asterisks."""
 
 
 class Facets(NamedTuple):
-    """What a page can be chosen by."""
+    """The properties of a page that filters compare."""
 
     category: str = ""
     status: str = ""
@@ -59,13 +59,13 @@ class Facets(NamedTuple):
     failure_subtype: str = ""
     ip_type: str = ""
     first: str = ""
-    """Day on which its failure was first seen; empty for a page that tells of none."""
+    """Day on which its failure was first seen; empty for a page without a failure."""
     last: str = ""
     """Day on which it was last seen."""
 
     @classmethod
     def of(cls, path: str, metadata: Mapping[str, Any]) -> Self:
-        """Those of a page, from its path in the wiki and its keys."""
+        """Return the facets of a page, from its path in the wiki and its keys."""
 
         def text(*keys: str) -> str:
             return next((str(metadata[key]) for key in keys if metadata.get(key) is not None), "")
@@ -83,23 +83,23 @@ class Facets(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """Which pages are wanted; one that is None asks for nothing.
+    """Conditions on pages; None means any value.
 
     Raises:
-        ValueError: A day is none.
+        ValueError: `since` or `until` is not a day.
     """
 
     category: str | None = None
     status: str | None = None
-    """Of a bug (`regressed` where it came back since it was closed) or a clarification; of a coverage bin its action
-    class, or `filled`."""
+    """Status of a bug (`regressed` if it came back after it was closed) or a clarification; for a coverage bin its
+    action class, or `filled`."""
     label: str | None = None
     """Error class, failure subtype, or both with a slash between them."""
     ip_type: str | None = None
     since: str | None = None
-    """A day, `YYYY-MM-DD`: only what was seen on it or later."""
+    """A day, `YYYY-MM-DD`: only pages last seen on it or later."""
     until: str | None = None
-    """Only what was seen on this day or before it."""
+    """A day, `YYYY-MM-DD`: only pages first seen on it or before."""
 
     def __post_init__(self) -> None:
         for name in ("since", "until"):
@@ -112,7 +112,7 @@ class Filters:
                 raise ValueError(f"{name} {day!r}: expected a day, YYYY-MM-DD")
 
     def take(self, page: Facets) -> bool:
-        """Whether a page is wanted."""
+        """Tell whether a page meets all conditions."""
         plain = (self.category, page.category), (self.status, page.status), (self.ip_type, page.ip_type)
         return (
             all(wanted is None or wanted == found for wanted, found in plain)
@@ -131,14 +131,14 @@ class Filters:
 
 
 class State(NamedTuple):
-    """By what a file is known to be unchanged."""
+    """The size and modification time by which a file counts as unchanged."""
 
     size: int
     mtime_ns: int
 
 
 class WikiSearchIndex(abc.ABC):
-    """A way to find pages; `create` gives one.
+    """Base class of the search backends; `create` returns one.
 
     Args:
         wiki_dir: The wiki's folder; it need not exist.
@@ -152,15 +152,15 @@ class WikiSearchIndex(abc.ABC):
 
     @classmethod
     def create(cls, backend: str, wiki_dir: Path) -> WikiSearchIndex:
-        """Gives the search of a kind.
+        """Return a search of the given kind.
 
         Args:
-            backend: `bm25`, which searches without an index where bm25s is not installed; `keyword`; `tantivy`;
-                `none`, which finds nothing; or a name that another package provides.
+            backend: `bm25`, which searches without an index if bm25s is not installed; `keyword`; `tantivy`; `none`,
+                which finds nothing; or a backend of another package.
             wiki_dir: The wiki's folder.
 
         Raises:
-            ValueError: There is no such kind, or it cannot be loaded.
+            ValueError: The backend does not exist, or cannot be loaded.
         """
         try:
             kind = backends.load(backend)
@@ -170,20 +170,20 @@ class WikiSearchIndex(abc.ABC):
         return made
 
     def build(self, wiki_dir: Path | None = None) -> None:
-        """Makes the index again from all pages.
+        """Make the index again from all pages.
 
         Args:
-            wiki_dir: Another wiki to turn to.
+            wiki_dir: Another wiki to use from now on.
         """
         if wiki_dir is not None:
             self.wiki_dir = wiki_dir
         self._given.clear()
 
     def update(self, page_path: Path | str, content: str) -> None:
-        """Takes in one page whose content the caller knows, until its file changes.
+        """Index one page with the given content, which is valid until its file changes.
 
         Args:
-            page_path: Of the page, absolute or relative to the wiki.
+            page_path: The page, absolute or relative to the wiki.
             content: Its text.
         """
         file = self.wiki_dir / page_path
@@ -193,26 +193,26 @@ class WikiSearchIndex(abc.ABC):
             self._given[path] = _Given.of(file, content.encode())
 
     def refresh(self) -> bool:
-        """Brings the index up to date with the pages, and tells whether this search has one."""
+        """Bring the index up to date with the pages; return whether this backend has an index."""
         return False
 
     @abc.abstractmethod
     def ranking(self, query: str) -> Iterable[tuple[str, float]]:
-        """Paths of all pages that share a word with the query, with their scores, the best first."""
+        """Return the paths of all pages that share a word with the query, with their scores, the best first."""
 
     def search(
         self, query: str, top_k: int = 5, *, category: str | None = None, filters: Filters | None = None
     ) -> list[SearchResult]:
-        """The best pages for a query.
+        """Return the best pages for a query.
 
         Args:
-            query: Words; an identifier is found whole and by its parts.
-            top_k: Most results.
-            category: Only pages of this one.
-            filters: Only pages that these take.
+            query: Words; an identifier is found as a whole and by its parts.
+            top_k: Maximum number of results.
+            category: Only pages of this category.
+            filters: Only pages that meet these conditions.
 
         Returns:
-            The best first; none that has no word of the query.
+            The results, the best first; each contains at least one word of the query.
         """
         wanted = set(tokens(query))
         found: list[SearchResult] = []
@@ -231,7 +231,7 @@ class WikiSearchIndex(abc.ABC):
         return found
 
     def present(self) -> dict[str, State]:
-        """Every page with the state of its file."""
+        """Return every page with the state of its file."""
         found: dict[str, State] = {}
         for category in CATEGORIES:
             with contextlib.suppress(OSError), os.scandir(self.wiki_dir / category) as entries:
@@ -247,7 +247,7 @@ class WikiSearchIndex(abc.ABC):
         return found
 
     def state(self, path: str) -> State | None:
-        """The state of one page's file, None where there is none."""
+        """Return the state of one page's file; None if there is none."""
         given = self._given.get(path)
         try:
             status = (self.wiki_dir / path).stat()
@@ -256,7 +256,7 @@ class WikiSearchIndex(abc.ABC):
         return given.state if given else State(status.st_size, status.st_mtime_ns)
 
     def data(self, path: str) -> bytes:
-        """The bytes of a page, empty where it is gone."""
+        """Return the bytes of a page; empty if it is gone."""
         if path in self._given:
             return self._given[path].data
         try:
@@ -265,21 +265,21 @@ class WikiSearchIndex(abc.ABC):
             return b""
 
     def page(self, path: str) -> pages.Page | None:
-        """A page, None where it cannot be read."""
+        """Return a page; None if it cannot be read."""
         return _parsed(self.data(path))
 
     def facets(self, path: str) -> Facets:
-        """What a page can be chosen by."""
+        """Return the facets of a page."""
         page = self.page(path)
         return Facets.of(path, page.metadata if page else {})
 
 
 class _Given(NamedTuple):
-    """A page's content that a caller gave, while its file is as it was then."""
+    """Page content given by a caller, valid until the file changes."""
 
     data: bytes
     state: State
-    """Made of the content; no file has it."""
+    """Made from the content; no file can have this state."""
     disk: State | None
 
     @classmethod
@@ -293,15 +293,15 @@ class _Given(NamedTuple):
 
 
 def _aliases(page: pages.Page) -> list[str]:
-    """Names and fingerprints that a page has besides its own."""
+    """Return the further names and fingerprints of a page."""
     lists = (page.metadata.get(key) for key in ("aliases", "fingerprint_aliases"))
     return [str(item) for found in lists if isinstance(found, list) for item in found]
 
 
 def words_of(path: str, data: bytes) -> tuple[Words, Facets]:
-    """What a page is found and chosen by; it has no words where it cannot be read.
+    """Return the words and the facets of a page; no words if it cannot be read.
 
-    A word of the title counts three times, one of the labels and of the name twice.
+    A word in the title counts three times, a word in the labels or the name twice.
     """
     page = _parsed(data)
     if page is None:
@@ -325,16 +325,16 @@ def _parsed(data: bytes) -> pages.Page | None:
 
 
 class NoIndex(WikiSearchIndex):
-    """Search switched off."""
+    """Backend that finds nothing."""
 
     def ranking(self, query: str) -> Ranking:  # noqa: ARG002 (whatever is asked)
-        """Nothing."""
+        """Return no pages."""
         return []
 
 
 class KeywordIndex(WikiSearchIndex):
-    """Search without an index: every page is read for every query."""
+    """Backend without an index: every query reads every page."""
 
     def ranking(self, query: str) -> Ranking:
-        """What `keyword.rank` finds."""
+        """Return the pages as ranked by `keyword.rank`."""
         return keyword.rank(query, ((path, words_of(path, self.data(path))[0]) for path in self.present()))

@@ -1,8 +1,8 @@
-"""Search by tantivy, for wikis of 100,000 pages and more: each page is a document that is replaced when it changes.
+"""Search by tantivy, for wikis of 100,000 pages and more: each page is a document, replaced when the page changes.
 
-The index stands in `.search_index` of the wiki, in a folder for the version of the library. Beside it a table has the
-pages as they were indexed, and the sizes of the index's files, none of which changes once it is written. Both are
-compared at every search; an index that is not as it was left, or of another version, is made again.
+The index is in `.search_index` of the wiki, in a folder for the version of the library. A table beside it lists the
+indexed pages and the sizes of the index files, none of which changes once written. Both are compared at every search;
+an index that was changed by somebody else, or is of another version, is made again.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ _FORMAT = 1
 _WAIT_S = 600.0
 _HEAP = 64_000_000
 _BATCH = 1_000
-"""Hits that are asked for at a time."""
+"""Number of hits fetched at a time."""
 _logger = logging.getLogger(__name__)
 
 
 class TantivyIndex(WikiSearchIndex):
-    """Search by tantivy; an index that cannot be written is kept in memory."""
+    """Backend that searches by tantivy; an index that cannot be written is kept in memory."""
 
     def __init__(self, wiki_dir: Path) -> None:
         super().__init__(wiki_dir)
         self._store: _Store | None = None
 
     def build(self, wiki_dir: Path | None = None) -> None:
-        """Makes the index again from all pages."""
+        """Make the index again from all pages."""
         super().build(wiki_dir)
         self._store = None
         shutil.rmtree(self._home, ignore_errors=True)
         self._bring_up_to_date()
 
     def update(self, page_path: Path | str, content: str) -> None:
-        """Takes in one page whose content the caller knows, until its file changes."""
+        """Index one page with the given content, which is valid until its file changes."""
         super().update(page_path, content)
         path = (self.wiki_dir / page_path).relative_to(self.wiki_dir).as_posix()
         state = self.state(path)
@@ -64,17 +64,17 @@ class TantivyIndex(WikiSearchIndex):
                 store.take_in(self, {path: state}, set())
 
     def refresh(self) -> bool:
-        """Brings the index up to date with the pages."""
+        """Bring the index up to date with the pages; return whether there are any."""
         return self._bring_up_to_date()
 
     def ranking(self, query: str) -> Iterator[tuple[str, float]]:
-        """The pages that have a word of the query, asked for as they are needed."""
+        """Yield the pages that contain a word of the query, fetched as needed."""
         wanted = list(dict.fromkeys(tokens(query)))
         if wanted and self._bring_up_to_date() and self._store:
             yield from self._store.hits(wanted)
 
     def facets(self, path: str) -> Facets:
-        """What a page can be chosen by, as it was indexed."""
+        """Return the facets of a page as indexed."""
         return (self._store and self._store.facets(path)) or super().facets(path)
 
     @property
@@ -93,7 +93,7 @@ class TantivyIndex(WikiSearchIndex):
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[_Store]:
-        """The index, with no other process at it.
+        """Open the index, and keep other processes out meanwhile.
 
         Raises:
             WikiError: Another process has been writing it for ten minutes.
@@ -116,7 +116,7 @@ class TantivyIndex(WikiSearchIndex):
 
 
 class _Store:
-    """The index and the table of its pages.
+    """The index, and the table of its pages.
 
     Args:
         home: Their folder; None for an index in memory.
@@ -138,7 +138,7 @@ class _Store:
 
     @classmethod
     def of(cls, home: Path) -> _Store:
-        """What stands in a folder; an empty index where that is not as it was left."""
+        """Return the index in a folder; an empty one if it is missing or damaged."""
         with contextlib.suppress(ValueError, OSError):
             store = cls(home)
             if store.is_sound():
@@ -151,30 +151,30 @@ class _Store:
         return store
 
     def close(self) -> None:
-        """Closes the table."""
+        """Close the table."""
         self._db.close()
 
     def is_sound(self) -> bool:
-        """Whether the files of the index are those that were left."""
+        """Tell whether the files of the index are those noted in the table."""
         return dict(self._db.execute("SELECT name, size FROM files")) == self._files()
 
     def states(self) -> dict[str, State]:
-        """The pages as they were indexed."""
+        """Return the pages as they were indexed."""
         rows = self._db.execute("SELECT path, size, mtime_ns FROM pages")
         return {path: State(size, mtime_ns) for path, size, mtime_ns in rows}
 
     def facets(self, path: str) -> Facets | None:
-        """What a page can be chosen by."""
+        """Return the facets of a page; None if it is not indexed."""
         row = self._db.execute("SELECT facets FROM pages WHERE path = ?", (path,)).fetchone()
         return Facets(*json.loads(row[0])) if row else None
 
     def hits(self, wanted: list[str]) -> Iterator[tuple[str, float]]:
-        """The pages that have one of the words, the best first."""
+        """Yield the pages that contain one of the words, the best first."""
         terms = [
             (self._library.Occur.Should, self._library.Query.term_query(self._schema, "words", word, "freq"))
             for word in wanted
         ]
-        # What another process indexed is noted in the table; the library itself looks for it only now and then.
+        # The library itself notices only after a while what another process has indexed.
         self._index.reload()
         query, searcher = self._library.Query.boolean_query(terms), self._index.searcher()
         for offset in range(0, searcher.num_docs, _BATCH):
@@ -184,7 +184,7 @@ class _Store:
                 return
 
     def take_in(self, source: WikiSearchIndex, different: dict[str, State], gone: set[str]) -> None:
-        """Indexes pages that differ, and takes out those that are gone."""
+        """Index pages that differ, and remove those that are gone."""
         if not different and not gone:
             return
         known = {path: rest for path, *rest in self._db.execute("SELECT path, sha256, facets FROM pages")}
@@ -196,7 +196,7 @@ class _Store:
             data = source.data(path)
             digest = hashlib.sha256(data).hexdigest()
             if path in known and known[path][0] == digest:
-                # Another time of change is all that differs, as after a checkout.
+                # Only the modification time differs, as after a checkout.
                 rows.append((path, *state, *known[path]))
                 continue
             words, facets = words_of(path, data)
@@ -209,7 +209,7 @@ class _Store:
         self.note(rows, gone)
 
     def note(self, rows: list[tuple[Any, ...]], gone: set[str]) -> None:
-        """Notes what is indexed. Where the process dies before, the index is made again."""
+        """Note what is indexed. If the process dies before this, the index is made again."""
         with transaction(self._db):
             self._db.executemany("DELETE FROM pages WHERE path = ?", [(path,) for path in gone])
             self._db.executemany("INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?)", rows)

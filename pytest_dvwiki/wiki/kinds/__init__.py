@@ -1,1 +1,1 @@
-"""What a page of each kind says: a bug, a pattern, a coverage bin, a clarification."""
+"""Content of the pages of each kind: bug, pattern, coverage bin, clarification."""

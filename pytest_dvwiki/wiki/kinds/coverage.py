@@ -1,4 +1,4 @@
-"""A coverage page: what is known of one bin of a covergroup, and what filled it."""
+"""A coverage page: the history of one bin of a covergroup, and what filled it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CITED = 20
 
 
 def paths(covergroup: str, bin_name: str) -> tuple[str, str]:
-    """Where the page of a bin stands, and where it does if the page of another bin stands there.
+    """Return the path of a bin's page, and the path to use if the page of another bin has the first one.
 
     The bin `b_c` of `a` and the bin `c` of `a_b` would share a name.
     """
@@ -31,14 +31,14 @@ def paths(covergroup: str, bin_name: str) -> tuple[str, str]:
 
 
 def is_of(page: Listed, covergroup: str, bin_name: str) -> bool:
-    """Whether a page is that of a bin."""
+    """Tell whether a page is that of a bin."""
     return (page.text("covergroup"), page.text("bin")) == (one_line(covergroup, _NAME), one_line(bin_name, _NAME))
 
 
 def new(hole: Hole) -> bytes:
-    """A new coverage page, with its owned keys and regions still empty."""
+    """Return a new coverage page, with empty owned keys and regions."""
     first = hole.first
-    # What a coverage report counted stands in the history; how to reach the bin is for people and agents to say.
+    # The scenario is for people and agents to write; the counts of a coverage report are in the history.
     scenario = first.scenario if first.hits is None else ""
     covergroup, bin_name = one_line(hole.covergroup, _NAME), one_line(hole.bin, _NAME)
     people = {
@@ -58,12 +58,12 @@ def new(hole: Hole) -> bytes:
 
 
 def keys(hole: Hole) -> dict[str, Any]:
-    """The owned keys of a coverage page."""
+    """Return the owned keys of a coverage page."""
     return {"filled": hole.filled_by is not None, "filled_by_task": hole.filled_by}
 
 
 def regions(hole: Hole) -> dict[str, str]:
-    """The regions of a coverage page."""
+    """Return the regions of a coverage page."""
     rows = [
         (
             row.finished[:10],
@@ -75,7 +75,7 @@ def regions(hole: Hole) -> dict[str, str]:
         )
         for row in hole.rows
     ]
-    # Reports of a tool tell no scenario, and callers of the API no hits.
+    # Leave out empty columns: coverage tools report no scenario, and callers of the API no hits.
     header = ("Date", "Task", "Class", "Scenario", "Hits", "State")
     kept = [column for column in range(len(header)) if any(row[column] for row in rows)]
     history = f"{_standing(hole)}\n\n" + table(
@@ -88,7 +88,7 @@ def regions(hole: Hole) -> dict[str, str]:
 
 
 def _standing(hole: Hole) -> str:
-    """Whether a bin is covered, and since when."""
+    """Return whether a bin is covered, and since when."""
     newest = hole.rows[0]
     covered = "Covered" if newest.filled else "Not covered"
     hits = f", {newest.hits} of {newest.goal} hits in the newest run" if newest.hits is not None else ""

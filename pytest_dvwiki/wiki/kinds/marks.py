@@ -1,4 +1,4 @@
-"""The mark of drift: a page whose words cite code that is gone is stale in part."""
+"""The drift mark: a page whose text cites missing code is marked as stale."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.listed import Listed
 
 KEYS = ("stale", "stale_reason")
-"""The keys that hold it. A page that has no other use for them gets them with its first mark."""
+"""The keys of the mark. Pages without other use for them get them with their first mark."""
 MARKED = ("bugs", "patterns", "coverage")
-"""The categories whose pages get one; in a clarification of the specification nothing is the tool's."""
+"""The categories whose pages are marked; on specification pages the tool owns nothing."""
 _LONGEST = 200
 _CITES = "cites "
 
 
 def reason_of(problem: str) -> str:
-    """The reason by which a page is stale that cites what is gone."""
+    """Return the stale reason of a page that cites missing code."""
     return one_line(f"{_CITES}what is gone: {problem}", _LONGEST)
 
 
 def drifted(page: Listed) -> str | None:
-    """The mark that a page has, None where it has none."""
+    """Return the drift mark of a page; None if it has none."""
     reason = page.text("stale_reason")
     return reason if page.metadata.get("stale") is True and reason.startswith(_CITES) else None

@@ -1,4 +1,4 @@
-"""The keys of each category that the tool writes on its pages; all others are people's."""
+"""The keys that the tool owns on the pages of each category; all other keys belong to people."""
 
 from __future__ import annotations
 
@@ -14,4 +14,4 @@ OWNED: Mapping[str, tuple[str, ...]] = {
     "patterns": (*pattern.OWNED, *marks.KEYS),
     "coverage": (*coverage.OWNED, *marks.KEYS),
 }
-"""Pages of specs are people's and agents' alone."""
+"""Specification pages have none: they belong to people and agents."""

@@ -33,7 +33,7 @@ EMPTY_KEYS: dict[str, Any] = {
     "last_seen": None,
     "fix_success_rate": None,
 }
-"""Owned keys of a page whose subtype no record has any more."""
+"""Owned keys of a page whose subtype is in no record any more."""
 EMPTY_REGIONS = {
     "signatures": "No record has this subtype any more: its causes are called otherwise since they were reclassified.",
     "history": "",
@@ -45,11 +45,11 @@ UNWRITTEN = "Nobody has written this yet."
 
 
 def new(name: str, lesson: Subtype | None) -> bytes:
-    """A new pattern page, with its owned keys and regions still empty.
+    """Return a new pattern page, with empty owned keys and regions.
 
     Args:
         name: The subtype.
-        lesson: What the registry says of it, None for a subtype that it does not know.
+        lesson: The subtype's entry in the registry; None if it has none.
     """
     title = lesson.title if lesson else name.replace("_", " ")
     description, signature, fix, checklist = (
@@ -70,7 +70,7 @@ def new(name: str, lesson: Subtype | None) -> bytes:
 
 
 def keys(subtype: SubtypeHistory) -> dict[str, Any]:
-    """The owned keys of a pattern page."""
+    """Return the owned keys of a pattern page."""
     return {
         "pattern_id": one_line(subtype.name),
         "error_class": one_line(subtype.error_class),
@@ -86,12 +86,12 @@ def keys(subtype: SubtypeHistory) -> dict[str, Any]:
 def regions(
     subtype: SubtypeHistory, page_of: Callable[[str], str | None], fix_of: Callable[[str], str | None]
 ) -> dict[str, str]:
-    """The regions of a pattern page.
+    """Return the regions of a pattern page.
 
     Args:
-        subtype: What the records say.
-        page_of: Name of the bug page of a fingerprint.
-        fix_of: What the registry says of fixing what a pattern recognises.
+        subtype: The history of the subtype, from the records.
+        page_of: Returns the name of a fingerprint's bug page.
+        fix_of: Returns the registry's fix advice of a pattern.
     """
     tasks = dict.fromkeys(row.task_id for row in subtype.rows)
     return {
@@ -147,12 +147,12 @@ def _history(subtype: SubtypeHistory, page_of: Callable[[str], str | None]) -> s
 
 
 def _shown(what: str, rows: Sequence[object]) -> str:
-    """Says of a table whether it may have left something out."""
+    """Return the caption of a table, which says whether older rows may be missing."""
     return f"The newest {len(rows)} {what}" if len(rows) >= NEWEST_ROWS else f"{what.capitalize()}, newest first"
 
 
 def _causes(subtype: SubtypeHistory, page_of: Callable[[str], str | None]) -> str:
-    """What the causes of the newest occurrences say; those that share a page are one."""
+    """Return the table of the causes of the newest occurrences; causes that share a page are one row."""
     rows: dict[str, tuple[str, ...]] = {}
     for row in subtype.rows:
         cause = _cause(row.fingerprint, page_of)

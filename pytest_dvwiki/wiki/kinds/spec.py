@@ -1,6 +1,7 @@
-"""A page of the specification: what people and agents found out about a feature that the document leaves open.
+"""A specification page: clarifications of a feature that the specification leaves open.
 
-Nothing on it is derived from records: a clarification is added below the others once, and all of it is people's.
+Nothing on it is derived from records. A clarification is added once, below the others, and belongs to people from then
+on.
 """
 
 from __future__ import annotations
@@ -25,32 +26,32 @@ class Clarification:
 
     feature: str
     kind: str
-    """Of the open point: ambiguous, missing, contradiction, …"""
+    """Kind of the open point: ambiguous, missing, contradiction, …"""
     text: str
     section: str = ""
-    """Of the specification."""
+    """Section of the specification."""
     date: str
     task_id: str
-    """The record that it is archived by."""
+    """The record that archives it."""
 
     @property
     def path(self) -> str:
-        """Its page, relative to the wiki."""
+        """Return its page, relative to the wiki."""
         return f"specs/{file_name(f'{self.feature}_clarification')}.md"
 
     @property
     def said(self) -> str:
-        """Its text as it stands on the page."""
+        """Return its text as written on the page."""
         return escape(one_line(self.text, _LONGEST))
 
     def line(self) -> str:
-        """It as one line of its page."""
+        """Return it as one line of its page."""
         place = f", section {escape(one_line(self.section, _NAME))}" if self.section else ""
         return f"- {self.date} ({escape(one_line(self.kind, _NAME))}{place}): {self.said} {cite(self.task_id)}"
 
 
 def new(first: Clarification) -> bytes:
-    """A new page with its first clarification."""
+    """Return a new page with its first clarification."""
     feature = one_line(first.feature, _NAME)
     kind = one_line(first.kind, _NAME)
     people = {"type": "spec", "feature": feature, "clarification_type": kind, "status": "open"}
@@ -58,10 +59,10 @@ def new(first: Clarification) -> bytes:
 
 
 def with_further(data: bytes, further: Clarification) -> bytes | Refused:
-    """A page with one more clarification below the others; all lines that are there stay.
+    """Add a clarification to a page below the others; all present lines stay.
 
     Returns:
-        The same bytes where the page says it already; or why it cannot be added.
+        The new page; the same bytes if it has the clarification already; or why it cannot be added.
     """
     try:
         text = data.decode()
@@ -77,7 +78,7 @@ def with_further(data: bytes, further: Clarification) -> bytes | Refused:
         gap = newline if text.endswith("\n") else newline * 2
         return f"{text}{gap}## {SECTION}{newline * 2}{further.line()}{newline}".encode()
     body = text[: found[1]].rstrip()
-    # The first one stands a line below the heading, and each further one right below the one before.
+    # A blank line separates the first one from the heading; further ones follow directly.
     gap = newline if body.rpartition("\n")[2].startswith(("- ", "  ")) else newline * 2
     rest = text[len(body) :] or newline
     return f"{body}{gap}{further.line()}{rest}".encode()
