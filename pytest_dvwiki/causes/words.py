@@ -165,7 +165,7 @@ def _reproduce(said: of.Reproduce, style: Style = PLAIN) -> str:
 
 def sentence(clause: str) -> str:
     """Return a text as a sentence."""
-    return f"{clause[:1].upper()}{clause[1:]}."
+    return f"{clause[:1].upper()}{clause[1:].removesuffix('.')}."
 
 
 def ends(held: int, failed: int) -> str:

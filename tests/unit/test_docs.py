@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 from markdown_it import MarkdownIt
 
 from pytest_dvwiki.model import archive, failure
-from pytest_dvwiki.patterns.schema import Pattern
+from pytest_dvwiki.patterns.registry import load_subtypes
+from pytest_dvwiki.patterns.schema import Pattern, check_pattern
 from pytest_dvwiki.records import codec, verdicts
+from pytest_dvwiki.simulators.tool import Tool
 from pytest_dvwiki.triage import waivers
 from pytest_dvwiki.wiki.kinds import bug
 from pytest_dvwiki.wiki.kinds.owned import OWNED
@@ -111,3 +114,13 @@ def test_every_key_on_disk_is_described(keys: set[str]) -> None:
     text = (DOCS / "reference" / "formats.md").read_text(encoding="utf-8")
     code = re.findall(r"`([^`]+)`", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL))
     assert keys - set(re.findall(r"\w+", " ".join(code))) == set()
+
+
+def test_the_examples_for_contributors_can_be_used() -> None:
+    fences = [token for token in MARKDOWN.parse((ROOT / "CONTRIBUTING.md").read_text("utf-8")) if token.type == "fence"]
+    (pattern,) = (token.content for token in fences if token.info == "yaml")
+    (tool,) = (token.content for token in fences if token.info == "python")
+    check_pattern(yaml.safe_load(pattern)[0], name="icarus.yaml", position=1, subtypes=load_subtypes())
+    names: dict[str, object] = {}
+    exec(tool, names)  # noqa: S102  # the project's own text
+    assert isinstance(names["TOOL"], Tool)
