@@ -341,8 +341,9 @@ def _counted(
     """
     enough = len(runs) >= state.fix.needed
     counts = state.past is None or len(runs) >= state.past.rate.runs_needed
-    # A cause whose fix was proven came back with other sources: these may have brought it back.
-    innocent = returned is not None and (returned.is_dirty or (counts and bool(runs) and returned.other_sources))
+    # What passed with the seed that failed, or often enough, came back with other sources: these may have brought it.
+    passed = bool(runs) and (counts or state.seed_passed)
+    innocent = returned is not None and (returned.is_dirty or (passed and returned.other_sources))
     failed = returned is not None and returned.same_test and not innocent
     note = state.fix.note
     if counts and state.past is not None and state.past.rate.runs_needed > 1 and state.fix.by == "git":
