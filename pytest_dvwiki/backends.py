@@ -1,7 +1,7 @@
-"""The ways to search a wiki, by the names that the setting `search_backend` takes.
+"""The search backends, by the names that the setting `search_backend` takes.
 
-A package adds one by an entry point of the group `dvwiki.search`: its name, and a class made like
-`pytest_dvwiki.WikiSearchIndex`. Nothing here is loaded before it is used.
+A package adds one by an entry point of the group `dvwiki.search`: its name, and a class with the interface of
+`pytest_dvwiki.WikiSearchIndex`. A backend is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ _BUILT_IN = {
     "tantivy": f"{_HOME}.tantivy:TantivyIndex",
 }
 _NEEDED = {"tantivy": "tantivy"}
-"""The package that one needs, which is an extra of the same name."""
+"""Package that a backend needs; an extra of the same name installs it."""
 
 
 class BackendError(ValueError):
-    """A way to search that is not to be had; the text says why, and what there is."""
+    """A search backend that does not exist or cannot be loaded; the text says why and lists the others."""
 
 
 def names() -> list[str]:
-    """What there is: the project's own, then those of other packages."""
+    """Return the names of all backends: the project's own, then those of other packages."""
     return [*_BUILT_IN, *sorted(_further().keys() - _BUILT_IN.keys())]
 
 
 def check(name: str) -> None:
-    """Sees that there is such a way to search; what it needs may be missing where nobody searches.
+    """Check that a backend of this name exists, without loading it.
 
     Raises:
-        BackendError: There is not.
+        BackendError: There is none of this name.
     """
     if name not in _BUILT_IN and name not in _further():
         raise BackendError(f"expected one of {', '.join(names())}, got {name!r}")
 
 
 def load(name: str) -> Any:
-    """The class of a way to search.
+    """Return the class of a backend.
 
     Raises:
-        BackendError: There is no such one, or what gives it cannot be loaded.
+        BackendError: There is none of this name, or it cannot be loaded.
     """
     check(name)
     needed = _NEEDED.get(name)

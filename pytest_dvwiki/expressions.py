@@ -1,10 +1,10 @@
-r"""Expressions that people give, decided by RE2: in a time that grows with the text alone, whatever they are.
+r"""Regular expressions that people write, matched by RE2 in time linear in the length of the text.
 
-A file that a pull request brings may hold any expression, and `(a+)+$` keeps `re` busy for ever. On lines of ASCII both
-find the same, but for a few signs:
+A file in a pull request may hold any expression, and `(a+)+$` takes `re` exponential time. On lines of ASCII both find
+the same, with a few exceptions:
 
-* `$` stands at the end of the text only; to `re` also before a line feed that ends it.
-* `\d`, `\w`, `\s` and `\b` know ASCII alone; `\s` takes no vertical tab.
+* `$` matches at the end of the text only; with `re` also before a final line feed.
+* `\d`, `\w`, `\s` and `\b` match ASCII only; `\s` does not match a vertical tab.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 LONGEST = 4096
-"""Characters of a line that are looked at; of a longer one half of them at each end."""
+"""Most characters of a line that are searched; of a longer line half of them from each end."""
 _MEMORY = 16 << 20
 """Bytes that RE2 may take for one expression."""
 _REMEDIES = (
@@ -29,31 +29,31 @@ _REMEDIES = (
     (r"\\Z", r"{}", "write $"),
     (r"\\[uUN]", "{} (an escape by number or name)", "write the character itself"),
 )
-"""What `re` knows and RE2 does not: how it is found, how it is called, and what to write."""
+"""Constructs that `re` accepts and RE2 does not: an expression that finds one, its name, and what to write instead."""
 
 
 class ExpressionError(ValueError):
-    """An expression that cannot be used; its text says why, and what to write."""
+    """An expression that cannot be used; its text says why, and what to write instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Where an expression was found first."""
+    """The first match of an expression."""
 
     start: int
     groups: dict[str, str]
-    """Those that took part."""
+    """The named groups that took part in the match."""
 
 
 class Search(Protocol):
-    """An expression, ready for use."""
+    """A compiled expression."""
 
     def search(self, text: str) -> Found | None:
-        """Return its first occurrence."""
+        """Return the first match, or None."""
 
 
 class _Given:
-    """An expression of RE2."""
+    """An expression compiled by RE2."""
 
     __slots__ = ("_expression", "_names")
 
@@ -77,15 +77,15 @@ class _Given:
 
 @functools.lru_cache(maxsize=1024)
 def given(source: str) -> Search:
-    """Return an expression of a person, ready for use.
+    """Compile an expression that a person wrote.
 
     Args:
         source: The expression, in the syntax of RE2.
 
     Raises:
-        ExpressionError: RE2 does not take it.
+        ExpressionError: RE2 does not accept it.
     """
-    import re2  # type: ignore[import-untyped]  # noqa: PLC0415  # 12 ms that only who gives an expression pays
+    import re2  # type: ignore[import-untyped]  # noqa: PLC0415  # takes 12 ms; loaded only where an expression is given
 
     options = re2.Options()
     options.log_errors = False
@@ -101,17 +101,17 @@ def given(source: str) -> Search:
 
 
 def glob(wanted: str) -> Search:
-    """Return a glob, ready for use; a `[` is just a character, as in the name of a test with parameters.
+    """Compile a glob; `[` is an ordinary character, as in the name of a test with parameters.
 
     Args:
-        wanted: A text in which `*` and `?` alone are special.
+        wanted: A text in which only `*` and `?` are special.
     """
     parts = (".*" if each == "*" else "." if each == "?" else re.escape(each) for each in re.sub(r"\*+", "*", wanted))
     return given(rf"(?s)\A{''.join(parts)}\z")
 
 
 def _explained(source: str, reason: str) -> str:
-    """Return what is wrong with an expression, and what to write."""
+    """Return what is wrong with an expression, and what to write instead."""
     if "repetition size" in reason:
         return f"{reason}; use m <= n <= 1000 (in nested groups 1000 together), or * or +"
     for construct, name, remedy in _REMEDIES:

@@ -1,7 +1,7 @@
-"""Packages that extend the project: the objects, mostly modules, that the entry-point group `dvwiki` names.
+"""Packages that extend the project: objects, mostly modules, under the entry-point group `dvwiki`.
 
-Such an object has functions named like the hooks of `hookspecs`. A run of pytest registers it as a plugin; the command
-line, which has no plugins, asks it for further patterns.
+Such an object has functions named like the hooks of `hookspecs`. A pytest run registers it as a plugin; the command
+line, which has no plugins, calls its hooks for patterns and masks.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _FILES = ("entry_points.txt", "EGG-INFO/entry_points.txt")
 
 
 def extensions(note: Callable[[str], None]) -> Iterator[tuple[str, object]]:
-    """What the packages of this environment give, by name.
+    """Yield the extensions in this environment, each with its name.
 
     Args:
-        note: Told of each that cannot be loaded.
+        note: Called with a message for each that cannot be loaded.
     """
     if not _may_be_there():
         return
-    # Imported here: it takes longer than to name the failure of a small log.
+    # Imported here: the import takes longer than classifying a small log.
     from importlib.metadata import entry_points  # noqa: PLC0415
 
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
@@ -47,7 +47,7 @@ def extensions(note: Callable[[str], None]) -> Iterator[tuple[str, object]]:
 
 
 def _may_be_there() -> bool:
-    """Whether some installed package may have entry points of the group: a look at their files alone."""
+    """Tell whether an installed package may have entry points of the group, by looking at the metadata files alone."""
     if any(hasattr(finder, "find_distributions") for finder in sys.meta_path if finder is not _PATHS):
         return True
     return any(map(_may_have, sys.path))
@@ -72,11 +72,11 @@ def _names_group(file: Path) -> bool:
 
 
 def further_patterns(settings: Settings, note: Callable[[str], None]) -> tuple[Path, ...]:
-    """The pattern files that the packages of this environment give, without pytest.
+    """Return the pattern files that installed packages bring, without pytest.
 
     Args:
-        settings: Handed to `pytest_dvwiki_patterns`.
-        note: Told of each package that cannot be loaded or asked.
+        settings: Passed to `pytest_dvwiki_patterns`.
+        note: Called with a message for each package whose hook cannot be loaded or raises.
     """
     paths: list[Path] = []
     for name, extension in extensions(note):
@@ -91,10 +91,10 @@ def further_patterns(settings: Settings, note: Callable[[str], None]) -> tuple[P
 
 
 def further_masks(note: Callable[[str], None]) -> Iterator[tuple[str, Function]]:
-    """What the packages of this environment mask in texts, by name, without pytest.
+    """Yield the masking functions that installed packages bring, each with its name, without pytest.
 
     Args:
-        note: Told of each package that cannot be loaded.
+        note: Called with a message for each package that cannot be loaded.
     """
     for name, extension in extensions(note):
         hook = getattr(extension, HOOK, None)
@@ -107,7 +107,7 @@ def _mask(hook: Callable[..., object], text: str) -> object:
 
 
 def files_of(given: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None) -> list[Path]:
-    """What a hook of patterns gave, as paths: nothing, one, or several."""
+    """Return the result of a pattern hook as a list of paths: none, one, or several."""
     if isinstance(given, (str, os.PathLike)):
         return [Path(given)]
     return [Path(path) for path in given or ()]

@@ -1,4 +1,4 @@
-"""The identity of a cause, from the text of its artefacts alone: masks and a hash."""
+"""The identity of a cause, computed from the text of its artefacts: masks and a hash."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FINGERPRINT_VERSION = 2
-"""Counts up when the same failure would get another fingerprint; an occurrence then carries the former one, too."""
+"""Increased when the same failure would get another fingerprint; an occurrence then carries the former one as well."""
 
 LONGEST = 4096
-"""Characters of a line that count: half of them from its head, half from its tail."""
+"""Most characters of a text that count; of a longer one half from its start, half from its end."""
 DIGITS = 12
 
 UNIT = r"(?:fs|ps|ns|us|ms|s|sec|step|steps)\b"
@@ -27,9 +27,9 @@ _IN_PATH = r"[\w.@+~%$\\/-]"
 _INDEX = r"\[[^\]\s]{0,60}\]"
 COMPARED = r"assert|got|expected|expect|exp|actual|act|was|read|wrote|vs|value|found|saw"
 AFTER = r"but|and|instead|when|while|during|for|at|on|in|from|after|before"
-# Behind a compared value stands nothing but further values, a new part of the sentence, or the end.
+# After a compared value come only further values, a new part of the sentence, or the end.
 _ENDS = rf"(?=[ ]{{0,3}}(?:$|[,;:)\]}}&|/!(\#@]|\.(?!\w)|[=!]=)|[ ](?:(?i:{AFTER}|{COMPARED})\b|\w{{1,40}}[=:]))"
-# Words whose letters are hex digits, too: of English, and such as are written in capitals.
+# Words whose letters are all hex digits: English words, and abbreviations in capitals.
 _WORDS = (
     "accede ace add added bad bade be bed bee cede dad dead deaf dec decade deed def deface defaced ebb efface fab"
     " facade face faced fad fade faded fed fee feed"
@@ -46,7 +46,7 @@ _NAMES = rf"""
   | (?P<assigned>(?<==)[A-Z][A-Z0-9_]{{1,40}}(?![\w'(\[.]))
   | (?P<constant>[A-Z][A-Z0-9_]{{1,40}}(?![\w'(\[]){_ENDS})
 """
-# A single letter is a value where nothing but a value can stand.
+# A single letter counts as a value only where nothing but a value can stand.
 _PLACES = "|".join(rf"(?<=\b{each}[ ])" for each in ("is", "at", "address", "data", "offset", "length"))
 _LETTERS = (
     rf"{_NO_WORD}(?:[A-F]{{2,16}}|[a-f]{{2,16}}(?!['\"(]))"
@@ -58,14 +58,14 @@ _LETTERS = (
 
 
 def expression(*, kept: str, quoted: str, value: str, names: str, letters: str) -> re.Pattern[str]:
-    """Compile what `mask` replaces.
+    """Compile the expression whose matches `mask` replaces.
 
     Args:
-        kept: Names that are read as they stand.
-        quoted: What stands behind the `b` of a literal of bytes.
-        value: What a comparison compares.
-        names: Names of values that a comparison compares.
-        letters: Hex digits that are all letters.
+        kept: Names that stay as they are.
+        quoted: The part of a bytes literal after its `b`.
+        value: A literal value in a comparison.
+        names: A named value in a comparison.
+        letters: Hex numbers written in letters only.
     """
     return re.compile(
         rf"""
@@ -123,22 +123,22 @@ _NAMING = re.compile(
     r"(?i)(?:port|channel|chan|ch|lane|bank|worker|agent|master|slave|core|side|unit|inst|instance|name|module|signal"
     r"|reg|register|field|check|phase|test)$"
 )
-"""Behind these a name tells one thing from another."""
+"""Words after which a name tells one component from another, so that it must stay."""
 _UNKNOWN_BITS = re.compile(r"[xXzZuUwW-]")
 _TRUTH = ("True", "False")
 _SERIES = re.compile(r"\bV(?:[ ,]+V\b)+")
 _LIST = re.compile(r"(?:(?<=\bassert )|(?<=[=!]= ))\[(?:V(?:, \.\.\.)?)?\]")
-"""A list of values that is compared; another time the same expression may have a single one."""
+"""A compared list of values; another occurrence of the cause may compare a single value."""
 _GENERATED = re.compile(r"\bgenblk\d+\b")
-"""A name that the simulator gives to a generate block without one: it counts them."""
+"""Name that a simulator gives to an unnamed generate block; the number is a counter."""
 
 
 def mask(text: str) -> str:
-    """Return a text with everything replaced that differs between two occurrences of one cause.
+    """Return a text with everything replaced that may differ between two occurrences of one cause.
 
-    Numbers in every notation and times become `V`, as do the names of enumeration values of which a check compares two;
-    values that hold X or Z become `XZ`. Paths keep their base name and hierarchies their last name. Words stay, also
-    those that are hex digits (`be`, `port A`), and names such as `sha256` or `fifo_32x8`.
+    Numbers in every notation, times, and names of enumeration values that a check compares become `V`;
+    values that hold X or Z become `XZ`. Paths keep their base name and hierarchies their last name. Words stay, even
+    those that are hex digits (`be`, `port A`), and so do names such as `sha256` or `fifo_32x8`.
     """
     text = shortened(text)
     is_compared = _EXPECTS.search(text) is not None and _OBSERVES.search(text) is not None
@@ -147,14 +147,14 @@ def mask(text: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """Return the part of a text that counts, on one line."""
+    """Return the part of a text that counts for the fingerprint, on one line."""
     if len(text) > LONGEST:
         text = f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
     return clean(text).replace("\n", " ")
 
 
 def joined(text: str) -> str:
-    """Return a masked text with one blank between its words and one `V` for a series of values."""
+    """Return a masked text with single blanks between its words and one `V` for each series of values."""
     return _SERIES.sub("V", " ".join(text.split()))
 
 
@@ -168,7 +168,7 @@ def fingerprint(
     text: str,
     mask: Callable[[str], str] = mask,
 ) -> str:
-    """The identity of a cause: 12 hex digits.
+    """Return the identity of a cause: 12 hex digits.
 
     Args:
         report_class: Severity or exception type.

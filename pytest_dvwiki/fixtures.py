@@ -1,4 +1,4 @@
-"""Fixtures by which a test, or an agent that runs as one, asks the wiki."""
+"""Fixtures by which a test, or an agent that runs as one, queries the wiki."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _SETTINGS = pytest.StashKey[Settings]()
 
 
 def settings_of(config: pytest.Config) -> Settings:
-    """The session's settings, read once.
+    """Return the session's settings; they are read once.
 
     Raises:
-        pytest.UsageError: one of them cannot be used.
+        pytest.UsageError: A setting cannot be used.
     """
     if _SETTINGS not in config.stash:
         command_line: Mapping[str, object] = {
@@ -40,7 +40,7 @@ def settings_of(config: pytest.Config) -> Settings:
 
 
 class ContextSource(Protocol):
-    """Gives what the wiki knows as text for a prompt."""
+    """Returns what the wiki knows, as text for a prompt."""
 
     def __call__(
         self,
@@ -50,37 +50,37 @@ class ContextSource(Protocol):
         category: str | None = None,
         budget: int | None = None,
     ) -> str:
-        """Asks the wiki.
+        """Query the wiki.
 
         Args:
-            query: Words to look for.
-            test: Node id of a test whose failures are asked for; without its parameters, or without the test inside
-                the simulator, all of them count.
-            category: `bugs`, `patterns`, `coverage` or `specs`; all where None.
-            budget: Most tokens; the setting `max_context_tokens` where None.
+            query: Words to search for.
+            test: Node id of a test whose failures are wanted. Without its parameters, or without the test inside
+                the simulator, it stands for all of them.
+            category: `bugs`, `patterns`, `coverage` or `specs`; None for all.
+            budget: Most tokens; None for the setting `max_context_tokens`.
 
         Returns:
-            Known patterns and bugs, best first; empty where the wiki knows nothing, is absent or broken.
+            Known patterns and bugs, best first; empty where the wiki knows nothing, is missing or broken.
         """
         ...
 
 
 class PromptSource(Protocol):
-    """Fills the placeholders of a prompt."""
+    """Replaces the placeholders of a prompt."""
 
     def __call__(self, text: str, *, profile: Mapping[str, str] | None = None) -> str:
-        """Puts in for `{{KNOWN_ERROR_PATTERNS}}` and its like what the wiki knows.
+        """Replace `{{KNOWN_ERROR_PATTERNS}}` and the other placeholders by what the wiki knows.
 
         Args:
             text: The template.
-            profile: Texts by placeholder, for what the wiki says nothing of.
+            profile: Texts by placeholder, for placeholders that the wiki does not fill.
         """
         ...
 
 
 @pytest.fixture(scope="session")
 def dvwiki_context(pytestconfig: pytest.Config) -> ContextSource:
-    """Gives what the wiki knows of a test, a category or a query, as text within a token budget."""
+    """Return a function that gives what the wiki knows of a test, a category or a query, within a token budget."""
     settings = settings_of(pytestconfig)
 
     def ask(
@@ -107,7 +107,7 @@ def dvwiki_context(pytestconfig: pytest.Config) -> ContextSource:
 
 @pytest.fixture(scope="session")
 def dvwiki_prompt(pytestconfig: pytest.Config) -> PromptSource:
-    """Fills the placeholders of a prompt with what the wiki knows."""
+    """Return a function that replaces the placeholders of a prompt by what the wiki knows."""
 
     def fill(text: str, *, profile: Mapping[str, str] | None = None) -> str:
         from pytest_dvwiki.agent.loader import PromptLoader  # noqa: PLC0415  # loaded at the first question
@@ -119,14 +119,14 @@ def dvwiki_prompt(pytestconfig: pytest.Config) -> PromptSource:
 
 @pytest.fixture(scope="session")
 def dvwiki(pytestconfig: pytest.Config) -> WikiQueryService:
-    """The wiki, to be asked for patterns, bugs, coverage holes and pages."""
+    """Return a query service for the wiki: patterns, bugs, coverage holes and pages."""
     from pytest_dvwiki.agent.query import WikiQueryService  # noqa: PLC0415  # only a test that asks pays for it
 
     return WikiQueryService(_config(pytestconfig))
 
 
 def _config(config: pytest.Config) -> WikiConfig:
-    """The session's wiki; whoever asks for it by a fixture wants it, whether or not this run archives."""
+    """Return the session's wiki configuration, enabled even if this run archives nothing."""
     from dataclasses import replace  # noqa: PLC0415
 
     from pytest_dvwiki.wiki.config import WikiConfig  # noqa: PLC0415

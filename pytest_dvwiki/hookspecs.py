@@ -1,4 +1,4 @@
-"""What a conftest.py or another plugin may extend."""
+"""Hooks that a conftest.py or another plugin may implement."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 @pytest.hookspec
 def pytest_dvwiki_patterns(settings: Settings) -> Sequence[Path] | None:
-    """Names YAML files, or folders of them, with further patterns.
+    """Return YAML files, or folders of them, with further patterns.
 
-    Called once, before the first failure is named. A pattern with the id of a built-in one replaces it; the project's
-    own `.agent/patterns/*.yaml` win over both. A pattern that is wrong is named at the end of the run and left out.
-    The command line (`dvwiki patterns`) asks packages of the entry-point group `dvwiki` only, no conftest.py.
+    Called once, before the first failure is classified. A pattern with the id of a built-in one replaces it; the
+    project's own `.agent/patterns/*.yaml` win over both. An invalid pattern is left out and reported.
+    The command line (`dvwiki patterns`) calls packages of the entry-point group `dvwiki` only, no conftest.py.
 
     Example:
         def pytest_dvwiki_patterns(settings):
@@ -31,16 +31,16 @@ def pytest_dvwiki_patterns(settings: Settings) -> Sequence[Path] | None:
 
 @pytest.hookspec
 def pytest_dvwiki_evidence(report: pytest.TestReport, settings: Settings) -> Sequence[Excerpt] | None:
-    """Gives further excerpts for a failed report.
+    """Return further excerpts for a failed report.
 
-    Called in the process that ran the test, when its report is made; what comes back is bounded and redacted
-    before it is kept.
+    Called in the process that ran the test, when its report is made. The excerpts are shortened and redacted
+    before they are stored.
     """
 
 
 @pytest.hookspec(firstresult=True)
 def pytest_dvwiki_classify(failure: Failure) -> Verdict | None:
-    """Names a failure; the first verdict wins over the registry, and says which hook gave it.
+    """Classify a failure; the first verdict wins over the pattern registry, and names the hook that gave it.
 
     Called once for each failure, in the main process at the end of the run.
     """
@@ -48,16 +48,16 @@ def pytest_dvwiki_classify(failure: Failure) -> Verdict | None:
 
 @pytest.hookspec
 def pytest_dvwiki_redact(text: str) -> str | None:
-    """Masks what is secret in this project.
+    """Mask the secrets of this project in a text.
 
     Called with each text of a failure, after the built-in masks and before anything is written to the journal, a
     record or a page: its message, the source line of the failing check, and each line of its excerpts. Several hooks
-    are called one after the other, each with what the one before it left; a text may come by again. Node ids and file
-    names are not asked for. A hook that raises loses the text, not the run: the end of the run names it.
-    `dvwiki ingest` asks packages of the entry-point group `dvwiki` only, no conftest.py.
+    are called in turn, each with the result of the one before; the same text may come again. Node ids and file
+    names are not passed. Where a hook raises, the text is dropped and the end of the run reports the hook.
+    `dvwiki ingest` calls packages of the entry-point group `dvwiki` only, no conftest.py.
 
     Returns:
-        The masked text, or None where there was nothing to mask.
+        The masked text, or None if there was nothing to mask.
 
     Example:
         def pytest_dvwiki_redact(text):
@@ -67,13 +67,13 @@ def pytest_dvwiki_redact(text: str) -> str | None:
 
 @pytest.hookspec
 def pytest_dvwiki_archived(record: RunRecord, run: Archived) -> None:
-    """Takes what came out of a run, when its record and pages stand on disk.
+    """Receive the result of a run, when its record and pages are on disk.
 
-    Called once in the main process, before the summary is printed. What is said of each cause is decided already:
-    `run.statements(cause)` gives it in reading order, and `pytest_dvwiki.causes.words.text` writes it. An output of
-    your own is one such function (docs/outputs.md).
+    Called once in the main process, before the summary is printed. `run.statements(cause)` returns the statements
+    on a cause in reading order, and `pytest_dvwiki.causes.words.text` renders one as text. An output of your own is
+    one such function (docs/outputs.md).
 
     Args:
-        record: The run, as it is kept.
-        run: Its causes, each with what is known and what is new about it, and what its passes say of other causes.
+        record: The record of the run, as stored.
+        run: Its causes, each with its history and what is new about it, and what its passing tests say of other causes.
     """

@@ -1,6 +1,7 @@
-"""What functions of a project or package mask in the texts of a failure, on top of the built-in masks.
+"""Masking functions of a project or package, applied to the texts of a failure after the built-in masks.
 
-They see a failure's message, the source line of its frame, and each line of its excerpts, before any of it is written.
+They are given a failure's message, the source line of its frame, and each line of its excerpts, before any of it is
+written.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ if TYPE_CHECKING:
 
 HOOK = "pytest_dvwiki_redact"
 Function = Callable[[str], object]
-"""Gives a text masked, or None where there is nothing to mask."""
+"""Returns the masked text, or None if there is nothing to mask."""
 
 
 class Masks:
-    """Functions of others, each given what the one before it left.
+    """Masking functions of others, each given the result of the one before.
 
-    Where one of them fails, the text is not kept at all: nobody knows what it was to hide.
+    Where one of them fails, the whole text is dropped: nobody knows what the function would have masked.
 
     Args:
-        functions: Each with the name of who brought it.
-        note: Told of each that fails, without the text.
+        functions: Pairs of the name of the function's owner and the function.
+        note: Called with a message for each that fails; the message does not hold the text.
     """
 
     def __init__(self, functions: Iterable[tuple[str, Function]], note: Callable[[str], None]) -> None:
@@ -37,14 +38,14 @@ class Masks:
         return bool(self._functions)
 
     def text(self, text: str) -> str:
-        """A text without what the functions mask."""
+        """Return a text masked by all functions."""
         for owner, function in self._functions:
             if not text:
                 break
             try:
                 masked = function(text)
             except Exception as error:  # noqa: BLE001  # somebody else's function
-                # Its words may hold what it was to hide.
+                # The error's message may contain the secret.
                 return self._nothing(owner, f"raised {type(error).__name__}")
             if masked is None:
                 continue
@@ -54,16 +55,16 @@ class Masks:
         return text
 
     def excerpt(self, excerpt: Excerpt) -> Excerpt:
-        """An excerpt, masked line by line."""
+        """Return an excerpt, masked line by line."""
         lines = ((number, self.text(line).replace("\n", " ")) for number, line in excerpt.lines)
         return replace(excerpt, lines=tuple(lines))
 
     def frame(self, frame: Frame | None) -> Frame | None:
-        """A frame whose source line is masked."""
+        """Return a frame whose source line is masked."""
         return None if frame is None else replace(frame, source=self.text(frame.source))
 
     def failure(self, failure: Failure) -> Failure:
-        """A failure with all its texts masked; the names of tests and files stay."""
+        """Return a failure with all its texts masked; the names of tests and files stay."""
         if not self:
             return failure
         return replace(

@@ -1,7 +1,7 @@
-"""Tests whose names hold secrets: what is stored of them, and the commands that run them again.
+"""Tests whose names hold secrets: the names that are stored, and the commands that run these tests again.
 
-A name is masked where it leaves the process: in the journal, and at the beginning of the pipeline that leads to
-records, pages, terminal and prompts. Before that the names are pytest's own, by which reports are told apart.
+A name is masked where it leaves the process: in the journal, and at the start of the pipeline that leads to records,
+pages, terminal and prompts. Before that the names are pytest's own, since they identify reports.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 UNREPRODUCIBLE = "the test cannot be chosen without a secret in its name"
 _MASKED = re.compile(r"\[redacted(?:-[0-9a-f]{8})?\]|…")
-"""What stands for a secret in a name, and in a command."""
+"""The mask of a secret in a name or a command."""
 _STORED = re.compile(r"\[redacted-[0-9a-f]{8}\]")
 _CHOOSING = ("COCOTB_TEST_FILTER", "COCOTB_TESTCASE", "TESTCASE")
-"""Variables that name a test within a simulator."""
+"""Variables that choose a test inside a simulator."""
 
 
 def stored_run(run: Run) -> Run:
@@ -44,9 +44,9 @@ def stored_results(results: Sequence[Result]) -> tuple[Result, ...]:
 
 
 def stored_failure(failure: Failure) -> Failure:
-    """Return a failure with its name as it is stored, and a command that names the test without its parameters.
+    """Return a failure with its name as stored, and a command that names the test without its parameters.
 
-    Where the name without its parameters still holds a secret there is no command, and the reason is told.
+    Where the name still holds a secret without its parameters, there is no command, and `unreproducible` says why.
     """
     nodeid = redact_id(failure.nodeid)
     if nodeid == failure.nodeid and not _STORED.search(nodeid):
@@ -62,17 +62,17 @@ def stored_failure(failure: Failure) -> Failure:
 
 
 def stored_command(command: Command | None, nodeid: str) -> Command | None:
-    """Return a command without secrets; None where it then cannot choose the test."""
+    """Return a command without secrets; None if it then cannot choose the test."""
     nodeid = redact_id(nodeid)
     return command if command is None or not _STORED.search(nodeid) else _without_secrets(command, nodeid)
 
 
 def _without_secrets(command: Command, nodeid: str) -> Command | None:
-    """Return the command with the test named without its parameters; None where that still takes a secret.
+    """Return the command with the test named without its parameters; None if that still needs a secret.
 
     Args:
-        command: What runs the test.
-        nodeid: Of the test, masked.
+        command: The command that runs the test.
+        nodeid: Node id of the test, masked.
     """
     arguments: list[str] = []
     before = ""
@@ -98,12 +98,12 @@ def _without_secrets(command: Command, nodeid: str) -> Command | None:
 
 
 def _bare(nodeid: str) -> str | None:
-    """Return a node id without its parameters where it holds a secret; None where it then still does."""
+    """Return a node id, without its parameters if they hold a secret; None if it then still holds one."""
     if not _has_secret(nodeid):
         return nodeid
     masked = redact_id(nodeid)
     at, found = masked.find("["), _MASKED.search(masked)
-    # The mask itself has brackets: where it comes first it stands for a part of the names.
+    # The mask itself has brackets: where it comes first, a part of the name before the parameters is masked.
     return None if found is None or found.start() <= at or at < 0 else masked[:at]
 
 
@@ -114,7 +114,7 @@ def _bare_names(expression: str) -> str | None:
 
 
 def _filter(test: str) -> str | None:
-    """Return the expression by which cocotb finds all variants of a test; None where its own name holds a secret."""
+    """Return the filter by which cocotb finds all variants of a test; None if its own name holds a secret."""
     name = test.partition("/")[0]
     return None if _has_secret(name) else rf"\.{re.escape(name.rpartition('.')[2])}(?:/|$)"
 

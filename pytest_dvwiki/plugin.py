@@ -1,6 +1,6 @@
-"""pytest's hooks: reads the settings, picks the role of this process, and registers it.
+"""pytest's hooks: read the settings, choose the role of this process, and register it.
 
-Nothing else is imported here: without `--dvwiki` pytest pays for four small modules.
+Nothing else is imported here: without `--dvwiki` pytest loads only four small modules.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pytest_dvwiki.settings import OPTIONS, ProjectFileError, SettingsError, is_
 __all__ = ["dvwiki", "dvwiki_context", "dvwiki_prompt"]
 
 _SIMULATOR_PLUGIN = "cocotb_regression_manager"
-"""cocotb registers it in the pytest inside a simulator, before options are read."""
+"""Plugin that cocotb registers in the pytest inside a simulator, before options are read."""
 _MISTAKE = pytest.StashKey[str]()
-"""What is wrong with project.yaml, where that alone could switch the plugin on."""
+"""Why the plugin is off: an error in project.yaml, or in the start of the plugin itself."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds a row of the table of options each, to the command line and to pytest's configuration."""
+    """Add each row of the table of options to the command line and to pytest's configuration."""
     group = parser.getgroup("dvwiki", "failure memory of a hardware regression")
     for option in OPTIONS:
         parser.addini(option.ini, option.help, type=option.kind, default=None)
@@ -35,12 +35,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Adds the hooks that others may implement."""
+    """Add the hooks that others may implement."""
     pluginmanager.add_hookspecs(hookspecs)
 
 
 def _is_on(config: pytest.Config) -> bool:
-    """Whether anything switches the plugin on, found out without a YAML library."""
+    """Tell whether a setting switches the plugin on, without loading a YAML library."""
     said = (config.option.dvwiki_enabled, os.environ.get("DVWIKI_ENABLED"), config.getini("dvwiki_enabled"))
     try:
         return (any(said) or _is_on_by_project(config)) and settings_of(config).enabled
@@ -52,7 +52,7 @@ def _is_on(config: pytest.Config) -> bool:
 
 
 def _is_on_by_project(config: pytest.Config) -> bool:
-    """Whether project.yaml switches the plugin on; a mistake in it is told at the end, and stops no run."""
+    """Tell whether project.yaml switches the plugin on; an error in it is reported at the end and stops no run."""
     try:
         return is_switched_on_by_project(config.rootpath)
     except SettingsError as error:
@@ -62,11 +62,11 @@ def _is_on_by_project(config: pytest.Config) -> bool:
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Registers the role of this process; last, when xdist and cocotb have registered theirs."""
+    """Register the role of this process; last, after xdist and cocotb have registered their plugins."""
     config.addinivalue_line("markers", "dvwiki(ip_type=...): facts about a test, for the failure memory")
     if not _is_on(config) or config.option.collectonly or config.option.setupplan:
         return
-    from pytest_dvwiki import roles  # noqa: PLC0415  # only a run with the plugin on pays for it
+    from pytest_dvwiki import roles  # noqa: PLC0415  # loaded only in a run with the plugin on
     from pytest_dvwiki.roles.guard import Guard  # noqa: PLC0415  # likewise
 
     guard = Guard()
@@ -77,9 +77,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Says why the plugin is off though somebody seems to want it."""
+    """Report why the plugin is off, where an option suggests that somebody wants it on."""
     config = terminalreporter.config
-    # cocotb gives the pytest inside a simulator the arguments of the one that a person started.
+    # cocotb gives the pytest inside a simulator the arguments of the pytest that a person started.
     if config.pluginmanager.hasplugin(_SIMULATOR_PLUGIN):
         return
     if _MISTAKE in config.stash:

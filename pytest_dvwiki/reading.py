@@ -1,6 +1,6 @@
-"""Reading files that people or git bring: regular files of bounded size, and nothing else.
+"""Reading of files that come from people or git: regular files of bounded size only.
 
-A pull request can put a FIFO, a device or a link to one in the place of any file, and reading those never ends.
+A pull request can replace any file by a FIFO, a device or a link to one, and reading those never ends.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from io import BufferedReader
 
 MOST = 64 << 20
-"""Bytes of the longest file that is read as a whole."""
+"""Most bytes of a file that is read as a whole."""
 MOST_BY_HAND = 1 << 20
-"""Bytes of the longest file that people write by hand: settings, patterns, waivers, schema.yaml."""
+"""Most bytes of a file that people write by hand: settings, patterns, waivers, schema.yaml."""
 MOST_OF_RECORDS = 256 << 20
-"""Bytes of the longest file of a month's records."""
+"""Most bytes of a file of a month's records."""
 _KINDS = {
     stat.S_IFIFO: "a FIFO",
     stat.S_IFCHR: "a device",
@@ -49,7 +49,7 @@ def reason(error: OSError) -> str:
     """Return why a file cannot be read, and a remedy, without the file's name.
 
     Args:
-        error: What the system, or this module, said.
+        error: The error that the system or this module raised.
     """
     if isinstance(error, UnreadableError):
         return str(error.strerror)
@@ -58,10 +58,10 @@ def reason(error: OSError) -> str:
 
 
 def told(error: Exception) -> str:
-    """Return an error in words: of one of the system its file and a remedy, of any other one its kind.
+    """Return an error as text: an OS error with its file and a remedy, any other error with its type.
 
     Args:
-        error: Any; those of the wiki's own name file and remedy themselves.
+        error: Any error; an `UnreadableError` already names file and remedy.
     """
     if not isinstance(error, OSError):
         return f"{type(error).__name__}: {error}"
@@ -74,11 +74,11 @@ def open_regular(path: Path | str) -> BufferedReader:
     """Open a regular file for reading.
 
     Raises:
-        FileNotFoundError, NotADirectoryError: There is nothing of that name.
-        UnreadableError: It is no regular file, a link to nothing, or cannot be opened.
+        FileNotFoundError, NotADirectoryError: There is no such file.
+        UnreadableError: It is not a regular file, is a dangling link, or cannot be opened.
     """
     try:
-        # Without O_NONBLOCK the opening of a FIFO waits for somebody who writes.
+        # Without O_NONBLOCK, opening a FIFO blocks until somebody opens it for writing.
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError) as error:
         if not os.path.islink(path):  # noqa: PTH114  # may be given as a text
@@ -91,15 +91,15 @@ def open_regular(path: Path | str) -> BufferedReader:
 
 
 def open_below(folder: Path, path: Path, *, owner: int) -> BufferedReader:
-    """Open a file that somebody else names for reading: a regular one, below a folder, and no link.
+    """Open a file for reading whose path comes from somebody else: it must be regular, below a folder, and no link.
 
     Args:
-        folder: What it must lie in.
-        path: Its absolute path; a link on the way counts where it stays in the folder.
-        owner: Number of the user to whom it must belong.
+        folder: Folder that must contain the file.
+        path: Its absolute path; a linked folder on the way is allowed if it leads into the folder.
+        owner: Number of the user who must own the file.
 
     Raises:
-        OSError: There is no such file; as `UnreadableError` where it must not be read.
+        OSError: There is no such file; an `UnreadableError` if it must not be read.
     """
     handle = handle_below(folder, path, os.O_RDONLY)
     if os.fstat(handle).st_uid != owner:
@@ -109,18 +109,18 @@ def open_below(folder: Path, path: Path, *, owner: int) -> BufferedReader:
 
 
 def handle_below(folder: Path, path: Path, flags: int) -> int:
-    """Open a regular file below a folder as `open_below`, whoever it belongs to.
+    """Open a regular file below a folder as `open_below` does, whoever owns it.
 
     Args:
-        folder: What it must lie in.
+        folder: Folder that must contain the file.
         path: Its absolute path.
-        flags: As those of `os.open`.
+        flags: Flags of `os.open`.
 
     Returns:
         A file descriptor.
 
     Raises:
-        OSError: As by `open_below`.
+        OSError: As in `open_below`.
     """
     try:
         handle = _descend(folder, path, flags)
@@ -135,7 +135,7 @@ def handle_below(folder: Path, path: Path, flags: int) -> int:
 
 
 def _descend(folder: Path, path: Path, flags: int) -> int:
-    """Open a file from folder to folder, none of them a link: what is put in its place meanwhile leads nowhere."""
+    """Open a file folder by folder, following no link, so that a link put there meanwhile has no effect."""
     base = os.path.realpath(folder)
     inner = Path(os.path.relpath(os.path.realpath(path.parent), base)).parts
     if os.pardir in inner[:1]:
@@ -152,7 +152,7 @@ def _descend(folder: Path, path: Path, flags: int) -> int:
 
 
 def _regular(handle: int, path: Path | str) -> int:
-    """Return a descriptor if that of a regular file, else close it and raise."""
+    """Return the descriptor if it is that of a regular file; otherwise close it and raise."""
     kind = stat.S_IFMT(os.fstat(handle).st_mode)
     if kind != stat.S_IFREG:
         os.close(handle)
@@ -165,12 +165,12 @@ def read_bytes(path: Path, most: int = MOST) -> bytes:
     """Return the content of a regular file.
 
     Args:
-        path: The file; a link to a regular file counts as one.
-        most: Bytes that it may have.
+        path: The file, or a link to a regular file.
+        most: Most bytes that it may have.
 
     Raises:
         FileNotFoundError: There is no such file.
-        UnreadableError: It is no regular file, is longer, or cannot be read.
+        UnreadableError: It is not a regular file, is longer, or cannot be read.
     """
     with open_regular(path) as file:
         try:
@@ -184,11 +184,11 @@ def read_bytes(path: Path, most: int = MOST) -> bytes:
 
 
 def read_records(path: Path) -> bytes:
-    """Return the content of a file of records, which may be that of a month.
+    """Return the content of a file of records, which may hold a whole month.
 
     Raises:
         FileNotFoundError: There is no such file.
-        UnreadableError: As by `read_bytes`.
+        UnreadableError: As in `read_bytes`.
     """
     return read_bytes(path, MOST_OF_RECORDS)
 
@@ -198,12 +198,12 @@ def read_text(path: Path, most: int = MOST_BY_HAND) -> str:
 
     Raises:
         FileNotFoundError: There is no such file.
-        UnreadableError: As by `read_bytes`, or the file is not UTF-8.
+        UnreadableError: As in `read_bytes`, or the file is not UTF-8.
     """
     try:
         text = read_bytes(path, most).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         where = f"is not UTF-8 (byte {error.start}); save it as UTF-8"
         raise UnreadableError(errno.EILSEQ, where, os.fspath(path)) from error
-    # As Python's text files do.
+    # Universal newlines, as in Python's text mode.
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

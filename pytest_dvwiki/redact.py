@@ -1,4 +1,4 @@
-"""Takes out of a text what must not be kept: secrets, escape codes, control and bidirectional characters.
+"""Removal of what must not be stored: secrets, escape sequences, control and bidirectional characters.
 
 Everything that leaves a process (journal, record, page, terminal, prompt) goes through `redact` first.
 """
@@ -19,11 +19,11 @@ _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])"
     r"|\x9b[0-?]*[ -/]*[@-~]"
 )
-# C0 without tab and line feed, DEL, C1, zero-width and bidirectional controls, line and paragraph
-# separators, lone surrogates: none of them prints, and each can make a text read as what it is not.
+# C0 except tab and line feed, DEL, C1, zero-width and bidirectional controls, line and paragraph
+# separators, lone surrogates: none of them is visible, and each can make a text appear different from what it is.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 MASK = "[redacted]"
-"""Stands for a secret."""
+"""Replaces a secret."""
 _OPENED = MASK[:-1]
 _DIGITS = 8
 _PART = r"[\w.+@%~,=-]+"
@@ -31,17 +31,17 @@ _LIBRARY_PATH = re.compile(
     rf"(?<![\w./~-])/(?:{_PART}/){{1,30}}?(?:(?:site|dist)-packages/|lib/python3\.\d+/(?!site-|dist-))"
 )
 _CUT_PATH = re.compile(rf"(?<!\S)\.\.[\w+@%~,=-]+/(?=(?:{_PART}/)*{_PART}\()")
-"""The front of a path that cocotb's log cut to the width of its column: `..oject/tb/env.py(139)`."""
+"""Start of a path that cocotb's log cut to the width of its column: `..oject/tb/env.py(139)`."""
 _FILE_PATH = re.compile(rf"(?<![\w./:~-])/(?:{_PART}/){{1,30}}({_PART}/{_PART}\.\w{{1,6}})\b")
 
 
 def strip_escapes(text: str) -> str:
-    """Takes terminal escape sequences out of a text."""
+    """Remove terminal escape sequences from a text."""
     return _ESCAPES.sub("", text) if "\x1b" in text or "\x9b" in text else text
 
 
 def clean(text: str) -> str:
-    """Takes escape sequences and characters that do not print out of a text; tab and line feed stay.
+    """Remove escape sequences and non-printing characters from a text; tab and line feed stay.
 
     CRLF and CR become a line feed.
     """
@@ -54,11 +54,11 @@ def clean(text: str) -> str:
 
 
 def shorten_paths(text: str, root: PurePath) -> str:
-    """Takes the machine out of the paths in a text.
+    """Shorten the paths in a text so that the same failure reads the same on every machine.
 
-    A path below the root becomes relative to it, one of an installed library begins at the library, and any other
-    absolute path to a file keeps its last two parts; a path whose front a log cut off loses the torn part. So the same
-    failure reads the same on every machine.
+    A path below the root becomes relative to it, a path into an installed library begins at the library, and any other
+    absolute path to a file keeps its last two parts. A path whose start was cut off in the log loses its incomplete
+    first part.
     """
     text = text.replace(f"{root.as_posix()}/", "")
     text = _CUT_PATH.sub("", _LIBRARY_PATH.sub("", text))
@@ -66,7 +66,7 @@ def shorten_paths(text: str, root: PurePath) -> str:
 
 
 def redact(text: str) -> str:
-    """Return a text cleaned, with the secrets in it masked: tokens, passwords, user names in URLs, licence servers."""
+    """Return a text cleaned, with its secrets masked: tokens, passwords, user names in URLs, licence servers."""
     text = clean(text)
     for rule in secret_rules.rules_for(text):
         text = _masked(text, rule, lambda _: MASK)
@@ -74,10 +74,10 @@ def redact(text: str) -> str:
 
 
 def redact_id(nodeid: str) -> str:
-    """Return the name of a test with its secrets masked, each with a short hash, so that two names stay two.
+    """Return a test's name with its secrets masked, each with a short hash, so that different names stay different.
 
-    The name of what runs a test stays the beginning of the test's own name. The hash depends on the file as well: a
-    password alone could be looked up by it in tables that are made for every password.
+    The masked name of a runner stays a prefix of the masked names of the tests that it runs. The file's path salts the
+    hash, so that a password cannot be looked up in a table of known hashes.
     """
     text = clean(nodeid)
     salt = nodeid.partition("::")[0]
@@ -86,7 +86,7 @@ def redact_id(nodeid: str) -> str:
         digest = hashlib.sha256(f"{salt}\0{secret}".encode("utf-8", "surrogatepass")).hexdigest()
         return f"{_OPENED}-{digest[:_DIGITS]}]"
 
-    # A secret in the file's path ends where that does.
+    # A secret in the file's path ends with the path.
     parts = list(text.partition("::"))
     for at, part in enumerate(parts):
         for rule in secret_rules.rules_for(part):
@@ -98,7 +98,7 @@ def _masked(text: str, rule: secret_rules.Rule, mask: Callable[[str], str]) -> s
     shown: list[str] = []
     end = 0
     for first, last in rule.parts(text):
-        # What is masked already stays, with the hash that may stand in it.
+        # A mask already in the text stays, with its hash.
         if first >= end and not text.startswith(_OPENED, first):
             shown += (text[end:first], mask(text[first:last]))
             end = last

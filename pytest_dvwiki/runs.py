@@ -1,4 +1,4 @@
-"""What a run is called, and how its times are written."""
+"""The names of runs, and the format of their times."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9.-]+")
 
 
 def utc(seconds: float) -> str:
-    """A time, seconds since the epoch, as records write it."""
+    """Return a time in the format of the records."""
     return datetime.fromtimestamp(seconds, UTC).strftime(_TIME)
 
 
 def epoch(moment: str) -> float:
-    """A time of records in seconds since the epoch."""
+    """Return a time of a record in seconds since the epoch."""
     return datetime.strptime(moment, _TIME).replace(tzinfo=UTC).timestamp()
 
 
 def seconds_between(started: str, finished: str) -> float:
-    """How long it was from one time of records to another, to a tenth of a second."""
+    """Return the seconds between two times of records, rounded to a tenth."""
     return round(epoch(finished) - epoch(started), 1)
 
 
 def today() -> date:
-    """The present day, in UTC as all dates of the wiki."""
+    """Return the present day in UTC, as all dates of the wiki are."""
     return date.fromisoformat(utc(time.time())[:10])
 
 
 def new_task_id(name: str, started: float) -> str:
-    """A name for a run: `{name}_{UTC time}_{6 hex}`.
+    """Return a new name for a run: `{name}_{UTC time}_{6 hex}`.
 
     Args:
-        name: What the user calls the regression.
+        name: The user's name for the regression.
         started: Seconds since the epoch.
     """
     moment = datetime.fromtimestamp(started, UTC).strftime("%Y%m%dT%H%M%SZ")

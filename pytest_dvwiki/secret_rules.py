@@ -1,7 +1,7 @@
 """The rules of `secrets.yaml`: which parts of a text are secrets.
 
-A rule is compiled when a text first holds one of its keywords; most lines hold none. The wheel brings the rules as
-JSON, which is read twenty times as fast as YAML.
+A rule is compiled when a text first holds one of its keywords; most lines hold none. The wheel contains the rules as
+JSON, which loads twenty times as fast as YAML.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 SOURCE = Path(__file__).with_name("secrets.yaml")
 COMPILED = SOURCE.with_suffix(".json")
-"""Beside the YAML file of an installed package; there is none in a checkout."""
+"""Beside the YAML file in an installed package; absent in a checkout."""
 
 _SEPARATOR = r"[ \t]{0,3}(?P<sep>:=|=>|[=!]?==?|:(?!:))[ \t]{0,3}"
 _VALUE = r"(?:[bru]?\\?(?P<quote>['\"])(?P<quoted>[^'\"\n]*)|(?P<plain>[^\s'\"]+))"
 _SUFFIX = r"(?:[_-]?(?:\d{1,3}|base|value|old|new|prod|test|dev|ci|staging|hash|b64|base64|plain|text|string))?"
 _BEHIND = r",;)]}>"
-"""Characters that end a value which is not quoted, but do not belong to it."""
+"""Characters at the end of an unquoted value that do not belong to it."""
 
 _NUMBER = re.compile(
     r"""(?ix) [-+]?(?: 0[xbo][0-9a-f_xz?.]+ | \d*'s?[bodh]\ ?[0-9a-f_xz?]+ | \d[\d_.,:]*(?:e[-+]?\d+)? | [01xz_]{4,}
@@ -38,7 +38,7 @@ _COMPARED = re.compile(
     r"(?i)\b(?:exp(?:ect(?:ed)?)?|act(?:ual)?|got|mismatch\w*|reg(?:ister)?s?|addr(?:ess)?|read|wrote|written|csr|crc|dump"
     r"|ref|dut|rtl|model|golden|observed)\b|[=!]=|\[\d+(?::\d+)?\]"
 )
-"""What a line of a testbench has beside a number that it prints."""
+"""Words that a testbench prints in a line that compares numbers."""
 _WORDS = frozenset(
     re.findall(
         r"\w+",
@@ -49,53 +49,53 @@ _WORDS = frozenset(
         "valid auto prompt hidden masked redacted idle busy done",
     )
 )
-"""What stands behind such a name and is no secret, but a word of a report or of code."""
+"""Values that are not secrets but words of a report or of code."""
 _CODE = re.compile(
     r"""(?x) [A-Za-z_][\w.]*[(\[] | (?:self|cls|os|args|config|settings|env|request|dut|cfg|tb|this|super)\.\w
     | \$ | % | \{\w*\} | <[\w -]+> | [*x.•]{2,}$ | (?:Optional|Union|Literal|Secret\w*|List|Dict)\b | \[ | \(""",
 )
-"""With what a value begins that is code or stands for something that is not shown."""
+"""Start of a value that is code or a placeholder."""
 _IDENTIFIER = re.compile(r"[A-Z][A-Z0-9_]*|[a-z]+(?:[_.:-][a-z0-9]+)*_?\d{0,3}|[A-Za-z_]\w*(?:\.\w+)+")
 _IDENTIFIER_LEAST = 24
 _OPAQUE_LEAST, _RANDOM_LEAST = 6, 16
 _DIGITS_LEAST = 4
 _HEX_LEAST = 9
-"""Digits of a number without base that is no word of a bus."""
+"""Fewest hex digits of a value that is too long for the data of a bus."""
 _ENVIRONMENT = re.compile(r"\W*|.*(?:export|set|env|-e)\s*")
-"""What stands before a variable where an environment is printed or set."""
+"""Text before a variable where an environment is printed or set."""
 _BEFORE_MOST = 200
-"""Characters before a variable that are looked at."""
+"""Most characters before a variable that are examined."""
 _RANDOM = re.compile(r"[A-Za-z0-9+/=_-]*")
 _NAME_BEFORE = re.compile(r"[\w.-]{1,60}\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Tells one kind of secret.
+    """A rule that finds one kind of secret.
 
-    `parts` gives the spans of a text that are secrets, in order.
+    `parts` yields the spans of a text that are secrets, in order.
     """
 
     id: str
     keywords: tuple[str, ...]
-    """In small letters; a text without any of them has no secret of this kind."""
+    """In lower case; a text without any of them has no secret of this kind."""
     parts: Callable[[str], Iterator[tuple[int, int]]]
 
 
 @functools.cache
 def entries() -> list[dict[str, Any]]:
-    """Return the rules as they are written down."""
+    """Return the rules as written in the file."""
     if COMPILED.is_file():
         shipped: list[dict[str, Any]] = json.loads(COMPILED.read_text("utf-8"))
         return shipped
-    from pytest_dvwiki import yamlio  # noqa: PLC0415  # an installed package has no need of it
+    from pytest_dvwiki import yamlio  # noqa: PLC0415  # an installed package does not need it
 
     written: list[dict[str, Any]] = yamlio.load(SOURCE.read_text("utf-8"), SOURCE.name)
     return written
 
 
 def compiled() -> bytes:
-    """Return the rules as the wheel brings them, without what only tests read."""
+    """Return the rules in the form for the wheel, without the keys that only tests read."""
     kept = ("id", "prefixes", "alphabet", "length", "varied", "expression", "keywords", "numbers", "names", "values")
     return json.dumps([{key: entry[key] for key in kept if key in entry} for entry in entries()]).encode()
 
@@ -109,8 +109,8 @@ def rules() -> tuple[Rule, ...]:
 def rules_for(text: str) -> list[Rule]:
     """Return the rules that may find something in a text, in their order.
 
-    Two expressions look for the beginnings of all keywords at once: most lines have none, and a search for each keyword
-    would take three times as long.
+    Two expressions search for all keywords at once: most lines have none, and a search for each keyword would take
+    three times as long.
     """
     lowered = text.lower()
     places: set[int] = set()
@@ -122,16 +122,16 @@ def rules_for(text: str) -> list[Rule]:
 
 @functools.cache
 def _filters() -> tuple[tuple[re.Pattern[str], tuple[tuple[str, list[int]], ...]], ...]:
-    """Return an expression that finds any keyword, and the keywords, each with the places of its rules.
+    """Return pairs of an expression that finds any of its keywords, and the keywords with the places of their rules.
 
-    Those of the tokens stand for themselves.
+    The keywords of tokens are one pair, all others the second.
     """
     tokens: dict[str, list[int]] = {}
     others: dict[str, list[int]] = {}
     for place, (entry, rule) in enumerate(zip(entries(), rules(), strict=True)):
         for keyword in rule.keywords:
             (tokens if "prefixes" in entry else others).setdefault(keyword, []).append(place)
-    # A token begins where no word goes on, which spares most of the search.
+    # A token begins at the start of a word, which saves most of the search.
     return (
         (re.compile(rf"(?<![a-z0-9]){_any_of(tokens)}"), tuple(tokens.items())),
         (re.compile(_any_of(others)), tuple(others.items())),
@@ -139,7 +139,7 @@ def _filters() -> tuple[tuple[re.Pattern[str], tuple[tuple[str, list[int]], ...]
 
 
 def _any_of(words: Iterable[str]) -> str:
-    """Return an expression that finds any of several words, as a tree of their letters."""
+    """Return an expression that finds any of several words, built as a trie."""
     tree: dict[str, Any] = {}
     for word in words:
         node = tree
@@ -195,11 +195,11 @@ def _token(entry: dict[str, Any]) -> re.Pattern[str]:
 
 def _tokens(expression: _Lazy, text: str) -> Iterator[tuple[int, int]]:
     for found in expression.pattern.finditer(text):
-        # A token does not end in what ends a sentence.
+        # Punctuation at the end of a sentence does not belong to the token.
         yield found.start(), found.start() + len(found[0].rstrip(".-")) if found[0][-1] in ".-" else found.end()
 
 
-# Secrets that only their surroundings tell
+# Secrets that only their context identifies
 
 
 def _groups(expression: _Lazy, text: str, *, numbers_stay: bool) -> Iterator[tuple[int, int]]:
@@ -211,19 +211,19 @@ def _groups(expression: _Lazy, text: str, *, numbers_stay: bool) -> Iterator[tup
 
 
 class _Compared:
-    """Which lines of a text compare numbers, as a testbench does; one line may hold thousands of values."""
+    """The lines of a text that compare numbers, as a testbench does; one line may hold thousands of values."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     @functools.cached_property
     def _places(self) -> tuple[list[int], list[int]]:
-        """Return where the words stand that say so: their starts and ends, in order."""
+        """Return the starts and the ends of the comparing words, both in order."""
         spans = [found.span() for found in _COMPARED.finditer(self._text)]
         return [start for start, _ in spans], [end for _, end in spans]
 
     def beside(self, span: tuple[int, int]) -> bool:
-        """Tell whether such a word stands in the line of a value, before or behind it."""
+        """Tell whether a comparing word stands in the line of a value, before or after it."""
         starts, ends = self._places
         before = bisect.bisect_right(ends, span[0]) - 1
         if before >= 0 and starts[before] > self._text.rfind("\n", 0, span[0]):
@@ -233,7 +233,7 @@ class _Compared:
         return behind < len(starts) and (line_end < 0 or ends[behind] <= line_end)
 
 
-# Values behind names
+# Values after names
 
 
 def _named(names: Sequence[str]) -> re.Pattern[str]:
@@ -250,14 +250,14 @@ def _values(expression: _Lazy, kind: str, text: str) -> Iterator[tuple[int, int]
             value = value.partition("]::")[0]  # the end of a test's parameters
             value = value.rstrip(_BEHIND) if kind in {"any", "short"} else re.split(r"[,;&)\]}<>]", value)[0]
             value = _RANDOM.match(value)[0] if kind == "random" else value.rstrip("\\")  # type: ignore[index]
-        # A value of bytes in quotes of its own is a value within a text.
+        # A bytes value with quotes of its own is a value within a text.
         is_bytes = found["quote"] and value in {"b", "\\", "b\\"}
         if value and not is_bytes and not _stays(_Value(text, found, value, compared), kind):
             yield span[0], span[0] + len(value)
 
 
 class _Value:
-    """A value behind a name, with what stands round both."""
+    """A value after a name, with the text around both."""
 
     def __init__(self, text: str, found: re.Match[str], value: str, compared: _Compared) -> None:
         self.value = value
@@ -265,17 +265,17 @@ class _Value:
         self.quoted = found["quote"] is not None
         self.sep = found["sep"]
         self.is_key = found["close"] is not None
-        """Whether the name is quoted: a key of JSON or of a Python dictionary."""
+        """Whether the name is quoted, as a key in JSON or in a Python dictionary."""
         before = _NAME_BEFORE.search(text, max(0, found.start() - 60), found.start())
         name_start = before.start() if before else found.start()
         self.prefix = before[0] if before else ""
         line_start = text.rfind("\n", 0, found.start()) + 1
         self.before = text[max(line_start, name_start - _BEFORE_MOST) : name_start]
-        """What stands before the name in its line, of much its end."""
+        """Text before the name in its line; of a long one its end."""
         self.is_compared = compared.beside((found.start("sep"), found.end()))
         name = self.prefix + found["word"]
         self.is_variable = name == name.upper() and found.end("sep") == found.start("quote" if self.quoted else "plain")
-        """Whether it reads as the environment prints it: NAME=value."""
+        """Whether it has the form of an environment variable: NAME=value."""
 
     @property
     def in_environment(self) -> bool:
@@ -283,7 +283,7 @@ class _Value:
 
 
 def _stays(value: _Value, kind: str) -> bool:
-    """Tell whether a value is no secret."""
+    """Tell whether a value is not a secret."""
     text = value.value
     if text.startswith("[redacted") or text.lower() in _WORDS:
         return True
@@ -332,7 +332,7 @@ def _random(value: _Value) -> bool:
 
 
 def _is_mixed(text: str) -> bool:
-    """Tell whether small letters and capitals alternate as in no name."""
+    """Tell whether lower and upper case alternate as in no ordinary name."""
     return re.search(r"[a-z]", text) is not None and re.search(r"[a-z0-9][A-Z]", text) is not None
 
 

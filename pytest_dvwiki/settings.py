@@ -1,8 +1,8 @@
-"""One table of options, and the places of a project.
+"""The table of options, and the paths of a project.
 
-The table gives the command line, pytest's configuration, the environment, the block `wiki:` of `.agent/project.yaml`
-and the reference page; the first of these that has a value wins, in this order: command line, environment, pytest's
-configuration, project.yaml, default.
+The table defines the options of the command line, pytest's configuration, the environment and the block `wiki:` of
+`.agent/project.yaml`, and the reference page. The first source with a value wins, in this order: command line,
+environment, pytest's configuration, project.yaml, default.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Kind = Literal["bool", "int", "float", "string"]
 DEFAULT_WIKI_DIR = ".agent/wiki"
 PROJECT_FILE = ".agent/project.yaml"
 _HIGHEST = 1_000_000_000
-"""Of any number; NaN is none either."""
+"""Highest value of a numeric setting."""
 _TRUE = frozenset({"1", "yes", "y", "on", "true"})
 _FALSE = frozenset({"0", "no", "n", "off", "false"})
 _BLOCK = re.compile(r"^['\"]?wiki['\"]?[ \t]*:", re.MULTILINE)
@@ -30,20 +30,20 @@ _NO_KEY = r"[ \t]*(?:#.*)?"
 _KEY = r"[ \t]+([a-z_]+):[ \t]+([\w.*/-]+)(?:[ \t]+#.*)?[ \t]*"
 _PLAIN_KEY = re.compile(rf"^{_KEY}$", re.MULTILINE)
 _PLAIN_BLOCK = re.compile(rf"^wiki:{_NO_KEY}\n((?:{_KEY}\n|{_NO_KEY}\n)*)(?=[^\s-]|\Z)", re.MULTILINE)
-"""The block `wiki:` where each of its lines is a key with a word, a comment or blank."""
+"""The block `wiki:`, if each of its lines is a key with a word, a comment or blank."""
 
 
 class SettingsError(Exception):
-    """A setting that cannot be used; the text names where it was set and what may stand there."""
+    """A setting that cannot be used; the text names where it was set and which values are allowed."""
 
 
 class ProjectFileError(SettingsError):
-    """A project.yaml that cannot be used: any branch can bring one, so it switches the plugin off and ends no run."""
+    """A project.yaml that cannot be used. Any branch can bring one, so it switches the plugin off but stops no run."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The places of one project: everything stands beside the wiki, in the parent folder of `wiki`."""
+    """The paths of one project: everything lies beside the wiki, in the parent folder of `wiki`."""
 
     root: Path
     """Absolute; paths in records are relative to it."""
@@ -52,36 +52,36 @@ class Layout:
 
     @property
     def agent(self) -> Path:
-        """The folder that holds the wiki, the records and the journal."""
+        """Return the folder that holds the wiki, the records and the journal."""
         return self.wiki.parent
 
     @property
     def tasks(self) -> Path:
-        """The records."""
+        """Return the folder of the records."""
         return self.agent / "tasks"
 
     @property
     def journals(self) -> Path:
-        """What runs know before they are archived; ignored by git."""
+        """Return the folder of the journals, which hold what runs know before they are archived; ignored by git."""
         return self.agent / "journal"
 
     @property
     def journal(self) -> Path:
-        """Those of this project: with a wiki outside of the root others may have theirs beside them."""
+        """Return the journals of this project: with a wiki outside the root, several projects may share `journals`."""
         return self.journals if self.is_inside else self.journals / self.key
 
     @property
     def is_inside(self) -> bool:
-        """Whether the wiki lies in the root, whatever links lead there."""
+        """Tell whether the wiki lies in the root, with all links resolved."""
         return Path(os.path.realpath(self.agent)).is_relative_to(os.path.realpath(self.root))
 
     @property
     def key(self) -> str:
-        """12 hex that tell this project's journals from others', in a folder that several share.
+        """Return 12 hex digits that tell this project's journals from those of others in a shared folder.
 
-        A path alone does not: containers with one temporary folder may have each its project at the same place.
+        A path alone is not enough: containers that share a temporary folder may hold different projects at one path.
         """
-        import hashlib  # noqa: PLC0415  # most calls of pytest and of the command line have no use for it
+        import hashlib  # noqa: PLC0415  # most calls of pytest and of the command line do not need it
 
         root = os.path.realpath(self.root)
         status = os.stat(root)  # noqa: PTH116  # of a path as text
@@ -90,17 +90,17 @@ class Layout:
 
     @property
     def patterns(self) -> Path:
-        """The project's own patterns."""
+        """Return the folder of the project's own patterns."""
         return self.agent / "patterns"
 
     @property
     def waivers(self) -> Path:
-        """Accepted failures."""
+        """Return the file of accepted failures."""
         return self.agent / "waivers.yaml"
 
     @property
     def project_file(self) -> Path:
-        """Settings, block `wiki:`; it stands in `.agent` of the root, since it names the wiki's folder."""
+        """Return the file of settings (block `wiki:`), in `.agent` of the root since it names the wiki's folder."""
         return self.root / PROJECT_FILE
 
 
@@ -114,31 +114,31 @@ class Option:
     default: object
     help: str
     flag: str | None = None
-    """On the command line; one of kind bool without a metavar is a switch."""
+    """Flag on the command line; an option of kind bool without a metavar is a switch."""
     metavar: str | None = None
     check: Callable[[Any], None] | None = None
-    """Raises a ValueError that says why a value of the right kind cannot be used."""
+    """Raises a ValueError with the reason if a value of the right kind cannot be used."""
 
     @property
     def is_switch(self) -> bool:
-        """Whether its flag takes no value."""
+        """Tell whether its flag takes no value."""
         return self.kind == "bool" and self.metavar is None
 
     @property
     def ini(self) -> str:
-        """Name in pytest's configuration."""
+        """Return its name in pytest's configuration."""
         return f"dvwiki_{self.name}"
 
     @property
     def variable(self) -> str:
-        """Name in the environment."""
+        """Return its name in the environment."""
         return f"DVWIKI_{self.name.upper()}"
 
     def parse(self, value: object, where: str) -> object:
-        """Makes a value of the option's kind of what stood somewhere.
+        """Convert a value to the option's kind and check it.
 
         Raises:
-            SettingsError: it is none.
+            SettingsError: It cannot be converted, or is out of range.
         """
         try:
             parsed = _PARSERS[self.kind](value)
@@ -180,7 +180,7 @@ def _parse_string(value: object) -> str:
 
 
 def _check_backend(name: str) -> None:
-    from pytest_dvwiki import backends  # noqa: PLC0415 (only who sets one pays)
+    from pytest_dvwiki import backends  # noqa: PLC0415 (loaded only where a backend is set)
 
     backends.check(name)
 
@@ -335,7 +335,7 @@ OPTIONS: tuple[Option, ...] = (
 
 @dataclass(frozen=True)
 class Settings:
-    """What was set, whole and checked; a field for each row of the table, and the layout that follows from them."""
+    """All settings, checked: a field for each row of the table, and the layout that follows from them."""
 
     layout: Layout
     enabled: bool = False
@@ -359,12 +359,12 @@ class Settings:
 
     @property
     def tokenizer(self) -> Path | None:
-        """The file of the tokeniser that counts, None where a rule does."""
+        """Return the file of the tokenizer that counts tokens; None if they are estimated by a rule."""
         return self.layout.root / self.context_tokenizer if self.context_tokenizer else None
 
     @property
     def task_name(self) -> str:
-        """The name that records carry."""
+        """Return the name that records carry."""
         return self.task or "regression"
 
 
@@ -375,16 +375,16 @@ def resolve(
     environ: Mapping[str, str] | None = None,
     ini: Mapping[str, object] | None = None,
 ) -> Settings:
-    """Builds the settings from their sources.
+    """Build the settings from their sources.
 
     Args:
         root: Absolute path of the project.
-        command_line: Values by option name; None where the caller said nothing.
+        command_line: Values by option name; None where the flag is not given.
         environ: The environment.
-        ini: pytest's configuration, by option name; None where it says nothing.
+        ini: pytest's configuration, by option name; None where it has no value.
 
     Raises:
-        SettingsError: a value or a key that cannot be used.
+        SettingsError: A value or a key cannot be used.
     """
     environ = os.environ if environ is None else environ
     project = read_project_file(root / PROJECT_FILE)
@@ -404,7 +404,7 @@ def resolve(
                 raise ProjectFileError(str(error)) from None
             raise
     _share_budget(values)
-    # Not `Path.expanduser`, which raises where there is no home folder.
+    # Not `Path.expanduser`, which raises if there is no home folder.
     wiki = Path(os.path.normpath(root / os.path.expanduser(values["wiki_dir"])))  # noqa: PTH111
     if wiki in {root, *root.parents}:
         raise SettingsError(f"wiki_dir {values['wiki_dir']!r}: the wiki needs a folder of its own below {root}")
@@ -412,7 +412,7 @@ def resolve(
 
 
 def _share_budget(values: dict[str, Any]) -> None:
-    """Gives each category of a prompt its share; the shares together never exceed the whole."""
+    """Give each category of a prompt its share of the tokens; the shares together never exceed the whole."""
     names = [name for name in values if name.endswith("_context_tokens") and name != "max_context_tokens"]
     whole = values["max_context_tokens"]
     given = {name: values[name] for name in names if values[name] is not None}
@@ -425,10 +425,10 @@ def _share_budget(values: dict[str, Any]) -> None:
 
 
 def is_switched_on_by_project(root: Path) -> bool:
-    """Whether project.yaml switches the plugin on: by its text alone where that is plain.
+    """Tell whether project.yaml switches the plugin on; a plain block is read without a YAML parser.
 
     Raises:
-        SettingsError: It cannot be read, so that nobody knows; or it does not, and has a key that means nothing.
+        SettingsError: The file cannot be read, or the plugin is not switched on and the block has an unknown key.
     """
     path = root / PROJECT_FILE
     try:
@@ -449,10 +449,10 @@ def is_switched_on_by_project(root: Path) -> bool:
 
 
 def read_project_file(path: Path) -> Mapping[str, object]:
-    """Reads the block `wiki:` of project.yaml; empty where there is no file or no block.
+    """Return the block `wiki:` of project.yaml; empty if there is no file or no block.
 
     Raises:
-        SettingsError: the file cannot be read, or a key in the block is unknown.
+        SettingsError: The file cannot be read, or a key in the block is unknown.
     """
     try:
         text = reading.read_text(path)
@@ -460,7 +460,7 @@ def read_project_file(path: Path) -> Mapping[str, object]:
         return {}
     except OSError as error:
         raise ProjectFileError(f"{path}: {reading.reason(error)}") from None
-    from pytest_dvwiki import yamlio  # noqa: PLC0415  # 19 ms that only a project with such a file pays
+    from pytest_dvwiki import yamlio  # noqa: PLC0415  # takes 19 ms; loaded only in a project with such a file
 
     try:
         document = yamlio.load(text, str(path))
@@ -480,7 +480,7 @@ def read_project_file(path: Path) -> Mapping[str, object]:
 
 
 def reference() -> str:
-    """The table as Markdown, for the reference page."""
+    """Return the table as Markdown, for the reference page."""
     rows = ["| command line | project.yaml, `wiki:` | default | what it does |", "| --- | --- | --- | --- |"]
     for option in OPTIONS:
         flag = f"`{option.flag}{f' {option.metavar}' if option.metavar else ''}`" if option.flag else ""
@@ -490,5 +490,5 @@ def reference() -> str:
 
 
 def field_names() -> list[str]:
-    """Names of the settings that the table has to give."""
+    """Return the names of the settings that the table has to define."""
     return [field.name for field in fields(Settings) if field.name != "layout"]

@@ -1,4 +1,4 @@
-"""Which version of the package this is, and how records name what wrote them."""
+"""The version of the package, and the name of the tool in records."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """YAML as this project reads and writes it: libyaml, safe types only, one style.
 
-Every string that is not a plain word is quoted, since `00123456`, `3.10` or `1e5` otherwise come back as numbers, and
-as different ones in different libraries. Keys keep the order in which they were given. A mapping of scalars below the
-top, and a list of scalars, stand on one line each; texts of several lines are literal blocks.
+Every string that is not a plain word is quoted, since libraries read `00123456`, `3.10` or `1e5` as numbers, and as
+different ones. Keys keep their order. A mapping of scalars below the top level, and a list of scalars, take one line
+each; texts of several lines are literal blocks.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"[A-Za-z_]+")
 _ESCAPED = re.compile(r'["\\]')
 _UNFIT_FOR_BLOCK = re.compile("[\\r\\x85\\u2028\\u2029]|(?:\\A|\\n)\\n\\Z")
-"""Further ends of a line for libyaml, and a blank last line, after which it ends the document with `...`."""
+"""Characters that libyaml takes for line ends, and a blank last line, which makes it end the document with `...`."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
-"""What Python makes of bytes in names that are no UTF-8."""
+"""Code points by which Python stands for bytes in file names that are not UTF-8."""
 _QUOTED = re.compile(r"`([^`]*)`")
 _KINDS = {
     "array": "a list",
@@ -34,7 +34,7 @@ _KINDS = {
     "bool": "true or false",
     "null": "nothing",
 }
-"""What msgspec's names of kinds are called."""
+"""Names of msgspec's types in messages."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Words that some YAML 1.1 or 1.2 reader takes for a boolean or null.
 _RESERVED = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
@@ -45,37 +45,37 @@ _STR, _MAP, _SEQ = (f"{_TAG}{kind}" for kind in ("str", "map", "seq"))
 _SCALARS = frozenset(f"{_TAG}{kind}" for kind in ("null", "bool", "int", "float"))
 
 MEND = "correct this line"
-"""What to do about a text that is not YAML."""
+"""Remedy for a text that is not YAML."""
 DEEPEST = 50
-"""Lists and mappings that may stand inside each other."""
+"""Deepest nesting of lists and mappings."""
 MOST_VALUES = 500_000
-"""Of one document, keys counted."""
+"""Most values in one document, keys included."""
 MOST_REPEATED = 10_000
-"""Values of a document with aliases where each alias counts as what it stands for."""
+"""Most values in a document with its aliases expanded."""
 LONGEST_NUMBER = 64
-"""Characters."""
+"""Most characters of a number."""
 _TOO_DEEP = f"lists or mappings are nested more than {DEEPEST} deep; flatten them"
 _TOO_MANY = "more than {} values in one document; split it"
 _ODD = (KeyError, IndexError, AttributeError, TypeError, ValueError, OverflowError)
-"""What the library raises where a tag such as `!!bool` stands before something else."""
+"""Errors that the library raises for a tag such as `!!bool` before a value of another type."""
 _WRONG_TAG = "a tag (!!…) does not fit its value; remove the tag"
 
 
 class YamlError(ValueError):
-    """A text that is not the YAML that was asked for; its message names file and line."""
+    """A text that is not valid YAML; its message names file and line."""
 
 
 class _NotPlainError(Exception):
-    """A document has more than plain mappings, lists and scalars: the library makes it."""
+    """Raised for a document with more than plain mappings, lists and scalars, which the library constructs."""
 
 
 class _Loader(yaml.CSafeLoader):
-    """The safe loader, which refuses a key that appears twice instead of keeping the last, and what is too much."""
+    """The safe loader; it also refuses duplicate keys, where the library keeps the last, and oversized documents."""
 
     _depth = _values = 0
 
     def descend_resolver(self, current_node: yaml.Node | None, current_index: Any) -> None:  # noqa: ARG002 (PyYAML's signature)
-        # Called before each node. The library composes by recursion in C: without a limit it ends the process.
+        # Called before each node. The library recurses in C: without a limit it crashes the process.
         if current_node is None:
             self._depth = self._values = 0
             return
@@ -90,13 +90,13 @@ class _Loader(yaml.CSafeLoader):
         self._depth -= 1
 
     def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:
-        # Called for every node, and keys come again and again.
+        # Called for every node; keys repeat, so the tag of a plain scalar is cached.
         if kind is yaml.ScalarNode:
             return _tag_of_plain(value) if implicit[0] else _STR
         return _MAP if kind is yaml.MappingNode else _SEQ
 
     def construct_document(self, node: yaml.Node) -> Any:
-        # A third faster than the library's way, which also does what hardly any document has.
+        # A third faster than the library's own constructor, which also handles features that hardly any document uses.
         try:
             return self._plain(node, set())
         except _NotPlainError:
@@ -142,14 +142,14 @@ def _error(place: yaml.Node | yaml.Event, problem: str) -> yaml.MarkedYAMLError:
 
 
 def _repeated(node: yaml.Node, known: dict[int, int | None]) -> int:
-    """Return how many values a node stands for where each alias counts as what it stands for.
+    """Return the number of values that a node stands for with its aliases expanded.
 
     Args:
-        node: What is composed.
-        known: The counts so far, None of a node that is being counted.
+        node: A composed node.
+        known: Counts so far by the id of the node; None while a node is being counted.
 
     Raises:
-        MarkedYAMLError: They are too many, or an alias stands inside of what it stands for.
+        MarkedYAMLError: There are too many values, or an alias is inside the value that it stands for.
     """
     if isinstance(node, yaml.ScalarNode):
         return 1
@@ -167,7 +167,7 @@ def _repeated(node: yaml.Node, known: dict[int, int | None]) -> int:
 
 
 def _number_of(loader: yaml.CSafeLoader, node: yaml.ScalarNode) -> int | float:
-    """Return the number that a scalar stands for; one as long as a line is none of anybody's."""
+    """Return the number that a scalar stands for; refuse one of more than `LONGEST_NUMBER` characters."""
     if len(str(node.value)) > LONGEST_NUMBER:
         raise _error(node, f"a number of more than {LONGEST_NUMBER} characters; quote it to make it a text")
     make = loader.construct_yaml_int if node.tag == f"{_TAG}int" else loader.construct_yaml_float
@@ -178,7 +178,7 @@ for _kind in ("int", "float"):
     _Loader.add_constructor(f"{_TAG}{_kind}", _number_of)
 
 
-# A time that nobody quoted stays the text that it is: a date object would print differently.
+# An unquoted time stays a text: a date object would print differently.
 _Loader.yaml_implicit_resolvers = {
     first: [pair for pair in pairs if pair[0] != f"{_TAG}timestamp"]
     for first, pairs in yaml.CSafeLoader.yaml_implicit_resolvers.items()
@@ -187,18 +187,18 @@ _Loader.yaml_implicit_resolvers = {
 
 @lru_cache(maxsize=4096)
 def _tag_of_plain(value: str) -> str:
-    """What a scalar without quotes is."""
+    """Return the tag of a scalar without quotes."""
     resolvers = _Loader.yaml_implicit_resolvers
     candidates = (*resolvers.get(value[:1], ()), *resolvers.get(None, ()))
     return next((tag for tag, expression in candidates if expression.match(value)), _STR)
 
 
 def load(text: str | bytes, name: str) -> Any:
-    """Reads one YAML document.
+    """Read one YAML document.
 
     Args:
         text: The document; bytes are UTF-8 (or UTF-16 with a BOM).
-        name: What to call the text in an error, usually its file.
+        name: Name of the text in an error, usually its file.
 
     Raises:
         YamlError: The text is not YAML, has a key twice, or holds more than one document.
@@ -210,10 +210,10 @@ def load(text: str | bytes, name: str) -> Any:
 
 
 def events(text: str) -> list[yaml.Event]:
-    """The events of a text in their order, within the limits of `load`.
+    """Return the parser's events of a text, in order, within the limits of `load`.
 
     Raises:
-        MarkedYAMLError: The text is not YAML, or holds too much.
+        MarkedYAMLError: The text is not YAML, or exceeds a limit.
     """
     found: list[yaml.Event] = []
     depth = 0
@@ -228,11 +228,11 @@ def events(text: str) -> list[yaml.Event]:
 
 
 def located(text: str, depth: int) -> dict[tuple[str | int, ...], int]:
-    """The lines, from 1, of a document's entries, by the keys and numbers that lead to each.
+    """Return the line number, from 1, of each entry of a document, by its path of keys and indexes.
 
     Args:
         text: The document.
-        depth: Most keys and numbers that lead to one.
+        depth: Longest path.
 
     Raises:
         YamlError: The text is not YAML.
@@ -245,13 +245,13 @@ def located(text: str, depth: int) -> dict[tuple[str | int, ...], int]:
 
 
 def line_of(place: Sequence[str | int], lines: Mapping[tuple[str | int, ...], int]) -> int:
-    """The line of an entry, by what `located` gave; that of the next one round it whose line is known."""
+    """Return the line of an entry, or of its nearest enclosing entry in the result of `located`."""
     sizes = range(len(place), -1, -1)
     return next((lines[key] for size in sizes if (key := tuple(place[:size])) in lines), 1)
 
 
 def nearest(key: object, known: Iterable[str]) -> str:
-    """What to write in the place of a key that nobody knows, as the end of a sentence."""
+    """Return which key to write instead of an unknown one, as the end of a sentence."""
     names = list(known)
     near = difflib.get_close_matches(str(key), names, n=1)
     return f"the nearest is {near[0]!r}" if near else f"there are {', '.join(names)}"
@@ -259,7 +259,7 @@ def nearest(key: object, known: Iterable[str]) -> str:
 
 def _places(node: yaml.Node, path: tuple[str | int, ...], depth: int) -> Iterator[tuple[tuple[str | int, ...], int]]:
     yield path, node.start_mark.line + 1
-    if len(path) == depth:  # an alias may stand inside what it stands for
+    if len(path) == depth:  # an alias may be inside the value that it stands for
         return
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
@@ -283,10 +283,10 @@ def describe(error: Exception, name: str) -> str:
 
 
 def misfit(error: Exception) -> tuple[str, str]:
-    """Return where a value is of the wrong kind, and what is wrong with it, in words.
+    """Return the path of a value of the wrong type, and what is wrong with it, in words.
 
     Args:
-        error: Of msgspec, which writes "Expected `array`, got `null` - at `$.occurrences[0].tests`".
+        error: An error of msgspec: "Expected `array`, got `null` - at `$.occurrences[0].tests`".
     """
     text, _, place = str(error).partition(" - at `")
     text = _QUOTED.sub(lambda found: " or ".join(_KINDS.get(kind, f"`{kind}`") for kind in found[1].split(" | ")), text)
@@ -295,19 +295,19 @@ def misfit(error: Exception) -> tuple[str, str]:
 
 
 def dump(value: Any) -> str:
-    """Writes a document of mappings, lists, strings, numbers, booleans and None, the same bytes for the same value.
+    """Write a document of mappings, lists, strings, numbers, booleans and None; equal values give equal bytes.
 
     Raises:
-        TypeError: A value of another type.
+        TypeError: A value has another type.
     """
     return _serialise(_node(value, top=True))
 
 
 def flow(value: Any) -> str:
-    """Writes a scalar, or a list of scalars, as it stands behind a key on one line.
+    """Write a scalar, or a list of scalars, on one line as it follows a key.
 
     Raises:
-        TypeError: A value of another type.
+        TypeError: A value has another type.
     """
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(flow, value))}]"
@@ -340,7 +340,7 @@ def _node(value: Any, *, top: bool = False) -> yaml.Node:
 
 
 def _plain(value: Any) -> yaml.ScalarNode:
-    """The node of a scalar that is no text."""
+    """Return the node of a scalar that is not a text."""
     match value:
         case None:
             return yaml.ScalarNode(f"{_TAG}null", "null")
@@ -370,13 +370,13 @@ def _number(number: float) -> str:
         return ".nan"
     if math.isinf(number):
         return ".inf" if number > 0 else "-.inf"
-    # `1e+20` is a text for YAML 1.1, for want of a dot.
+    # YAML 1.1 reads `1e+20` as a text, since it has no dot.
     text = repr(number)
     return text.replace("e", ".0e") if "e" in text and "." not in text else text
 
 
 def _is_line(value: Any) -> bool:
-    """Whether a value is written on one line: a text without line feeds, or a mapping or list of such."""
+    """Tell whether a value is written on one line: a text without line feeds, or a mapping or list of such values."""
     if isinstance(value, str):
         return "\n" not in value
     if isinstance(value, dict):

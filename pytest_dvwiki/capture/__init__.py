@@ -1,1 +1,1 @@
-"""From what a run left behind to failures with bounded evidence."""
+"""Capture of failures, with bounded evidence, from the output and files of a run."""

@@ -1,9 +1,10 @@
-"""The nouns of the project, frozen, and the protocol by which packages meet without knowing each other.
+"""The project's data classes, all frozen, and the protocol that decouples captures from patterns.
 
-Plain data classes: they import nothing heavy, and `msgspec` turns them into JSON and back where that is needed.
+Plain data classes: they import nothing heavy, and `msgspec` converts them to JSON and back.
 Paths are relative to the root with `/`; times are UTC in the form `2026-11-21T20:27:30Z`; durations are seconds.
 
-A data class takes a millisecond to make, so those of the archive are made at first use: to name a failure needs none.
+Creating a data class takes a millisecond, so those of the archive are created at first use: classifying a failure
+needs none of them.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What is archived of a run, what the archive knows, and what is shown of both."""
+"""The archived record of a run, the knowledge of the archive, and the rows derived from both."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-# msgspec reads the annotations as it turns JSON into records.
+# msgspec reads the annotations when it converts JSON to records.
 from pytest_dvwiki.model.failure import (  # noqa: TC001
     Attempt,
     Command,
@@ -20,34 +20,34 @@ from pytest_dvwiki.model.failure import (  # noqa: TC001
 
 News = Literal["NEW", "REGRESSED", "KNOWN"]
 Change = Literal["commit", "uncommitted", "unrecorded", "seed", "nothing", "older", "branch", "configuration"]
-"""What differs between the failure of a test and its pass.
+"""The difference between the failure of a test and its pass.
 
 These make a fix: `commit` (other sources at another commit), `uncommitted` (other sources in the working tree),
 `unrecorded` (one of the two runs has no commit on record). These do not: `seed` (the seed alone), `nothing` (nothing
-that is known), `older` (the sources of before the failure), `branch` (a branch that never had the failing commit),
+that is known), `older` (sources from before the failure), `branch` (a branch that never had the failing commit),
 `configuration` (the build configuration of one of the two runs is not on record).
 """
 
 WRITTEN = "written"
-"""The `kind` of a source that a run wrote while it archived itself; from any other one the record was read."""
+"""The `kind` of a source that the run itself wrote. A record with a source of another kind was read from that source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoverBin:
-    """How often one bin of functional coverage was hit."""
+    """One bin of functional coverage, and how often it was hit."""
 
     covergroup: str
-    """The coverage point or cross that it is of, with its path: `fifo.level`."""
+    """Coverage point or cross that it belongs to, with its path: `fifo.level`."""
     bin: str
     hits: int
     goal: int = 1
-    """From how many hits on it is covered."""
+    """Hits from which it counts as covered."""
     weight: int = 1
-    """Of its coverage point."""
+    """Weight of its coverage point."""
 
     @property
     def filled(self) -> bool:
-        """Whether it is covered."""
+        """Tell whether it is covered."""
         return self.hits >= self.goal
 
 
@@ -61,7 +61,7 @@ class FailedTest:
     attempts: int = 1
     seed: str | None = None
     seed_unknown: bool = False
-    """Whether it failed with a seed that is not on record; else one without a seed depends on none."""
+    """Whether it failed with a seed that is not on record. If False and `seed` is None, it depends on no seed."""
     sim_time: str | None = None
     simulator: str | None = None
     duration_s: float = 0.0
@@ -71,7 +71,7 @@ class FailedTest:
 
 @dataclass(frozen=True, kw_only=True)
 class Occurrence:
-    """One cause in one run, with every test that failed by it."""
+    """One cause in one run, with every test that failed because of it."""
 
     fingerprint: str
     error_class: str
@@ -83,7 +83,7 @@ class Occurrence:
     excerpt: str = ""
     log: LogReference | None = None
     reproduce: str = ""
-    """The command as text, of a record of schema 1."""
+    """Command as text, in a record of schema 1."""
     ip_type: str | None = None
     fingerprint_v1: str | None = None
     """The fingerprint of version 1, by which older records and pages name the cause."""
@@ -104,19 +104,19 @@ class Vcs:
     branch: str | None = None
     dirty: bool = False
     changes: str | None = None
-    """12 hex that stand for the uncommitted changes: the same for the same ones; None where they could not be read."""
+    """Hash of the uncommitted changes, 12 hex; None where they could not be read."""
     edited: tuple[str, ...] = ()
-    """All files with uncommitted changes, relative to the repository's top; none where unknown, or where many have."""
+    """All files with uncommitted changes, relative to the repository's top; empty where unknown or too many."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunId:
-    """By what a run is known whose artefacts do not tell; the commit stands in `Vcs`."""
+    """Identifies a run that its artefacts do not identify; the commit is in `Vcs`."""
 
     given: str | None = None
-    """What the caller of `dvwiki ingest` called it, by `--run-id`."""
+    """Id that the caller of `dvwiki ingest` gave it by `--run-id`."""
     ci: str | None = None
-    """The number that a CI system gave it: `github 9041 17`."""
+    """Number that a CI system gave it: `github 9041 17`."""
     job: str | None = None
     """The id of a job of LSF or Slurm: `slurm 8812`."""
 
@@ -144,7 +144,7 @@ class Suite:
 
 @dataclass(frozen=True, kw_only=True)
 class Axes:
-    """What a run has for each axis of a matrix, beside its simulators."""
+    """The values of a run on the axes of a matrix, apart from its simulators."""
 
     python: str | None = None
     cocotb: str | None = None
@@ -153,7 +153,7 @@ class Axes:
 
 @dataclass(frozen=True, kw_only=True)
 class Totals:
-    """Numbers of tests of a run, after expansion of runners."""
+    """Numbers of tests of a run, counting the tests inside a runner one by one."""
 
     passed: int = 0
     failed: int = 0
@@ -167,25 +167,25 @@ class Totals:
 
 @dataclass(frozen=True, kw_only=True)
 class PassedAgain:
-    """A test that passed after it failed with a cause, for the first time, or for the first time with such proof."""
+    """A test's pass after its failure with a cause, if it is the first, or the first with such strong proof."""
 
     nodeid: str
     fingerprint: str
     seed: str | None = None
     changed: Change = "unrecorded"
     failed_seed: str | None = None
-    """The seed of the failure; None where it has none, no seed can change it, or it is not on record."""
+    """Seed of the failure; None where it has none, no seed can change it, or it is not on record."""
     seed_unknown: bool = False
     """Whether it failed with a seed that is not on record."""
     simulator: str | None = None
     config: str | None = None
     """12 hex of the build configuration; None where it is unknown."""
     new_stimulus: bool = False
-    """Whether what draws the stimulus changed too, so that the same seed is no longer the same run."""
+    """Whether the code that draws the stimulus changed too, so that the same seed no longer gives the same run."""
 
 
 FOR_ALL = "global"
-"""Stands for the id of a waiver where the project's mode accepts every failure."""
+"""Id of a waiver where the project's mode accepts every failure."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,7 +193,7 @@ class Waived:
     """Failures of one cause that people accept."""
 
     id: str
-    """Of the waiver."""
+    """Id of the waiver."""
     fingerprint: str
     tests: tuple[str, ...]
     reason: str
@@ -203,63 +203,63 @@ class Waived:
 
 
 PassSeed = Literal["same", "other", "unknown"]
-"""Whether a pass had the seed of a failure; where the pass proves enough without it, it counts as the same."""
+"""Whether a pass had the seed of a failure. A pass that proves enough without the seed counts as `same`."""
 
 
 class Pass(NamedTuple):
-    """A run at a commit, without uncommitted changes, that passed a test."""
+    """A run that passed a test at a commit, without uncommitted changes."""
 
     moment: str
     task_id: str
     commit: str
     seed: str | None
-    """None where the test has none, or the record does not tell."""
+    """None where the test has none, or it is not on record."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FirstBad:
-    """The commits with one of which a cause came: after a run that passed, up to the first one that failed."""
+    """The range of commits that brought a cause: after a run that passed, up to the first run that failed."""
 
     fingerprint: str
     nodeid: str
     """The test that passed and failed."""
     good: str
-    """The commit of the pass, or before it the newest one that changed sources."""
+    """Commit of the pass, or the newest one up to it that changed sources."""
     bad: str
-    """That of the failure in the same way; the same one where it came with uncommitted changes."""
+    """Commit of the failure, likewise; equal to `good` where the cause came with uncommitted changes."""
     dirty: bool = False
     """Whether the failing run had uncommitted changes: then no commit is named."""
     passed_with: PassSeed = "same"
-    """Where it is not the same, the cause may have been there at the pass, and no commit is named."""
+    """Unless it is `same`, the cause may have been there at the pass already, and no commit is named."""
     log: tuple[str, ...] = ()
-    """The commits, as `git log --oneline` shows them; not all of very many."""
+    """The commits, as `git log --oneline` shows them; of very many only some."""
     log_count: int = 0
     files: tuple[str, ...] = ()
-    """Files that differ; not all of very many."""
+    """Files that differ; of very many only some."""
     file_count: int = 0
     owners: tuple[str, ...] = ()
-    """Who answers for them."""
+    """Owners of these files."""
 
     @property
     def is_certain(self) -> bool:
-        """Whether the cause came with one of the commits."""
+        """Tell whether the cause certainly came with one of the commits."""
         return self.passed_with == "same" and not self.dirty
 
     @property
     def only_commit(self) -> str:
-        """Return the commit with which the cause came, as `log` has it; empty where it may be one of several."""
+        """Return the commit that brought the cause, as in `log`; empty if it may be one of several."""
         return self.log[0] if self.is_certain and self.log_count == len(self.log) == 1 else ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SinceFix:
-    """What a run tells of the time since a fix of a check that fails in it again."""
+    """Evidence from a run on the time since a fix, for a check that was fixed and fails again in the run."""
 
     fingerprint: str
     since: str
-    """Task id of the run at which the fix stood."""
+    """Task id of the first run without uncommitted changes that passed with the fix."""
     files: tuple[str, ...] = ()
-    """Files that differ from that run; not all of very many."""
+    """Files that differ from that run; of very many only some."""
     file_count: int = 0
     passed: tuple[str, ...] = ()
     """Tests that had failed before the fix and pass in this run."""
@@ -275,7 +275,7 @@ class OtherTest:
     config: str | None = None
     """12 hex of the build configuration; None where it is unknown."""
     attempts: tuple[Attempt, ...] = ()
-    """Of a flaky test those that failed, in order, and the one that passed."""
+    """Attempts of a flaky test: the failed ones in order, then the one that passed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,11 +293,11 @@ class RunRecord:
     simulators: tuple[Simulator, ...] = ()
     sources: tuple[dict[str, str], ...] = ()
     run_id: RunId = field(default_factory=RunId)
-    """Of a run that was read from artefacts."""
+    """Identity of a run that was read from artefacts."""
     suite: str | None = None
-    """The list of all tests that ran, of a record of schema 1."""
+    """List of all tests that ran, in a record of schema 1."""
     suites: tuple[Suite, ...] = ()
-    """The lists of the tests that ran, each with its simulator and build configuration."""
+    """Lists of the tests that ran, each with its simulator and build configuration."""
     axes: Axes = field(default_factory=Axes)
     totals: Totals = field(default_factory=Totals)
     occurrences: tuple[Occurrence, ...] = ()
@@ -306,12 +306,12 @@ class RunRecord:
     passed_again: tuple[PassedAgain, ...] = ()
     fixes: tuple[dict[str, Any], ...] = ()
     without_fix: tuple[str, ...] = ()
-    """Causes of this run whose newest fix its commit does not have: there they have not returned."""
+    """Causes of this run whose newest fix its commit does not contain, so that they have not returned."""
     regressed: tuple[str, ...] = ()
-    """Causes of this run that came back: their page was closed, or their newest fix had held."""
+    """Causes of this run that returned: their page was closed, or their newest fix had held."""
     first_bad: tuple[FirstBad, ...] = ()
     since_fix: tuple[SinceFix, ...] = ()
-    """Of checks that were fixed and fail again: what tells whether their cause is the same."""
+    """Evidence on checks that were fixed and fail again, which tells whether their cause is the same."""
     coverage: tuple[dict[str, Any], ...] = ()
     evidence: tuple[str, ...] = ()
     caller_task: str | None = None
@@ -320,7 +320,7 @@ class RunRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What a session, an ingest or a takeover hands to the pipeline."""
+    """The data of a run that a session, an ingest or a takeover passes to the pipeline."""
 
     task_id: str
     started: str
@@ -341,14 +341,14 @@ class Run:
     vcs: Vcs | None = None
     """The state of the repository during the run; None where it is that of now."""
     coverage: tuple[CoverBin, ...] = ()
-    """What its coverage reports say together, each bin once."""
+    """Bins of all its coverage reports merged, each bin once."""
     whole: bool = True
-    """Whether all tests ran: of a part of them, a bin that is not covered says nothing."""
+    """Whether all tests ran; if not, an uncovered bin says nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fix:
-    """A fix that is on record."""
+    """A fix on record."""
 
     text: str
     result: Literal["open", "held", "failed"] = "open"
@@ -356,86 +356,86 @@ class Fix:
     by: Literal["person", "agent", "git"] = "git"
     date: str = ""
     log: tuple[str, ...] = ()
-    """Commits between the last failure and the first pass, as `git log --oneline` shows them; not all of very many."""
+    """Commits between last failure and first pass, as `git log --oneline` shows them; of very many only some."""
     log_count: int = 0
-    """How many there are."""
+    """Number of these commits."""
     files: tuple[str, ...] = ()
-    """Files that differ; not all of very many."""
+    """Files that differ; of very many only some."""
     file_count: int = 0
     note: str = ""
-    """What else differed between the failure and the pass: uncommitted changes of either."""
+    """Other differences between the failure and the pass: uncommitted changes of either run."""
     owners: tuple[str, ...] = ()
-    """Who answers for the files, by CODEOWNERS."""
+    """Owners of the files, from CODEOWNERS."""
     authors: tuple[str, ...] = ()
-    """Who wrote the lines that it touched, as they were before."""
+    """Authors of the lines that it changed, as they were before."""
     counts: bool = True
-    """Whether its passes are more than chance: one had the seed that failed, or they are many enough."""
+    """Whether its passes are more than chance: one had the seed that failed, or there are enough of them."""
     passes: int = 0
-    """Runs that are known to have passed, the first one among them, at most as many as it takes to hold."""
+    """Runs that are known to have passed, including the first; at most `needed`."""
     needed: int = 0
-    """How many it takes."""
+    """Passing runs after which it counts as held."""
     held_in: str | None = None
-    """Task id of the run that made it hold."""
+    """Task id of the run with which it was held."""
     returned: str | None = None
-    """The time at which the cause came back."""
+    """Time at which the cause returned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandingFix:
-    """A fix of a cause that has not returned since."""
+    """The fix of a cause that has not returned since."""
 
     cause: str
     fix: Fix
     since: str | None
     """Task id of the first run without uncommitted changes that passed with it."""
     commit: str | None
-    """That of this run."""
+    """Commit of this run."""
     tests: tuple[tuple[str, str, str], ...]
     """Node id, simulator and configuration of the tests that had failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceRun:
-    """A run that has an artefact on record."""
+    """A run whose record lists an artefact."""
 
     task_id: str
     written: bool
-    """Whether the run wrote it while it archived itself."""
+    """Whether the run itself wrote the artefact."""
     run_id: RunId
     commit: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class KnownBin:
-    """What the archive knows of a bin of coverage."""
+    """The archive's knowledge of a coverage bin."""
 
     filled: bool
-    """By the newest run that had news of it."""
+    """Whether it was covered in the newest run that recorded it."""
     hits: int | None = None
-    """In that run; None where it did not tell."""
+    """Hits in that run; None where they are not on record."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Onset:
-    """Where a cause came in: since its last fix, or from the beginning."""
+    """When a cause appeared: since its last fix, or from the beginning."""
 
     moment: str | None = None
-    """Sort key of the first run that failed; None where it has not come back since the fix."""
+    """Sort key of the first run that failed; None where it has not returned since the fix."""
     commit: str | None = None
-    """That of the first failing run at a commit, without uncommitted changes."""
+    """Commit of the first failing run without uncommitted changes."""
     first_bad: FirstBad | None = None
-    """The narrowest range of commits on record."""
+    """Narrowest range of commits on record."""
     fixed_after: str | None = None
-    """The commit at which that fix passed, else that of the last failure before it: what brought it back came later."""
+    """Commit of the fix's first pass, else of the last failure before it; the change that brought it back is later."""
     comes_and_goes: bool = False
     """Whether it failed and passed with the same sources and seed."""
     passes_needed: dict[str, int] = field(default_factory=dict)
-    """By test how many passes with other seeds say that the cause was not there before them, where it fails now."""
+    """By test: passes with other seeds that it takes to show that the cause was absent before it failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passing:
-    """A test that passes now, or what such a test ran inside: a runner, a module."""
+    """A test that passes now, or a runner or module that contains such a test."""
 
     nodeid: str
     seed: str | None = None
@@ -448,38 +448,38 @@ class Passing:
 
 @dataclass(frozen=True, kw_only=True)
 class StillFailing:
-    """A test that failed with a cause, and whose passes since then leave something to prove."""
+    """A test that failed with a cause, and has no pass since then that proves as much as a pass can."""
 
     nodeid: str
     fingerprint: str
     seed: str | None
-    """That of the pass if it failed with it since its last fix, else of its last failure.
+    """Seed of the pass if the test failed with it since its last fix, else seed of its last failure.
 
-    None where none matters, or none is on record.
+    None where no seed matters, or none is on record.
     """
     vcs: Vcs
-    """The repository in the last run with a known commit in which it failed."""
+    """Repository in the last run with a known commit in which it failed."""
     drawn: Vcs
-    """The repository in the last run in which it failed with that seed."""
+    """Repository in the last run in which it failed with that seed."""
     by: Passing
-    """The pass."""
+    """The pass in the present run."""
     simulators: str = ""
-    """The simulators of that run, with their versions."""
+    """Simulators of that run, with their versions."""
     same_config: bool = True
-    """Whether it failed in the configuration that passes now."""
+    """Whether it failed in the build configuration that passes now."""
     config_known: bool = True
-    """Whether both configurations are on record."""
+    """Whether both build configurations are on record."""
     deterministic: bool = False
     """Whether no seed can change the cause."""
     seed_unknown: bool = False
-    """Whether it failed with a seed, and none with which it failed is on record."""
+    """Whether it failed with a seed, but no failing seed is on record."""
     one_of_several: bool = False
-    """Whether one of several designs that are built in a folder failed, and which is not known: it may be another."""
+    """Whether several designs are built in one folder and it is not known which one failed."""
     proof: int = 0
-    """What the best pass since then proves, as `records.fixes.proof` counts it; 0 where there was none."""
+    """Rank of the best pass since then by `records.fixes.proof`; 0 where there was none."""
     evidence: str = ""
     """First cause and excerpt of the cause's newest occurrence."""
     reads: tuple[str, ...] = ()
-    """Files that the simulation read which failed."""
+    """Files that the failing simulation read."""
     fixed: Fix | None = None
-    """What is on record as the fix of the cause since that failure, by other tests, seeds or simulators."""
+    """Fix of the cause on record since that failure, proved by other tests, seeds or simulators."""

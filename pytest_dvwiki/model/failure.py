@@ -1,4 +1,4 @@
-"""A failure with its evidence, and what it is called."""
+"""A failure with its evidence, and the verdict on it."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ OriginType = Literal["RTL_BUG", "TB_BUG", "TOOL", "UNKNOWN"]
 Tier = Literal["cause", "symptom", "rollup"]
 Acquitter = Literal["run", "test"]
 Source = Literal["run", "results", "log", "stdout", "stderr", "report"]
-"""Where a text comes from.
+"""The origin of a text.
 
-`run`: what the capture saw of the processes, one sentence a line ("simulator vvp was killed by signal 9 (SIGKILL) …").
+`run`: the capture's sentences on the processes, one a line ("simulator vvp was killed by signal 9 (SIGKILL) …").
 `results`: the entry of a results file: `Type: message`, then the traceback.
-`log`: the simulator's and testbench's log of this one test (of the whole build for a build failure).
-`stdout`, `stderr`: what pytest captured of a plain test. `report`: pytest's own text of the failure.
+`log`: the log of simulator and testbench for this one test (for a build failure, of the whole build).
+`stdout`, `stderr`: the output of a plain test as captured by pytest. `report`: pytest's own text of the failure.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Excerpt:
-    """A bounded part of a text that a failure left behind: head, lines round each candidate for a cause, tail."""
+    """A bounded part of a text that belongs to a failure: head, lines around each candidate for a cause, tail."""
 
     source: Source
     lines: tuple[tuple[int, str], ...]
-    """Line numbers of the whole text, from 1, with their lines; a number jumps where lines were left out."""
+    """Pairs of line number in the whole text, from 1, and line; the numbers skip where lines were left out."""
     path: str | None = None
     sha256: str | None = None
 
     @property
     def text(self) -> str:
-        """The lines joined by line feeds."""
+        """Return the lines joined by line feeds."""
         return "\n".join(line for _, line in self.lines)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
-    """The innermost frame of a traceback that is the user's, not a library's."""
+    """The innermost frame of a traceback that is in the user's code, not in a library."""
 
     file: str
     line: int
@@ -46,15 +46,15 @@ class Frame:
     source: str = ""
     """The source line as the traceback shows it."""
     callers: tuple[str, ...] = ()
-    """`file:line` of the user's frames outside of it, from the inside out."""
+    """`file:line` of the user's frames that led to it, innermost first."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """The statement that reported a cause, and its words: what tells a value that it prints from another check."""
+    """The statement that reported a cause, with its words, which tell it from other checks on the same line."""
 
     report: str
-    """Class of the report: severity or exception type."""
+    """Severity or exception type of the report."""
     words: str
     """The masked text; empty where it is too long to be compared."""
     file: str
@@ -65,7 +65,7 @@ class Place:
     source: str = ""
     """The source line, where a traceback shows it."""
     callers: tuple[str, ...] = ()
-    """As those of `Frame`."""
+    """Outer frames, as in `Frame`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,21 +78,21 @@ class LogReference:
 
 
 MASKED = "…"
-"""What stands in a command for a value that is not kept."""
+"""Placeholder in a command for a value that is not stored."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A command that runs a failing test again, as data; what is printed is rendered from it."""
+    """A command that runs a failing test again, as data; the printed text is rendered from it."""
 
     arguments: tuple[str, ...]
     """Its words, not quoted."""
     variables: dict[str, str] = field(default_factory=dict)
-    """Environment variables, in the order in which they are printed; `$PWD` in a value is the folder."""
+    """Environment variables in the order of printing; `$PWD` in a value stands for the folder."""
     folder: str = "."
-    """The folder in which it runs, with `/`: relative to the top of the git repository, or to the workspace root."""
+    """Folder in which it runs, with `/`: relative to the top of the git repository, or to the workspace root."""
     in_repository: bool = True
-    """Whether there is a git repository; else the folder is relative to the workspace root."""
+    """Whether there is a git repository; if not, the folder is relative to the workspace root."""
     test: str = ""
     """Node id of the test that it runs."""
 
@@ -109,24 +109,24 @@ class Attempt:
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """One test that failed, with its evidence; not yet named."""
+    """One test that failed, with its evidence, before it is classified."""
 
     nodeid: str
-    """pytest's node id; for a test inside a runner followed by `::` and the test's name."""
+    """pytest's node id; for a test inside a runner, the runner's followed by `::` and the test's name."""
     phase: Phase = "call"
     outcome: Literal["failed", "error"] = "failed"
     exception: str | None = None
-    """Type name of the exception that the test (not its runner) ended with, without its module."""
+    """Type name, without module, of the exception that ended the test (not its runner)."""
     message: str = ""
     frame: Frame | None = None
     excerpts: tuple[Excerpt, ...] = ()
     in_simulator: bool = False
     """Whether the test ran (or was to run) in an HDL simulator."""
     started: bool = True
-    """False for a test of a simulation that ended before the test's turn came: such a one follows another's cause."""
+    """False for a test whose simulation ended before it began: its failure follows from another's cause."""
     seed: str | None = None
     seeded: bool = False
-    """Whether a seed may have drawn its stimulus, whether or not anything tells it."""
+    """Whether its stimulus may depend on a seed, known or not."""
     sim_time: str | None = None
     simulator: str | None = None
     simulator_version: str | None = None
@@ -157,12 +157,12 @@ class Result:
     config: str | None = None
     """12 hex of the build configuration; None where it is unknown."""
     earlier: tuple[Failure, ...] = ()
-    """With what a flaky test failed before it passed, in order."""
+    """Failures of a flaky test before it passed, in order."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """Where the fault most likely lies."""
+    """The most likely location of the fault."""
 
     type: OriginType
     confidence: float
@@ -170,7 +170,7 @@ class Origin:
 
     @property
     def in_words(self) -> str:
-        """Return the type with its confidence; of an unknown origin there is none."""
+        """Return the type with its confidence; an unknown origin has none."""
         return self.type if self.type == "UNKNOWN" else f"{self.type}, {self.confidence:.0%}"
 
 
@@ -179,13 +179,13 @@ class Clue:
     """One piece of evidence for the origin of a fault."""
 
     kind: str
-    """By which its weight was fitted."""
+    """Kind, for which its weight was fitted."""
     side: OriginType
-    """For which it speaks."""
+    """Origin that it supports."""
     text: str
     """A short sentence."""
     weight: float | None = None
-    """In log-odds, where it is not that of its kind."""
+    """Weight in log-odds; None for the weight of its kind."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,19 +199,19 @@ class RunnerUp:
 
 @dataclass(frozen=True, kw_only=True)
 class Like:
-    """The example of a pattern that a message is most like."""
+    """The example of a pattern that is most similar to a message."""
 
     example: str
     label: str
     """`error_class/failure_subtype` of its pattern."""
     pattern: str
     similarity: float
-    """Of their words, from 0 to 1."""
+    """Similarity of their words, from 0 to 1."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What a failure is called, and why."""
+    """The classification of a failure, with the reasons for it."""
 
     error_class: str
     failure_subtype: str
@@ -229,16 +229,16 @@ class Verdict:
     fix: str | None = None
     runners_up: tuple[RunnerUp, ...] = ()
     excerpt: str = ""
-    """At most 40 lines round the cause."""
+    """At most 40 lines around the cause."""
     follower: bool = False
-    """True where the failure only follows another of the same run and has no cause of its own."""
+    """True if the failure only follows from another of the same run and has no cause of its own."""
     decided_by: str | None = None
-    """Name of the hook that gave the verdict, where one did."""
+    """Name of the hook that gave the verdict, if one did."""
     like: Like | None = None
-    """What the message is most like, where no pattern says what it means."""
+    """Most similar example of a pattern, where no pattern matches the message."""
     frame: Frame | None = None
-    """The user's innermost frame, where the failure was an exception and no report with a place tells its cause."""
+    """The user's innermost frame, where the cause is an exception and not a report with a place of its own."""
     fingerprint_v1: str | None = None
-    """What version 1 called the cause."""
+    """Fingerprint of the cause by version 1."""
     place: Place | None = None
-    """The statement that reported it, where that is known."""
+    """Statement that reported it, where known."""

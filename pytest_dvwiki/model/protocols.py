@@ -1,4 +1,4 @@
-"""The protocol by which captures and patterns meet without knowing each other."""
+"""The protocol that decouples captures from patterns."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
 
 class Interest(Protocol):
-    """Tells which lines of a huge text are worth keeping; implemented by the patterns."""
+    """Decides which lines of a huge text are worth keeping; implemented by the patterns."""
 
     def find(self, text: str) -> Iterable[tuple[int, Tier]]:
-        """Yields offsets of lines' starts in ascending order, each with the tier of the pattern that asks for it."""
+        """Yield the offsets of line starts in ascending order, each with the tier of the pattern that matches."""
         ...
 
     def is_benign(self, message: str) -> bool:
-        """Whether a message, as one line, looks like a failure and is none."""
+        """Tell whether a message, given as one line, looks like a failure but is none."""
         ...
 
     def is_accepted(self, message: str) -> bool:
-        """Whether people accept a message, as one line, although it is an error."""
+        """Tell whether people accept a message, given as one line, although it is an error."""
         ...

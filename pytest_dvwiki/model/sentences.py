@@ -1,11 +1,11 @@
-"""Sentences that the capture writes about how a simulation ended: no log holds them, so nobody quotes them."""
+"""Sentences that the capture writes about the end of a simulation; no log contains them, so they are not citations."""
 
 from __future__ import annotations
 
 import re
 
 LOGGED = ", last logged time "
-"""How a sentence tells the last simulation time of the log, which may be far before the end."""
+"""Words before the last simulation time in the log, which may be long before the end."""
 
 _ENDED = re.compile(
     r"^(?P<end>(?:no results: )?(?:the )?simulator\b.{0,300}? (?:was killed by|ended with) .+?|run was killed)"
@@ -23,7 +23,7 @@ _OTHERS = re.compile(
 
 
 def end_told(message: str) -> str | None:
-    """Return what a sentence says of the end, without test and time; None where the message is no such sentence.
+    """Return how a simulation ended, without test and time; None if the message is no sentence about an end.
 
     Args:
         message: Any message.

@@ -1,4 +1,4 @@
-"""The one way from failures to pages: for a session's end, an ingest, and the takeover of a killed run."""
+"""The way from failures to pages, for a session's end, an ingest, and the takeover of a killed run."""
 
 from __future__ import annotations
 
@@ -48,48 +48,48 @@ _Row = TypeVar("_Row", "FirstBad", "PassedAgain")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archived:
-    """What came out of a run."""
+    """The result of processing a run."""
 
     causes: tuple[Cause, ...] = ()
     record: RunRecord | None = None
-    """None where the run left nothing worth a record."""
+    """None if the run has nothing worth a record."""
     passed: tuple[Passed, ...] = ()
-    """What its passes say of causes that it does not show any more."""
+    """Statements on causes whose tests pass in this run."""
     coverage: CoverageNews | None = None
     """What is new about its coverage; None for a run without coverage reports."""
     written: bool = False
     pages: int = 0
-    """Pages that were made or changed."""
+    """Pages that were created or changed."""
     seconds: float = 0.0
     problem: str | None = None
-    """Why nothing was written: what, where, and the remedy."""
+    """Why nothing was written: the error, the file, and the remedy."""
     refused: tuple[tuple[str, str], ...] = ()
-    """Pages that were left alone, each with the reason."""
+    """Pages that were not changed, each with the reason."""
     waiver_notes: tuple[str, ...] = ()
-    """What is to be said of the waivers: expired or unused ones, and what is wrong with their file."""
+    """Notes on the waivers: expired or unused ones, and errors in their file."""
 
     def statements(self, cause: Cause) -> Iterator[Statement]:
-        """Yield what is said of one of the causes, in reading order."""
+        """Yield the statements on one of the causes, in reading order."""
         if self.record is None:
             return statements(cause)
         return statements(cause, self.record.finished, dirty=self.record.vcs.dirty)
 
 
 def process(run: Run, tools: Tools) -> Archived:
-    """Names the failures of a run, joins them with what is known, and archives them.
+    """Classify the failures of a run, join them with the history, and archive them.
 
-    Never raises for what it finds on disk: a wiki that cannot be written is told in `Archived.problem`.
+    Never raises for the state of the disk: `Archived.problem` reports a wiki that cannot be written.
 
     Args:
-        run: What happened.
-        tools: Name failures, and know what the archive knew before this run.
+        run: The data of the run.
+        tools: Classifier, and the history before this run.
     """
     began = time.monotonic()
     return replace(_processed(stored_run(run), tools), seconds=time.monotonic() - began)
 
 
 def _processed(run: Run, tools: Tools) -> Archived:
-    from pytest_dvwiki.capture.git import onset  # noqa: PLC0415  # only a run with news pays for these
+    from pytest_dvwiki.capture.git import onset  # noqa: PLC0415  # loaded only for a run with results to process
     from pytest_dvwiki.capture.git.repository import Repository  # noqa: PLC0415
     from pytest_dvwiki.triage.classify import settle  # noqa: PLC0415
 
@@ -161,12 +161,12 @@ def _processed(run: Run, tools: Tools) -> Archived:
 
 
 def _as_recorded(rows: Sequence[_Row], history: History) -> tuple[_Row, ...]:
-    """Rows with names of causes that say later which ones were meant."""
+    """Return rows whose names of causes stay unambiguous in later runs."""
     return tuple(replace(row, fingerprint=history.reference(row.fingerprint)) for row in rows)
 
 
 def _as_one(causes: Sequence[Cause], history: History) -> tuple[Cause, ...]:
-    """The causes as they are shown: those that have one page stand together, and none of them is new."""
+    """Return the causes as shown: those that share a page become one, and none of these counts as new."""
     groups: dict[str, list[Cause]] = {}
     for cause in causes:
         prints, pages = history.names(cause.occurrence.fingerprint, None)
@@ -175,7 +175,7 @@ def _as_one(causes: Sequence[Cause], history: History) -> tuple[Cause, ...]:
 
 
 def _known_by_now(cause: Cause, history: History) -> Cause:
-    """A cause of which the run itself taught that it is one with a cause that is on record."""
+    """Return a cause as known if archiving this run has joined it to a cause on record."""
     found = history.cause(cause.name) if cause.news == "NEW" else None
     if found is None or found.history is None or found.history.runs < 2:  # noqa: PLR2004
         return cause
@@ -200,14 +200,14 @@ def _joined(causes: Sequence[Cause]) -> Cause:
 
 
 def recalled(run: Run, tools: Tools, archived_as: str) -> Archived:
-    """Name the failures of artefacts that are archived already; nothing is written, and none of them is news.
+    """Classify the failures of artefacts that are archived already; write nothing, and report none as new.
 
     Args:
-        run: What the artefacts tell.
-        tools: Name failures, and know the archive.
-        archived_as: The runs that have them.
+        run: The data of the artefacts.
+        tools: Classifier and history.
+        archived_as: The runs whose records hold the artefacts.
     """
-    from pytest_dvwiki.triage.classify import settle  # noqa: PLC0415  # only failures pay for it
+    from pytest_dvwiki.triage.classify import settle  # noqa: PLC0415  # loaded only for failures
 
     settings, classifier, history = tools.settings, tools.classifier, tools.history
     verdicts = settle(run.failures, [classifier.classify(failure) for failure in run.failures], run.results)
@@ -235,7 +235,7 @@ def recalled(run: Run, tools: Tools, archived_as: str) -> Archived:
 
 
 def on_record(task_id: str, settings: Settings) -> RunRecord | None:
-    """The record of a run, None where there is none."""
+    """Return the record of a run; None if there is none."""
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
 
     with WikiHistory(settings.layout) as history:
@@ -243,7 +243,7 @@ def on_record(task_id: str, settings: Settings) -> RunRecord | None:
 
 
 def known_artefacts(hashes: Iterable[str], settings: Settings) -> dict[str, list[SourceRun]]:
-    """Of contents of artefacts those that are on record, each with the runs that had it, oldest first."""
+    """Return the hashes of artefacts that are on record, each with the runs that hold it, oldest first."""
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
 
     with WikiHistory(settings.layout) as history:
@@ -253,13 +253,13 @@ def known_artefacts(hashes: Iterable[str], settings: Settings) -> dict[str, list
 def adopt(
     record: RunRecord, settings: Settings, *, lists: Iterable[Sequence[str]] = (), data: bytes | None = None
 ) -> Archived:
-    """Archives a record as it is, for example that of another machine's run.
+    """Archive a record unchanged, for example that of another machine's run.
 
     Args:
-        record: The run.
-        settings: Where the wiki stands and how long to wait for it.
-        lists: The lists of tests that it names, as far as they are at hand.
-        data: The bytes of its document, where it comes from elsewhere.
+        record: The record.
+        settings: Location of the wiki, and how long to wait for its lock.
+        lists: Those of the test lists that the record names which are available.
+        data: The bytes of its document, if it comes from elsewhere.
     """
     began = time.monotonic()
     archived, _ = _written(Archived(record=record), record, settings, lists=lists, data=data)
@@ -267,14 +267,14 @@ def adopt(
 
 
 def run_of(orphan: Orphan, settings: Settings, interest: Interest) -> Run:
-    """The run of which a journal tells that a killed process left behind.
+    """Return the run that a killed process left in a journal.
 
     Args:
         orphan: The journal.
-        settings: Where the project stands.
-        interest: Which lines of a long text to keep.
+        settings: Location of the project.
+        interest: Decides which lines of a long text to keep.
     """
-    from pytest_dvwiki.capture.interrupted.takeover import remains_of  # noqa: PLC0415  # only a takeover pays for them
+    from pytest_dvwiki.capture.interrupted.takeover import remains_of  # noqa: PLC0415  # loaded only for a takeover
     from pytest_dvwiki.model import Run, Vcs  # noqa: PLC0415
 
     remains = remains_of(orphan, root=settings.layout.root, interest=interest)
@@ -299,13 +299,13 @@ def _written(
     lists: Iterable[Sequence[str]] = (),
     data: bytes | None = None,
 ) -> tuple[Archived, Sequence[str]]:
-    """Archive a record; return what came out, and the causes whose fix it made hold."""
-    from pytest_dvwiki.wiki.writing.build import archive  # noqa: PLC0415  # only a run that is archived pays for it
+    """Archive a record; return the result, and the causes whose fix counts as held with it."""
+    from pytest_dvwiki.wiki.writing.build import archive  # noqa: PLC0415  # loaded only to archive
 
     layout = settings.layout
     try:
         result = archive(layout, record, lists=lists, data=data, lock_timeout=settings.lock_timeout)
-    except Exception as error:  # noqa: BLE001  # what came out is shown, whatever keeps it from the disk
+    except Exception as error:  # noqa: BLE001  # the result is shown even if it cannot be written
         return replace(archived, problem=reading.told(error)), ()
     archived = replace(
         archived,
@@ -325,7 +325,7 @@ def _written(
 
 
 def _shown(layout: Layout, page: str | None) -> str | None:
-    """A page's path as the terminal shows it."""
+    """Return a page's path as the terminal shows it."""
     if page is None:
         return None
     path = layout.wiki / page
@@ -336,7 +336,7 @@ def _shown(layout: Layout, page: str | None) -> str | None:
 
 
 def _waived(run: Run, verdicts: Sequence[Verdict], tools: Tools) -> tuple[tuple[Waived, ...], tuple[str, ...]]:
-    """What people accept of a run's failures, and what is to be said of the waivers."""
+    """Return the waived failures of a run, and notes on the waivers."""
     if not (run.failures or run.always_record) or tools.waivers is None:
         return (), ()
     day = run.finished[:10]
@@ -345,7 +345,7 @@ def _waived(run: Run, verdicts: Sequence[Verdict], tools: Tools) -> tuple[tuple[
 
 
 def _with_waived(run: Run, verdicts: Sequence[Verdict], waived: Sequence[Waived]) -> tuple[Result, ...]:
-    """The results, a test all of whose failures are waived told apart from one that failed."""
+    """Return the results, with the outcome `waived` for tests all of whose failures are waived."""
     accepted = {(nodeid, each.fingerprint) for each in waived for nodeid in each.tests}
     pairs = [(failure.nodeid, verdict.fingerprint) for failure, verdict in zip(run.failures, verdicts, strict=True)]
     failing = {nodeid for nodeid, fingerprint in pairs if (nodeid, fingerprint) not in accepted}
@@ -361,7 +361,7 @@ def _with_waived(run: Run, verdicts: Sequence[Verdict], waived: Sequence[Waived]
 def _coverage_news(run: Run, history: History) -> CoverageNews | None:
     if not run.coverage:
         return None
-    from pytest_dvwiki.triage.holes import coverage_news  # noqa: PLC0415  # only a run with coverage pays for it
+    from pytest_dvwiki.triage.holes import coverage_news  # noqa: PLC0415  # loaded only for a run with coverage
 
     return coverage_news(run.coverage, history.coverage(), whole=run.whole)
 
@@ -370,7 +370,7 @@ def _coverage_news(run: Run, history: History) -> CoverageNews | None:
 
 
 def _lists(run: Run) -> list[tuple[tuple[str | None, str | None], list[Result]]]:
-    """Return the tests that ran on each simulator in each configuration, where their lists are kept."""
+    """Return the results by simulator and build configuration; empty if the run keeps no lists of tests."""
     lists: dict[tuple[str | None, str | None], list[Result]] = {}
     for result in run.results if run.keep_suite else ():
         lists.setdefault((result.simulator, result.config), []).append(result)
@@ -392,7 +392,7 @@ def _suites(run: Run) -> Iterator[Suite]:
 
 
 def _attempts(result: Result, classifier: Classifier) -> Iterator[Attempt]:
-    """Return the attempts of a flaky test: each that failed, by the first of its failures, and the one that passed."""
+    """Yield the attempts of a flaky test: each failed one, with its first failure, then the one that passed."""
     from pytest_dvwiki.model import Attempt  # noqa: PLC0415  # few tests are flaky
 
     first = {failure.attempts: failure for failure in reversed(result.earlier)}

@@ -1,4 +1,4 @@
-"""From failures and their verdicts to causes: what failed together, what is new about it, and what was known."""
+"""Grouping of failures and their verdicts into causes, with their history and what is new about them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Clue, Failure, Fix, News, Place, Vcs, Verdict
 
 _DIFFS = 5
-"""Commits with which a run is compared for evidence of an origin."""
+"""Most commits with which a run is compared for evidence of an origin."""
 _MOST_COMMITS = 10
-"""Commits with passes of which git is asked."""
+"""Most commits of passes that are looked up in git."""
 _MOST_READ = 200
-"""Files that an occurrence names as read."""
+"""Most files in `Occurrence.reads`."""
 Member = tuple["Failure", "Verdict"]
 
 
@@ -36,15 +36,15 @@ def with_changes(
     *,
     is_present: bool,
 ) -> tuple[Verdict, ...]:
-    """Verdicts whose origins know what changed since the test that shows a cause first last passed.
+    """Return the verdicts with origins that take into account the changes since the failing test last passed.
 
     Args:
-        failures: All of them.
-        verdicts: Of each failure.
-        vcs: The repository during the run; without its commit nobody knows what changed, nor with changes that were
-            not committed and are there no more.
-        history: What the archive knew before.
-        repository: Tells what changed.
+        failures: All failures of the run.
+        verdicts: The verdict on each.
+        vcs: The repository during the run. The changes are unknown without its commit, or if it had uncommitted
+            changes that no longer exist.
+        history: The archive before this run.
+        repository: Lists the changed files.
         is_present: Whether the repository is still as it was during the run.
     """
     if vcs is None or vcs.commit is None or (vcs.dirty and not is_present):
@@ -84,13 +84,13 @@ def with_changes(
 
 
 def _last_pass(failure: Failure, verdict: Verdict, history: History, led_here: Callable[[str], bool]) -> str | None:
-    """Return the commit of the last pass of a test before which its cause was not there, None where it is unknown.
+    """Return the commit of the test's last pass that shows that the cause was absent; None if unknown.
 
     Args:
-        failure: Of the test.
-        verdict: On it.
-        history: What the archive knew before.
-        led_here: Whether the failing commit is one, or comes from it: of another branch nothing changed since.
+        failure: The test's failure.
+        verdict: The verdict on it.
+        history: The archive before this run.
+        led_here: Tells whether a commit is the failing one or an ancestor of it; passes on other branches do not count.
     """
     from pytest_dvwiki.records.kinds import is_deterministic_kind, seed_is_unknown  # noqa: PLC0415  # as below
 
@@ -111,15 +111,15 @@ def causes_of(
     lacks: Callable[[Fix], bool],
     cause_of: Callable[[Occurrence], tuple[str, Cause | None]],
 ) -> tuple[Cause, ...]:
-    """The causes of a run, that with most tests first.
+    """Return the causes of a run, the one with most tests first.
 
     Args:
-        failures: All of them.
-        verdicts: Of each failure.
-        history: What the archive knew before.
-        root: Of the project; its own paths are shown relative to it.
-        lacks: Whether the commit of the run does not have a fix.
-        cause_of: Gives the name of the cause of an occurrence, and the fixed one at whose check it is a new one.
+        failures: All failures of the run.
+        verdicts: The verdict on each.
+        history: The archive before this run.
+        root: Root of the project; paths below it are shown relative to it.
+        lacks: Tells whether the commit of the run does not contain a fix.
+        cause_of: Returns the name of an occurrence's cause, and the fixed cause of the same check if this is a new one.
     """
     groups = _grouped(failures, verdicts)
     found = []
@@ -132,12 +132,12 @@ def causes_of(
 
 
 def _without_root(verdict: Verdict, root: Path) -> Verdict:
-    """A verdict whose advice names the project's files as the project does."""
+    """Return a verdict whose advice names the project's files relative to the root."""
     return replace(verdict, fix=shorten_paths(verdict.fix, root)) if verdict.fix else verdict
 
 
 def _grouped(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[list[Member]]:
-    """Failures by cause, the cause with most tests first; within one the failure that shows it best first."""
+    """Return failures by cause, the cause with most tests first; in each the most telling failure first."""
     groups: dict[str, list[Member]] = {}
     for failure, verdict in zip(failures, verdicts, strict=True):
         groups.setdefault(verdict.fingerprint, []).append((failure, verdict))
@@ -172,7 +172,7 @@ def _occurrence(members: Sequence[Member], root: Path) -> Occurrence:
 
 
 def _to_reproduce(members: Sequence[Member]) -> Failure:
-    """Return the failure whose command is easiest to read and run: of a test that shows the cause itself."""
+    """Return the failure whose command is easiest to read and run, preferably of a test that shows the cause itself."""
     return min(
         members,
         key=lambda member: (
@@ -188,19 +188,19 @@ def _to_reproduce(members: Sequence[Member]) -> Failure:
 
 
 def _runs_alone(failure: Failure) -> bool:
-    """Return whether its command chooses one of the tests of a simulation."""
+    """Tell whether its command chooses one of the tests of a simulation."""
     return failure.command is not None and not {"COCOTB_TEST_FILTER", "TESTCASE"}.isdisjoint(failure.command.variables)
 
 
 def _place(place: Place | None, root: Path) -> Place | None:
-    """The statement that reported a cause, its paths as the project has them."""
+    """Return the statement that reported a cause, with paths relative to the root."""
     if place is None:
         return None
     return replace(place, file=shorten_paths(place.file, root), words=shorten_paths(place.words, root))
 
 
 def _failed_test(failure: Failure, verdict: Verdict) -> FailedTest:
-    from pytest_dvwiki.records.kinds import seed_is_unknown  # noqa: PLC0415  # only a run that failed pays for it
+    from pytest_dvwiki.records.kinds import seed_is_unknown  # noqa: PLC0415  # loaded only for a run with failures
 
     return FailedTest(
         nodeid=failure.nodeid,

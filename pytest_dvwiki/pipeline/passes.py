@@ -1,4 +1,4 @@
-"""What a run's passes prove of failures on record."""
+"""What the passes of a run prove about failures on record."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Change, Result, Simulator, StillFailing, Vcs
 
 _BUILD_FILES = re.compile(r"(?:^|/)(?:GNUm|M|m)akefile[^/]*$|\.(?:mk|mak|f|vc|core|prj|tcl|toml|cfg|ini)$")
-"""Files that say how a design is built."""
+"""Files that define how a design is built."""
 NO_STIMULUS = re.compile(
     r"(?:^|/)(?:\.git[^/]*|\.github/.*|LICENSE[^/]*|README[^/]*|CHANGELOG[^/]*|docs?/.*)$|\.(?:md|rst|txt)$"
 )
-"""Files that draw no stimulus, beside those of the design."""
+"""Files, apart from those of the design, that do not draw stimulus."""
 _WORDS = re.compile(
     r"(?:^|/)(?:LICENSE|README|CHANGELOG|CHANGES|AUTHORS|CONTRIBUTING|CODEOWNERS)[^/]*$|\.(?:md|rst|adoc)$"
 )
-"""Files for people to read: no change of them repairs a test, unless the simulation read them."""
+"""Files for people to read: a change to them fixes no test, unless the simulation read them."""
 
 
 def passing(results: Sequence[Result], collected: Sequence[str] = ()) -> list[Passing]:
-    """Return the tests that passed, and what they ran inside: a runner whose build failed was a test itself.
+    """Return the tests that passed, and the runners and modules that contain them.
 
     Args:
-        results: How the tests ended.
-        collected: Modules that were collected without an error, whether they have a test that ran or none.
+        results: Results of all tests.
+        collected: Modules that were collected without an error, with or without a test that ran.
     """
     ended = {(each.nodeid, each.simulator, each.config) for each in results if each.outcome in {"failed", "error"}}
     inside = {(parent, *on) for nodeid, *on in ended for parent in parents_of(nodeid)}
@@ -65,14 +65,14 @@ def passed_again(
     vcs: Vcs,
     repository: Repository,
 ) -> tuple[tuple[PassedAgain, ...], tuple[dict[str, Any], ...]]:
-    """Return what this run's passes prove of failures on record.
+    """Return what this run's passes prove about failures on record.
 
     Args:
-        failing: Those of which a pass may be news.
-        present: Fingerprints of this run's own causes; what still fails elsewhere is not fixed.
-        simulators: Those of this run.
+        failing: Failures on record for which a pass may be news.
+        present: Fingerprints of this run's own causes; a cause that still fails elsewhere is not fixed.
+        simulators: Simulators of this run.
         vcs: The repository during this run.
-        repository: Tells what lies between.
+        repository: Determines the differences between two runs.
 
     Returns:
         The passes, and a row for each cause that they prove fixed.
@@ -84,7 +84,7 @@ def passed_again(
     differences: dict[tuple[Vcs, str], Difference] = {}
 
     def since(each: StillFailing, failed: Vcs) -> Difference:
-        # A cause may have failed thousands of tests: what lies between is the same for all that failed at one state.
+        # A cause may have failed thousands of tests; the difference is the same for all that failed at one state.
         between = failed, each.fingerprint
         if between not in differences:
             named = f"{each.nodeid}\n{each.evidence}"
@@ -113,24 +113,24 @@ def passed_again(
         if changed in PROVES and each.fingerprint not in present:
             told = _told(each, vcs, difference, repository)
             known = fixes.get(each.fingerprint)
-            # Where several tests pass again, the cause was there until the last of them failed.
+            # If several tests pass again, the cause was there until the last of them failed.
             fixes[each.fingerprint] = told if known is None or _is_narrower(told, known) else known
     rows = [_fix_row(fingerprint, told, repository) for fingerprint, told in sorted(fixes.items())]
     return tuple(again), tuple(rows)
 
 
 class _Told(NamedTuple):
-    """What lies between a failure and a pass: two commits, and the difference."""
+    """The two commits around a fix, of the failure and of the pass, and the difference between them."""
 
     ends: tuple[str | None, str | None]
     difference: Difference
 
 
 def _told(failing: StillFailing, vcs: Vcs, difference: Difference, repository: Repository) -> _Told:
-    """Return what fixed a failure: what is on record as its cause's fix, where that lies between failure and pass.
+    """Return what fixed a failure; where a fix on record lies between failure and pass, that fix.
 
-    What was committed after the first green run widens nothing. Where that run alone may be chance, its commits are
-    taken if they touch a file that the failing simulation read, or nobody knows what it read.
+    Commits after the first passing run then do not widen the range. If that run alone may be chance, its commits are
+    used only if they touch a file that the failing simulation read, or if it is unknown what it read.
     """
     from pytest_dvwiki.records.fixes import MAYBE_LATER  # noqa: PLC0415  # only where something passed again
 
@@ -157,12 +157,12 @@ def _told(failing: StillFailing, vcs: Vcs, difference: Difference, repository: R
 
 
 def _is_narrower(one: _Told, other: _Told) -> bool:
-    """Tell whether fewer commits lie between the ends of one."""
+    """Tell whether `one` spans fewer commits than `other`."""
     return 0 < one.difference.log_count < other.difference.log_count
 
 
 def _changed(failing: StillFailing, difference: Difference) -> Change | None:
-    """Return what differs between a failure and a pass, None where the pass says nothing of it."""
+    """Return the difference between a failure and a pass; None if the pass says nothing about the failure."""
     if not failing.same_config and not _rebuilds(failing.nodeid, difference):
         return None if failing.config_known else "configuration"
     if failing.one_of_several and not _names_any(failing.evidence, difference.all_files):
@@ -170,24 +170,24 @@ def _changed(failing: StillFailing, difference: Difference) -> Change | None:
     change = difference.change
     if change == "commit" and difference.all_files and all(_is_words(name, failing) for name in difference.all_files):
         change = "nothing"
-    # The seed alone, where the sources are the same, or not on record, and it may be another one.
+    # Only the seed differs, if the sources are the same or not on record and the seed may be another one.
     other_seed = failing.seed_unknown or (failing.seed is not None and failing.by.seed != failing.seed)
     return "seed" if other_seed and change in {"nothing", "unrecorded"} else change
 
 
 def _names_any(text: str, files: Iterable[str]) -> bool:
-    """Tell whether a text names one of some files."""
+    """Tell whether a text names one of the files."""
     names = "|".join(re.escape(name.rpartition("/")[2]) for name in files)
     return bool(names) and re.search(rf"(?<![\w.-])(?:{names})(?![\w.-])", text) is not None
 
 
 def _is_words(name: str, failing: StillFailing) -> bool:
-    """Tell whether a file is one for people to read alone."""
+    """Tell whether a file is only for people to read."""
     return bool(_WORDS.search(name)) and not any(read == name or read.endswith(f"/{name}") for read in failing.reads)
 
 
 def _rebuilds(nodeid: str, difference: Difference) -> bool:
-    """Tell whether the command that builds the design may be among what changed."""
+    """Tell whether the changes may include the command that builds the design."""
     runner = nodeid.partition("::")[0]
     return any(
         name == runner or name.endswith(f"/{runner}") or _BUILD_FILES.search(name) for name in difference.all_files
@@ -195,9 +195,9 @@ def _rebuilds(nodeid: str, difference: Difference) -> bool:
 
 
 def _draws_anew(failing: StillFailing, difference: Difference, simulators: Sequence[Simulator]) -> bool:
-    """Tell whether the stimulus may be another one with the same seed, by what changed since it failed with that one.
+    """Tell whether the same seed may draw another stimulus, given the changes since the test failed with it.
 
-    It may where the testbench or the simulator's version changed, or where nobody knows what changed.
+    It may if the testbench or the simulator's version changed, or if the changes are unknown.
     """
     versions = {each.name: f"{each.name} {each.version}" for each in simulators if each.version}
     now = versions.get(failing.by.simulator or "")
@@ -213,7 +213,7 @@ def _draws_anew(failing: StillFailing, difference: Difference, simulators: Seque
 def _touch_stimulus(files: tuple[str, ...], reads: tuple[str, ...]) -> bool:
     from pytest_dvwiki.triage.origin import side_of  # noqa: PLC0415  # only where something passed again
 
-    # Where Python drives the design, HDL is the design also in a folder of tests.
+    # Where Python drives the design, HDL is the design even in a folder of tests.
     in_python = any(name.endswith(".py") for name in reads)
     return any(
         side_of(name, reads if in_python else (), python_bench=in_python) != "RTL_BUG" and not NO_STIMULUS.search(name)
@@ -238,7 +238,7 @@ def _fix_row(fingerprint: str, told: _Told, repository: Repository) -> dict[str,
 
 
 def with_owners(row: dict[str, Any], repository: Repository) -> dict[str, Any]:
-    """Return a fix with those who answer for its files; asked last, since git's time is bounded."""
+    """Add the owners and authors of its files to a fix; called last, since git's time is bounded."""
     commits, files = row["commits"], row["files"]
     if not commits:
         return row

@@ -1,4 +1,4 @@
-"""Checks that fail again after a fix: with the cause that was fixed, or with another one."""
+"""Checks that fail again after a fix, with the cause that was fixed or with another one."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Occurrence, Run, StandingFix, Vcs
 
 _MOST_FILES = 100
-"""Changed files that a record names; of more than these it is not told which are all."""
+"""Most changed files that a record names."""
 
 
 class Returns:
-    """Tells with which causes the checks of a run fail.
+    """Decides with which causes the checks of a run fail.
 
     Args:
         run: The run.
         vcs: The repository during it.
-        history: What was archived before it.
-        repository: Tells what was changed.
+        history: The archive before the run.
+        repository: Lists the changed files.
     """
 
     def __init__(self, run: Run, vcs: Vcs | None, history: History, repository: Repository) -> None:
@@ -36,10 +36,10 @@ class Returns:
         self._history = history
         self._repository = repository
         self.rows: list[SinceFix] = []
-        """What the run tells of the time since fixes."""
+        """Evidence from the run on the time since fixes."""
 
     def cause_of(self, occurrence: Occurrence) -> tuple[str, Cause | None]:
-        """Return the name of the cause of a failure, and the fixed one at whose check it is a new one."""
+        """Return the name of an occurrence's cause, and the fixed cause of the same check if this is a new one."""
         standing = self._history.standing_fixes(occurrence.fingerprint)
         commit = self._vcs.commit if self._vcs is not None else None
         lacking = {each.cause for each in standing if self._repository.lacks(each.fix, commit)}
@@ -77,7 +77,7 @@ class Returns:
 
 
 def _may_matter(files: Sequence[str], occurrence: Occurrence) -> bool:
-    """Tell whether a changed file may have to do with a failure: the simulation read it, or what it read is unknown."""
+    """Tell whether a changed file may affect a failure: the simulation read it, or it is unknown what it read."""
     if not occurrence.reads:
         return any(NO_STIMULUS.search(name) is None for name in files)
     # The project's root may lie below the repository's top.

@@ -1,4 +1,4 @@
-"""From what a test started and printed to the evidence that its report carries."""
+"""Conversion of a test's child processes and output into the evidence that its report carries."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What the process that ran a test saw of it."""
+    """The facts on a test, seen by the process that ran it."""
 
     nodeid: str
     started: float
     children: Children
     streams: tuple[LogText, ...]
     native: bool
-    """Whether its cocotb tests report by themselves, as with cocotb's own pytest plugin."""
+    """Whether its cocotb tests have reports of their own, as with cocotb's own pytest plugin."""
     call: Call
-    """How the session was called."""
+    """Command line of the session."""
     error: str = ""
-    """The exception that ended it."""
+    """Text of the exception that ended it."""
     longrepr: str = ""
-    """The text of its failure."""
+    """Text of its failure, with the traceback."""
     strict_logs: bool = False
-    """Whether its tests are to fail by error lines in their log."""
+    """Whether error lines in the log make a test fail."""
 
 
 def is_native_runner(item: pytest.Item) -> bool:
-    """Whether a test is a runner of cocotb's own pytest plugin."""
+    """Tell whether a test is a runner of cocotb's own pytest plugin."""
     return item.get_closest_marker("cocotb_runner") is not None and item.config.pluginmanager.hasplugin(
         "cocotb_controller"
     )
@@ -64,7 +64,7 @@ def evidence_of(
     interest: Interest,
     builds: Builds,
 ) -> Evidence | None:
-    """Reads what a test's simulations left behind; None where it ran no tool of hardware design."""
+    """Return the evidence from a test's simulations; None if it ran no tool of hardware design."""
     children = seen.children.children
     simulations = [child for child in children if _is_or_ran_a_simulation(child, seen)]
     if not simulations and not any(tools.is_tool(child) for child in children):
@@ -72,7 +72,7 @@ def evidence_of(
     by_results: dict[Path | None, Child] = {}
     for child in simulations:
         results = tools.results_file(child)
-        by_results.pop(results, None)  # the order is that of the last runs
+        by_results.pop(results, None)  # reinserted, so that the order is that of the last runs
         by_results[results] = child
     if seen.native or not by_results:
         by_results = {None: (simulations or children)[-1]}
@@ -81,7 +81,7 @@ def evidence_of(
         _simulation(seen, report, child, results, root=root, interest=interest, builds=builds)
         for results, child in by_results.items()
     ]
-    # What ended the item ended its last simulation; those before it had come to an end of their own.
+    # The item's exception belongs to its last simulation; those before it had ended by themselves.
     told = [*(replace(sim, error="", longrepr="") for sim in told[:-1]), replace(told[-1], after_others=len(told) > 1)]
     outcomes = tuple(_with_distinct_names(map(collect, told)))
     if seen.native:
@@ -103,11 +103,11 @@ def evidence_of(
 
 
 def _with_makefiles(call: Call, children: Iterable[Child]) -> Call:
-    """Return a call with the variables of this process that the Makefiles which a test ran take from outside."""
+    """Return a call with the environment variables that the Makefiles run by the test use."""
     variables: dict[str, str] = {}
     for child in children:
         if tools.is_make(child):
-            from pytest_dvwiki.capture.simulations import makefiles  # noqa: PLC0415  # only who calls make pays for it
+            from pytest_dvwiki.capture.simulations import makefiles  # noqa: PLC0415  # loaded only where make was called
 
             makefile = tools.makefile_of(child)
             names = makefiles.from_outside(makefiles.text_of(makefile)) if makefile is not None else ()
@@ -116,9 +116,9 @@ def _with_makefiles(call: Call, children: Iterable[Child]) -> Call:
 
 
 def _sources(seen: Observed, simulations: Iterable[Child], root: Path, *, failed: bool) -> Iterator[tuple[str, str]]:
-    """Yield the files by which whoever comes upon them later knows that the simulations are archived.
+    """Yield path and hash of the files by which a later ingest recognises that the simulations are archived.
 
-    These are the results files, and the logs of what failed or wrote none: of the others there may be very many.
+    These are the results files, and the logs if the test failed or there are no results files; other logs may be many.
     """
     results = [path for path in dict.fromkeys(map(tools.results_file, simulations)) if path is not None]
     found = {path: digest for path in results if (digest := sha256_of(path, since=seen.started - 1))}
@@ -143,9 +143,9 @@ def _without_progress(outcome: SimulationOutcome) -> SimulationOutcome:
 
 
 def _is_or_ran_a_simulation(child: Child, seen: Observed) -> bool:
-    """Return whether a child is a simulation, or a make that ran one.
+    """Tell whether a child is a simulation, or a make that ran one.
 
-    A make that ran cocotb's Makefile leaves results. Verilator's builds are makes as well, and leave none.
+    A make that ran cocotb's Makefile writes a results file. Verilator's builds also run make, but write none.
     """
     if tools.is_simulation(child):
         return True
@@ -157,7 +157,7 @@ def _is_or_ran_a_simulation(child: Child, seen: Observed) -> bool:
 
 
 def _with_distinct_names(outcomes: Iterable[SimulationOutcome]) -> Iterator[SimulationOutcome]:
-    """The outcomes of an item's simulations, the tests numbered that ran in several of them."""
+    """Yield the outcomes of an item's simulations; tests that ran in several of them are numbered."""
     taken: set[str] = set()
     for outcome in outcomes:
         failures = (*outcome.failures, *outcome.refused)
@@ -210,7 +210,7 @@ def _simulation(
 
 
 def _log_files(seen: Observed) -> Iterable[LogText]:
-    """Files that the test opened for its children's output, as `log_file=` of a runner does."""
+    """Yield the files that the test opened for its children's output, as a runner's `log_file=` does."""
     for path in seen.children.opened:
         try:
             status = path.stat()

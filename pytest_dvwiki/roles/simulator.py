@@ -1,8 +1,8 @@
-"""The pytest inside a simulator, which cocotb's own plugin starts: its reports carry the test's part of the output.
+"""The pytest inside a simulator, started by cocotb's own plugin: reports carry the test's part of the output.
 
-Its standard output is the simulator's, so a test's part of it holds what the HDL printed and what the loggers of the
-testbench wrote, pyuvm's too (these do not propagate, so no logging handler sees them). The file behind the descriptor
-is read at the moment of the report: afterwards nothing tells which test printed what.
+Its standard output is the simulator's, so a test's part of it holds the output of the HDL and of the testbench's
+loggers, including pyuvm's (which do not propagate, so that no logging handler sees them). The file behind the
+descriptor is read when the report is made: later it is unknown which test printed what.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _CHUNK = 1 << 20
 
 
 class _Output:
-    """The file behind a descriptor, read on from where the last look ended.
+    """The file behind a descriptor, read from where the last read ended.
 
-    Where the descriptor leads to no file (a terminal, a pipe), there is nothing to read.
+    If the descriptor is not that of a file (a terminal, a pipe), there is nothing to read.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -47,7 +47,7 @@ class _Output:
         self.lines = 0
 
     def skip(self) -> int:
-        """Passes over what was printed until now and returns the line at which the next print starts, from 1."""
+        """Skip the output so far; return the line at which the next output starts, from 1."""
         end = self._size()
         with suppress(OSError), self._path.open("rb") as file:
             file.seek(self._offset)
@@ -58,8 +58,8 @@ class _Output:
         return self.lines + 1
 
     def rest(self) -> LogText | None:
-        """What was printed since the last skip."""
-        from pytest_dvwiki.capture.texts.logs import LogText  # noqa: PLC0415  # only a failure pays for it
+        """Return the output since the last skip; None if there is none."""
+        from pytest_dvwiki.capture.texts.logs import LogText  # noqa: PLC0415  # loaded only for a failure
 
         end = self._size()
         if end <= self._offset:
@@ -76,10 +76,10 @@ class SimulatorRole:
 
     Args:
         root: Folder that paths are shown relative to.
-        interest: Gives, at first use, which lines of a long text to keep.
+        interest: Returns, at first use, the object that decides which lines of a long text to keep.
         guard: Keeps errors of this role away from the simulation.
-        masks: Gives what others mask.
-        strict_logs: Whether a test fails by error lines in its log.
+        masks: Returns the masks of plugins.
+        strict_logs: Whether error lines in the log make a test fail.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class SimulatorRole:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Called twice for a call, at its start and at its end; the second report is the one that counts."""
+        """Attach the output; called at the start and the end of a call, of which the second report counts."""
         report = yield
         with self._guard("reading the output of a test"):
             self._attach(item, call, report)
@@ -139,14 +139,14 @@ class SimulatorRole:
         return (replace(kept, lines=without_progress(kept.lines)),)
 
     def _flush(self) -> None:
-        """Writes out what Python and the simulator's C library still hold."""
+        """Flush the buffers of Python and of the simulator's C library."""
         with suppress(OSError, ValueError):
             sys.stdout.flush()
         self._c_library.fflush(None)
 
 
 def _expectation(item: pytest.Item, call: pytest.CallInfo[None]) -> tuple[Excerpt, ...]:
-    """Says so where a test was to end with an exception and ended with another one; the report shows the other only."""
+    """Return a line on an exception of an unexpected type, which the report does not say; empty if there is none."""
     marker = item.get_closest_marker("xfail") if call.when == "call" else None
     expected = marker.kwargs.get("raises") if marker is not None else None
     types = tuple(kind for kind in (expected if isinstance(expected, tuple) else (expected,)) if isinstance(kind, type))

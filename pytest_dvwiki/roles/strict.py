@@ -1,7 +1,7 @@
-"""Strict logs: a test that passed although its log has error lines fails after all.
+"""Strict logs: a test that passed fails after all if its log has error lines.
 
-The report is changed where it is made, before anything else of pytest sees it: tallies, exit status, `--maxfail`, JUnit
-and xdist then take the test for what it has become.
+The report is changed where it is made, before any other part of pytest sees it: totals, exit status, `--maxfail`, JUnit
+and xdist then treat the test as failed.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ To accept it for a while, add a waiver to .agent/waivers.yaml that matches by me
 
 
 def applies_to(report: pytest.TestReport) -> bool:
-    """Whether a report is of a test that ran and was not expected to fail."""
+    """Tell whether a report is of a test that ran and was not expected to fail."""
     return report.when == "call" and not report.skipped and not hasattr(report, "wasxfail")
 
 
 def refuse(report: pytest.TestReport, failures: Sequence[Failure]) -> None:
-    """Makes a report say which tests passed with error lines, and fail if it had passed."""
+    """Add to a report which tests passed with error lines, and make it failed if it had passed."""
     said = [_said(failure, report.nodeid) for failure in failures]
     _fail(report, "\n".join([*said, "", _ADVICE]))
 
 
 def refuse_lines(report: pytest.TestReport, errors: ErrorLines, evidence: Evidence) -> Evidence:
-    """Makes a passing report a failed one by the error lines of its own text.
+    """Make a passed report failed because of the error lines in its own text.
 
     Returns:
-        The evidence with the lines.
+        The evidence with these lines.
     """
     number, _ = errors.lines[0]
     more = f", and {errors.count - 1} more" if errors.count > 1 else ""

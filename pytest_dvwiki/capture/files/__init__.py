@@ -1,1 +1,1 @@
-"""Files that runs leave behind: results, coverage, logs, alone or in archives."""
+"""Files that runs write: results, coverage, logs, alone or in archives."""

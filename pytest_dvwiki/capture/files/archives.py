@@ -1,4 +1,4 @@
-"""Reads archives and compressed files, and takes results files and logs out of them, within bounds."""
+"""Reading of archives and compressed files: results files and logs are extracted, within limits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     Member = tuple[str, float | None, Callable[[], IO[bytes] | None]]
-    """Name, time of modification where it is known, and what opens it."""
+    """Name, time of modification if known, and a function that opens it."""
 
 _TARS = (
     ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".tzst",
@@ -37,34 +37,34 @@ _BYTES_LIMIT = 8 << 30
 _FILES_LIMIT = 100_000
 _BROKEN = (tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError, OSError)
 _UNUSABLE = (*_BROKEN, RuntimeError, NotImplementedError, ValueError, LookupError, OverflowError, struct.error)
-"""A zip that needs a password, and a compression that Python does not know, raise the first two after the broken ones;
-the rest comes of bytes that no check of the libraries foresaw.
+"""Errors for an archive that cannot be used. A zip with a password raises RuntimeError, an unknown compression
+NotImplementedError; the rest come from malformed bytes that the libraries do not check.
 """
 
 
 @dataclass(slots=True)
 class Budget:
-    """What an archive, and all archives inside it, may still unfold to."""
+    """The bytes and files to which an archive, with all archives inside it, may still unpack."""
 
     bytes: int = _BYTES_LIMIT
     files: int = _FILES_LIMIT
 
 
 class ArchiveError(Exception):
-    """An archive that cannot be used, or a member of it; its text is the reason."""
+    """An archive, or a member of one, that cannot be used; its text is the reason."""
 
 
 class _LimitError(ArchiveError):
-    """An archive that holds more than is sensible: no more of it is read."""
+    """An archive that exceeds the limits; no more of it is read."""
 
 
 def is_archive(name: str) -> bool:
-    """Whether a file's name is that of an archive of files, or of one compressed file."""
+    """Tell whether a file's name is that of an archive, or of one compressed file."""
     return name.lower().endswith((".zip", *_TARS, *_COMPRESSED))
 
 
 def single_name(name: str) -> str | None:
-    """The name of what a compressed file holds, such as `sim.log` for `sim.log.gz`; None for an archive of files."""
+    """Return the name of a compressed file's content, as `sim.log` for `sim.log.gz`; None for an archive of files."""
     lower = name.lower()
     if lower.endswith((".zip", *_TARS)):
         return None
@@ -72,7 +72,7 @@ def single_name(name: str) -> str | None:
 
 
 def may_hold(name: str, wanted: Callable[[str], bool]) -> bool:
-    """Whether a file found in a folder is worth opening: one that is wanted, or an archive that may hold one."""
+    """Tell whether a file found in a folder is worth opening: a wanted one, or an archive that may hold one."""
     inner = single_name(name)
     return wanted(inner) if inner is not None else is_archive(name) or wanted(name)
 
@@ -84,23 +84,23 @@ def unpack(
     budget: Budget | None = None,
     broken: Callable[[str, ArchiveError], None] | None = None,
 ) -> Iterator[tuple[str, Path]]:
-    """Write the files of an archive that are wanted into a folder.
+    """Write the wanted files of an archive into a folder.
 
-    Links and names that lead out of the folder are passed over.
+    Links and names that lead out of the folder are skipped.
 
     Args:
         archive: The archive, or one compressed file.
-        wanted: Tells by the name inside the archive which files to take.
+        wanted: Tells, by the name inside the archive, whether to extract a file.
         target: An empty folder.
-        budget: What is left of the limits of the archive that this one was in.
-        broken: Told of a file that cannot be read to its end, before the part that could be read is given; the others
-            follow. Without it such a file ends the archive.
+        budget: The rest of the budget of the archive that contains this one.
+        broken: Called for a file that cannot be read to its end, before its readable part is yielded; the other files
+            follow. Without it such a file raises the error.
 
     Yields:
         The name inside the archive, and the file.
 
     Raises:
-        ArchiveError: It is broken, needs a password, or holds more than is sensible.
+        ArchiveError: It is broken, needs a password, or exceeds the limits.
     """
     budget = budget or Budget()
     with archive.open("rb") as file:
@@ -132,21 +132,21 @@ def streams(
     budget: Budget | None = None,
     broken: Callable[[str, ArchiveError], None] | None = None,
 ) -> Iterator[tuple[str, float | None, IO[bytes]]]:
-    """Open the files of an archive that are wanted, one after the other.
+    """Open the wanted files of an archive, one after the other.
 
     Args:
-        name: The archive's name, which tells its kind.
+        name: The archive's name, which determines its kind.
         file: Its bytes.
-        wanted: Tells by the name inside the archive which files to open.
-        budget: What is left of the limits of the archive that this one was in.
-        broken: Told of a file that cannot be opened; without it such a file ends the archive.
+        wanted: Tells, by the name inside the archive, whether to open a file.
+        budget: The rest of the budget of the archive that contains this one.
+        broken: Called for a file that cannot be opened; without it such a file raises the error.
 
     Yields:
-        The name inside the archive, the time of modification where the archive has it, and the file's bytes, which can
-        be read until the next one is asked for. Links and names that lead out of the archive are passed over.
+        The name inside the archive, the time of modification if the archive has it, and a stream of the file's bytes,
+        readable until the next one is requested. Links and names that lead out of the archive are skipped.
 
     Raises:
-        ArchiveError: It is broken, needs a password or a library that is not there, or holds too many files.
+        ArchiveError: It is broken, needs a password or a missing library, or holds too many files.
     """
     budget = budget or Budget()
     with reading():
@@ -172,7 +172,7 @@ def streams(
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """Tells of what goes wrong while bytes of `streams` are read.
+    """Convert errors of the libraries while an archive is read.
 
     Raises:
         ArchiveError: The archive is broken.
@@ -184,7 +184,7 @@ def reading() -> Iterator[None]:
 
 
 def _in_words(error: Exception) -> str:
-    """Return what a library says, without what only Python reads."""
+    """Return a library's error as text, without Python's internals."""
     if isinstance(error, NotImplementedError):
         return "it is compressed in a way that Python does not support"
     if isinstance(error, RuntimeError):
@@ -197,14 +197,14 @@ def _in_words(error: Exception) -> str:
 
 
 def _inside(name: str) -> str | None:
-    """A member's name as a relative path; None where it would lead out of the folder."""
+    """Return a member's name as a relative path; None if it leads out of the folder."""
     parts = [part for part in PurePosixPath(name.replace("\\", "/")).parts if part != "."]
     bad = not parts or parts[0] == "/" or ".." in parts or any("\0" in part for part in parts)
     return None if bad else "/".join(parts)
 
 
 def pieces(stream: IO[bytes]) -> Iterator[bytes]:
-    """Yield the bytes of a stream as far as they can be read: of one that is cut off all that stands before the cut."""
+    """Yield the bytes of a stream as far as they can be read; of a truncated one everything before the cut."""
     read = getattr(stream, "read1", stream.read)
     while data := read(_CHUNK):
         yield data
@@ -226,7 +226,7 @@ def _members(name: str, file: IO[bytes]) -> Iterator[Member]:
         with zipfile.ZipFile(file) as zipped:
             yield from _zipped(zipped)
     elif lower.endswith(_TARS):
-        # One pass, without a step back: all that a compressed stream can do.
+        # Read in one pass: a compressed stream cannot seek.
         with _decompressed(lower, file) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
             yield from _tarred(tar)
     else:
@@ -249,10 +249,10 @@ def _decompressed(name: str, file: IO[bytes]) -> IO[bytes]:
 
 
 class _Zstd(io.RawIOBase):
-    """The bytes that a file compressed by zstd holds, frame by frame; one that is cut off is told from a whole one."""
+    """The decompressed bytes of a zstd file, frame by frame; a truncated file raises EOFError."""
 
     _SMALL = 1024
-    """Bytes that are read at once: each block, of 4 bytes at least, unfolds to at most 128 KiB."""
+    """Bytes to read at once: each block, of at least 4 bytes, decompresses to at most 128 KiB."""
 
     def __init__(self, file: IO[bytes]) -> None:
         super().__init__()
@@ -287,7 +287,7 @@ class _Zstd(io.RawIOBase):
 
 
 def _zstd() -> tuple[Callable[[], Any], type[Exception]]:
-    """Return what makes a decompressor of one frame, and its error."""
+    """Return a factory of decompressors for one frame, and the error that they raise."""
     if sys.version_info >= (3, 14):
         from compression import zstd  # noqa: PLC0415  # not every Python is built with it
 
@@ -307,7 +307,7 @@ def _zipped(archive: zipfile.ZipFile) -> Iterator[Member]:
 
 
 def _time_of(info: zipfile.ZipInfo) -> float | None:
-    """Return when a file of a zip was changed, None where no clock shows that."""
+    """Return when a file of a zip was modified; None if the stored time is invalid."""
     try:
         return time.mktime((*info.date_time, 0, 0, -1))
     except (ValueError, OverflowError):

@@ -1,6 +1,6 @@
-"""Finds what earlier runs left behind, in files, folders, globs and archives.
+"""Search for the artefacts of earlier runs, in files, folders, globs and archives.
 
-That is results files, logs, coverage reports, and of runs of pytest elsewhere their records and journals.
+Artefacts are results files, logs, coverage reports, and the records and journals of pytest runs elsewhere.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ Kind = Literal["results", "log", "coverage", "records", "journal"]
 
 _HEAD = 4096
 _ARCHIVE_DEPTH = 4
-"""Archives in archives that are looked into."""
+"""Deepest nesting of archives that is searched."""
 _JOURNAL = ".jsonl"
 _JOURNAL_HEAD = b'{"event":"start"'
 _SPOOLS = frozenset({".out", ".err"})
-"""What a journal's run had caught of its children's output; it is read with the journal beside it."""
+"""Suffixes of spooled output of a run's children; it is read with the journal beside it."""
 _RUN_FOLDER = re.compile(r"[\w.-]+_\d{8}T\d{6}Z_[0-9a-f]{6}")
 _RECORD_KEYS = (re.compile(rb"^schema: \d", re.MULTILINE), re.compile(rb"^task_id: ", re.MULTILINE))
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -39,53 +39,53 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True, kw_only=True)
 class Artefact:
-    """A file that a run left behind."""
+    """A file that a run wrote."""
 
     path: Path
-    """Where its bytes stand now."""
+    """Present location of its bytes."""
     shown: str
-    """What it is called: relative to the root; for a member of an archive behind the archive's name."""
+    """Displayed name, relative to the root; for a member of an archive, after the archive's name."""
     kind: Kind
     modified: float
     """Seconds since the epoch."""
     lasting: bool = True
-    """False for a file that was taken out of an archive."""
+    """False for a file extracted from an archive."""
     only_beside: bool = False
-    """Whether nobody asked for it: a log that stands beside a results file which was given by name."""
+    """True for a log that was not requested but lies beside a results file that was given by name."""
 
     @property
     def folder(self) -> str:
-        """The folder that it stands in, as it is shown; empty for the root."""
+        """Return its folder as displayed; empty for the root."""
         parent = PurePosixPath(self.shown).parent.as_posix()
         return "" if parent == "." else parent
 
     @cached_property
     def sha256(self) -> str:
-        """Hash of its content."""
+        """Return the hash of its content."""
         with reading.open_regular(self.path) as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 @dataclass(slots=True)
 class Found:
-    """What a search brought."""
+    """The result of a search."""
 
     artefacts: list[Artefact] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    """One line for each path that gave nothing or cannot be read, beginning with its name."""
+    """One line for each path without artefacts or that cannot be read, beginning with its name."""
 
 
 def find_artefacts(paths: Iterable[str], *, root: Path, scratch: Path) -> Found:
-    """Finds artefacts, each once, sorted by name.
+    """Find artefacts, each once, sorted by name.
 
-    In folders and archives only files are taken that look like a results file or a coverage report or have the name of
-    a log; hidden folders are passed over. A file that is named is a log where it is no XML or YAML; a results file that
-    is named brings the logs beside it along.
+    In folders and archives only files count that look like a results file or a coverage report or have the name of a
+    log; hidden folders are skipped. A file given by name is a log unless it is XML or YAML; a results file given by
+    name adds the logs beside it.
 
     Args:
         paths: Files, folders, archives, or globs with `*`, `**`, `?` and `[…]`.
         root: Folder that names are shown relative to.
-        scratch: An empty folder for what is taken out of archives.
+        scratch: An empty folder for files extracted from archives.
     """
     search = _Search(root, scratch)
     for given in paths:
@@ -94,7 +94,7 @@ def find_artefacts(paths: Iterable[str], *, root: Path, scratch: Path) -> Found:
 
 
 def sha256_of(path: Path, *, since: float) -> str | None:
-    """Hash of the content of a file that was written since a time; None where there is no such one."""
+    """Return the hash of a file that was written since a time; None if there is none."""
     try:
         with reading.open_regular(path) as stream:
             is_fresh = os.fstat(stream.fileno()).st_mtime >= since
@@ -104,7 +104,7 @@ def sha256_of(path: Path, *, since: float) -> str | None:
 
 
 def log_at(path: Path, root: Path, *, only_beside: bool = False) -> Artefact | None:
-    """The log at a path; None where there is none."""
+    """Return the log at a path; None if there is none."""
     try:
         if not may_be_log(path.name) or not path.is_file() or _kind(path, named=False) != "log":
             return None
@@ -126,13 +126,13 @@ class _Search:
         self.found = Found()
 
     def finish(self) -> Found:
-        """All of it, sorted by name."""
+        """Return the result, sorted by name."""
         found = {**self._beside, **self._given}
         self.found.artefacts = sorted(found.values(), key=lambda artefact: artefact.shown)
         return self.found
 
     def take(self, given: str) -> None:
-        """Takes one word of the command line."""
+        """Search one word of the command line."""
         paths = expanded(given)
         if not paths:
             self._problem(given, "no file matches")
@@ -160,7 +160,7 @@ class _Search:
             self._problem(str(error.filename or path), f"cannot be read: {error.strerror}")
 
     def _take_file(self, file: Path, *, named: bool) -> None:
-        # No resolve: the name that the user chose is the one shown.
+        # No resolve: the displayed name is the one that the user chose.
         path = Path(os.path.abspath(file))  # noqa: PTH100
         if path in self._seen or not (named or may_hold(path.name, _may_be_one)):
             return
@@ -190,10 +190,10 @@ class _Search:
             self._problem(shown, "no results file, no log and no coverage report in this archive; name another one")
 
     def _unpack(self, path: Path, shown: str, budget: Budget, depth: int = 1) -> int:
-        """Takes what an archive holds, in archives inside it as well.
+        """Extract the artefacts of an archive, and of the archives inside it.
 
         Returns:
-            The number of files taken.
+            The number of artefacts.
 
         Raises:
             ArchiveError: It cannot be used.
@@ -238,15 +238,15 @@ class _Search:
 
 
 def expanded(given: str) -> list[Path]:
-    """The paths that a word of the command line names: itself, or where there is no such file what a glob finds."""
+    """Return the paths for a word of the command line: itself or, if there is no such file, the matches of the glob."""
     path = Path(given)
     if path.exists() or not glob.has_magic(given):
         return [path]
-    return [Path(name) for name in sorted(glob.glob(given, recursive=True))]  # noqa: PTH207  # absolute ones too
+    return [Path(name) for name in sorted(glob.glob(given, recursive=True))]  # noqa: PTH207  # may be absolute
 
 
 def walk(folder: Path) -> Iterator[Path]:
-    """The files of a folder, sorted, without hidden folders."""
+    """Yield the files of a folder, sorted, without hidden folders."""
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
@@ -256,7 +256,7 @@ def walk(folder: Path) -> Iterator[Path]:
 
 
 def _may_be_one(name: str) -> bool:
-    """Whether a name found in a folder is worth a look."""
+    """Tell whether a file found in a folder may be an artefact, by its name."""
     path = PurePosixPath(name)
     hidden = any(part.startswith(".") for part in path.parts)
     if hidden:
@@ -268,7 +268,7 @@ def _may_be_one(name: str) -> bool:
 
 
 def may_be_log(name: str) -> bool:
-    """Whether a file has the name of a log."""
+    """Tell whether a file has the name of a log."""
     return not {name, PurePosixPath(name).suffix.lower()}.isdisjoint(_log_names())
 
 
@@ -287,17 +287,17 @@ def _kind(path: Path, *, named: bool) -> Kind | None:
     if kind is not None:
         return kind
     if may_be_coverage(path.name):
-        # Of other YAML a project is full; of a file that was named the reader says what is wrong with it.
+        # A project is full of other YAML; if this file was given by name, the reader reports what is wrong with it.
         return "coverage" if named else None
     if path.suffix.lower() == ".xml":
-        # Of other XML a folder may be full; an empty file was prepared for a run that never wrote it.
+        # A folder may be full of other XML; an empty file was created for a run that never wrote it.
         return "results" if named or not head else None
     is_binary = b"\0" in head and not head.startswith(_UTF16)
     return None if is_binary or (path.suffix == _JOURNAL and not named) else "log"
 
 
 def _kind_of_content(path: Path, head: bytes) -> Kind | None:
-    """What a file is that says so in its first bytes."""
+    """Return the kind of a file by its first bytes; None if they do not determine it."""
     if path.suffix == _JOURNAL and head.startswith(_JOURNAL_HEAD):
         return "journal"
     if is_coverage(path.name, head):

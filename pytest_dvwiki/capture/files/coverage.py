@@ -1,7 +1,7 @@
-"""Reads reports of functional coverage: XML and YAML of cocotb-coverage, and UCIS XML of simulators and of pyucis.
+"""Reading of functional coverage reports: XML and YAML of cocotb-coverage, UCIS XML of simulators and pyucis.
 
-UCIS XML is read here and not by pyucis, which expands entities, builds the tree of a file that may hold millions of
-bins, and stops at the first cross that it cannot resolve; the few elements that hold bins are read by events.
+UCIS XML is not read by pyucis, which expands entities, builds the tree of a file that may hold millions of bins, and
+stops at the first cross that it cannot resolve. Here the few elements that hold bins are read as parser events.
 Code coverage in a UCIS file is skipped: its holes are lines of the source, which tools show better.
 """
 
@@ -41,16 +41,16 @@ class CoverageError(FileError):
 
 
 def is_coverage(name: str, head: bytes) -> bool:
-    """Whether a file is a coverage report, by its name and its first bytes."""
+    """Tell whether a file is a coverage report, by its name and its first bytes."""
     if name.lower().endswith(".xml"):
-        # Only the first element tells: of UCIS its name, of cocotb-coverage its attribute.
+        # Only the first element identifies the format: UCIS by its name, cocotb-coverage by its attribute.
         first = re.search(rb"<[A-Za-z_]", head)
         return first is not None and _XML_HEAD.match(head, first.start()) is not None
     return _is_yaml(name) and _YAML_HEAD.search(head) is not None
 
 
 def may_be_coverage(name: str) -> bool:
-    """Whether a file has the name of a coverage report in YAML; XML may be anything."""
+    """Tell whether a file has the name of a coverage report in YAML; XML may be anything."""
     return _is_yaml(name)
 
 
@@ -59,13 +59,13 @@ def _is_yaml(name: str) -> bool:
 
 
 def read_coverage(path: Path) -> list[CoverBin]:
-    """Reads a report.
+    """Read a report.
 
-    A bin that is ignored, illegal or excluded is left out, and so are the bins of a point with weight 0, which counts
-    for nothing. The root `top`, which cocotb-coverage puts over all names in XML alone, is no part of a name.
+    Ignored, illegal and excluded bins are left out, and so are the bins of a point with weight 0, which do not count.
+    The root `top`, which cocotb-coverage adds to all names in XML only, is removed from the names.
 
     Raises:
-        CoverageError: The file cannot be read, or is no such report.
+        CoverageError: The file cannot be read, or is not a coverage report.
     """
     if _is_yaml(path.name):
         return list(_of_yaml(path))
@@ -76,21 +76,21 @@ def read_coverage(path: Path) -> list[CoverBin]:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What the coverage reports of one run say together."""
+    """The merged coverage reports of one run."""
 
     bins: tuple[CoverBin, ...] = ()
-    """Each bin once, with the sum of its hits."""
+    """Bins, each once with the sum of its hits."""
     problems: tuple[str, ...] = ()
     """One line for each report that cannot be used, beginning with its name."""
 
 
 def read_reports(reports: Iterable[tuple[str, Path]]) -> Coverage:
-    """Reads the coverage reports of one run.
+    """Read the coverage reports of one run.
 
-    What cocotb-coverage exported in both formats, `cov.xml` and `cov.yml`, counts once.
+    A report that cocotb-coverage exported in both formats, `cov.xml` and `cov.yml`, counts once.
 
     Args:
-        reports: Their names, as they are shown, and where they stand.
+        reports: Pairs of displayed name and path.
     """
     given = list(reports)
     in_xml = {path.with_suffix("") for _, path in given if not _is_yaml(path.name)}
@@ -114,19 +114,19 @@ def read_reports(reports: Iterable[tuple[str, Path]]) -> Coverage:
 def _bins(
     point: str, hits: Mapping[str, int], *, goal: int, weight: int, size: int | None = None
 ) -> Iterator[CoverBin]:
-    """The bins of a point of cocotb-coverage.
+    """Yield the bins of a point of cocotb-coverage.
 
     Args:
         point: Its name.
-        hits: By the label of the bin.
+        hits: Hits by the label of the bin.
         goal: Its `at_least`.
         weight: Its weight.
-        size: Sum of the weights of its bins; that of a check with `PASS` and `FAIL` is one of a single bin.
+        size: Sum of the weights of its bins; for a check with `PASS` and `FAIL`, the weight of a single bin.
     """
     if weight <= 0:
         return
     if hits.keys() == _CHECK and size == weight:
-        # What fails is no coverage; a check that never failed is covered by what passes.
+        # A failing check is not coverage; a check that never failed is covered by its passes.
         hits = {"PASS": 0 if hits["FAIL"] else hits["PASS"]}
     covergroup = _name(point.removeprefix(_ROOT))
     for label, count in hits.items():
@@ -134,13 +134,13 @@ def _bins(
 
 
 def _plain(label: str) -> str:
-    """A cross bin without the quotes of Python: `push, 8` of `('push', 8)`."""
+    """Return the label of a cross bin without Python's quotes: `push, 8` for `('push', 8)`."""
     found = _TUPLE.fullmatch(label)
     return ", ".join(part.strip("'\"") for part in found[1].split(", ")) if found else label
 
 
 def _name(text: str) -> str:
-    """A name on one line; one that is too long ends in its hash, so that it stays one of its own."""
+    """Return a name on one line; one that is too long ends with its hash, so that it stays unique."""
     line = " ".join(text.split()) or '""'
     if len(line) <= _NAME_LIMIT:
         return line
@@ -148,10 +148,10 @@ def _name(text: str) -> str:
 
 
 def _number(text: str | None, what: str, default: int | None = None) -> int:
-    """A count of a report.
+    """Return a count in a report.
 
     Raises:
-        UnfitError: It is none.
+        UnfitError: It is not a number.
     """
     if text is None and default is not None:
         return default
@@ -164,7 +164,7 @@ def _number(text: str | None, what: str, default: int | None = None) -> int:
 
 
 def _of_yaml(path: Path) -> Iterator[CoverBin]:
-    from pytest_dvwiki.yamlio import YamlError, load  # noqa: PLC0415  # only a run with such a file pays for YAML
+    from pytest_dvwiki.yamlio import YamlError, load  # noqa: PLC0415  # loaded only for a YAML report
 
     try:
         if path.stat().st_size > _YAML_LIMIT:
@@ -210,7 +210,7 @@ def _whole(value: object, what: str) -> int:
 
 
 class _Reader:
-    """Finds out by the first element whose XML it is, and hands the elements on."""
+    """Detects the format by the first element, and passes the elements on to its reader."""
 
     def __init__(self) -> None:
         self.bins: list[CoverBin] = []
@@ -234,16 +234,16 @@ class _Reader:
             self._format.end(tag.rpartition(":")[2])
 
     def characters(self, data: str) -> None:
-        """Passed over: what counts stands in attributes."""
+        """Ignore text: all data are in attributes."""
 
 
 class _Cocotb:
-    """Elements of cocotb-coverage: what has `bin` and `hits` is a bin of the element around it."""
+    """Reader of cocotb-coverage XML: an element with `bin` and `hits` is a bin of its parent element."""
 
     def __init__(self, bins: list[CoverBin]) -> None:
         self._bins = bins
         self._open: list[tuple[dict[str, str], dict[str, int]]] = []
-        """The elements that are open, each with the hits of its bins."""
+        """Open elements: the attributes of each, and the hits of its bins."""
 
     def start(self, _tag: str, attributes: dict[str, str]) -> None:
         if "bin" in attributes and "hits" in attributes and self._open:
@@ -264,7 +264,7 @@ class _Cocotb:
 
 
 class _Ucis:
-    """Elements of UCIS: covergroup instances with coverage points and crosses, each with its options and bins."""
+    """Reader of UCIS XML: covergroup instances with coverage points and crosses, each with its options and bins."""
 
     def __init__(self, bins: list[CoverBin]) -> None:
         self._bins = bins
@@ -295,7 +295,7 @@ class _Ucis:
             case "coverpointBin" | "crossBin":
                 self._bin, self._hits = attributes, None
             case "contents" if self._bin is not None:
-                # A bin of several ranges has its count at each of them.
+                # A bin of several ranges repeats its count at each of them.
                 self._hits = max(self._hits or 0, _number(attributes.get("coverageCount"), "coverageCount"))
 
     def end(self, tag: str) -> None:
@@ -307,7 +307,7 @@ class _Ucis:
                 self._bin = None
 
     def _enter(self, attributes: dict[str, str]) -> None:
-        """Notes the path of a design instance."""
+        """Record the path of a design instance."""
         parent = self._instances.get(attributes.get("parentInstanceId", ""), "")
         name = attributes.get("name", "")
         self._scope = f"{parent}.{name}" if parent else name
@@ -335,7 +335,7 @@ class _Ucis:
         )
 
     def _covergroup(self) -> str:
-        """The name of the covergroup: that of an instance where instances count for themselves, else of the type."""
+        """Return the covergroup's name: with `per_instance` the instance's, else the type's."""
         instance, kind = self._instance.get("name", ""), self._type.get("cgName", "")
         if kind in {"", instance} or self._options.get("per_instance") != "true":
             module = self._type.get("moduleName", "")

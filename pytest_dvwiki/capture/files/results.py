@@ -1,7 +1,7 @@
-"""Reads results files: those of cocotb (1.9, 2.x, its native plugin) and JUnit XML in general.
+"""Reading of results files: those of cocotb (1.9, 2.x, its native plugin) and JUnit XML in general.
 
-The file is untrusted and may be huge or cut off. It is read by events, so that no tree is built: of each test only
-its attributes and the head and tail of its failure text are held.
+The file is untrusted and may be huge or truncated. It is read as parser events, without a tree: of each test only its
+attributes and the head and tail of its failure text are kept in memory.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ResultsError(FileError):
 
 
 class EmptyResultsError(ResultsError):
-    """A results file of no bytes: prepared for a run that then never wrote it."""
+    """A results file of no bytes: created for a run that then never wrote it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,10 +49,10 @@ class Case:
     classname: str = ""
     status: Status = "passed"
     type: str | None = None
-    """Name of the exception, without its module; None where the file does not tell it."""
+    """Name of the exception, without its module; None if the file does not contain it."""
     message: str = ""
     text: str = ""
-    """The traceback, as it stands in the file."""
+    """Traceback, as in the file."""
     seed: str | None = None
     sim_time_start: str | None = None
     sim_time_stop: str | None = None
@@ -63,13 +63,13 @@ class Case:
     duration_s: float = 0.0
     attachments: tuple[str, ...] = ()
     runner: str | None = None
-    """Node id of the item that ran the simulator, as cocotb's own pytest plugin tells it."""
+    """Node id of the item that ran the simulator, from cocotb's own pytest plugin."""
     package: str | None = None
-    """What its suite is called by that; under cocotb-test the node id of the item, with a cocotb that tells it."""
+    """Package of its suite; under cocotb-test, with a cocotb that writes it, the node id of the item."""
 
     @property
     def fullname(self) -> str:
-        """Name with the module in front, as cocotb 2 logs it."""
+        """Return the name with the module in front, as cocotb 2 logs it."""
         return f"{self.classname}.{self.name}" if self.classname else self.name
 
 
@@ -80,20 +80,20 @@ class ResultsFile:
     path: Path
     cases: tuple[Case, ...]
     timestamp: str | None = None
-    """Time of the first suite, as the file has it."""
+    """Time of the first suite, as in the file."""
     run_id: str | None = None
-    """What the run is called, where a property of the file tells."""
+    """Id of the run, if a property in the file gives one."""
 
 
 def read_results(path: Path) -> ResultsFile:
-    """Reads a results file.
+    """Read a results file.
 
     Raises:
         ResultsError: The file is missing, empty (`EmptyResultsError`), too large, broken, or declares entities.
     """
     reader = _Reader()
     with suppress(OSError):
-        # What keeps it from being looked at keeps it from being read as well, and is told there.
+        # An OSError here occurs again in `read_events`, which reports it.
         if path.is_file() and path.stat().st_size == 0:
             raise EmptyResultsError(path, "the file is empty; the log of what should have written it tells why")
     read_events(path, reader, ResultsError)
@@ -101,7 +101,7 @@ def read_results(path: Path) -> ResultsFile:
 
 
 class _Text:
-    """Head and tail of a text that comes in pieces."""
+    """Head and tail of a text that arrives in pieces."""
 
     def __init__(self, limit: int) -> None:
         self._half = limit // 2
@@ -136,7 +136,7 @@ def _shorten(text: str, limit: int) -> str:
 
 @dataclass(slots=True)
 class _Open:
-    """The test whose element is being read."""
+    """The test whose element is open."""
 
     attributes: dict[str, str]
     properties: dict[str, str] = field(default_factory=dict)
@@ -148,7 +148,7 @@ class _Open:
 
 
 class _Reader:
-    """Listens to the events of the parser and makes a Case of each `testcase` element."""
+    """Listener to the parser that makes a Case of each `testcase` element."""
 
     def __init__(self) -> None:
         self.cases: list[Case] = []
@@ -163,7 +163,7 @@ class _Reader:
         self._names: dict[str, str] = {}
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """Takes the begin of an element."""
+        """Handle the start of an element."""
         if not self._stack and tag not in {"testsuites", "testsuite"}:
             raise UnfitError(f"not a results file: its root is <{tag[:80]}>; name the file that the run wrote")
         self._stack.append(tag)
@@ -192,9 +192,9 @@ class _Reader:
 
     def _judge(self, case: _Open, tag: str, attributes: dict[str, str]) -> None:
         if case.status != "passed":
-            return  # the first word counts: an error at teardown does not hide the failure
+            return  # the first result counts: an error at teardown does not hide the failure
         case.status = _STATUS_OF[tag]
-        # cocotb 2.0 has names of its own for what all others call `type` and `message`.
+        # cocotb 2.0 has its own names for the attributes `type` and `message`.
         case.type = attributes.get("type") or attributes.get("error_type")
         if case.type == "pytest.xfail":
             case.status = "xfailed"
@@ -205,12 +205,12 @@ class _Reader:
         self._collect = case.text
 
     def characters(self, data: str) -> None:
-        """Takes a piece of the text of a failure."""
+        """Collect a piece of the text of a failure."""
         if self._collect is not None and self._stack[-1] in _STATUS_OF:
             self._collect.add(data)
 
     def end(self, tag: str) -> None:
-        """Takes the end of an element."""
+        """Handle the end of an element."""
         self._stack.pop()
         if tag in _STATUS_OF:
             self._collect = None
@@ -246,13 +246,13 @@ class _Reader:
         )
 
     def _shared(self, name: str) -> str:
-        """One object for each name that many tests have in common."""
+        """Return one object for all occurrences of a name, since many tests share it."""
         name = _shorten(name, _NAME_LIMIT)
         return self._names.setdefault(name, name)
 
 
 def _split_native(message: str) -> tuple[str | None, str]:
-    """Parts `AssertionError: text`, as pytest writes a failure's message, which has no type."""
+    """Split `AssertionError: text`, the message that pytest writes for a failure without a type."""
     found = _EXCEPTION_PREFIX.match(message.partition("\n")[0])
     if found is None:
         return None, message
@@ -263,12 +263,12 @@ def _line_number(attributes: dict[str, str], properties: dict[str, str]) -> int 
     value = properties.get("line") or attributes.get("lineno") or attributes.get("line") or ""
     if not _LINE_NUMBER.fullmatch(value):
         return None
-    # cocotb's native plugin alone counts from 0.
+    # Only cocotb's native plugin counts from 0.
     return int(value) + ("runner_nodeid" in properties)
 
 
 def _seconds(value: str | None) -> float:
-    """A duration; 0 where it is missing, no number, or none that a clock can show."""
+    """Return a duration; 0 if it is missing, not a number, or out of range."""
     try:
         seconds = float((value or "0").replace(",", ""))
     except ValueError:

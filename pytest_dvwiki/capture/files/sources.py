@@ -1,4 +1,4 @@
-"""The logs in files, folders, globs and archives as streams of bytes, read once and never unpacked to the disk."""
+"""Logs in files, folders, globs and archives as byte streams, read once and never unpacked to disk."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ class SourceError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file to read: a log, or an archive or compressed file that holds some."""
+    """A file to read: a log, or an archive or compressed file with logs."""
 
     path: Path
     shown: str
-    """The name that the user chose, or that follows from it."""
+    """Displayed name: the one that the user gave, or a path below it."""
     size: int
-    """Bytes on the disk."""
+    """Bytes on disk."""
 
 
 @dataclass(slots=True)
 class Sources:
-    """What a search brought."""
+    """The result of a search."""
 
     files: list[Source] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    """One line for each path that gave nothing or cannot be read, beginning with its name."""
+    """One line for each path without logs or that cannot be read, beginning with its name."""
 
 
 def find_sources(paths: Iterable[str]) -> Sources:
-    """Finds the files to read, each once, in the order given and those of a folder by name.
+    """Find the files to read, each once, in the order given and within a folder by name.
 
-    In folders, and later in archives, only files are taken that have the name of a log; hidden folders are passed over.
+    In folders, and later in archives, only files with the name of a log count; hidden folders are skipped.
 
     Args:
         paths: Files, folders, archives, compressed files, or globs with `*`, `**`, `?` and `[…]`.
@@ -78,7 +78,7 @@ def _take(path: Path, found: Sources, seen: set[str]) -> None:
             found.problems.append(f"{path}: no such file")
             return
         for file in files:
-            # No resolve: the name that the user chose is the one shown.
+            # No resolve: the displayed name is the one that the user chose.
             absolute = os.path.abspath(file)  # noqa: PTH100
             if absolute not in seen:
                 seen.add(absolute)
@@ -88,14 +88,14 @@ def _take(path: Path, found: Sources, seen: set[str]) -> None:
 
 
 def read_source(source: Source, progress: Callable[[int], None]) -> Iterator[tuple[str, Iterator[bytes]]]:
-    """Opens the logs of a source one after the other.
+    """Open the logs of a source one after the other.
 
     Args:
         source: The file.
-        progress: Told again and again how many of the file's bytes were read.
+        progress: Called repeatedly with the number of the file's bytes read so far.
 
     Yields:
-        The log's name, and its bytes in pieces, to be read before the next log is asked for.
+        The log's name, and its bytes in pieces, to be read before the next log is requested.
 
     Raises:
         SourceError: The file cannot be opened or is broken; the pieces raise it too.

@@ -1,4 +1,4 @@
-"""Reads XML files by events: no tree is built, no entity is expanded, and a broken or endless file ends in an error."""
+"""Reading of XML as parser events: no tree, no expanded entities, and an error for a broken or endless file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 AGAIN = "have it written again"
-"""What to do about a file that is broken."""
+"""Remedy for a broken file."""
 _CHUNK = 1 << 18
 _FILE_LIMIT = 1 << 30
 _TAG_LIMIT = 8 << 20
@@ -30,35 +30,35 @@ class FileError(Exception):
 
 
 class UnfitError(Exception):
-    """What a listener raises for an element that is not what it should be; its text says what is wrong."""
+    """Raised by a listener for an unexpected element; its text says what is wrong."""
 
 
 class Listener(Protocol):
-    """Takes the elements of a file one after the other."""
+    """Receives the elements of a file one after the other."""
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """An element begins."""
+        """Handle the start of an element."""
         ...
 
     def end(self, tag: str) -> None:
-        """An element ends."""
+        """Handle the end of an element."""
         ...
 
     def characters(self, data: str) -> None:
-        """A piece of text inside the innermost element."""
+        """Handle a piece of text inside the innermost element."""
         ...
 
 
 def read_events(path: Path, listener: Listener, error: type[FileError]) -> None:
-    """Reads a file.
+    """Read a file.
 
     Args:
         path: The file.
-        listener: Takes its elements; an `UnfitError` of it ends the reading.
-        error: What to raise.
+        listener: Receives its elements; an `UnfitError` that it raises ends the reading.
+        error: Class of the error to raise.
 
     Raises:
-        FileError: The one of the caller: the file is missing, too large, broken, unfit, or declares entities.
+        FileError: As the caller's class: the file is missing, too large, broken, unfit, or declares entities.
     """
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -88,7 +88,7 @@ def read_events(path: Path, listener: Listener, error: type[FileError]) -> None:
         for chunk in _chunks(path, error):
             parser.Parse(chunk, False)  # noqa: FBT003  # positional only
             fed += len(chunk)
-            # The parser holds a tag until it is complete; a file must not make it hold all of itself.
+            # The parser buffers a tag until it is complete; a file must not make it buffer the whole file.
             if fed - max(parser.CurrentByteIndex, 0) > _TAG_LIMIT:
                 raise error(path, f"a tag is larger than {_TAG_LIMIT >> 20} MiB; {AGAIN}")
         parser.Parse(b"", True)  # noqa: FBT003  # positional only
@@ -97,7 +97,7 @@ def read_events(path: Path, listener: Listener, error: type[FileError]) -> None:
     except OSError as failed:
         raise error(path, reading.reason(failed)) from failed
     except (expat.ExpatError, ValueError, LookupError) as broken:
-        # A codec that Python does not know, or one that is no 8-bit encoding, raises the latter two.
+        # An unknown codec raises LookupError, a multi-byte encoding ValueError.
         raise error(path, f"not well-formed XML: {broken}; {AGAIN}") from broken
 
 

@@ -1,1 +1,1 @@
-"""The repository that a run works on: its state, its owners, the commits with which a cause came."""
+"""The repository that a run works on: its state, its owners, the commits that brought a cause."""

@@ -1,11 +1,11 @@
-"""With which commits a cause came: records tell where a test passed and failed, git what lies between.
+"""The commits that brought a cause: records say where a test passed and failed, git which commits lie between.
 
-Two runs of a test bracket it: the last one that passed and the first one that failed, at commits of which one comes
-from the other. Later runs between the two narrow it down, whether they pass or fail.
+Two runs of a test bracket the onset: the last that passed and the first that failed, where the passing commit is an
+ancestor of the failing one. Later runs between the two, passing or failing, narrow the range.
 
-A pass begins a range where the cause would have failed it: with the seed that fails now, with any seed where none can
-change the cause, or so many passes before the first failure that less than 5 % is left to chance (`records.chance`).
-Otherwise no commit is named, nor where the failing run had uncommitted changes.
+A pass starts a range only if the cause would have failed it: it had the seed that fails now, or no seed can change the
+cause, or there are so many passes before the first failure that chance explains less than 5 % (`records.chance`).
+Otherwise no commit is named, and neither if the failing run had uncommitted changes.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model.archive import PassSeed
 
 _MOST = 20
-"""Causes of one run of which git is asked."""
+"""Most causes of one run that are looked up in git."""
 _MOST_TESTS = 5
-"""Tests of a cause whose passes are looked for."""
+"""Most tests of a cause whose passes are looked up."""
 _MOST_COMMITS = 10
-"""Commits with passes of which git is asked."""
+"""Most commits of passes that are looked up in git."""
 
 
 def known_or_new(
     occurrences: Sequence[Occurrence], vcs: Vcs, history: History, repository: Repository
 ) -> tuple[dict[str, FirstBad], tuple[FirstBad, ...]]:
-    """With which commits the causes of a run came.
+    """Return the ranges of commits that brought the causes of a run.
 
     Args:
-        occurrences: The causes, those first that matter most.
+        occurrences: The causes, the most important first.
         vcs: The repository during the run.
-        history: What was archived before it.
-        repository: Tells what lies between.
+        history: The archive before the run.
+        repository: Lists the commits between two runs.
 
     Returns:
-        By fingerprint what is known now, and those of them that this run makes known or narrower.
+        The known ranges by fingerprint, and those of them that are new or narrower with this run.
     """
     known: dict[str, FirstBad] = {}
     news = []
@@ -60,7 +60,7 @@ def known_or_new(
 def _of_failure(
     occurrence: Occurrence, vcs: Vcs, history: History, repository: Repository
 ) -> tuple[FirstBad | None, bool]:
-    """Return the range of a cause that fails now, and whether this run has news of it."""
+    """Return the range of a cause that fails now, and whether this run makes it new or narrower."""
     onset = history.onset(occurrence.fingerprint) or Onset()
     known = onset.first_bad
     if vcs.commit is None or not occurrence.tests or (vcs.dirty and onset.moment is not None):
@@ -97,7 +97,7 @@ def _said(found: FirstBad) -> tuple[object, ...]:
 
 
 class _Start(NamedTuple):
-    """A pass after which a cause came, as far as its seed proves it."""
+    """A pass after which a cause came, and whether its seed proves that."""
 
     nodeid: str
     commit: str
@@ -107,7 +107,7 @@ class _Start(NamedTuple):
 def _start(
     occurrence: Occurrence, failed: Vcs, onset: Onset, history: History, repository: Repository
 ) -> _Start | None:
-    """Return the last pass before a cause came, one first that proves that the cause was not there."""
+    """Return the last pass before a cause came, preferably one that proves that the cause was absent."""
     thin: _Start | None = None
     for test in occurrence.tests[:_MOST_TESTS]:
         before = history.last_passes(occurrence, test, onset.moment or "~")
@@ -115,7 +115,7 @@ def _start(
         proving = [] if onset.comes_and_goes else [one for one in passes if _proves(one, test, occurrence)]
         enough = onset.passes_needed.get(test.nodeid)
         runs = list({one.moment: one for one in before}.values())
-        # That many passes, from this one on, are not to be had by chance.
+        # So many passes, this one and earlier ones, are unlikely to be chance.
         for group in (proving, runs[enough - 1 :] if enough else []):
             found = _nearest(group, failed, repository)
             if found is not None:
@@ -132,9 +132,9 @@ def _start(
 def _passed_since(
     occurrence: Occurrence, failed: Vcs, onset: Onset, history: History, repository: Repository
 ) -> _Start | None:
-    """Return the last pass that proves that what fails now came after the first failure on record.
+    """Return the last pass that proves that the present failure came after the first failure on record.
 
-    Then all tests that fail now passed since: others failed before, maybe by another fault that the same check reports.
+    All tests that fail now must have passed since then: the earlier failure may be another fault of the same check.
     """
     first = onset.first_bad.bad if onset.first_bad is not None and onset.first_bad.is_certain else onset.commit
     if first is None or onset.comes_and_goes:
@@ -151,17 +151,17 @@ def _passed_since(
 
 
 def _has(commit: str, other: str, repository: Repository) -> bool:
-    """Tell whether a commit has another one in its past, or is that one."""
+    """Tell whether a commit is another one or a descendant of it."""
     return commit == other or repository.is_older(other, commit)
 
 
 def _proves(one: Pass, test: FailedTest, occurrence: Occurrence) -> bool:
-    """Tell whether a cause that fails now was not there when its test passed."""
+    """Tell whether a pass proves that the cause of a present failure was absent."""
     return is_deterministic(occurrence) or (one.seed == test.seed and not test.seed_unknown)
 
 
 def _nearest(passes: Sequence[Pass], failed: Vcs, repository: Repository) -> Pass | None:
-    """Return the last pass on the way to a commit that failed."""
+    """Return the last pass among the ancestors of a failing commit."""
     found: Pass | None = None
     by_commit: dict[str, Pass] = {}
     for one in passes:
@@ -179,17 +179,17 @@ def _nearest(passes: Sequence[Pass], failed: Vcs, repository: Repository) -> Pas
 def narrowed(
     failing: Iterable[StillFailing], vcs: Vcs, history: History, repository: Repository
 ) -> tuple[FirstBad, ...]:
-    """What passes at a commit older than the failure tell of where causes came in.
+    """Return the ranges that are narrower because of passes at commits older than the failure.
 
     Args:
         failing: Causes whose tests pass now.
         vcs: The repository during the run.
-        history: What was archived before it.
-        repository: Tells what lies between.
+        history: The archive before the run.
+        repository: Lists the commits between two runs.
     """
     found: dict[str, FirstBad] = {}
     for each in failing:
-        # With other seeds, or other sources than the commit's, a pass says nothing of the commit.
+        # With another seed, or sources other than the commit's, a pass says nothing about the commit.
         other_seed = each.seed_unknown or (each.seed is not None and each.by.seed != each.seed)
         if other_seed or vcs.commit is None or vcs.dirty or each.vcs.commit is None or each.fingerprint in found:
             continue
@@ -211,9 +211,9 @@ def narrowed(
 
 
 def _since_its_fix(good: str, onset: Onset, repository: Repository) -> str:
-    """The commit from which on a cause came in: that of a pass, or a later one at which it failed and then was fixed.
+    """Return the start of a range: the commit of a pass, or a later one at which the cause was fixed.
 
-    With uncommitted changes a pass tells nothing of its commit, so the last that does may be older than the fix.
+    A pass with uncommitted changes says nothing about its commit, so the last usable pass may be older than the fix.
     """
     fixed_after = onset.fixed_after
     return fixed_after if fixed_after is not None and repository.is_older(good, fixed_after) else good

@@ -1,8 +1,8 @@
-"""Who answers for a file, as a CODEOWNERS file says by the rules of GitHub and GitLab.
+"""The owners of files, from a CODEOWNERS file by the rules of GitHub and GitLab.
 
-Of the lines whose pattern matches a path the last one wins; one without owners says that nobody answers for it. GitLab
-parts a file into sections, `[Name] @default-owners`, each of which has a say of its own, and ties a pattern to the top
-only where it begins with a slash. A line that is no rule says nothing.
+The last line whose pattern matches a path wins; without owners it means that the path has none. GitLab divides a file
+into sections, `[Name] @default-owners`, each of which applies by itself, and anchors a pattern at the top only if it
+begins with a slash. Lines that are not rules are ignored.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 
 PLACES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
-"""Where the file may stand, relative to the top of the repository; the first one that is there counts."""
+"""Possible paths of the file, relative to the top of the repository; the first that exists counts."""
 _SECTION = re.compile(r"\^?\[(?P<name>[^\]]+)\](?:\[\d+\])?(?P<owners>(?:\s+@?\S+)*)\s*")
 _OWNER = re.compile(r"@\S+|[^\s@]+@[^\s@]+")
 _WORD = re.compile(r"(?:\\.|\S)+")
@@ -22,7 +22,7 @@ _PART = re.compile(
 
 @dataclass(slots=True)
 class _Section:
-    """Rules of which the last one that matches wins."""
+    """Rules of which the last that matches wins."""
 
     default: tuple[str, ...] = ()
     rules: list[tuple[re.Pattern[str], tuple[str, ...]]] = field(default_factory=list)
@@ -35,8 +35,8 @@ class CodeOwners:
     """The rules of one file.
 
     Args:
-        text: Of the file.
-        gitlab: Whether GitLab reads it; it does where it has sections, too.
+        text: Text of the file.
+        gitlab: Whether GitLab's rules apply; a file with sections implies them.
     """
 
     def __init__(self, text: str, *, gitlab: bool = False) -> None:
@@ -49,7 +49,7 @@ class CodeOwners:
                 continue
             header = _SECTION.fullmatch(line) if gitlab else None
             if header:
-                # Sections of one name are one, whatever its case; the defaults are those of the newest header.
+                # Section names are not case-sensitive; repeated sections are merged, with the defaults of the last.
                 section = self._sections.setdefault(header["name"].strip().casefold(), _Section())
                 section.default = _owners(header["owners"])
                 continue
@@ -63,28 +63,28 @@ class CodeOwners:
             section.rules.append((_expression(source, anchors_inside=not gitlab), told))
 
     def of(self, path: str) -> tuple[str, ...]:
-        """The owners of a file, by its path from the top of the repository; none where nobody is named."""
+        """Return the owners of a file, by its path from the top of the repository; empty if there are none."""
         return tuple(dict.fromkeys(owner for section in self._sections.values() for owner in section.of(path)))
 
 
 def _owners(text: str) -> tuple[str, ...]:
-    """The names on a line behind its pattern, up to a comment."""
+    """Return the names after the pattern of a line, up to a comment."""
     words = re.split(r"(?:^|\s)#", text, maxsplit=1)[0].split()
     return tuple(word for word in words if _OWNER.fullmatch(word))
 
 
 def _expression(pattern: str, *, anchors_inside: bool) -> re.Pattern[str]:
-    """What a pattern matches: a file of that path, or all that is in a folder of it.
+    """Return an expression that matches a path of the pattern, and all files below it if it is a folder.
 
     Args:
-        pattern: As the file has it.
-        anchors_inside: Whether a slash inside the pattern ties it to the top, as one at its begin does.
+        pattern: Pattern as in the file.
+        anchors_inside: Whether a slash inside the pattern anchors it at the top, as a leading slash does.
     """
     is_folder = pattern.endswith("/")
     inner = pattern.strip("/")
     anchored = pattern.startswith("/") or (anchors_inside and "/" in inner)
     told = "".join(map(_part, _PART.finditer(inner)))
-    # `docs/*` means the files of one folder alone.
+    # `docs/*` means only the files of that folder.
     files_alone = inner.endswith("/*") or (inner == "*" and anchored)
     below = "/.+" if is_folder else "" if files_alone else "(?:/.+)?"
     return re.compile(f"{'' if anchored else '(?:.+/)?'}{told}{below}", re.DOTALL)
