@@ -29,7 +29,7 @@ that is known), `older` (sources from before the failure), `branch` (a branch th
 """
 
 WRITTEN = "written"
-"""The `kind` of a source that the run itself wrote. A record with a source of another kind was read from that source."""
+"""The `kind` of a source that the run itself wrote; a record with a source of another kind was read from it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

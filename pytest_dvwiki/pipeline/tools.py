@@ -1,4 +1,4 @@
-"""The registry and what hangs on it, each loaded at first use."""
+"""The pattern registry and the objects that depend on it, each loaded at first use."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 
 
 class Tools:
-    """The registry and what hangs on it, each loaded at first use: a run without failures needs none of it.
+    """The pattern registry and the objects that depend on it, each loaded at first use.
+
+    A run without failures needs none of them.
 
     Args:
-        settings: Where the project's patterns and the wiki stand.
+        settings: Location of the project's patterns and the wiki.
         extra_patterns: Files of further patterns; the project's own win over them.
-        classify: Hooks that may name a failure before the registry does.
-        note: Takes what a person should know: files of patterns that could not be used.
+        classify: Hooks that may classify a failure before the registry does.
+        note: Called with a message for each pattern that could not be used.
     """
 
     def __init__(
@@ -51,7 +53,7 @@ class Tools:
 
     @cached_property
     def registry(self) -> Registry:
-        """The built-in patterns with the project's in front; what is wrong with one is told, and it is left out."""
+        """Return the built-in patterns with the project's in front; an invalid one is left out with a note."""
         from pytest_dvwiki.patterns import cache  # noqa: PLC0415
         from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415
 
@@ -65,13 +67,13 @@ class Tools:
     def _further_patterns(self) -> Sequence[Path]:
         try:
             return self._extra_patterns()
-        except Exception as error:  # noqa: BLE001  # a hook of somebody else's
+        except Exception as error:  # noqa: BLE001  # somebody else's hook
             self._note(f"further patterns were left out: {type(error).__name__}: {error}")
             return ()
 
     @cached_property
     def interest(self) -> Interest:
-        """Which lines of a long text to keep."""
+        """Return the object that decides which lines of a long text to keep."""
         from pytest_dvwiki.patterns.matcher import Matcher  # noqa: PLC0415
 
         matcher = Matcher(self.registry)
@@ -83,7 +85,7 @@ class Tools:
 
     @cached_property
     def waivers(self) -> Waivers | None:
-        """What people accept; None without a file of theirs, as most projects are."""
+        """Return the waivers; None without a waiver file, as in most projects."""
         path = self.settings.layout.waivers
         if not path.exists():
             return None
@@ -93,14 +95,14 @@ class Tools:
 
     @cached_property
     def history(self) -> WikiHistory:
-        """What the archive knows."""
+        """Return the history from the archive."""
         from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
 
         return WikiHistory(self.settings.layout)
 
     @cached_property
     def classifier(self) -> Classifier:
-        """Names failures."""
+        """Return the classifier of failures."""
         from pytest_dvwiki.triage.classify import Classifier  # noqa: PLC0415
 
         return Classifier(self.registry, self.history, self._classify)

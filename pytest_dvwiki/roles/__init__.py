@@ -1,4 +1,4 @@
-"""What the plugin does in each process: main, xdist worker, the pytest inside a simulator."""
+"""The roles of the plugin by process: main, xdist worker, the pytest inside a simulator."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
 
 
 _EXTENDED = pytest.StashKey[bool]()
-"""Whether the entry-point group was asked for."""
+"""Whether the plugins of the entry-point group are registered."""
 
 
 def register(config: pytest.Config, settings: Settings, *, in_simulator: bool) -> None:
-    """Registers the role of this process.
+    """Register the role of this process.
 
     Args:
         config: pytest's configuration.
-        settings: What was set.
+        settings: The settings.
         in_simulator: Whether this is the pytest that cocotb's own plugin started inside a simulator; it gets the same
-            arguments as the one that a person started.
+            arguments as the pytest that a person started.
     """
     guard = Guard()
 
     def masks() -> Masks:
-        # Asked anew each time: a conftest.py may bring one while tests are collected.
+        # Not cached: a conftest.py may bring one while tests are collected.
         return Masks(_masks(config, guard), guard.note)
 
     @functools.cache
@@ -77,7 +77,7 @@ def register(config: pytest.Config, settings: Settings, *, in_simulator: bool) -
 
     @functools.cache
     def call() -> Call:
-        # An xdist worker is not called by the user: its main process is.
+        # The user did not start an xdist worker but its main process.
         if "call" in told:
             from pytest_dvwiki.capture.simulations.reproduce import Call  # noqa: PLC0415
 
@@ -120,7 +120,7 @@ def register(config: pytest.Config, settings: Settings, *, in_simulator: bool) -
 
 
 class _WorkerEnd:
-    """Ends an xdist worker: its journal stays, the main process removes it with its own."""
+    """Closes the journal of an xdist worker; the main process removes it with its own."""
 
     def __init__(self, config: pytest.Config, items: ItemRole, guard: Guard) -> None:
         self._config = config
@@ -134,14 +134,14 @@ class _WorkerEnd:
 
 
 def _further_patterns(config: pytest.Config, settings: Settings, guard: Guard) -> Sequence[Path]:
-    """Files that plugins give."""
+    """Return the pattern files that plugins give."""
     _register_extensions(config, guard)
     answers = config.hook.pytest_dvwiki_patterns(settings=settings)
     return [path for given in answers for path in extensions.files_of(given)]
 
 
 def _masks(config: pytest.Config, guard: Guard) -> Iterator[tuple[str, Function]]:
-    """What plugins mask; one after the other, where a call of the hook would give each of them the same text."""
+    """Yield the masking functions of plugins, for calls in turn; a call of the hook would give each the same text."""
     _register_extensions(config, guard)
     for implementation in reversed(config.hook.pytest_dvwiki_redact.get_hookimpls()):
         yield implementation.plugin_name, functools.partial(_mask, implementation)
@@ -152,7 +152,7 @@ def _mask(implementation: HookImpl, text: str) -> object:
 
 
 def _register_extensions(config: pytest.Config, guard: Guard) -> None:
-    """Makes plugins of the entry-point group, with the first question that they may answer."""
+    """Register the plugins of the entry-point group, before the first hook that they may implement."""
     if config.stash.setdefault(_EXTENDED, False):
         return
     config.stash[_EXTENDED] = True
@@ -172,7 +172,7 @@ def _classify_hook(config: pytest.Config) -> Callable[[Failure], Verdict | None]
 def _journal_places(config: pytest.Config, settings: Settings) -> Sequence[Place]:
     cache = getattr(config, "cache", None)
     folder = None
-    # A disk that is full or cannot be written has no cache either.
+    # Creating the cache fails if the disk is full or read-only.
     with contextlib.suppress(OSError):
         folder = None if cache is None else cache.mkdir("dvwiki")
     return places_of(settings.layout, folder)

@@ -1,4 +1,4 @@
-"""Archives what a session's reports add up to, and what killed runs left behind."""
+"""Archiving of a session's results, and of what killed runs left behind."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 
 
 class Archivist:
-    """Makes runs and sends them through the pipeline.
+    """Builds runs and passes them to the pipeline.
 
     Args:
         config: pytest's configuration.
-        settings: What was set.
-        task_id: The session's run.
-        tools: The registry and what hangs on it.
-        guard: Takes what a person should know.
-        masks: Gives what others mask.
+        settings: The settings.
+        task_id: Task id of the session's run.
+        tools: The registry and the objects that depend on it.
+        guard: Takes notes for the user.
+        masks: Returns the masks of plugins.
     """
 
     def __init__(
@@ -67,16 +67,16 @@ class Archivist:
     def archive(
         self, ledger: Ledger, coverage: SessionBins | None, *, started: float, is_regression: bool
     ) -> Archived | None:
-        """Archives the session.
+        """Archive the session.
 
         Args:
-            ledger: What its reports add up to.
-            coverage: What its coverage reports say.
+            ledger: The results from its reports.
+            coverage: The bins from its coverage reports.
             started: Seconds since the epoch.
-            is_regression: Whether it has a name, so that it is recorded whatever comes out.
+            is_regression: Whether it has a name, so that it is recorded even if nothing failed.
 
         Returns:
-            What came out; None where nothing ran.
+            The result; None if nothing ran.
         """
         failures, results = ledger.settle()
         if not (failures or results or coverage):
@@ -102,7 +102,7 @@ class Archivist:
         return archived
 
     def _written(self, ledger: Ledger, started: float) -> Iterator[dict[str, str]]:
-        """The results files that this run wrote, and pytest's own: `dvwiki ingest` need not archive them again."""
+        """Yield the results files that this run wrote, and pytest's own, so that `dvwiki ingest` skips them."""
         written = dict(ledger.sources)
         junit = self._config.getoption("xmlpath", None)
         if junit:
@@ -114,7 +114,7 @@ class Archivist:
             yield {"path": path_shown, "sha256": digest, "kind": WRITTEN}
 
     def take_over(self, place: Place) -> None:
-        """Archives what killed runs left behind in a folder of journals, under their own names."""
+        """Archive what killed runs left in a folder of journals, under their own task ids."""
         for orphan in find_orphans(place, except_for=self._task_id, note=self._guard.note):
             with self._guard(
                 f"taking over what a killed run left in {orphan.folder} (remove it if this happens again)"
@@ -128,7 +128,7 @@ class Archivist:
             masked = tuple(map(self._masks().failure, run.failures))
             archived = pipeline.process(replace(run, failures=masked), self._tools)
         else:
-            # It ended behind its record, which never changes: what lacks is made from that.
+            # It was killed after its record was written. A record never changes; missing pages are made from it.
             archived = pipeline.adopt(record, self._settings)
             self._tools.history.refresh()
         if archived.written or not (archived.record and archived.record.occurrences):
@@ -142,8 +142,8 @@ class Archivist:
 
 
 def _axes() -> Axes:
-    """Return what this machine has for the axes of a matrix."""
-    from importlib import metadata  # noqa: PLC0415  # only a session that is archived pays for it
+    """Return the values of this machine on the axes of a matrix."""
+    from importlib import metadata  # noqa: PLC0415  # loaded only for a session that is archived
 
     cocotb = None
     with suppress(metadata.PackageNotFoundError):

@@ -1,4 +1,4 @@
-"""How this session of pytest was called, for the commands that run its tests again."""
+"""The command line of this pytest session, for the commands that run its tests again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PYTHON = re.compile(r"python(?:3(?:\.\d+)?)?")
 
 
 def call_of(config: pytest.Config) -> Call:
-    """Return how a session was called."""
+    """Return the command line of a session."""
     params = config.invocation_params
     return pytest_call(
         [str(word) for word in params.args],
@@ -33,7 +33,7 @@ def call_of(config: pytest.Config) -> Call:
 
 
 def _program() -> tuple[str, ...]:
-    """Return how pytest was started: `python -m` puts the working folder on the path of imports."""
+    """Return the command that started pytest: `python -m` puts the working folder on `sys.path`."""
     started = Path(sys.argv[0])
     if started.name != "__main__.py" or started.parent.name != "pytest":
         return ("pytest",)

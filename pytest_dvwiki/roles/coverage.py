@@ -1,4 +1,4 @@
-"""The coverage reports that the tests of a session write, by the globs of `--dvwiki-coverage`."""
+"""The coverage reports that the tests of a session write, found by the globs of `--dvwiki-coverage`."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _CHOOSING = ("-k", "-m", "--lf", "--last-failed", "--sw", "--stepwise", "--desel
 
 @dataclass(frozen=True, slots=True)
 class SessionBins:
-    """What the reports of a session say together."""
+    """The bins of all coverage reports of a session, merged."""
 
     bins: tuple[CoverBin, ...]
     whole: bool
-    """Whether all tests had their turn, and all their reports were read."""
+    """Whether all tests ran, and all their reports were read."""
     reports: tuple[dict[str, str], ...]
     """Path and hash of each, for the record's `sources`."""
 
 
 class SessionCoverage:
-    """Tells by size and time of change which reports were written since it was made.
+    """Detects, by size and modification time, which reports were written since it was created.
 
-    The clock of the file system may differ from this machine's, so no time of the session is compared with a file's.
+    The clock of the file system may differ from this machine's, so file times are not compared with session times.
 
     Args:
         root: Folder that the globs are relative to.
-        globs: One or more, parted by blanks.
+        globs: One or more globs, separated by blanks.
     """
 
     def __init__(self, root: Path, globs: str) -> None:
@@ -48,21 +48,21 @@ class SessionCoverage:
         self._before = self._states()
 
     def written(self) -> list[tuple[str, Path]]:
-        """The reports of this session by name, each with the name that it is shown by."""
+        """Return the reports of this session, each as its displayed name and its path, sorted by path."""
         now = self._states()
         paths = sorted(path for path, state in now.items() if state != self._before.get(path))
         return [(shown_path(path, self._root), Path(path)) for path in paths]
 
     def read(self, notes: list[str], *, arguments: Sequence[str], is_complete: bool) -> SessionBins | None:
-        """Reads the reports of this session.
+        """Read the reports of this session.
 
         Args:
-            notes: Takes what a person should know of them.
-            arguments: Words of the command line, some of which may choose tests.
+            notes: Takes notes for the user.
+            arguments: Words of the command line, which may choose tests.
             is_complete: Whether the session came to its end.
 
         Returns:
-            What they say together; None where they say nothing.
+            Their merged bins; None if there are none.
         """
         reports = self.written()
         if self._globs and not reports and not self._states():
@@ -86,14 +86,14 @@ class SessionCoverage:
                 try:
                     status = os.stat(path)  # noqa: PTH116
                 except OSError:
-                    # Gone since it was listed.
+                    # Deleted since it was listed.
                     continue
                 found[path] = (status.st_size, status.st_mtime_ns)
         return found
 
 
 def chooses_tests(arguments: Sequence[str]) -> bool:
-    """Whether a command line of pytest asks for some tests of its files only."""
+    """Tell whether a pytest command line selects only some of the tests."""
     return any(word.startswith(_CHOOSING) or "::" in word for word in arguments)
 
 

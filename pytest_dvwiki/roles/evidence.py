@@ -1,4 +1,4 @@
-"""What the process that ran a test finds out about each of its phases, where and when the evidence exists."""
+"""The evidence on each phase of a test, collected by the process that ran it, while the evidence exists."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class EvidenceReader:
     """Reads the evidence of tests.
 
     Args:
-        settings: What was set.
-        interest: Gives, at first use, which lines of a long text to keep.
-        masks: Gives what others mask.
-        call: Gives how the session was called.
-        spooled: Gives the files that hold what the test's children printed to stdout and stderr.
-        live: Whether they are the only place that holds it: pytest's own capture is off, or sees nothing of it.
-        builds: Gives, at first use, the last builds.
+        settings: The settings.
+        interest: Returns, at first use, the object that decides which lines of a long text to keep.
+        masks: Returns the masks of plugins.
+        call: Returns the command line of the session.
+        spooled: Returns the files with the output of the test's children, stdout first.
+        live: Whether only these files hold that output: pytest's own capture is off, or does not see it.
+        builds: Returns, at first use, the last builds.
     """
 
     def __init__(
@@ -61,13 +61,13 @@ class EvidenceReader:
     def attach(
         self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport, running: Running
     ) -> None:
-        """Attaches to the report of a phase what it left behind.
+        """Attach the evidence on a phase to its report.
 
         Args:
             item: The test.
-            call: How the phase went.
-            report: What pytest made of it.
-            running: What was seen of the test so far.
+            call: Outcome of the phase.
+            report: pytest's report on it.
+            running: State of the test so far.
         """
         root = self._settings.layout.root
         frame, text = None, redact(reports.shortened(report.longreprtext)) if report.failed else ""
@@ -76,7 +76,7 @@ class EvidenceReader:
             text = reports.text_of(call.excinfo, frame)
         evidence = reports.Evidence()
         if self._is_turn(report, running):
-            from pytest_dvwiki.roles import simulations  # noqa: PLC0415  # only a run with simulations pays for it
+            from pytest_dvwiki.roles import simulations  # noqa: PLC0415  # loaded only in a run with simulations
 
             observed = simulations.Observed(
                 nodeid=running.nodeid,
@@ -101,7 +101,7 @@ class EvidenceReader:
         if report.failed and not evidence.refused:
             given = item.ihook.pytest_dvwiki_evidence(report=report, settings=self._settings)
             evidence = reports.with_excerpts(evidence, [excerpt for some in given for excerpt in some or ()])
-            if self._live and not evidence.failures:  # else pytest's own sections hold it
+            if self._live and not evidence.failures:  # otherwise pytest's own sections hold the output
                 kept = (reports.kept(text, self._interest()) for text in self._printed())
                 evidence = replace(evidence, excerpts=(*evidence.excerpts, *(each for each in kept if each.lines)))
             evidence = replace(evidence, frame=frame, text=text)
@@ -111,7 +111,7 @@ class EvidenceReader:
             self._broken_fixtures.keep(call.excinfo, self.failures_of(report))
 
     def _errors(self, report: pytest.TestReport) -> reports.Evidence:
-        """The error lines in the output of a test that ran no simulator, or none that is known."""
+        """Return the error lines in the output of a test that ran no known simulator."""
         errors = NO_ERRORS
         for text in self._streams(report):
             errors += error_lines(text, self._interest)
@@ -121,13 +121,13 @@ class EvidenceReader:
 
     @staticmethod
     def _is_turn(report: pytest.TestReport, running: Running) -> bool:
-        """Whether this phase tells of the test's simulations: the call, or a phase before or after it that failed."""
+        """Tell whether this phase reports on the test's simulations: the call, or a setup or teardown that failed."""
         if not running.children.children or report.skipped:
             return False
         return report.when == "call" or report.failed
 
     def _streams(self, report: pytest.TestReport) -> tuple[LogText, ...]:
-        """What the children printed: from the spool where there is one, else from pytest's sections."""
+        """Return the output of the children: from the spool if there is one, else from pytest's sections."""
         found = self._printed()
         spooled = bool(found)
         phases = _phases_so_far(report)
@@ -140,7 +140,7 @@ class EvidenceReader:
         return tuple(found)
 
     def _printed(self) -> list[LogText]:
-        """What the test's children printed into the spool."""
+        """Return the output of the test's children in the spool."""
         outputs: tuple[Source, ...] = ("stdout", "stderr")
         return [
             LogText(source=source, path=path, lasting=False)
@@ -149,12 +149,12 @@ class EvidenceReader:
         ]
 
     def failures_of(self, report: pytest.TestReport) -> tuple[Failure, ...]:
-        """Return the failures that a failed report tells of; from then on it carries them."""
+        """Return the failures of a failed report, and attach them to it."""
         evidence = reports.attached(report)
         if evidence is None or not evidence.failures:
             failure = reports.failure_of(report, interest=self._interest(), call=self._call(), evidence=evidence)
             failures = (self._masks().failure(failure),)
-            # What they were made of has served its purpose.
+            # Their raw parts are no longer needed.
             evidence = replace(evidence or reports.Evidence(), failures=failures, excerpts=(), frame=None, text="")
             reports.attach(report, evidence)
         return evidence.failures

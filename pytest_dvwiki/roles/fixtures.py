@@ -1,7 +1,7 @@
-"""Fixtures that ended by SystemExit: cocotb-test ends every failed build so, cocotb's runner where a tool is missing.
+"""Fixtures that ended with SystemExit: every failed build of cocotb-test, and a missing tool in cocotb's runner.
 
-pytest keeps an exception for all tests that need the fixture, but not this one: from the second test on it fails with
-an assertion of its own. What the first failure left behind is then the evidence of the others too.
+pytest caches other exceptions for all tests that need the fixture, but not SystemExit: from the second test on it fails
+with an assertion of its own. The evidence of the first failure is then used for the others too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class BrokenFixtures:
-    """What fixtures that failed left behind."""
+    """Failures by fixture, for fixtures that failed."""
 
     def __init__(self) -> None:
         self._failures: WeakKeyDictionary[pytest.FixtureDef[Any], tuple[Failure, ...]] = WeakKeyDictionary()
@@ -27,12 +27,12 @@ class BrokenFixtures:
     def failures_of(
         self, item: pytest.Item, error: pytest.ExceptionInfo[BaseException] | None, found: tuple[Failure, ...]
     ) -> tuple[Failure, ...]:
-        """The failures of a setup: its own, or those of the fixture that failed for an earlier test.
+        """Return the failures of a setup: its own, or those of the fixture that failed for an earlier test.
 
         Args:
             item: The test.
-            error: How its setup ended.
-            found: The failures that its own simulations left behind.
+            error: Exception that ended its setup.
+            found: Failures of its own simulations.
         """
         if error is None:
             return found
@@ -46,13 +46,13 @@ class BrokenFixtures:
         return tuple(replace(failure, nodeid=item.nodeid) for failure in known)
 
     def keep(self, error: pytest.ExceptionInfo[BaseException] | None, failures: tuple[Failure, ...]) -> None:
-        """Keeps the failures of a setup that ended by SystemExit before anything was simulated."""
+        """Keep the failures of a setup that ended with SystemExit before anything was simulated."""
         if error is not None and isinstance(error.value, SystemExit):
             self._failures.update(dict.fromkeys(_definitions(error), failures))
 
 
 def _definitions(error: pytest.ExceptionInfo[BaseException]) -> Iterator[pytest.FixtureDef[Any]]:
-    """The fixtures that were being set up, the innermost last."""
+    """Yield the fixtures that were being set up, innermost last."""
     for entry in error.traceback:
         owner = entry.frame.f_locals.get("self")
         if isinstance(owner, pytest.FixtureDef):

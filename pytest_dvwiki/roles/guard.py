@@ -1,4 +1,4 @@
-"""Keeps the plugin's own mistakes, and the machine's, away from the run that it watches."""
+"""Protection of the run from errors of the plugin and of the machine."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 DEBUG = "DVWIKI_DEBUG"
-"""Environment variable that lets an error of the plugin end the run, for whoever looks for its cause."""
+"""Environment variable that lets an error of the plugin propagate, for debugging."""
 
 
 class Guard:
-    """Turns errors of the plugin into notes that are shown at the end, each once."""
+    """Turns errors of the plugin into notes, which are shown at the end, each once."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
 
     def note(self, text: str) -> None:
-        """Adds something that a person should know."""
+        """Add a note for the user."""
         if text not in self.notes:
             self.notes.append(text)
 
     def __call__(self, doing: str) -> _Guarded:
-        """Lets nothing but an interrupt out of a block.
+        """Return a context manager that turns an exception into a note; KeyboardInterrupt and SystemExit pass.
 
         Args:
             doing: What the block does, for the note.
@@ -35,7 +35,7 @@ class Guard:
 
 
 class _Guarded:
-    """One block. A class, since each report passes one and a generator costs four times as much."""
+    """One guarded block. A class, since each report passes one and a generator costs four times as much."""
 
     __slots__ = ("_doing", "_guard")
 

@@ -1,4 +1,4 @@
-"""The process that runs tests, in a plain run or as xdist worker: watches them and what they start."""
+"""The process that runs tests, in a plain run or as xdist worker: watches them and their child processes."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class ItemRole:
 
     Args:
         config: pytest's configuration.
-        settings: What was set.
+        settings: The settings.
         journals: Folders of journals, the best first.
-        task_id: The run.
+        task_id: Task id of the run.
         process: `main`, or the name of the xdist worker.
-        interest: Gives, at first use, which lines of a long text to keep.
+        interest: Returns, at first use, the object that decides which lines of a long text to keep.
         guard: Keeps errors of this role away from the run.
-        masks: Gives what others mask.
-        call: Gives how the session was called.
+        masks: Returns the masks of plugins.
+        call: Returns the command line of the session.
     """
 
     def __init__(
@@ -73,25 +73,25 @@ class ItemRole:
         self._spool_failed = False
         self._running: Running | None = None
         self.interrupted: pytest.TestReport | None = None
-        """What an interrupt left of a test whose simulation had failures by then: pytest makes no report of it."""
+        """Report of an interrupted test whose simulation had failures by then; pytest makes none for it."""
         capture = config.getoption("capture", "no")
         self._live = capture != "fd"
 
     @property
     def journal(self) -> Journal:
-        """The journal of this process, opened at first use."""
+        """Return the journal of this process, opened at first use."""
         if self._journal is None:
             self._journal = open_journal(self._journals, self._task_id, self._process)
         return self._journal
 
     @property
     def has_journal(self) -> bool:
-        """Whether anything was written to the journal."""
+        """Tell whether anything was written to the journal."""
         return self._journal is not None
 
     @cached_property
     def _builds(self) -> Builds:
-        from pytest_dvwiki.capture.simulations.builds import Builds  # noqa: PLC0415  # only a simulation pays for it
+        from pytest_dvwiki.capture.simulations.builds import Builds  # noqa: PLC0415  # loaded only for simulations
 
         return Builds(self._journals[0].builds)
 
@@ -103,7 +103,7 @@ class ItemRole:
 
     @cached_property
     def _evidence(self) -> EvidenceReader:
-        from pytest_dvwiki.roles.evidence import EvidenceReader  # noqa: PLC0415  # a test that passes has nothing to tell
+        from pytest_dvwiki.roles.evidence import EvidenceReader  # noqa: PLC0415  # a test that passes needs none
 
         return EvidenceReader(
             self._settings,
@@ -119,7 +119,7 @@ class ItemRole:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Listens to the children of each test."""
+        """Watch the child processes of each test."""
         self._running = running = Running(item, time.time(), self._listen())
         try:
             return (yield)
@@ -135,7 +135,7 @@ class ItemRole:
                     self._end(running)
 
     def _keep_interrupted(self, running: Running) -> None:
-        from pytest_dvwiki.roles import reports, simulations  # noqa: PLC0415  # only an interrupt pays for it
+        from pytest_dvwiki.roles import reports, simulations  # noqa: PLC0415  # loaded only after an interrupt
 
         if not running.children.children or simulations.is_native_runner(running.item):
             return
@@ -153,7 +153,7 @@ class ItemRole:
             self._spool.clear()
 
     def _listen(self) -> Children:
-        """From now on, to the children of an attempt."""
+        """Start watching the children of an attempt."""
         children = Children(self._begin)
         if "_watch" in vars(self):
             self._watch.next_item()
@@ -162,31 +162,31 @@ class ItemRole:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_setup(self) -> Generator[None]:
-        """Innermost round a setup: the descriptors are given back before pytest's capture reads what it kept."""
+        """Wrap the setup innermost, so that the descriptors are restored before pytest reads its captured output."""
         running = self._running
         if running is not None:
             if running.stdout is None:
                 running.stdout = place_of(1)
-            else:  # pytest-rerunfailures tries again: what the attempt before left behind is not this one's
+            else:  # pytest-rerunfailures runs it again: drop what belongs to the attempt before
                 running.started, running.children = time.time(), self._listen()
         with self._phase():
             return (yield)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self) -> Generator[None]:
-        """Innermost round a call."""
+        """Wrap the call innermost."""
         with self._phase():
             return (yield)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_teardown(self) -> Generator[None]:
-        """Innermost round a teardown."""
+        """Wrap the teardown innermost."""
         with self._phase():
             return (yield)
 
     @contextmanager
     def _phase(self) -> Iterator[None]:
-        """A phase of a test, in which its children's output may be kept; the first child may start within it."""
+        """Spool the children's output during a phase of a test; the first child may start within the phase."""
         try:
             if self._spool is not None:
                 self._begin_phase()
@@ -204,7 +204,7 @@ class ItemRole:
             spool.detach()
 
     def _begin(self, child: Child) -> None:
-        """Called before each child of a test starts; of the later ones the simulations tell something new."""
+        """Record a child process before it starts; after the first one only simulations add something new."""
         running = self._running
         if running is None:
             return
@@ -234,8 +234,8 @@ class ItemRole:
         )
 
     def _note_setup(self, children: Children, child: Child, *, runs: bool) -> None:
-        """Note what a tool builds or runs, while the files that say so are there."""
-        from pytest_dvwiki.capture.processes.toolcalls import read_call  # noqa: PLC0415  # only a simulation pays for it
+        """Record what a tool builds or runs, while the files that define it exist."""
+        from pytest_dvwiki.capture.processes.toolcalls import read_call  # noqa: PLC0415  # loaded only for simulations
 
         with self._guard("reading a tool's command line"):
             call = read_call(child.arguments, str(child.folder), child.environment, runs=runs)
@@ -256,14 +256,14 @@ class ItemRole:
             self._guard.note(f"the output of child processes was not kept: {error}")
 
     def _spooled(self) -> tuple[Path, ...]:
-        """Files that hold what the test's children printed to stdout and stderr; none where nothing was kept."""
+        """Return the files with the output of the test's children, stdout first; none if nothing was kept."""
         return () if self._spool is None or self._spool_failed else self._spool.paths
 
     # A debugger needs the terminal
 
     @pytest.hookimpl
     def pytest_enter_pdb(self) -> None:
-        """Gives the descriptors back while a person debugs."""
+        """Restore the descriptors while a person debugs."""
         if self._spool is not None:
             self._spool.detach()
 
@@ -273,7 +273,7 @@ class ItemRole:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Attaches to each report what its simulation left behind."""
+        """Attach the evidence of its simulations to each report."""
         report = yield
         running = self._running
         if running is not None and (report.outcome == "failed" or running.children.children or report.sections):
@@ -283,11 +283,11 @@ class ItemRole:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Write each failure of this process to the journal; one that will be run again is none yet.
+        """Write each failure of this process to the journal, except one of a test that will be run again.
 
-        First, so that the report carries them to whoever takes it: the ledger, or xdist's main process.
+        Called first, so that the report carries the failures to its receiver: the ledger, or xdist's main process.
         """
-        # The outcome first: most reports end here, and pytest puts a node id together at each question.
+        # The outcome is tested first: most reports end here, and pytest builds a node id at each access.
         if report.outcome != "failed" or self._running is None or report.nodeid != self._running.nodeid:
             return
         with self._guard("writing the journal"), suppress(NoPlaceError):
@@ -295,10 +295,10 @@ class ItemRole:
                 self.journal.failure(failure)
 
     def close(self, *, remove: bool) -> None:
-        """Ends it.
+        """Close the spool and the journal.
 
         Args:
-            remove: Whether what the journal holds is archived, or in the hands of the main process.
+            remove: Whether to remove the journal, because its content is archived or with the main process.
         """
         if self._spool is not None:
             self._spool.close()

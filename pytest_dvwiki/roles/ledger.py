@@ -1,7 +1,7 @@
-"""Adds up the reports of a session: one outcome for each test, one failure for each that failed.
+"""Collection of a session's reports: one outcome for each test, one failure for each that failed.
 
-A test may report up to three phases, several attempts, subtests, and cocotb tests of its own; what counts is settled
-when the session is over, since a runner of cocotb's own plugin reports after, and sometimes instead of, its tests.
+A test may report up to three phases, several attempts, subtests, and cocotb tests of its own. The outcomes are settled
+at the end of the session, since a runner of cocotb's own plugin reports after, and sometimes instead of, its tests.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 _SUBTESTS = re.compile(r"contains \d+ failed subtests?")
 _RANK: dict[Outcome, int] = {"passed": 0, "skipped": 1, "xfailed": 2, "failed": 3, "error": 4}
-"""Of several phases the worst outcome counts."""
+"""Order of outcomes; of several phases the worst outcome counts."""
 
 
 @dataclass(slots=True)
 class _Test:
-    """What is known of one test."""
+    """The state of one test."""
 
     outcome: Outcome | None = None
     duration_s: float = 0.0
     seed: str | None = None
     attempts: int = 1
     earlier: tuple[Failure, ...] = ()
-    """Failures of this one, or of tests inside a simulator, in earlier attempts, in order."""
+    """Failures of this test, or of its tests inside a simulator, in earlier attempts, in order."""
     noise_errors: int = 0
     failures: tuple[Failure, ...] = ()
     inner: tuple[Result, ...] = ()
@@ -50,24 +50,24 @@ class _Test:
     config: str | None = None
     reads: tuple[str, ...] = ()
     flight: Flight | None = None
-    """Set while a test of cocotb's own plugin has begun and not ended."""
+    """Set while a test of cocotb's own plugin is running."""
 
     def worsen(self, outcome: Outcome) -> None:
         if self.outcome is None or _RANK[outcome] > _RANK[self.outcome]:
             self.outcome = outcome
 
     def again(self, failures: Iterable[Failure]) -> _Test:
-        """The test before another attempt, of which only is known what failed so far."""
+        """Return the state before another attempt, which keeps only the failures so far."""
         return _Test(attempts=self.attempts + 1, earlier=(*self.earlier, *failures))
 
 
 class Ledger:
-    """Takes a session's reports.
+    """Collects a session's reports.
 
     Args:
-        interest: Gives, at first use, which lines of a long text to keep.
-        masks: Gives what others mask.
-        call: Gives how the session was called.
+        interest: Returns, at first use, the object that decides which lines of a long text to keep.
+        masks: Returns the masks of plugins.
+        call: Returns the command line of the session.
     """
 
     def __init__(self, interest: Callable[[], Interest], masks: Callable[[], Masks], call: Callable[[], Call]) -> None:
@@ -77,19 +77,19 @@ class Ledger:
         self._tests: dict[str, _Test] = {}
         self._simulators: dict[Simulator, None] = {}
         self.sources: dict[str, str] = {}
-        """Hashes of the results files that simulations wrote, by name; of one that was overwritten the last."""
+        """Hashes of the results files that simulations wrote, by name; for an overwritten file the last hash."""
         self.collected: set[str] = set()
         """Modules that were collected without an error."""
 
     def add(self, report: pytest.TestReport) -> tuple[Failure, ...]:
-        """Takes a report of a phase.
+        """Add the report of a phase.
 
         Returns:
-            The failures that it brought.
+            Its failures.
         """
-        nodeid = report.nodeid  # pytest puts it together at each question
+        nodeid = report.nodeid  # pytest builds it at each access
         test = self._tests.get(nodeid)
-        if test is None:  # most reports are of a test that is there already: no second one is made for each
+        if test is None:  # not `setdefault`, which would create an unused `_Test` for most reports
             test = self._tests[nodeid] = _Test()
         if report.outcome == "passed" and vars(report).keys().isdisjoint(MORE_THAN_PASSED):
             test.duration_s += report.duration
@@ -99,7 +99,7 @@ class Ledger:
         return self._add(nodeid, test, report)
 
     def _add(self, nodeid: str, test: _Test, report: pytest.TestReport) -> tuple[Failure, ...]:
-        """Takes a report that tells more than that a test passed; what reads it is loaded with the first of them."""
+        """Add a report that says more than that a test passed; the modules that read it are loaded at first use."""
         from pytest_dvwiki.roles.reports import attached  # noqa: PLC0415
 
         evidence = attached(report)
@@ -142,7 +142,7 @@ class Ledger:
         )
 
     def flight(self, nodeid: str) -> Flight | None:
-        """The test's flight, while it is inside a simulator."""
+        """Return the test's flight, while it is inside a simulator."""
         return self._tests[nodeid].flight
 
     def _outcome(self, report: pytest.TestReport, test: _Test, evidence: Evidence | None) -> tuple[Failure, ...]:
@@ -172,7 +172,7 @@ class Ledger:
         return failures
 
     def _failures_of(self, report: pytest.TestReport, test: _Test, evidence: Evidence | None) -> tuple[Failure, ...]:
-        """Return what an attempt failed with: what its report carries, else the report's own failure."""
+        """Return the failures of an attempt: those that its report carries, else the report's own."""
         if evidence is not None and evidence.failures:
             failures = evidence.failures
         else:
@@ -183,7 +183,7 @@ class Ledger:
         return tuple(replace(failure, attempts=test.attempts) for failure in failures)
 
     def add_collection(self, report: pytest.CollectReport) -> tuple[Failure, ...]:
-        """Takes the report of a module that could not be collected."""
+        """Add the report of a module that could not be collected."""
         test = self._tests.setdefault(report.nodeid, _Test())
         if test.failures:  # each xdist worker collects, and each may report it
             return ()
@@ -194,26 +194,26 @@ class Ledger:
         test.failures = (self._masks().failure(failure),)
         return test.failures
 
-    # What counts
+    # Outcomes
 
     @property
     def has_failures(self) -> bool:
-        """Whether any report brought a failure."""
+        """Tell whether any report had a failure."""
         return any(test.failures for test in self._tests.values())
 
     @property
     def simulators(self) -> tuple[Simulator, ...]:
-        """Simulators that took part, by name; a build that failed names its simulator without a version."""
+        """Return the simulators of the session, sorted by name; without a version only if no report named one."""
         versioned = {simulator.name for simulator in self._simulators if simulator.version is not None}
         told = (each for each in self._simulators if each.version is not None or each.name not in versioned)
         return tuple(sorted(told, key=lambda simulator: (simulator.name, simulator.version or "")))
 
     def noisy(self) -> tuple[Result, ...]:
-        """Tests that passed although they, or their simulator, logged errors."""
+        """Return the tests that passed although they, or their simulator, logged errors."""
         return stored_results([result for result in self.settle()[1] if result.noise_errors])
 
     def settle(self) -> tuple[tuple[Failure, ...], tuple[Result, ...]]:
-        """The session's failures and the outcome of each of its tests, in the order in which they reported."""
+        """Return the session's failures and the outcome of each of its tests, in the order of reporting."""
         runners = self._native_runners()
         failures: list[Failure] = []
         results: list[Result] = []
@@ -227,7 +227,7 @@ class Ledger:
         return tuple(failures), tuple(results)
 
     def _told_apart(self, runner: str | None, failures: Iterable[Failure]) -> Iterator[Failure]:
-        """Failures of tests of a runner of cocotb's own plugin with a command that runs none of the other tests."""
+        """Yield failures of tests of a native runner, each with a command that runs none of its other tests."""
         for failure in failures:
             if runner is None or failure.command is None or not failure.nodeid.startswith(f"{runner}::"):
                 yield failure
@@ -244,12 +244,12 @@ class Ledger:
 
     @property
     def _native_names(self) -> frozenset[str]:
-        """Names of the runners of cocotb's own plugin and of the tests in them."""
+        """Return the names of the runners of cocotb's own plugin and of the tests in them."""
         named = (name for nodeid, test in self._tests.items() if test.runner for name in (nodeid, test.runner))
         return frozenset(name.rpartition("::")[2] for name in named)
 
     def _with_simulator(self, test: _Test) -> Iterator[Failure]:
-        """The failures of a test; one that reported from inside a simulator learns its name from its runner."""
+        """Yield the failures of a test; one reported from inside a simulator gets the simulator from its runner."""
         runner = self._runner_of(test)
         # A module that could not be collected fails the runner that would have run its tests, too.
         collected = [failure for failure in test.failures if failure.phase == "collect"]
@@ -266,7 +266,7 @@ class Ledger:
                 yield failure
 
     def _runner_of(self, test: _Test) -> _Test | None:
-        """Return the runner of a test that cocotb's own plugin reported."""
+        """Return the runner of a test that cocotb's own plugin reported; None for any other test."""
         return self._tests.get(test.runner) if test.runner is not None else None
 
     def _results(self, nodeid: str, test: _Test) -> Iterator[Result]:
@@ -276,7 +276,7 @@ class Ledger:
         for result in test.inner:
             failed_before = tuple(earlier.get(result.nodeid, ())) if result.outcome == "passed" else ()
             yield replace(result, outcome="flaky", earlier=failed_before) if failed_before else result
-        from pytest_dvwiki.model import Result  # noqa: PLC0415  # a session that nobody archives settles nothing
+        from pytest_dvwiki.model import Result  # noqa: PLC0415  # needed only to archive a session
 
         # A build that failed, or a failure of the item's own, is no test inside a simulator.
         named = {result.nodeid for result in test.inner}
@@ -296,7 +296,7 @@ class Ledger:
             )
 
     def _native_runners(self) -> dict[str, list[str]]:
-        """Runners of cocotb's own plugin with the tests that reported through them."""
+        """Return the runners of cocotb's own plugin, each with the tests that reported through it."""
         runners: dict[str, list[str]] = {}
         for nodeid, test in self._tests.items():
             if test.runner is not None:
@@ -307,7 +307,7 @@ class Ledger:
         return next((flight for nodeid in tests if (flight := self._tests[nodeid].flight) is not None), None)
 
     def _runner_failures(self, runner: _Test, tests: list[str]) -> Iterator[Failure]:
-        """A runner fails with its tests; it has something of its own to say only where one of them never ended."""
+        """Yield a runner's own failures: those that its tests do not report, or one for a test that never ended."""
         if not runner.failures:
             return
         running = self._in_flight(tests)

@@ -1,4 +1,4 @@
-"""The process that a person started: it alone archives, and says what came out."""
+"""The process that a person started: it alone archives and prints the summary."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 
 
 class MainRole:
-    """Takes all reports of a session and archives them at its end.
+    """Collects all reports of a session and archives them at its end.
 
     Args:
         config: pytest's configuration.
-        settings: What was set.
+        settings: The settings.
         journals: Folders of journals, the best first.
         items: The role that watches this process's own tests; with xdist there are none.
-        task_id: The run.
-        tools: Gives, at first use, the registry and what hangs on it.
+        task_id: Task id of the run.
+        tools: Returns, at first use, the registry and the objects that depend on it.
         guard: Keeps errors of this role away from the run.
-        masks: Gives what others mask.
-        call: Gives how the session was called.
+        masks: Returns the masks of plugins.
+        call: Returns the command line of the session.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class MainRole:
         self._masks = masks
         self._coverage: SessionCoverage | None = None
         if settings.coverage:
-            from pytest_dvwiki.roles.coverage import SessionCoverage  # noqa: PLC0415  # only who asks for it pays
+            from pytest_dvwiki.roles.coverage import SessionCoverage  # noqa: PLC0415  # loaded only with --dvwiki-coverage
 
             with guard("looking for coverage reports"):
                 self._coverage = SessionCoverage(settings.layout.root, settings.coverage)
@@ -82,7 +82,7 @@ class MainRole:
     # The beginning
 
     def pytest_sessionstart(self) -> None:
-        """Looks at the wiki, where there is one: what is wrong with it and stays so is told at the end."""
+        """Check the wiki if there is one; problems that still exist at the end are reported then."""
         if not (self._settings.layout.wiki / "index.md").exists():
             return
         with self._guard("checking the wiki"):
@@ -93,7 +93,7 @@ class MainRole:
     # Reports
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Takes every report: of this process, of xdist's workers, of cocotb's simulators, of crashed workers."""
+        """Add every report: of this process, of xdist's workers, of cocotb's simulators, of crashed workers."""
         with self._taking:
             failures = self._ledger.add(report)
             if failures and not self._is_journaled_elsewhere(report):
@@ -102,7 +102,7 @@ class MainRole:
                 self._to_journal_in_flight(report)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Takes what was collected: a module that could not be is a failure, another one may have been such before."""
+        """Record a module that could not be collected as a failure, and a module that could as collected."""
         if report.failed:
             with self._taking:
                 self._to_journal(self._ledger.add_collection(report))
@@ -111,7 +111,7 @@ class MainRole:
 
     @staticmethod
     def _is_journaled_elsewhere(report: pytest.TestReport) -> bool:
-        """Whether the process that ran the test has written it down: this one as its item role, or an xdist worker."""
+        """Tell whether an xdist worker, or this process's item role, has journaled the failure."""
         return not hasattr(report, "runner_nodeid") and report.when in {"setup", "call", "teardown"}
 
     def _to_journal(self, failures: Sequence[Failure]) -> None:
@@ -120,7 +120,7 @@ class MainRole:
                 self._items.journal.failure(failure)
 
     def _to_journal_in_flight(self, report: pytest.TestReport) -> None:
-        """Notes which test is inside a simulator: should this process be killed, nothing else will know."""
+        """Record which test is inside a simulator, in case this process is killed."""
         flight = self._ledger.flight(report.nodeid)
         with suppress(OSError):
             if flight is not None:
@@ -132,7 +132,7 @@ class MainRole:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: object) -> None:
-        """Tells a worker its run and how that was called; the lock on the main journal says that the run lives."""
+        """Send a worker its run and command line; the lock on the main journal shows that the run is alive."""
         with suppress(OSError):
             self._items.journal  # noqa: B018  # opened for its lock
         workerinput: dict[str, object] = node.workerinput  # type: ignore[attr-defined]
@@ -140,7 +140,7 @@ class MainRole:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: object) -> None:
-        """Takes what a worker has to say to a person."""
+        """Take a worker's notes for the user."""
         for note in getattr(node, "workeroutput", {}).get("dvwiki_notes", ()):
             self._guard.note(note)
 
@@ -148,7 +148,7 @@ class MainRole:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Archives; last, since cocotb's plugin delivers its reports until its own hook of this name has run."""
+        """Archive the session; last, since cocotb's plugin delivers reports until its own hook of this name has run."""
         with self._guard("archiving"):
             came_to_end = exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}
             self._finish(is_complete=came_to_end and not (session.shouldstop or session.shouldfail))
@@ -166,7 +166,7 @@ class MainRole:
             self._ledger.add(self._items.interrupted)
         named = bool(self._settings.task) or bool(os.environ.get("CI"))
         coverage = self._read_coverage(is_complete=is_complete)
-        # Where records stand, a test that passes may be the end of a known failure.
+        # If there are records, a test that passes may prove a known failure fixed.
         if coverage is not None or self._ledger.has_failures or named or self._settings.layout.tasks.is_dir():
             self._archived = self._archivist.archive(self._ledger, coverage, started=self._started, is_regression=named)
         kept = self._archived is not None and self._archived.problem is not None
@@ -174,7 +174,7 @@ class MainRole:
 
     @cached_property
     def _archivist(self) -> Archivist:
-        from pytest_dvwiki.roles.archivist import Archivist  # noqa: PLC0415  # a run without news has no need of one
+        from pytest_dvwiki.roles.archivist import Archivist  # noqa: PLC0415  # a run with nothing to archive needs none
 
         return Archivist(
             self._config,
@@ -186,18 +186,18 @@ class MainRole:
         )
 
     def _read_coverage(self, *, is_complete: bool) -> SessionBins | None:
-        """What the coverage reports of the tests say."""
+        """Return the bins from the coverage reports of the tests; None if there are none."""
         if self._coverage is not None:
             with self._guard("reading coverage reports"):
-                # A run that has a name is a regression by itself, whatever it chooses.
+                # A named run is a regression of its own, whichever tests it selects.
                 arguments = () if self._settings.task else self._config.invocation_params.args
                 return self._coverage.read(self._guard.notes, arguments=arguments, is_complete=is_complete)
         return None
 
-    # What people see
+    # The summary
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Says which failures are known and which are new; nothing where nothing failed."""
+        """Print which failures are known and which are new; nothing if there is nothing to report."""
         with self._guard("showing the summary"):
             self._show(terminalreporter)
 

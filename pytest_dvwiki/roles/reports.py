@@ -1,7 +1,7 @@
-"""Between pytest's reports and the project's nouns.
+"""Conversion between pytest's reports and the project's data classes.
 
-Evidence travels on the report itself, as an attribute of plain values: pytest's own serialisation carries it from an
-xdist worker, and cocotb's from a simulator. Never as a user property, which every JUnit file would show.
+Evidence is an attribute of plain values on the report itself: pytest's own serialisation carries it from an xdist
+worker, and cocotb's from a simulator. It is never a user property, which would appear in every JUnit file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Command, Interest, Phase, Source
 
 _TEXT_LIMIT = 1 << 18
-"""Characters of a text of pytest's that are looked at."""
+"""Most characters of a text of pytest's that are kept."""
 _LONGEST_WORD = 4096
 _FIRST_WORD = re.compile(r"\A\S{1,4096}")
 _KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,40}-----|Private-MAC: \S*")
@@ -45,47 +45,47 @@ _CRASHED = "the xdist worker that ran the test crashed, and nothing tells by wha
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the process that ran an item found out about it."""
+    """The evidence on an item, collected by the process that ran it."""
 
     failures: tuple[Failure, ...] = ()
     results: tuple[Result, ...] = ()
-    """cocotb tests inside the item; where there are any, they stand for it in the totals."""
+    """Results of cocotb tests inside the item; they replace the item's own in the totals."""
     simulator: Simulator | None = None
     config: str | None = None
     """12 hex of the build configuration."""
     reads: tuple[str, ...] = ()
-    """Files that the simulation of a runner of cocotb's own plugin read, where it failed."""
+    """Files that the failed simulation of a runner of cocotb's own plugin read."""
     excerpts: tuple[Excerpt, ...] = ()
     """Further texts for the report's own failure."""
     first_line: int | None = None
-    """Line of the simulator's output at which such a test began."""
+    """Line of the simulator's output at which a test of cocotb's own plugin began."""
     noise_errors: int = 0
     native_runner: bool = False
     """Whether the item is a runner of cocotb's own plugin."""
     frame: Frame | None = None
     """The user's innermost frame of the report's exception."""
     text: str = ""
-    """What `text_of` says of that exception."""
+    """Text of that exception by `text_of`."""
     refused: str = ""
-    """The first error line, where strict logs alone made the report a failure; it stands for the exception."""
+    """The first error line, if only strict logs made the report a failure; it takes the place of the exception."""
     sources: tuple[tuple[str, str], ...] = ()
-    """Results files that its simulations wrote: each with the name that it is shown by, and the hash of its content."""
+    """Results files that its simulations wrote: displayed name, and hash of the content."""
 
 
 _recent: deque[tuple[pytest.TestReport | pytest.CollectReport, Evidence]] = deque(maxlen=4)
-"""The reports that were read or written last, so that what one process does with a report in turn is not read back."""
+"""The last reports read or written with their evidence, so that one process does not convert it back."""
 
 
 def attach(report: pytest.TestReport | pytest.CollectReport, evidence: Evidence) -> None:
-    """Let a report carry evidence."""
-    import msgspec  # noqa: PLC0415  # 48 ms that only a run with evidence pays
+    """Attach evidence to a report."""
+    import msgspec  # noqa: PLC0415  # takes 48 ms; loaded only in a run with evidence
 
     setattr(report, EVIDENCE, msgspec.to_builtins(evidence))
     _recent.appendleft((report, evidence))
 
 
 def attached(report: pytest.TestReport | pytest.CollectReport) -> Evidence | None:
-    """Return the evidence that a report carries."""
+    """Return the evidence that a report carries; None if there is none."""
     plain: Mapping[str, Any] | None = getattr(report, EVIDENCE, None)
     if plain is None:
         return None
@@ -100,7 +100,7 @@ def attached(report: pytest.TestReport | pytest.CollectReport) -> Evidence | Non
 
 
 def with_excerpts(evidence: Evidence, excerpts: Sequence[Excerpt]) -> Evidence:
-    """Adds texts to all failures of an evidence, or, where it has none, to the report's own."""
+    """Add excerpts to all failures in the evidence or, if it has none, to the report's own failure."""
     if not excerpts:
         return evidence
     bounded = tuple(replace(excerpt, lines=_bounded(excerpt.lines)) for excerpt in excerpts)
@@ -112,7 +112,7 @@ def with_excerpts(evidence: Evidence, excerpts: Sequence[Excerpt]) -> Evidence:
 
 
 def masked(evidence: Evidence, masks: Masks) -> Evidence:
-    """Evidence with the masks of others on all its texts."""
+    """Return evidence with the masks of plugins applied to all its texts."""
     if not masks:
         return evidence
     return replace(
@@ -126,15 +126,15 @@ def masked(evidence: Evidence, masks: Masks) -> Evidence:
 
 
 def _bounded(lines: Sequence[tuple[int, str]]) -> tuple[tuple[int, str], ...]:
-    """Lines from a hook, redacted and no more than are kept of any other text."""
+    """Return lines from a hook, redacted, at most as many and as long as are kept of any other text."""
     return tuple((number, redact(line[:_LINE_LIMIT])) for number, line in lines[:_LINES_LIMIT])
 
 
 def shortened(text: str) -> str:
-    """Return a text, of a very long one its two ends: an assertion may print a whole memory.
+    """Return a text; of a very long one its two ends, since an assertion may print a whole memory.
 
-    Each end stops at a blank, and the second one begins behind a private key that it may have begun in, so that no
-    half of a secret is left, which nothing would tell as one.
+    The cuts are at blanks, and the second part begins after a private key that the cut may have hit, so that no part of
+    a secret is left that the rules would not recognise.
     """
     if len(text) <= _TEXT_LIMIT:
         return text
@@ -153,13 +153,13 @@ def failure_of(
     call: Call,
     evidence: Evidence | None = None,
 ) -> Failure:
-    """Makes a failure of a report that stands for itself: a plain test, a fixture, a module, a crashed worker.
+    """Return the failure of a report without failures of its own: a plain test, a fixture, a module, a crashed worker.
 
     Args:
         report: The failed report.
-        interest: Which lines of a long text to keep.
-        call: How the session was called.
-        evidence: What the report carries.
+        interest: Decides which lines of a long text to keep.
+        call: Command line of the session.
+        evidence: The evidence on the report.
     """
     evidence = evidence or Evidence()
     if evidence.refused:
@@ -192,7 +192,7 @@ def failure_of(
 
 
 def _place_of_limit(report: pytest.TestReport | pytest.CollectReport, message: str) -> Frame | None:
-    """The place of a test inside a simulator that its own limit ended: no line of its was raised from."""
+    """Return the start of a test inside a simulator that its own timeout ended: none of its lines raised the error."""
     location = report.location
     if _exception_name(message) != _TIMEOUT or location is None:
         return None
@@ -202,7 +202,7 @@ def _place_of_limit(report: pytest.TestReport | pytest.CollectReport, message: s
 
 
 def _refused(report: pytest.TestReport | pytest.CollectReport, evidence: Evidence, call: Call) -> Failure:
-    """The failure of a test that passed with error lines in its log."""
+    """Return the failure of a test that passed with error lines in its log."""
     seed = getattr(report, "random_seed", None)
     return Failure(
         nodeid=report.nodeid,
@@ -218,7 +218,7 @@ def _refused(report: pytest.TestReport | pytest.CollectReport, evidence: Evidenc
 
 
 def text_of(excinfo: pytest.ExceptionInfo[BaseException], frame: Frame | None) -> str:
-    """The text of a failure, the same for every `--tb`: where it was, and the exception after those it came from."""
+    """Return the text of a failure, the same for every `--tb`: its place, and the exception after its causes."""
     texts: list[str] = []
     error: BaseException | None = excinfo.value
     met: set[int] = set()
@@ -237,11 +237,11 @@ def text_of(excinfo: pytest.ExceptionInfo[BaseException], frame: Frame | None) -
 
 
 def frame_of(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> Frame | None:
-    """The innermost frame of an exception that is the user's own code, whichever traceback pytest shows of it."""
-    from pytest_dvwiki.capture.texts.frames import shown_path  # noqa: PLC0415  # only failures pay for it
+    """Return the innermost frame of an exception in the user's own code, whichever traceback pytest shows."""
+    from pytest_dvwiki.capture.texts.frames import shown_path  # noqa: PLC0415  # loaded only for failures
     from pytest_dvwiki.patterns.frames import is_library, user_frame  # noqa: PLC0415
 
-    # pytest's own entries of a traceback cost ten times as much, and most of them are pytest's frames.
+    # pytest's own traceback entries cost ten times as much, and most of them are pytest's frames.
     own = [
         Frame(file=_absolute(code.co_filename), line=line, function=code.co_name)
         for frame, line in traceback.walk_tb(excinfo.tb)
@@ -255,18 +255,18 @@ def frame_of(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> Frame 
 
 
 def _absolute(file: str) -> str:
-    """Return the path of a code's file; a name that is none, such as that of a template's text, stays."""
-    path = Path(os.path.abspath(file))  # noqa: PTH100  # pathlib leaves `..` where it stands
+    """Return the absolute path of a code object's file; a name that is no file, as of a template, stays."""
+    path = Path(os.path.abspath(file))  # noqa: PTH100  # pathlib does not resolve `..`
     return str(path) if path.exists() else file
 
 
 def _phase(report: pytest.TestReport) -> Phase:
-    # The controller's report of a crashed xdist worker has "???".
+    # xdist's report of a crashed worker has "???".
     return report.when if report.when in _PHASES else "call"
 
 
 def _message(report: pytest.TestReport | pytest.CollectReport) -> str:
-    """The exception's text."""
+    """Return the exception's text."""
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is not None:
         return redact(shortened(str(crash.message)))
@@ -281,7 +281,7 @@ def _exception_name(message: str) -> str | None:
 
 
 def _sections(report: pytest.TestReport | pytest.CollectReport, interest: Interest | None) -> Iterable[Excerpt]:
-    """What pytest captured in the report's own phase; the sections of earlier phases repeat in later reports."""
+    """Yield the output that pytest captured; a report also holds the sections of the earlier phases."""
     for header, content in report.sections:
         if header.startswith("Captured "):
             stream = header.split()[1]
@@ -290,8 +290,8 @@ def _sections(report: pytest.TestReport | pytest.CollectReport, interest: Intere
 
 
 def kept(text: LogText, interest: Interest | None) -> Excerpt:
-    """What is kept of a text."""
-    from pytest_dvwiki.capture.texts.excerpts import excerpt  # noqa: PLC0415  # only failures pay for it
+    """Return the excerpt of a text."""
+    from pytest_dvwiki.capture.texts.excerpts import excerpt  # noqa: PLC0415  # loaded only for failures
     from pytest_dvwiki.capture.texts.logs import LogStream  # noqa: PLC0415
 
     return excerpt(LogStream(text), interest, source=text.source)
@@ -305,7 +305,7 @@ def _kept(source: Source, text: str, interest: Interest | None) -> tuple[Excerpt
 
 
 def sim_time_of(report: pytest.TestReport | pytest.CollectReport) -> str | None:
-    """Simulation time at which a phase inside a simulator ended."""
+    """Return the simulation time at which a phase inside a simulator ended, with its unit."""
     stop: float | None = getattr(report, "sim_time_stop", None)
     return None if stop is None else f"{stop:.15g} {getattr(report, 'sim_time_unit', 'step')}"
 

@@ -1,4 +1,4 @@
-"""The test that runs now, and what was seen of it so far."""
+"""The running test, and its state so far."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.processes.spool import Place
 
 _CAPTURING = frozenset({"capfd", "capfdbinary"})
-"""Fixtures by which a test reads what its children print; nothing may come between."""
+"""Fixtures by which a test reads the output of its children, which must not be redirected then."""
 
 
 @dataclass(slots=True)
@@ -25,14 +25,14 @@ class Running:
     children: Children
     began: bool = False
     stdout: Place | None = None
-    """What file descriptor 1 led to when the test began: another place means that somebody redirected it."""
+    """Target of file descriptor 1 when the test began; a different target later means that somebody redirected it."""
 
     @property
     def nodeid(self) -> str:
-        """The test's name."""
+        """Return the test's node id."""
         return self.item.nodeid
 
     @property
     def is_spooled(self) -> bool:
-        """Whether the output of its children may be kept."""
+        """Tell whether the output of its children may be spooled."""
         return _CAPTURING.isdisjoint(getattr(self.item, "fixturenames", ()))
