@@ -1,4 +1,4 @@
-"""A cause: its failure, what the records and its page say of it, and what a run adds."""
+"""A cause: its failure, its history and page, and its news in a run."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageFacts:
-    """What the bug page of a cause says, as plain data."""
+    """The facts on the bug page of a cause, as plain data."""
 
     path: str
     """Relative to the wiki."""
     status: str = ""
     type: OriginType | None = None
-    """A person's word where there is one, else the tool's present view."""
+    """The type that a person gave, else the tool's present view."""
     is_decided: bool = False
-    """Whether people decided the type: by the page's status, or by another type than the tool gave."""
+    """Whether people decided the type: by the page's status, or by changing the tool's type."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,44 +31,44 @@ class Cause:
     """A cause on record, or of the present run."""
 
     name: str
-    """The fingerprint; a further cause of one check has the task id of the run that opened it added."""
+    """The fingerprint; a further cause of a check has `/` and the task id of the run that opened it appended."""
     occurrence: Occurrence
     """That of the present run, else the newest on record."""
     history: CauseHistory | None = None
-    """What the records say, those before the present run; None where none has it."""
+    """Its history before the present run; None if no record has it."""
     page: PageFacts | None = None
-    """What its page said before the present run."""
+    """The facts on its page before the present run."""
     subtype: SubtypeHistory | None = None
-    """What the records say of its failure subtype; None where nobody asked."""
+    """The history of its failure subtype; None if it was not asked for."""
     advice: str = ""
-    """How such failures are fixed, by the pattern or the page of the subtype."""
+    """How such failures are fixed, from the pattern or the page of the subtype."""
 
-    # What a run adds.
+    # News of the present run.
     news: News | None = None
-    """What the cause is to the run; None for a cause that is only on record."""
+    """Its news in the run; None for a cause that is only on record."""
     verdict: Verdict | None = None
     page_to_read: str | None = None
     """Path of the page to read, relative to the root."""
     without_fix: bool = False
     """Whether the newest fix on record is not in the commit of the run."""
     undone: FixState | None = None
-    """The newest fix that its failures undo; None where they say nothing of one."""
+    """The newest fix that its failures undo; None if they undo none."""
     fixed_elsewhere: bool = False
-    """Whether the newest fix on record is that of other tests or simulators: it says nothing of those that fail."""
+    """Whether the newest fix on record is for other tests or simulators than those that fail."""
     first_bad: FirstBad | None = None
-    """With which commits it came, where records and git tell."""
+    """The commits with which it came, if records and git tell."""
     waived: tuple[Waived, ...] = ()
     """The waivers of its failures."""
     archived_as: str = ""
-    """The runs that have it already, where their artefacts were read once more."""
+    """The runs that have it already, if their artefacts were read again."""
     like: tuple[str, str] | None = None
-    """Names of an older page that says nearly the same, and of the page just made; None where there is no such one."""
+    """Names of an older page with nearly the same content, and of the page just made; None if there is no such page."""
     beside: Cause | None = None
-    """The cause that was fixed before, where this is another fault at its check."""
+    """The cause of the same check that was fixed before, if this is another fault."""
 
     @classmethod
     def on_record(cls, name: str, history: CauseHistory, page: PageFacts | None = None) -> Cause:
-        """Return a cause of the records."""
+        """Return a cause made from the records."""
         return cls(
             name=name,
             occurrence=history.newest,
@@ -95,12 +95,12 @@ class Cause:
 
     @property
     def newest_fix(self) -> Fix | None:
-        """Return the fix that showed last."""
+        """Return the newest fix on record."""
         return self.states[-1].fix if self.states else None
 
     @property
     def held_fix(self) -> Fix | None:
-        """Return the fix that held last, whether the cause returned or not."""
+        """Return the fix that held last, whether or not the cause returned."""
         return next((state.fix for state in reversed(self.states) if state.fix.result == "held"), None)
 
     @property

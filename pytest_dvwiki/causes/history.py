@@ -1,4 +1,4 @@
-"""What the archive knows, as the packages above ask for it."""
+"""The interface through which the packages above query the archive."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 
 class History(Protocol):
-    """What the archive knows; implemented by the wiki."""
+    """The knowledge of the archive; implemented by the wiki."""
 
     def cause(self, fingerprint: str) -> Cause | None:
-        """Return the cause of that fingerprint, or of one of its aliases; None where no record has it."""
+        """Return the cause with a fingerprint or alias; None if no record has it."""
         ...
 
     def foretell(self, formers: Mapping[str, str | None]) -> None:
-        """Take in what version 1 called the causes of a run, by their present fingerprints, before it is on record."""
+        """Take the version 1 names of a run's causes, by their present fingerprints, before it is on record."""
         ...
 
     def standing_fixes(self, fingerprint: str) -> Sequence[StandingFix]:
-        """Return the fixes that stand of the causes of a check, of that seen last first."""
+        """Return the standing fixes of the causes of a check, that of the cause seen last first."""
         ...
 
     def cause_of(
@@ -48,55 +48,55 @@ class History(Protocol):
         ...
 
     def reference(self, cause: str) -> str:
-        """Return a name of a cause that records may have, whatever other causes its check has later."""
+        """Return a name of a cause that stays valid in records, whatever other causes its check gets later."""
         ...
 
     def names(self, fingerprint: str, former: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return all fingerprints of a cause, the one first that it has now, and the names of all its pages."""
+        """Return all fingerprints of a cause, the present one first, and the names of all its pages."""
         ...
 
     def subtype(self, failure_subtype: str) -> SubtypeHistory | None:
-        """Return what the records say of a failure subtype; None where none has it."""
+        """Return the history of a failure subtype; None if no record has it."""
         ...
 
     def refresh(self) -> None:
-        """Takes in what was archived since the first question."""
+        """Read what was archived since the first query."""
         ...
 
     def undone_fix(self, occurrence: Occurrence) -> FixState | None:
-        """Return the newest fix of a cause of which a new occurrence says that it did not last."""
+        """Return the newest fix of a cause that a new occurrence undoes; None if there is none."""
         ...
 
     def regressed(self, occurrence: Occurrence) -> bool:
-        """Tell whether a new occurrence of a cause is a regression: it was closed, or is back after a fix that held."""
+        """Tell whether a new occurrence is a regression: the cause was closed, or a fix of it had held."""
         ...
 
     def still_failing(self, passing: Sequence[Passing]) -> tuple[StillFailing, ...]:
-        """Return, of tests that pass now, those of which a pass is news, by test and fingerprint."""
+        """Return the passing tests whose pass is news for a failure on record, by test and fingerprint."""
         ...
 
     def fix_template(self, failure_subtype: str) -> str:
-        """What the page of a subtype says of fixing it; empty where nobody wrote it."""
+        """Return the fix section of a subtype's page; empty if nobody wrote it."""
         ...
 
     def decisions(self, pattern: str, fingerprint: str) -> dict[OriginType, int]:
-        """How many causes that a pattern named, other than the one given, people decided to be what."""
+        """Return how many other causes of a pattern people assigned to each origin."""
         ...
 
     def last_passes(self, cause: Occurrence | Verdict, test: FailedTest | Failure, before: str = "~") -> Sequence[Pass]:
         """Return the newest passes of a failing test on its simulator without uncommitted changes, newest first.
 
         Args:
-            cause: With which it fails.
+            cause: The cause with which it fails.
             test: The test as it failed.
-            before: Sort key of a run; passes before it are looked for.
+            before: Sort key of a run; only earlier passes count.
         """
         ...
 
     def onset(self, fingerprint: str) -> Onset | None:
-        """Where a cause came in since its last fix, None where no record has it."""
+        """Tell where a cause came in since its last fix; None if no record has it."""
         ...
 
     def coverage(self) -> dict[tuple[str, str], KnownBin]:
-        """By covergroup and bin what is on record of every bin that is a coverage hole, or was one."""
+        """Return by covergroup and bin the record of every bin that is, or was, a coverage hole."""
         ...

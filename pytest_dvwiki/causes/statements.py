@@ -1,4 +1,4 @@
-"""What is said of a cause: each fact is decided here once, in the order in which a reader wants it."""
+"""Statements about a cause: each fact is decided once, here, in reading order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.fixes import FixState
 
 Standing = Literal["held", "passing", "chance", "stated", "returned", "failed", "elsewhere"]
-"""What is known of a fix.
+"""The standing of a fix.
 
 It `held`; its passes are more than chance but too few to call it held (`passing`); they may be chance (`chance`);
 somebody names it and no run has passed since (`stated`); the cause `returned` although its passes were more than
@@ -30,7 +30,7 @@ class Statement:
     """One fact about a cause."""
 
     task_id: str = ""
-    """The run whose record says so; empty for what the present run or a page says."""
+    """The run whose record is the source; empty if the present run or a page is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,25 +46,25 @@ class Regressed(Statement):
 
     date: str
     closed: bool
-    """Whether its page was closed; else a fix had held."""
+    """Whether its page was closed; if not, a fix had held."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen(Statement):
-    """How often and since when a cause was seen, what people decided, and what became of its fixes."""
+    """How often and since when a cause was seen, its status, and what became of its fixes."""
 
     runs: int
     tests: int
     first: str
     last: str
     status: str = ""
-    """What people decided, where that is more than `open`."""
+    """The status that people gave; empty if it is `open`."""
     held: int = 0
     failed: int = 0
     before: bool = False
     """Whether the present run is not counted."""
     of_kind: bool = False
-    """Whether this is about the failure subtype."""
+    """Whether the counts are those of the failure subtype."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,24 +74,24 @@ class FixedBy(Statement):
     fix: Fix
     standing: Standing
     is_back: bool = False
-    """Whether the cause is there again after the fix had held."""
+    """Whether the cause returned after the fix had held."""
     until: str = ""
-    """When it came back, where that is known."""
+    """The time at which the cause came back, if known."""
     failed_since: str = ""
-    """When other tests or simulators failed last since the fix."""
+    """The time at which other tests or simulators last failed since the fix."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithoutFix(Statement):
-    """The commit of the run does not have the newest fix."""
+    """The commit of the run does not contain the newest fix."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside(Statement):
-    """The cause is another one than that which its check reported before, and which was fixed."""
+    """The cause differs from the one that its check reported before, and that was fixed."""
 
     page: str
-    """The page of that one, or its name where it has none."""
+    """The page of that cause, or its name if it has none."""
     fix: Fix | None
 
 
@@ -101,19 +101,19 @@ class Waiver(Statement):
 
     waived: Waived
     tests: int
-    """How many tests of the cause fail."""
+    """Number of tests that fail with the cause."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Came(Statement):
-    """With which commits the cause came."""
+    """The commits with which the cause came."""
 
     found: FirstBad
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice(Statement):
-    """How such failures are fixed: in words, or by what fixed another cause of the subtype."""
+    """How such failures are fixed: in words, or by the fix of another cause of the subtype."""
 
     text: str = ""
     fix: Fix | None = None
@@ -122,12 +122,12 @@ class Advice(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unnamed(Statement):
-    """No pattern knows the failure."""
+    """No pattern matches the failure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposed(Statement):
-    """A fix that held for another cause of the same pattern, and that nobody has tried here."""
+    """A fix that held for another cause of the same pattern and has not been tried here."""
 
     fix: Fix
     fingerprint: str
@@ -144,18 +144,18 @@ class Reproduce(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compare(Statement):
-    """The same command with a seed with which the test passed, to compare the two runs."""
+    """The same command with a seed that passed, to compare the two runs."""
 
     command: Command
 
 
 def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[Statement]:
-    """Yield what is said of a cause, in reading order.
+    """Yield the statements about a cause, in reading order.
 
     Args:
-        cause: The cause; its history holds the runs before the present one where it has news.
-        now: When the present run ended; empty where the cause is only on record.
-        dirty: Whether it had uncommitted changes, which may have undone a fix.
+        cause: The cause; if it has news, its history ends before the present run.
+        now: The time at which the present run ended; empty if the cause is only on record.
+        dirty: Whether the run had uncommitted changes, which may have undone a fix.
     """
     if cause.archived_as:
         yield Recalled(archived_as=cause.archived_as)
@@ -189,7 +189,7 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
 
 
 def _new(cause: Cause) -> Iterator[Statement]:
-    """Yield what is known of a new cause: of its check, and of its kind."""
+    """Yield the statements about a new cause: on its check, and on its subtype."""
     if cause.beside is not None:
         yield beside(cause.beside)
     kind = cause.subtype
@@ -207,14 +207,14 @@ def _new(cause: Cause) -> Iterator[Statement]:
 
 
 def beside(other: Cause) -> Beside:
-    """Return that a cause is another one than the one given, which the same check reports."""
+    """Return the statement that a cause differs from the given one, which the same check reported."""
     fix = other.newest_fix
     stands = fix is not None and fix.result != "failed" and not fix.returned
     return Beside(page=other.page.path if other.page is not None else other.name, fix=fix if stands else None)
 
 
 def _known(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
-    """Yield what is on record of a cause."""
+    """Yield the statements about a cause on record."""
     history = cause.history
     assert history is not None  # noqa: S101  # for mypy: the caller asked
     if history.regressed is not None and cause.news is None:
@@ -239,7 +239,7 @@ def _known(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
 
 
 def _fixes(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
-    """Yield the fix that held last, and the newest one."""
+    """Yield the fix that held last, and the newest fix."""
     if not cause.states:
         return
     newest = cause.undone or cause.states[-1]
@@ -260,7 +260,7 @@ def _fixes(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
             break
     if cause.without_fix:
         yield WithoutFix()
-    # The newest fix may be younger than artefacts that were read before.
+    # Artefacts read again may be older than the newest fix.
     elif newest.fix.result != "held" and not cause.archived_as:
         found = standing(newest, failing=failing)
         if found == "failed" and newest.fix.result == "open" and (dirty or newest.returned):
@@ -270,7 +270,7 @@ def _fixes(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
 
 
 def standing(state: FixState, *, failing: bool = False) -> Standing:
-    """Return what is known of a fix.
+    """Return the standing of a fix.
 
     Args:
         state: The fix.
@@ -288,7 +288,7 @@ def standing(state: FixState, *, failing: bool = False) -> Standing:
 
 
 def _failed_since(cause: Cause, state: FixState) -> str:
-    """Return when a cause failed last after a fix that stands; empty where it did not."""
+    """Return the time of the last failure of a cause after a standing fix; empty if there is none."""
     if cause.history is None or cause.news is not None or state.returned or state.fix.result == "failed":
         return ""
     last = next((row for row in cause.history.rows if not row.without_fix), None)
@@ -296,7 +296,7 @@ def _failed_since(cause: Cause, state: FixState) -> str:
 
 
 def passes_since(cause: Cause) -> str:
-    """Return the time since which a cause is fixed, as its passes prove; empty where it is not, or it may be chance."""
+    """Return the time since which passes prove a cause fixed; empty if they do not."""
     state = cause.states[-1] if cause.states else None
     if state is None or state.returned or standing(state) not in {"held", "passing"} or _failed_since(cause, state):
         return ""
@@ -304,10 +304,10 @@ def passes_since(cause: Cause) -> str:
 
 
 def _advice(cause: Cause) -> Advice | Unnamed | None:
-    """Return what to do, where no fix has held for the cause itself.
+    """Return the advice for a cause for which no fix has held.
 
-    For a kind that no seed can change, such as a missing time scale, a fix that held for another cause goes before
-    words. What mended one failed check says nothing of another.
+    For a kind that no seed can change, such as a missing time scale, a fix that held for another cause is better than
+    words. A fix for one failed check says nothing about another.
     """
     if cause.held_fix is not None:
         return None
@@ -332,37 +332,37 @@ def _compare(cause: Cause) -> Iterator[Compare]:
         yield Compare(command=other, task_id=found.task_id)
 
 
-# What a run's passes say
+# Statements on the passes of a run
 
 
 NoProof = Literal["new stimulus", "comes and goes", "unknown seed", "other seed"]
 """Why a pass may be chance.
 
-What draws its stimulus was changed too; the test comes and goes with one seed; the seed that failed is not on record;
-or the pass had another one.
+The stimulus generator was changed too; the test comes and goes with one seed; the seed that failed is not on record; or
+the pass had another seed.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passed:
-    """What a run's passes say of a cause that they do not show any more."""
+    """The statement on a cause whose tests pass again in a run."""
 
     word: Literal["FIXED", "PASSED", "HELD"]
     name: str
     cause: Cause | None
-    """As it is known after the run."""
+    """The cause as of the end of the run."""
     tests: tuple[str, ...] = ()
-    """Those that pass again; none where only the number of passes is news."""
+    """The tests that pass again; empty if only the number of passes is news."""
     fix: Fix | None = None
-    """What lies between failure and pass."""
+    """The changes between failure and pass."""
     no_proof: NoProof | None = None
-    """Why the passes may be chance, where there is a fix that may not be one."""
+    """Why the passes may be chance, if there is a possible fix."""
     no_fix: Change | Literal["fails elsewhere"] | None = None
-    """Why there is none; of a fix that holds, that the cause still fails other tests."""
+    """Why there is no fix; `fails elsewhere` if a fix holds but the cause still fails other tests."""
     pass_: PassedAgain | None = None
-    """The pass that tells most of it."""
+    """The most telling of the passes."""
     failing: Command | None = None
-    """The command with the seed that failed, where the pass had another one."""
+    """The command with the seed that failed, if the pass had another one."""
     passing: Command | None = None
     """The command with the seed that passed."""
 
@@ -375,14 +375,14 @@ def passed(
     *,
     written: bool,
 ) -> Iterator[Passed]:
-    """Yield what the passes of a run say of causes that it does not show any more.
+    """Yield the statements on causes whose tests pass in a run.
 
     Args:
-        record: The run; None where it left none.
-        causes: Those that it shows.
-        known: By fingerprint the causes whose tests pass again, or whose fix holds now, as they are after the run.
-        held: The causes whose fix the run made hold.
-        written: Whether the run is on record, so that the records say what became of each fix.
+        record: The run; None if it left none.
+        causes: The causes that occur in it.
+        known: By fingerprint the causes whose tests pass again, or whose fix holds now, as of the end of the run.
+        held: The causes whose fix holds since this run.
+        written: Whether the run is on record, so that the records tell the result of each fix.
     """
     if record is None:
         return
@@ -411,14 +411,14 @@ def passed(
 def _passed(
     again: Sequence[PassedAgain], fix: Fix | None, cause: Cause | None, *, is_present: bool, written: bool
 ) -> Passed:
-    """Return what the passes of one cause's tests say.
+    """Return the statement on the passes of one cause's tests.
 
     Args:
         again: The passes.
-        fix: What lies between failure and pass, where that may be a fix.
+        fix: The changes between failure and pass, if they may be a fix.
         cause: The cause.
         is_present: Whether the cause still fails other tests of the run.
-        written: Whether the records say what became of the fix.
+        written: Whether the records tell the result of the fix.
     """
     newest = cause.newest_fix if cause is not None else None
     counts = newest.counts if written and newest is not None else any(map(same_seed, again))
@@ -447,7 +447,7 @@ def _no_proof(again: PassedAgain) -> NoProof:
 
 
 def _both_seeds(again: Sequence[PassedAgain], cause: Cause | None) -> tuple[Command | None, Command | None]:
-    """Return the command with the seed that failed, and with the one that passed."""
+    """Return the command with the seed that failed, and the one with the seed that passed."""
     command = cause.command if cause is not None else None
     if cause is None or command is None:
         return None, None

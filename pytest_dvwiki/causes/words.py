@@ -1,6 +1,6 @@
-"""Writes statements: the same words for the terminal, pages and prompts, each with its own way to mark what is quoted.
+"""Write statements as text: the same words for the terminal, pages and prompts, with their own way to mark quotations.
 
-A text begins in lower case and has no full stop; `sentence` makes one of it.
+A text begins in lower case and has no full stop; `sentence` adds both.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _FILES = 3
 
 
 class Style(NamedTuple):
-    """How an output marks what is not its own words."""
+    """How an output marks text that is not its own."""
 
     name: Callable[[str], str] = str
-    """Writes the name of a commit, a file, a test or an owner."""
+    """Formats the name of a commit, a file, a test or an owner."""
     quote: Callable[[str], str] = str
-    """Writes what somebody else wrote: the subject of a commit, a reason."""
+    """Formats quoted text: the subject of a commit, a reason."""
     link: Callable[[str], str] = str
-    """Writes the name of a cause or the path of its page."""
+    """Formats the name of a cause or the path of its page."""
     files: int = 0
-    """So many files of a fix are named."""
+    """Number of files of a fix that are named."""
 
 
 PLAIN = Style()
@@ -42,7 +42,7 @@ PLAIN = Style()
 
 @functools.singledispatch
 def text(statement: of.Statement, style: Style = PLAIN) -> str:  # noqa: ARG001  # for those registered below
-    """Return what a statement says; empty for a command, which each output prints in its own way."""
+    """Return the text of a statement; empty for a command, which each output prints in its own way."""
     return ""
 
 
@@ -63,7 +63,7 @@ def _seen(said: of.Seen, style: Style = PLAIN) -> str:  # noqa: ARG001
     if said.before:
         told = f"seen in {said.runs} runs since {first}" if said.runs > 1 else f"seen once before, on {first}"
     else:
-        # Of a cause that a caller of the API told of no test is known.
+        # A cause reported through the API may have no test.
         tests = f" with {count(said.tests, 'failing test')}" if said.tests else ""
         when = f"on {first}" if first == last else f"first on {first}, last on {last}"
         told = f"seen in {count(said.runs, 'run')}{tests}, {when}"
@@ -114,7 +114,7 @@ def _waiver(said: of.Waiver, style: Style = PLAIN) -> str:
 
 @text.register
 def _came(said: of.Came, style: Style = PLAIN) -> str:
-    """Return with what a cause came; where the evidence names no commit, when it was first seen and last passed."""
+    """Return the commits with which a cause came; without evidence, when it was first seen and its test last passed."""
     found = said.found
     good, bad = style.name(found.good[:_SHORT]), style.name(found.bad[:_SHORT])
     files = ", ".join(map(style.name, found.files[:_FILES]))
@@ -169,16 +169,16 @@ def sentence(clause: str) -> str:
 
 
 def ends(held: int, failed: int) -> str:
-    """Return how many fixes came to which end: `1 fix held`, `3 fixes held, 1 failed`; empty where none did."""
+    """Return how many fixes held or failed: `1 fix held`, `3 fixes held, 1 failed`; empty if none did."""
     said = [(number, word) for number, word in ((held, "held"), (failed, "failed")) if number]
     nouns = [" fix" if number == 1 else " fixes" for number, _ in said[:1]] + [""]
     return ", ".join(f"{number}{noun} {word}" for (number, word), noun in zip(said, nouns, strict=False))
 
 
 def fix_text(fix: Fix, style: Style = PLAIN) -> str:
-    """Return a fix in one line: its commit, or first and last of several, then what was done."""
+    """Return a fix in one line: its commit, or the first and last of several, then its text."""
     said = style.quote(fix.text)
-    # Uncommitted changes name their files themselves.
+    # The text for uncommitted changes names their files already.
     if style.files and fix.log_count and fix.files:
         more = f", +{fix.file_count - style.files}" if fix.file_count > style.files else ""
         said += f" ({', '.join(map(style.name, fix.files[: style.files]))}{more})"
@@ -186,13 +186,13 @@ def fix_text(fix: Fix, style: Style = PLAIN) -> str:
         said += f"; {style.quote(fix.note)}"
     if not fix.commits or fix.commits[0] == fix.commits[1]:
         return said
-    # Of one commit git tells the name; the run that passed may have been at a later one that changed no sources.
+    # Git names a single commit; the run that passed may have been at a later one that changed no sources.
     names = [fix.log[0].partition(" ")[0]] if fix.log_count == 1 else fix.commits if fix.log_count else fix.commits[1:]
     return f"{style.name('..'.join(name[:_SHORT] for name in names))} {said}"
 
 
 class AnyWaiver(Protocol):
-    """A waiver of the project's file, or one that caught something."""
+    """A waiver of the project's file, or one that matched failures."""
 
     @property
     def id(self) -> str: ...  # noqa: D102
@@ -205,7 +205,7 @@ class AnyWaiver(Protocol):
 
 
 def waiver_text(waiver: AnyWaiver, style: Style = PLAIN) -> str:
-    """Return what is accepted, by whom, and until when."""
+    """Return what is waived, by whom, and until when."""
     if waiver.id == FOR_ALL:
         return f"[WAIVED_AS_INFO] {style.quote(waiver.reason)}"
     until = f"until {waiver.expires}" if waiver.expires else ""
@@ -214,15 +214,15 @@ def waiver_text(waiver: AnyWaiver, style: Style = PLAIN) -> str:
 
 
 def passed_of(fix: Fix) -> str:
-    """Return how many of the runs that a fix needs have passed."""
+    """Return how many of the needed passing runs a fix has."""
     return f"passed {fix.passes} of {count(fix.needed, 'run')} needed"
 
 
-# What a run's passes say
+# Statements on the passes of a run
 
 
 def of_passes(said: of.Passed) -> str:
-    """Return why passes may be chance, or are no fix, or that a fix holds; empty where they are a fix."""
+    """Return why passes may be chance or are no fix, or that a fix holds; empty for a proven fix."""
     if said.word == "HELD":
         passes = said.fix.passes if said.fix is not None else 0
         rest = "no test that it made pass failed with the cause" if said.no_fix else "the cause did not return"
@@ -259,7 +259,7 @@ _NO_FIX = {
 
 
 def no_fix(changed: str, seed: str | None, failed_seed: str | None) -> str:
-    """Return why a pass is no fix, by what differs between failure and pass."""
+    """Return why a pass is no fix, by the kind of change between failure and pass."""
     if changed == "seed":
         if failed_seed in {None, UNKNOWN_SEED}:
             return _NO_FIX["seed"].format("failed")

@@ -1,4 +1,4 @@
-"""The folder for what can be made again: compiled registries and databases of engines.
+"""The folder for files that can be made again: compiled registries and databases of engines.
 
 Nothing is lost with it, and nothing fails without it.
 """
@@ -15,12 +15,12 @@ from pytest_dvwiki import reading
 _NAME = "pytest-dvwiki"
 _LINUX: bool = sys.platform == "linux"
 _MOST = 8
-"""Files of one sort that are kept."""
+"""Number of files of one kind that are kept."""
 _wikis: list[Path] = []
 
 
 def prefer(wiki: Path) -> None:
-    """Keeps caches in a wiki, where there is one: a CI that keeps the project between its jobs keeps them too.
+    """Use the cache folder of a wiki, if the wiki exists: a CI that keeps the project between jobs keeps it too.
 
     Args:
         wiki: The wiki's folder; its `.cache` is never committed.
@@ -29,14 +29,14 @@ def prefer(wiki: Path) -> None:
 
 
 def folder() -> Path | None:
-    """Where caches stand: `DVWIKI_CACHE_DIR`, the wiki, else the user's cache folder; None where there is none."""
+    """Return the cache folder: `DVWIKI_CACHE_DIR`, the wiki's, else the user's; None if there is none."""
     if given := os.environ.get("DVWIKI_CACHE_DIR"):
         return Path(given)
     if _wikis:
         return _wikis[0] / ".cache"
     try:
         if _LINUX:
-            # Where platformdirs has it, too; to load that takes longer than to read all that is kept here.
+            # The same folder as platformdirs gives, whose import takes longer than reading the whole cache.
             return Path(os.environ.get("XDG_CACHE_HOME", "").strip() or "~/.cache").expanduser() / _NAME
         import platformdirs  # noqa: PLC0415
 
@@ -46,7 +46,7 @@ def folder() -> Path | None:
 
 
 def read(name: str) -> bytes | None:
-    """The content of a cached file; None where there is none that can be read."""
+    """Return the content of a cached file; None if it is missing or cannot be read."""
     where = folder()
     if where is None:
         return None
@@ -57,11 +57,11 @@ def read(name: str) -> bytes | None:
 
 
 def write(name: str, data: bytes) -> None:
-    """Puts a file into the cache whole or not at all; a cache that cannot be written is no error."""
+    """Write a file to the cache, whole or not at all; a cache that cannot be written is no error."""
     where = folder()
     if where is None:
         return
-    # Imported here: it is seldom that something is written.
+    # Imported here: the cache is seldom written.
     import tempfile  # noqa: PLC0415
 
     with contextlib.suppress(OSError):
@@ -78,7 +78,7 @@ def write(name: str, data: bytes) -> None:
 
 
 def _thin_out(where: Path, name: str) -> None:
-    """Removes the oldest files of one sort: each version of the patterns has its own."""
+    """Remove the oldest files of one kind: each version of the patterns has its own."""
     of_sort = where.glob(f"{name.partition('-')[0]}-*")
     for old in sorted(of_sort, key=lambda path: path.stat().st_mtime, reverse=True)[_MOST:]:
         old.unlink(missing_ok=True)

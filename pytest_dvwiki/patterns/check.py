@@ -1,4 +1,4 @@
-"""Whether patterns hold what they promise: all examples and counterexamples against all patterns."""
+"""Check patterns: every example and counterexample is tried against all patterns."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _SHOWN = 100
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A promise that is not held."""
+    """A mistake that the check found."""
 
     source: str
-    """The file, or the sample, where it has to be mended."""
+    """The file, or the sample, to correct."""
     pattern: str
     field: str
     text: str
@@ -32,19 +32,19 @@ class Problem:
 
 
 class Checker:
-    """Checks the patterns of a registry, each against all others."""
+    """Check the patterns of a registry, each against all others."""
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
         self._matcher = Matcher(registry)
 
     def problems(self) -> Iterator[Problem]:
-        """Everything that is wrong."""
+        """Yield everything that is wrong."""
         for pattern in self.registry:
             yield from self.problems_of(pattern)
 
     def problems_of(self, pattern: Pattern) -> Iterator[Problem]:
-        """What is wrong with the examples of one pattern, whichever pattern is to blame."""
+        """Yield what is wrong with the examples of one pattern, whichever pattern is to blame."""
         if not pattern.examples:
             yield self._problem(pattern, "examples", "has none; give a line of a log that it is to find")
         for example in pattern.examples:
@@ -86,7 +86,7 @@ class Checker:
         )
 
     def _company(self, pattern: Pattern) -> str:
-        """A line that a pattern needs beside its own, taken from the examples of the others."""
+        """Return a line that a pattern needs beside its own, taken from the examples of other patterns."""
         rule = next(Rule(entry) for entry in self.registry.entries if entry.pattern.id == pattern.id)
         examples = (example for other in self.registry for example in other.examples)
         return next(filter(rule.company, examples), "") if pattern.together_with else ""

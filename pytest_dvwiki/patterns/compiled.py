@@ -1,6 +1,6 @@
-"""The built-in registry as one file of JSON: YAML is its source, and reading that takes forty times as long.
+"""The built-in registry as one JSON file; its YAML sources take forty times as long to read.
 
-The wheel brings the file; from a checkout it is made at first use and kept in the cache, under a name that changes with
+The wheel ships the file. In a checkout it is made at first use and kept in the cache, under a name that changes with
 any of the sources.
 """
 
@@ -21,29 +21,29 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).with_name("builtin")
 FILE = "compiled.json"
-"""Beside the YAML files of the installed package; there is none in a checkout."""
+"""Name of the file, beside the YAML files of the installed package; a checkout has none."""
 FORMAT = 6
-"""Of the JSON; a change of `Pattern`, `Subtype` or of how literals are found counts it up."""
+"""Version of the JSON; incremented with any change of `Pattern`, `Subtype` or the search for literals."""
 
 
 class Compiled(msgspec.Struct, frozen=True):
-    """All that the built-in files say, checked."""
+    """The checked contents of all built-in files."""
 
     entries: tuple[Entry, ...]
-    """In their order of precedence."""
+    """In order of precedence."""
     subtypes: tuple[Subtype, ...]
     triggers: Triggers
-    """Of these entries alone."""
+    """The triggers of these entries alone."""
     problems: tuple[str, ...] = ()
-    """What is wrong with the files: the installation is damaged then."""
+    """What is wrong with the files; if there is anything, the installation is damaged."""
 
 
 def load(sources: Callable[[], Mapping[str, str]], make: Callable[[Mapping[str, str]], Compiled]) -> Compiled:
-    """The registry that came with the package, else the cached one, else a new one.
+    """Return the registry shipped with the package, else the cached one, else a new one.
 
     Args:
-        sources: Gives the text of each YAML file by its name.
-        make: Reads and checks them.
+        sources: Returns the text of each YAML file by its name.
+        make: Parses and checks them.
     """
     shipped = FOLDER / FILE
     if shipped.is_file():
@@ -63,12 +63,12 @@ def load(sources: Callable[[], Mapping[str, str]], make: Callable[[Mapping[str, 
 
 
 def encode(compiled: Compiled) -> bytes:
-    """The content of the file."""
+    """Return the content of the file."""
     return msgspec.json.encode(compiled)
 
 
 def decode(data: bytes) -> Compiled:
-    """What a file holds.
+    """Parse the content of the file.
 
     Raises:
         ValueError: It is no such file.

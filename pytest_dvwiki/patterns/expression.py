@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MOST_ALTERNATIVES = 64
-"""Texts that a part of an expression may stand for and still count as literal."""
+"""Number of texts that a part of an expression may match and still count as literal."""
 WIDEST_CLASS = 4
-"""Characters of a class such as `[EF]` that is still written out."""
+"""Size of the largest character class, such as `[EF]`, that is written out."""
 LONGEST_REPEAT = 1000
 SHORTEST_LITERAL = 3
 _CLASSES = "dDwWsS"
@@ -28,17 +28,17 @@ _CONTROLS = {"t": "\t"}
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What is known of a part of an expression."""
+    """Facts about a part of an expression."""
 
     shortest: int
     """Length of its shortest match."""
     texts: tuple[str, ...] = ()
-    """All texts that it can match, in lower case, where they are few; else empty."""
+    """All texts that it can match, in lower case, if they are few; else empty."""
     needs: tuple[tuple[str, ...], ...] = ()
     """Sets of literals: every match contains at least one literal of each set."""
 
     def all_needs(self) -> tuple[tuple[str, ...], ...]:
-        """Its sets of literals, with its own texts as one of them."""
+        """Return its sets of literals, with its own texts as one of them."""
         return (*self.needs, self.texts) if self.texts and all(self.texts) else self.needs
 
 
@@ -47,18 +47,18 @@ Needs = tuple[tuple[str, ...], ...]
 
 
 def check(source: str, *, needs_literal: bool = True, of_people: bool = True) -> Needs:
-    """Checks an expression against the contract.
+    """Check an expression against the contract.
 
     Args:
         source: The expression.
-        needs_literal: Whether it has to contain a literal that a scan can look for.
-        of_people: Whether RE2 is to decide it, as one that people give, and not `re`, as a built-in one.
+        needs_literal: Whether it must contain a literal that a scan can look for.
+        of_people: Whether RE2 decides it, as an expression from people, and not `re`, as a built-in one.
 
     Returns:
-        The literals that a text has to contain before the expression is worth a try.
+        The literals that a text must contain before the expression is tried.
 
     Raises:
-        ExpressionError: What is not allowed, and where.
+        ExpressionError: Something is not allowed; the message says what and where.
     """
     if of_people:
         search.of_people(source)
@@ -75,7 +75,7 @@ def check(source: str, *, needs_literal: bool = True, of_people: bool = True) ->
 
 
 def _worth(literals: tuple[str, ...]) -> float:
-    """How much a set of literals narrows the search: long and few is best."""
+    """Return how much a set of literals narrows the search: long and few literals are best."""
     return min(map(len, literals)) - len(literals) / 8
 
 
@@ -122,7 +122,7 @@ class _Parser:
             if all(run):
                 needs.append(run)
             needs.extend(part.needs)
-            # What stands next to it may still be joined to it; what stood before it cannot.
+            # The next part may still be joined to it; the parts before it cannot.
             run = part.texts or ("",)
         if pure:
             return _Part(shortest, texts=_union([run]))
@@ -135,7 +135,7 @@ class _Parser:
         low, high = self._repeat()
         if (low, high) == (1, 1):
             return part
-        # Lazy is allowed: engines find candidates only. Possessive is not known to all of them.
+        # Lazy repetition is allowed: engines find candidates only. Not all of them know the possessive one.
         self._take("?")
         if self.source[self.at : self.at + 1] in {"+", "*"}:
             raise ExpressionError(f"repeat of a repeat at {self.at}; put a group (?:…) between them")
@@ -147,7 +147,7 @@ class _Parser:
         if self._take("*"):
             return 0, None
         if self._take("+"):
-            # One or more is no literal, even of a literal: what follows it does not adjoin.
+            # A literal that may repeat is no literal: the part after it does not adjoin.
             return 1, None
         if self._take("?"):
             return 0, 1
@@ -229,7 +229,7 @@ class _Parser:
 
 
 _NOTHING = _Part(0, texts=("",))
-"""What takes no room, such as `^`."""
+"""A part that matches no characters, such as `^`."""
 
 
 def _literal(char: str) -> _Part:
@@ -237,9 +237,9 @@ def _literal(char: str) -> _Part:
 
 
 def _is_plain(char: str) -> bool:
-    """Whether a scan can look for a character: it reads bytes, and knows the case of ASCII alone.
+    """Tell whether a scan can look for a character: it reads bytes, and knows the case of ASCII only.
 
-    One of Latin-1 may stand there in that encoding or in UTF-8; any later one only in UTF-8.
+    A Latin-1 character may be encoded as Latin-1 or UTF-8, any later one only as UTF-8.
     """
     return char.isascii() or (char > "\xff" and char.lower() == char.upper())
 

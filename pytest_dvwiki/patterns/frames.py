@@ -1,4 +1,4 @@
-"""Frames of tracebacks, as Python and pytest write them."""
+"""Parse frames of tracebacks in the formats of Python and pytest."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from pytest_dvwiki.model import Frame
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-# An exception group draws its tracebacks behind bars.
+# An exception group prints its tracebacks with a margin of bars.
 _PYTHON = re.compile(r'[\s|]*File "(?P<file>[^"]{1,1000})", line (?P<line>\d{1,9})(?:, in (?P<function>.+))?$')
 _MARKERS = re.compile(r"[\s|]*[~^][\s~^]*$")
 _PYTEST = re.compile(r"(?P<file>[^\s:][^:]{0,1000}\.py):(?P<line>\d{1,9}): ?(?:in (?P<function>\S+)|[\w.]+)?$")
 _DEF = re.compile(r"[\s>]*(?:async )?def (?P<function>\w+)\(")
 _CALLERS = 20
 _SOURCE = re.compile(r">? {3,}\S")
-# `Lib` is Python's on Windows alone. Of cocotb and pyuvm, whose names projects give to folders of their own, the
-# modules that tracebacks go through.
+# `Lib` is Python's folder on Windows only. Projects name folders of their own after cocotb and pyuvm, so only the
+# modules of these libraries that appear in tracebacks count.
 _LIBRARY = re.compile(
     r"/(?:site|dist)-packages/|/lib(?:64)?/python\d[^/]*/|^<|/\.?pyenv/versions/[^/]+/lib/"
     r"|^[A-Za-z]:/(?:[^/]+/)*Lib/(?!site)"
@@ -32,15 +32,15 @@ _LIBRARY = re.compile(
 
 @functools.lru_cache(maxsize=1024)
 def is_library(file: str) -> bool:
-    """Whether a frame's file belongs to Python, to an installed package, or to a checkout of a testbench library."""
+    """Tell whether a frame's file belongs to Python, an installed package or a checkout of a testbench library."""
     return _LIBRARY.search(file.replace("\\", "/")) is not None
 
 
 def user_frame(frames: Iterable[Frame]) -> Frame | None:
-    """Return the first frame that is the user's, with the user's frames behind it as its callers.
+    """Return the first frame of the user's code, with the user's frames that follow as its callers.
 
     Args:
-        frames: From the inside out.
+        frames: The frames, innermost first.
     """
     own = [frame for frame in frames if not is_library(frame.file)]
     if not own:
@@ -49,17 +49,17 @@ def user_frame(frames: Iterable[Frame]) -> Frame | None:
 
 
 def caller(file: str) -> str:
-    """Return how a caller's file is named: without its folders, which differ from machine to machine."""
+    """Return the name of a caller's file without its folders, which differ from machine to machine."""
     return file.replace("\\", "/").rpartition("/")[2]
 
 
 def indent(line: str) -> int:
-    """How far right a line of a traceback begins, the bars of an exception group left aside."""
+    """Return the indentation of a line of a traceback, including the bars of an exception group."""
     return len(line) - len(line.lstrip(" \t|+"))
 
 
 def python_frame(lines: Sequence[str], at: int) -> tuple[Frame, int] | None:
-    """The frame that a line of Python's traceback names, with the source below it, and the index behind both."""
+    """Return the frame that a line of Python's traceback names, with its source, and the index after both."""
     found = _PYTHON.match(lines[at])
     if found is None:
         return None
@@ -75,9 +75,9 @@ def python_frame(lines: Sequence[str], at: int) -> tuple[Frame, int] | None:
 
 
 def report_frames(lines: Sequence[str]) -> dict[int, Frame]:
-    """The frames of pytest's report by the index of the line that names the place, the innermost last.
+    """Return the frames of pytest's report by the index of the line that names the place, the innermost last.
 
-    pytest shows the source first and then its place (`file.py:12: TypeError`), or the place and then the source
+    pytest shows the source and then its place (`file.py:12: TypeError`), or the place and then the source
     (`file.py:12: in check`).
     """
     found: dict[int, Frame] = {}

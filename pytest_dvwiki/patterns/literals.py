@@ -1,7 +1,7 @@
-"""Tells which expressions of a registry have all their literals in a message, and so are worth a try.
+"""Find the expressions of a registry that have all their literals in a message, and so are worth trying.
 
-RE2 looks for the most telling literals of all expressions at once, in microseconds a message. Building that set takes
-tens of milliseconds, so the first messages of a process are looked through literal by literal.
+RE2 looks for the rarest literals of all expressions at once, in microseconds per message. Building that set takes tens
+of milliseconds, so the first messages of a process are searched literal by literal.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.schema import Entry
 
 WORTH_BUILDING = 100
-"""Messages that are looked through one literal after the other before the set is built."""
+"""Number of messages that are searched literal by literal before the set is built."""
 _MEMORY = 64 << 20
 
 Fitting = dict[int, list[int]]
@@ -39,7 +39,7 @@ class Literals:
         self._set: _Set | None = None
 
     def fitting(self, lowered: str) -> Fitting:
-        """Return the expressions that may fit a message.
+        """Return the expressions that may match a message.
 
         Args:
             lowered: The message in lower case.
@@ -54,7 +54,7 @@ class Literals:
         return found
 
     def _found_at_once(self, lowered: str) -> set[tuple[int, int]] | None:
-        """Return entries and expressions that the set finds; None where it cannot tell."""
+        """Return entries and expressions that the set finds; None if the set fails."""
         if self._set is None:
             self._set = _Set(self._needs)
         return self._set.fitting(lowered)
@@ -68,8 +68,8 @@ class Literals:
 
 
 def _all_there(sets: Needs, lowered: str) -> bool:
-    """Tell whether a message has a literal of each set."""
-    # A generator for each set would double the time.
+    """Tell whether a message contains a literal of each set."""
+    # A generator for each set would double the time taken.
     for literals in sets:
         for literal in literals:
             if literal in lowered:
@@ -80,14 +80,14 @@ def _all_there(sets: Needs, lowered: str) -> bool:
 
 
 class _Set:
-    """The most telling literals of each expression in one automaton.
+    """The rarest literals of each expression in one automaton.
 
     Args:
-        needs: Of each entry, of each of its expressions, the sets of literals, the most telling first.
+        needs: For each entry and each of its expressions the sets of literals, the rarest first.
     """
 
     def __init__(self, needs: Sequence[Sequence[Needs]]) -> None:
-        # Imported here: a run with a handful of failures does without.
+        # Imported here: a run with a handful of failures does not need it.
         import re2  # type: ignore[import-untyped]  # noqa: PLC0415  # it has no stubs
 
         options = re2.Options()
@@ -96,7 +96,7 @@ class _Set:
         options.max_mem = _MEMORY
         self._matcher: Any = re2.Set.SearchSet(options)
         self._owners: list[list[tuple[int, int, Needs]]] = []
-        """By number of a literal the expressions that need it: entry, place in it, and what else they need."""
+        """For each literal the expressions that need it: entry, position in it, and the other sets they need."""
         self._always: list[tuple[int, int]] = []
         """Expressions of benign patterns that need no literal."""
         known: dict[str, list[tuple[int, int, Needs]]] = {}
@@ -113,13 +113,13 @@ class _Set:
         self._matcher.Compile()
 
     def fitting(self, lowered: str) -> set[tuple[int, int]] | None:
-        """Return entries and expressions that may fit; None where the automaton cannot tell."""
+        """Return entries and expressions that may match; None if the automaton fails."""
         try:
             literals = self._matcher.Match(lowered)
         except UnicodeEncodeError:
             return None
         if not literals:
-            # It finds nothing where its memory does not suffice, too.
+            # It also finds nothing when its memory does not suffice.
             return None
         owners = (owner for literal in literals for owner in self._owners[literal])
         return {*self._always, *((number, at) for number, at, others in owners if _all_there(others, lowered))}

@@ -1,9 +1,9 @@
-"""Finds the patterns' messages in a text.
+"""Find the messages of patterns in a text.
 
-An engine looks for the patterns' literals over the whole text at once; `re` decides on the messages round the lines
-where one stands, RE2 where people gave the pattern. The time is linear in the text, whatever stands in it.
+An engine looks for the patterns' literals over the whole text at once. `re` then decides on the messages around the
+lines that contain one; RE2 decides if people gave the pattern. The time is linear in the text, whatever it contains.
 
-Texts are read as bytes, in UTF-8: a line that is none is taken as Latin-1.
+Texts are read as bytes, in UTF-8; a line that is not UTF-8 is read as Latin-1.
 """
 
 from __future__ import annotations
@@ -28,37 +28,37 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.schema import Entry, Pattern
 
 BEFORE = 4
-"""Lines before a candidate that may begin its message."""
+"""Number of lines before a candidate that may begin its message."""
 MOST_TOGETHER = 64
-"""Candidates that are looked at together; what they come to decides which of the next ones are worth a look."""
+"""Number of candidates that are decided together; the results show which kinds of the next ones can be skipped."""
 _TELLING = 400
-"""Characters of a line that tell how deep it stands."""
+"""Number of characters of a line that show its indentation."""
 DEEPEST_BLOCK = 200
-"""Lines that a traceback under one log line may have."""
+"""Largest number of lines of a traceback under one log line."""
 _MOST_DECIDED = 4096
-"""Messages whose patterns are remembered."""
+"""Number of messages whose patterns are cached."""
 _ANY = "surrogatepass"
 _NUMBER = re.compile(r"(?:0x|\d{1,4}'s?h)?0*(0|[\da-f]*[1-9][\da-f]*)", re.ASCII)
 _HDL = ("hdl",)
-"""The tools of patterns that know a message of any HDL tool by its words alone."""
+"""The tools of patterns that match a message of any HDL tool by its words alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A message that a pattern knows."""
+    """A message that a pattern matches."""
 
     pattern: Pattern
     line: int
-    """Number of the message's first line, as the caller counts."""
+    """Line number of the message's first line, in the caller's count."""
     text: str
     """The message as one line."""
     groups: dict[str, str]
     head: str = ""
-    """The log line under which the message stands, where it does."""
+    """The log line under which the message is indented; empty if there is none."""
 
 
 class Rule:
-    """A pattern with its expressions compiled at first use."""
+    """A pattern with its expressions, compiled at first use."""
 
     __slots__ = (
         "_compiled",
@@ -82,14 +82,14 @@ class Rule:
         self._together: tuple[Search, ...] | None = None
 
     def decide(self, text: str, numbers: Iterable[int]) -> dict[str, str] | None:
-        """Return the groups of the first expression that is found in a message; None where the pattern does not count.
+        """Return the groups of the first expression that matches a message; None if the pattern does not match.
 
         Args:
             text: The message.
-            numbers: The expressions whose literals stand in it.
+            numbers: The expressions whose literals are in it.
         """
         if self._of_hdl and is_logged(text):
-            return None  # words such as "port" and "width" are a testbench's own in what it logs
+            return None  # a testbench logs words such as "port" and "width" itself
         for number in numbers:
             found = self._expression(number).search(text)
             if found is not None and not _agrees(found.groups):
@@ -101,15 +101,15 @@ class Rule:
         return None
 
     def _without_names(self, number: int, text: str) -> bool:
-        """Whether the words that it looks for stand outside of names too."""
+        """Tell whether an expression also matches the message without its names."""
         told = nameless(text)
         return told == text or self._expression(number).search(told) is not None
 
     def company(self, text: str) -> bool:
-        """Whether the text has what the pattern needs beside its own message."""
+        """Tell whether the text has what the pattern needs beside its own message."""
         if self._together is None:
             self._together = tuple(map(self._compiled, self.pattern.together_with))
-        # RE2 is given lines, of which it looks at so much; `re` the whole text, since no expression goes beyond a line.
+        # RE2 gets single lines, as it reads a limited part of a text; `re` gets all of it: no expression spans lines.
         texts = text.split("\n") if self._of_people and self._together else (text,)
         return not self._together or any(each.search(line) is not None for each in self._together for line in texts)
 
@@ -121,12 +121,12 @@ class Rule:
 
 
 def _agrees(groups: Mapping[str, str]) -> bool:
-    """Whether the message compares two values that are the same: it then tells of a check that held."""
+    """Tell whether the message compares two equal values: it reports a check that passed."""
     return "expected" in groups and "actual" in groups and _value(groups["expected"]) == _value(groups["actual"])
 
 
 def _value(text: str) -> str:
-    """What a text says without what encloses it, of a number its digits; numbers that agree are of one `kind`."""
+    """Return a value without brackets and punctuation, and of a number its digits; equal numbers are of one `kind`."""
     bare = text.lstrip('"([{').rstrip("\"')]}.,;:!").lower()
     number = _NUMBER.fullmatch(bare)
     return number[1] if number else bare
@@ -151,9 +151,9 @@ class Matcher:
         self._dull = Dull()
 
     def find(self, text: str) -> Iterator[tuple[int, Tier]]:
-        """Offsets of the lines at which a message of interest starts, ascending, with the tier of its pattern.
+        """Yield the offsets at which the lines of messages of interest start, with the tiers of their patterns.
 
-        Of lines that differ in their numbers only the first `ENOUGH` are given.
+        Offsets ascend. Of lines that differ in their numbers only, the first `ENOUGH` count.
         """
         block = _encoded(text)
         counted = position = 0
@@ -164,7 +164,7 @@ class Matcher:
                 yield position, hit.pattern.tier
 
     def hits(self, text: str, *, first_line: int = 1, whole: str | None = None) -> list[Hit]:
-        """The messages of a text that a pattern knows, in their order; benign ones are left out.
+        """Return the messages of a text that a pattern matches, in order; benign ones are left out.
 
         Args:
             text: Lines without a gap.
@@ -182,19 +182,19 @@ class Matcher:
         return found
 
     def match(self, message: str) -> Hit | None:
-        """The pattern that wins for one message, benign ones included."""
+        """Return the hit of the pattern that wins for one message, benign ones included."""
         return next(self.matches(message), None)
 
     def is_benign(self, message: str) -> bool:
-        """Whether a benign pattern knows the message."""
+        """Tell whether a benign pattern matches the message."""
         return any(rule.pattern.tier == "benign" for rule, _ in self._winners(message))
 
     def is_accepted(self, message: str) -> bool:  # noqa: ARG002  # waivers accept, patterns do not
-        """No message: whether people accept an error is not for patterns to say."""
+        """Return False: people accept errors by waivers, not by patterns."""
         return False
 
     def matches(self, message: str) -> Iterator[Hit]:
-        """All patterns that match one message, the winner first."""
+        """Yield all patterns that match one message, the winner first."""
         for number, expressions in self._literals.fitting(_lowered(message)).items():
             rule = self._rules[number]
             groups = rule.decide(message, expressions)
@@ -202,11 +202,11 @@ class Matcher:
                 yield Hit(rule.pattern, 1, message, groups)
 
     def may_be_company(self, lowered: str) -> bool:
-        """Whether a line, in lower case, has a literal of what some pattern needs beside its own message."""
+        """Tell whether a line, in lower case, has a literal of what some pattern needs beside its own message."""
         return self._of_company is not None and self._of_company.search(lowered) is not None
 
     def is_company(self, line: str) -> bool:
-        """Whether a line is what some pattern needs beside its own message."""
+        """Tell whether a line is what some pattern needs beside its own message."""
         return any(rule.company(line) for rule in self._rules if rule.pattern.together_with)
 
     def search(
@@ -218,14 +218,14 @@ class Matcher:
         span: tuple[int, int] | None = None,
         watch: Callable[[int, str], None] | None = None,
     ) -> Iterator[tuple[int, Hit]]:
-        """Every message that a pattern knows, with the offset of its first line, ascending.
+        """Yield every message that a pattern matches, with the offset of its first line, ascending.
 
         Args:
             block: Whole lines.
-            found: How many of a kind are wanted.
+            found: The number of lines of each kind that were yielded, with their limit.
             company: Tells whether the text has what a pattern needs beside its own message.
-            span: The part of the block to look for candidates in; their messages may begin and end outside of it.
-            watch: Takes the offset and the text in lower case of each line that holds a literal.
+            span: The part of the block to search for candidates; their messages may begin and end outside it.
+            watch: Receives the offset and the lower-case text of each line that holds a literal.
         """
         benign_heads: dict[str, bool] = {}
         decided = -1
@@ -245,13 +245,13 @@ class Matcher:
                         found.note(its_kind)
                     yield of_message[0], hit
                 elif certain and len(of_message) == 1 and not message.head:
-                    # What a line comes to under a head, or joined to others, says nothing about the line.
+                    # A result under a head, or for several joined lines, says nothing about the line alone.
                     self._dull.note(kinds[0])
 
     def _candidates(
         self, block: bytes, found: Found, span: tuple[int, int], watch: Callable[[int, str], None] | None
     ) -> Iterator[tuple[int, str]]:
-        """Offset and kind of each line that holds a literal, ascending, without those of which enough is known."""
+        """Yield offset and kind of each line that holds a literal, ascending, without kinds that are skipped."""
         kinds: dict[str, str] = {}
         first, after = span
         done = first
@@ -276,11 +276,11 @@ class Matcher:
                 yield start, its_kind
 
     def _decide(self, message: Message, company: Callable[[Rule], bool]) -> tuple[Hit | None, bool]:
-        """The pattern that wins for a message of a text, and whether the message alone decided that."""
+        """Return the hit that wins for a message of a text, and whether the message alone decided that."""
         certain = True
         for rule, groups in self._winners(message.text):
             if rule.pattern.tier == "benign":
-                # It goes before all others, yet only what another one found needs it.
+                # It overrides the patterns after it; alone it reports nothing.
                 return None, certain
             if company(rule):
                 return Hit(rule.pattern, 0, message.text, groups, message.head), certain
@@ -288,9 +288,9 @@ class Matcher:
         return None, certain
 
     def _winners(self, message: str) -> tuple[tuple[Rule, dict[str, str]], ...]:
-        """Return the patterns that a message fits with their groups, up to the first that needs nothing beside it.
+        """Return the patterns that match a message, with their groups, up to the first that needs nothing beside it.
 
-        What a test prints stands in several texts, so a message is decided once.
+        A test's output is part of several texts, so the results are cached.
         """
         known = self._decided.get(message)
         if known is None:
@@ -309,14 +309,14 @@ class Matcher:
 
 
 class Company:
-    """What a text has beside a message, looked for once for each pattern that needs it."""
+    """The other lines that patterns need in a text, searched once per pattern."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._known: dict[str, bool] = {}
 
     def has(self, rule: Rule) -> bool:
-        """Whether it has what the pattern needs."""
+        """Tell whether the text has what the pattern needs."""
         name = rule.pattern.id
         if name not in self._known:
             self._known[name] = rule.company(self._text)
@@ -324,7 +324,7 @@ class Company:
 
 
 def _lowered(text: str) -> str:
-    # The only character whose lower case is longer than itself would shift the offsets.
+    # The only character whose lower case is longer than itself; it would shift the offsets.
     return text.replace("\u0130", "i").lower()
 
 
@@ -333,7 +333,7 @@ def _encoded(text: str) -> bytes:
 
 
 def decoded(line: bytes) -> str:
-    """The text of a line: UTF-8, else Latin-1."""
+    """Return the text of a line: UTF-8, else Latin-1."""
     try:
         return line.decode("utf-8", _ANY)
     except UnicodeDecodeError:
@@ -341,12 +341,12 @@ def decoded(line: bytes) -> str:
 
 
 def _ends(line: str) -> str:
-    """A line; of a long one the parts that are looked at."""
+    """Return a line; of a long one only its beginning and end."""
     return line if len(line) <= LONGEST else line[: LONGEST // 2] + line[-LONGEST // 2 :]
 
 
 def _regions(block: bytes, candidates: Iterable[tuple[int, str]]) -> Iterator[tuple[int, dict[int, str]]]:
-    """Joins candidates whose surroundings touch: the offset of the first line to look at, and the candidates."""
+    """Join candidates whose surroundings touch; yield the offset of the first line to read, and the candidates."""
     group: dict[int, str] = {}
     start = end = 0
     for offset, its_kind in candidates:
@@ -362,7 +362,7 @@ def _regions(block: bytes, candidates: Iterable[tuple[int, str]]) -> Iterator[tu
 
 
 def _surrounding_start(block: bytes, offset: int) -> int:
-    """The line at which the message of a candidate, or the log line above its traceback, may start."""
+    """Return the offset at which a candidate's message, or the log line above its traceback, may start."""
     start = offset
     for step in range(DEEPEST_BLOCK):
         line = block[start : start + _TELLING].partition(b"\n")[0]
@@ -382,7 +382,7 @@ def _lines_on(block: bytes, offset: int, count: int) -> int:
 
 
 def _lines(block: bytes, start: int, last: int) -> tuple[list[str], list[int]]:
-    """The lines from an offset to those that may belong to the message at `last`, and their offsets."""
+    """Return the lines from an offset to the end of the message at `last`, and their offsets."""
     lines: list[str] = []
     offsets: list[int] = []
     end = _lines_on(block, last, MOST_JOINED)

@@ -1,7 +1,7 @@
-"""From the raw lines of a log to messages of one line each.
+"""Turn the raw lines of a log into messages of one line each.
 
-Takes off what transports put in front of a line (escape codes, timestamps of CI, quotes of a forum, Questa's `# `,
-cocotb-test's logger) and joins what a tool spread over several lines.
+Remove what transports put in front of a line (escape codes, timestamps of CI, quotes of a forum, Questa's `# `,
+cocotb-test's logger), and join what a tool spread over several lines.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from pytest_dvwiki.simulators.tool import Multiline
 
 LONGEST = 4096
-"""Characters of a line that are looked at: half of them from its head, half from its tail."""
+"""Number of characters of a line that are read: half from its beginning, half from its end."""
 MOST_JOINED = 12
-"""Lines that one message may have."""
+"""Largest number of lines of a message."""
 _WORDS_BELOW = 3
-"""Lines below a message without words that may hold them."""
+"""Number of lines below a message without text that may hold its text."""
 
 _PREFIXES = (
     r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[ ]?[+-]\d\d:?\d\d)?\]?[ \t]"  # CI, ISO time
@@ -36,7 +36,7 @@ _PREFIXES = (
     r"|\x1b?_bk;t=\d{10,16}\x07?"  # Buildkite
     r"|[A-Z][a-z]{2}[ ][ \d]\d[ ]\d\d:\d\d:\d\d[ ][\w.-]{1,60}[ ][\w./-]{1,40}(?:\[\d+\])?:[ ]"  # syslog
     r"|[^\t]{1,80}\t[^\t]{1,80}\t(?=\d{4}-\d\d-\d\dT\d)"  # gh run view --log
-    r"|-[ ](?:[\w.]{1,60}[ ]-[ ])?(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)[ ]-[ ]"  # what follows a time in Python's logs
+    r"|-[ ](?:[\w.]{1,60}[ ]-[ ])?(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)[ ]-[ ]"  # Python's logging, after the time
     r"|\[(?!error|fail|fatal|warn|info|note|debug|pass|ok)[a-z][\w-]{0,30}\][ ](?=\S)"  # Jenkins, a parallel branch
     r"|\#\#\[error\]|::error[^:]{0,200}::"  # GitHub, Azure
     r"|[a-z][\w.]{0,30}[-_]\d{1,3}[ ]+\|[ ]"  # docker compose
@@ -46,12 +46,12 @@ _PREFIXES = (
     r"|[ ]*\|[ ](?=[ ]*\S)(?![ ]*[~^])"  # exception groups, boxes
 )
 _BEFORE_HEADS = r"[ ]*(?://+|/\*|--|[-*])[ ]*|[ ]*\d{1,6}[ ]?[:.|)]?[ ]+|[ ]*[`_*]{1,3}(?!ERROR:)"
-"""Comments, lists, line numbers and emphasis of Markdown, which are taken off where a tool's message follows.
+"""Comments, lists, line numbers and Markdown emphasis, which are removed before a tool's message.
 
-`**ERROR:` is how Innovus begins its own.
+Innovus begins its own messages with `**ERROR:`.
 """
 _OTHER_HEADS = r"UVM_[A-Z]+|\S{1,300}:\d+:[ ](?:error|sorry):"
-"""How messages begin that no one tool writes."""
+"""Beginnings of messages that several tools share."""
 _COCOTB_HEAD = re.compile(r"[ ]*(?:-\.--|\d+\.\d+)[a-z]{1,4}[ ]+(?:TRACE|DEBUG|INFO|WARNING|ERROR|CRITICAL)\b")
 _DEEP = re.compile(r"[ ]{16,}\S")
 _EXCEPTION = re.compile(
@@ -65,26 +65,26 @@ _PYTEST = re.compile(r"E {1,}(?=\S)")
 _UVM_HEAD = re.compile(r"(?:KERNEL: )?UVM_(?:ERROR|FATAL|WARNING|INFO)\b.*(?:@|\[)")
 _UVM_WITHOUT_ID = re.compile(r"UVM_(?:ERROR|FATAL)\b[^\[]*$")
 _UVM_ID = re.compile(r"\s*(?:(?:@ ?)?[\d.]+(?: ?[munpf]?s)?:? )?[\w.@:]{0,200} ?\[[\w/. #()-]{1,80}\]")
-"""Where a report goes on that ends before its id: with the rest of its time and its component, or with the id."""
+"""The line after a report that ends before its id: the rest of its time and its component, or the id."""
 _UVM_ANY = re.compile(r"(?:KERNEL: )?(?:UVM_[A-Z]+\b|-{3} UVM )")
 _UVM_OPEN = re.compile(r"(?:KERNEL: )?UVM_(?:ERROR|FATAL)\b.*@ ?\d(?:[^\[]*:|.*\])$")
-"""A report whose text begins in the next line: it ends with its time or with its id."""
+"""A report with its text in the next line: it ends with its time or its id."""
 _TOOL_HEAD = r"UVM_(?:ERROR|FATAL)\b|\S{1,300}:\d+: (?:error|sorry): "
 _NO_PART = r"\*\*[ ]|(?:KERNEL: )?UVM_|-{3}|(?:\w+ )?(?:ERROR|WARNING|INFO): |Time: |make(?:\[\d+\])?: "
-"""How a line begins, besides those of tools, that does not belong to the message before it."""
+"""Beginnings, beside those of tools, of lines that do not belong to the message before them."""
 _FRESH = re.compile(r"--\s|-{3}|={3}|File \"|Traceback|[\w.]+Error\b|[$+] |\S{1,80}[>$] |\d{1,3}[.)]\s|```")
-"""Further beginnings, such as a prompt or an item of a list."""
+"""Further such beginnings, such as a prompt or an item of a list."""
 _HANGS = r"[ (](?:at|in|to|of|the|for|with|from|and|or|not|is|by|an?|on|@)"
-"""How a line ends that cannot be the end of a message."""
+"""Ends of lines that cannot be the end of a message."""
 _COMMENT = re.compile(r"\s*(?://+|--|[#>*])?\s*")
 _MOST_BROKEN = 3
 _ENTITY = re.compile(r"&(?:gt|lt|amp|quot|apos|nbsp|#\d{1,4}|#x[0-9a-fA-F]{1,4});")
 _ESCAPED = re.compile(r"\\([*_#\[\]<>`])")
-"""A character that Markdown was told to leave alone."""
+"""A character that is escaped in Markdown."""
 _SHOWN = re.compile(r"^[ ]*(?:`([^`]+)`|\*\*(?=[^\s*]|\*\* )(.*\w.*)\*\*)$")
 """A line that Markdown shows as code or in bold."""
 _QUOTES = str.maketrans("\u2018\u2019\u201c\u201d\u00a0", "''\"\" ")
-"""What pages and mails make of quotes and spaces."""
+"""Typographic quotes and spaces of web pages and mails."""
 _TAGS = re.compile(r"^(?:<(?:p|pre|code|li|div)>)+|(?:<br ?/?>|</(?:p|pre|code|li|div)>)+$")
 _TIME = re.compile(r"[ ]*Time: ")
 _VUNIT_COMPILE = re.compile(r"Compiling into \S{1,80}: +\S+$")
@@ -92,7 +92,7 @@ _VUNIT_COMPILE = re.compile(r"Compiling into \S{1,80}: +\S+$")
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What a tool said at once, as one line."""
+    """One message of a tool, as one line."""
 
     first: int
     """Index of its first line."""
@@ -100,16 +100,16 @@ class Message:
     """Index of its last line."""
     text: str
     head: str = ""
-    """The log line under which this one stands indented, where it does (a traceback in cocotb's log)."""
+    """The log line under which this one is indented (a traceback in cocotb's log); empty if there is none."""
 
 
 def strip_line(line: str) -> str:
-    """A line without escape codes and without what a transport put in front of it; at most `LONGEST` characters."""
+    """Return a line without escape codes and transport prefixes, at most `LONGEST` characters."""
     if len(line) > LONGEST:
         line = f"{line[: LONGEST // 2]} … {line[-LONGEST // 2 :]}"
     line = clean(line).rstrip()
     if "&" in line and _ENTITY.search(line):
-        # Imported here: few logs were taken from a web page.
+        # Imported here: few logs come from a web page.
         import html  # noqa: PLC0415
 
         line = html.unescape(line)
@@ -121,7 +121,7 @@ def strip_line(line: str) -> str:
         line = _SHOWN.sub(r"\1\2", line)
     if not line.isascii():
         line = line.translate(_QUOTES)
-    # Transports nest (a CI's time before a forum's quote before Questa's `# `), though not deeply.
+    # Transports nest (a CI's time before a forum's quote before Questa's `# `), but not deeply.
     for _ in range(4):
         found = _prefix().match(line)
         if found is None:
@@ -133,10 +133,10 @@ def strip_line(line: str) -> str:
 
 
 def assemble(lines: Sequence[str]) -> list[Message]:
-    """Joins lines to messages.
+    """Join lines to messages.
 
     Args:
-        lines: Lines as `strip_line` gives them, without a gap.
+        lines: Lines from `strip_line`, without a gap.
     """
     messages: list[Message] = []
     head = ""
@@ -154,18 +154,18 @@ def assemble(lines: Sequence[str]) -> list[Message]:
 
 
 def begins_message(line: str) -> bool:
-    """Whether a line, as `strip_line` gives it, begins something of its own."""
+    """Tell whether a stripped line begins something of its own."""
     text = line.strip()
     return any(head.match(text) for head in (_no_part(), _tool_head(), _COCOTB_HEAD, _FRESH))
 
 
 def is_indented(line: str) -> bool:
-    """Whether a raw line may belong to a log line far above it."""
+    """Tell whether a raw line may belong to a log line far above it."""
     return _DEEP.match(strip_line(line)) is not None
 
 
 def is_logged(line: str) -> bool:
-    """Whether a line is one that Python's logging wrote in a simulator: time, level, logger."""
+    """Tell whether Python's logging wrote a line in a simulator: time, level, logger."""
     return _COCOTB_HEAD.match(line) is not None
 
 
@@ -175,7 +175,7 @@ def _is_python_log(line: str) -> bool:
 
 
 def _joined(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]:
-    """The index of the last line of the message that starts at `at`, and its text."""
+    """Return the index of the last line of the message that starts at `at`, and its text."""
     line = lines[at]
     text = line.strip()
     if _PYTEST.match(line):
@@ -191,7 +191,7 @@ def _joined(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]
 
 
 def _broken_off(lines: Sequence[str], at: int) -> list[str]:
-    """The further lines of a message that was broken within its sentence."""
+    """Return the further lines of a message that was broken within a sentence."""
     rest: list[str] = []
     line = lines[at].rstrip()
     for following in lines[at + 1 : at + 1 + _MOST_BROKEN]:
@@ -206,14 +206,14 @@ def _broken_off(lines: Sequence[str], at: int) -> list[str]:
 
 
 def _belongs(line: str, following: str, *, first: bool) -> bool:
-    """Whether a line goes on in the following one; `first` where it is the head of its message."""
+    """Tell whether a message continues in the next line; `first` means that `line` is the head of the message."""
     if first and _UVM_WITHOUT_ID.match(line.strip()):
         return _UVM_ID.match(following) is not None
     return _hangs().search(line) is not None
 
 
 def _while(lines: Sequence[str], at: int, belongs: Callable[[str], bool]) -> tuple[int, str]:
-    """The index of the last line that belongs to the message, as seen from the depth of its first, and its text."""
+    """Return the index of the last line that belongs to the message, relative to its indentation, and the text."""
     depth = len(lines[at]) - len(lines[at].lstrip())
     end = at + 1
     while end < min(len(lines), at + MOST_JOINED) and belongs(lines[end].removeprefix(lines[at][:depth])):
@@ -231,7 +231,7 @@ def _is_uvm_text(line: str) -> bool:
 
 
 def _told_below(lines: Sequence[str], at: int) -> tuple[int, str] | None:
-    """A report of UVM or a tool whose words stand in the lines below: its last line and text; None for another."""
+    """Return last line and text of a report whose text is in the lines below it; None for any other message."""
     text = lines[at].strip()
     if _UVM_OPEN.match(text) and at + 1 < len(lines) and _is_uvm_text(lines[at + 1]):
         end, rest = _while(lines[: at + MOST_JOINED], at + 1, _is_wrapped)
@@ -242,7 +242,7 @@ def _told_below(lines: Sequence[str], at: int) -> tuple[int, str] | None:
 
 
 def _time_below(lines: Sequence[str], at: int) -> int | None:
-    """The line that tells the time of the message at `at`, where further lines of its text stand between."""
+    """Return the line with the time of the message at `at`, if lines of its text are in between; else None."""
     for end in range(at + 1, min(len(lines), at + 2 + _WORDS_BELOW)):
         if _TIME.match(lines[end]):
             return end if end > at + 1 else None
@@ -277,7 +277,7 @@ _BELOW: Mapping[str, Callable[[str], bool]] = {
 
 @functools.cache
 def _spreads() -> tuple[tuple[re.Pattern[str], Callable[[str], bool], int], ...]:
-    """Return which messages are spread over lines: how one begins, which lines belong to it, how many there may be."""
+    """Return the messages that span lines: how one begins, which lines belong to it, and their largest number."""
     of_tools = (
         (re.compile(one.head), _belonging(one), one.most) for tool in simulators.tools() for one in tool.multiline
     )
@@ -285,7 +285,7 @@ def _spreads() -> tuple[tuple[re.Pattern[str], Callable[[str], bool], int], ...]
 
 
 def _belonging(spread: Multiline) -> Callable[[str], bool]:
-    """Return what says whether a line below the head of a message belongs to it."""
+    """Return the function that tells whether a line below the head of a message belongs to it."""
     is_below, only, end = _BELOW[spread.below], re.compile(spread.only), re.compile(spread.ends_at or r"(?!)")
     return lambda line: is_below(line) and only.match(line) is not None and not end.match(line)
 
@@ -324,7 +324,7 @@ def _detail() -> re.Pattern[str]:
 
 @functools.lru_cache(maxsize=1024)
 def _repairs(beginning: str) -> tuple[Callable[[str], str], ...]:
-    """Return what may mend a line that begins with these two characters."""
+    """Return the functions that may repair a line that begins with these two characters."""
     return tuple(
         functools.partial(re.compile(repair.expression).sub, repair.replacement)
         for tool in simulators.tools()
@@ -334,7 +334,7 @@ def _repairs(beginning: str) -> tuple[Callable[[str], str], ...]:
 
 
 def _pytest_error(lines: Sequence[str], at: int) -> tuple[int, str]:
-    """The `E   …` lines of pytest's report: a rewritten assert has lost its exception's name there."""
+    """Return last line and text of the `E   …` lines of pytest's report; a rewritten assert gets its type back."""
     end = at
     parts: list[str] = []
     while end < len(lines) and (found := _PYTEST.match(lines[end])):
@@ -342,10 +342,10 @@ def _pytest_error(lines: Sequence[str], at: int) -> tuple[int, str]:
         if len(parts) < MOST_JOINED and not _EXPLANATION.match(part):
             parts.append(part)
         end += 1
-    if not parts:  # a text that begins in the middle of an explanation
+    if not parts:  # the text begins in the middle of an explanation
         return end - 1, ""
     if parts[0].startswith('File "'):
-        # A SyntaxError names its place and shows the line before it names itself.
+        # A SyntaxError prints place and source line before its own name.
         parts = [parts[-1], *parts[:-1]]
     if parts[0].startswith("assert "):
         parts[0] = f"AssertionError: {parts[0]}"
@@ -353,7 +353,7 @@ def _pytest_error(lines: Sequence[str], at: int) -> tuple[int, str]:
 
 
 def _exception(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]:
-    """`Type: message` with the further lines of the message, which end at a blank line or a traceback."""
+    """Return last line and text of `Type: message`; the message ends at a blank line or a traceback."""
     indent = len(lines[at]) - len(lines[at].lstrip())
     parts = [lines[at].strip()]
     end = at + 1

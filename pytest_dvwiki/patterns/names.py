@@ -1,4 +1,4 @@
-"""Names in a message: of assertions, tests, signals and instances. Their words say nothing about what happened."""
+"""Names in a message: of assertions, tests, signals and instances. Their words do not tell what happened."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 WORDED = frozenset(
     {"scoreboard_fail", "timeout", "hang", "x_propagation", "coverage_miss", "protocol_violation", "timing_offset"}
 )
-"""Subtypes that a message gets for its words, whatever tool reported it."""
+"""Subtypes that a message gets by its words, whichever tool reported it."""
 
 _NAME = "N"
 _DETAIL = re.compile(r"\b(Scope|Instance|Process|Region|Module): ?(?:in )?[^\s,;]+")
@@ -27,16 +27,16 @@ _IDENTIFIER = re.compile(
 _COMPARED = re.compile(r"(?i:(?:^|[_.])(?:exp\w*|act\w*|got|dut|ref\w*|golden|model|rtl|iss)(?:$|[_.\d]))")
 _CHECKER = re.compile(r"(?i:scoreboard|scbd?|checker|comparator|predictor|(?:^|[_.])sb(?:$|[_.\d]))")
 _CALL = re.compile(r"(?:fail_(?:unless|if)|await|check)_\w+")
-"""Procedures of testbench libraries, which name themselves in what they report."""
+"""Procedures of testbench libraries that print their own names in their reports."""
 _CAPITALS = re.compile(r"[A-Z0-9_$]+")
 _EXCEPTION = re.compile(r"(?:\w+\.)*[A-Z]\w*[a-z]\w*")
 
 
 def nameless(text: str) -> str:
-    """Return a message with its names taken out.
+    """Return a message without its names.
 
-    What stays is no name: an id in brackets or in capitals, an exception's type, a component that is a checker, and the
-    label of a compared value (`exp_data=3`).
+    An id in brackets or capitals, an exception's type, a component that is a checker, and the label of a compared value
+    (`exp_data=3`) stay: they are no names.
     """
     text = _DETAIL.sub(rf"\1: {_NAME}", text)
     text = _ASSERTION.sub(lambda found: f"{found['head'] or found['after']}{_NAME}", text)

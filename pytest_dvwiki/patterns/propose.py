@@ -1,4 +1,4 @@
-"""Makes a pattern of the texts that one unknown cause left behind: for a person to review, never for use as it is."""
+"""Propose a pattern from the texts of one unknown cause: for a person to review, never for use as it is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 MOST_WORDS = 20
-"""Words of a message that an expression spells out."""
+"""Number of words of a message that an expression spells out."""
 EXAMPLES = 3
 COUNTEREXAMPLES = 3
 _NAME_WORDS = 5
@@ -26,18 +26,18 @@ _SPECIAL = re.compile(r"([\\.^$*+?{}\[\]()|])")
 _EXCEPTION = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*: ")
 _ANY = r"\S+"
 _PLAIN_WORDS = frozenset({"error", "the", "at", "of", "in", "is", "to", "its"})
-"""Words that tell nothing in an id."""
+"""Words that are useless in an id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """What the records hold of one cause without a pattern."""
+    """The evidence on record of one cause without a pattern."""
 
     occurrences: tuple[tuple[str, str], ...]
     """First cause and excerpt of each occurrence, the newest first."""
     in_simulator: bool = False
     fix: str | None = None
-    """How it was fixed, where that is on record."""
+    """How it was fixed, if that is on record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,12 @@ class NoPattern:
 def propose(
     cluster: Cluster, others: Sequence[str], foreign: Sequence[str] = (), taken: Iterable[str] = ()
 ) -> Pattern | NoPattern:
-    """A pattern that matches all texts of a cluster and none of the others.
+    """Return a pattern that matches all texts of a cluster and none of the others, or why there is none.
 
     Args:
         cluster: The cause.
-        others: First causes of other failures, which it may not match; the nearest become counterexamples.
-        foreign: Further messages that it may not match: examples of other patterns.
+        others: First causes of other failures, which it must not match; the nearest become counterexamples.
+        foreign: Further messages that it must not match: examples of other patterns.
         taken: Ids that are in use.
     """
     examples = tuple(dict.fromkeys(message_of(primary, excerpt) for primary, excerpt in cluster.occurrences))
@@ -83,10 +83,13 @@ def propose(
 
 
 def message_of(primary: str, excerpt: str) -> str:
-    """The message as a log has it: a first cause has its blanks joined, and may have its place behind it."""
+    """Return the message as in the log.
+
+    The first cause on record has its blanks joined, and may have its place at the end.
+    """
     told = " ".join(primary.split())
     messages = (message.text for message in assemble([strip_line(line) for line in excerpt.split("\n")]))
-    # An exception's class may stand before it, its place behind it; the message itself is as the log has it.
+    # The first cause may have the exception's class before it and its place after it; the log has neither.
     found = [text for text in messages if len(_joined(text)) >= len(told) // 3 and _joined(text) in told]
     return max(found, key=len, default=told)
 
@@ -96,10 +99,10 @@ def _joined(text: str) -> str:
 
 
 def _expressions(examples: Sequence[str]) -> Iterator[str]:
-    """Expressions within the contract, from the one with most freedom to the one with least."""
+    """Yield expressions within the contract, from the loosest to the strictest."""
     for keep_values in (False, True):
         words = _common(examples, keep_values=keep_values)
-        if not words:  # values alone say nothing
+        if not words:  # values alone are no pattern
             return
         for blank in (" ", r"\s+"):
             source = blank.join(words)
@@ -111,7 +114,7 @@ def _expressions(examples: Sequence[str]) -> Iterator[str]:
 
 
 def _common(examples: Sequence[str], *, keep_values: bool) -> list[str]:
-    """The words of the messages, those that change or look like a value left open."""
+    """Return the words of the messages; words that change or look like a value become wildcards."""
     rows = [example.split() for example in examples]
     shortest = min(map(len, rows))
     words: list[str] = []
@@ -134,7 +137,7 @@ def _class(example: str, *, in_simulator: bool) -> str:
 
 
 def _name(source: str, taken: set[str]) -> str:
-    """An id of the words that the expression holds."""
+    """Return an id made of the words in the expression."""
     plain = source.replace(_ANY, " ").replace(r"\s+", " ").lower()
     words = [word for word in re.findall(r"[a-z]{2,}", plain) if word not in _PLAIN_WORDS]
     base = name = f"own.{'_'.join(words[:_NAME_WORDS]) or 'failure'}"
@@ -145,7 +148,7 @@ def _name(source: str, taken: set[str]) -> str:
 
 
 def _nearest(example: str, others: Iterable[str]) -> tuple[str, ...]:
-    """The messages that have most words in common with an example."""
+    """Return the messages that share the most words with an example."""
     own = _words(example)
     scored = [(len(own & _words(other)), other) for other in dict.fromkeys(others)]
     ranked = sorted((pair for pair in scored if pair[0]), key=lambda pair: (-pair[0], pair[1]))

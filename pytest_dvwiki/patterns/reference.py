@@ -1,4 +1,4 @@
-"""The built-in patterns as pages of Markdown, one for each file: for people who look for a message."""
+"""The built-in patterns as a Markdown page: people search it for a message, so each is printed in full."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _TIERS = {
 
 
 def reference() -> dict[str, str]:
-    """Return the pages by their paths: the list `patterns.md`, and a page for each file of patterns."""
+    """Return the page: grouped by tool, and within a tool by subtype."""
     registry = load_registry()
     groups = {
         name: _by_subtype(p for p in registry if registry.source(p.id) == _file(name)) for name in builtin_files()
@@ -142,13 +142,13 @@ def _pattern(pattern: Pattern, level: int) -> Iterator[str]:
 
 
 def _code(text: str) -> str:
-    """A code span, whatever back-ticks stand in the text."""
+    """Return a code span, even for text with back-ticks."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     ticks = "`" * (longest + 1)
     return f"{ticks} {text} {ticks}" if longest or text != text.strip() else f"{ticks}{text}{ticks}"
 
 
 def _escaped(text: str) -> str:
-    """Prose: code spans stay, what Markdown would take for HTML or emphasis does not become it."""
+    """Return prose with code spans kept and with everything escaped that Markdown takes for HTML or emphasis."""
     parts = re.split(r"(`+.+?`+)", text)
     return "".join(part if at % 2 else re.sub(r"([<*_\[])", r"\\\1", part) for at, part in enumerate(parts))

@@ -1,4 +1,4 @@
-"""The patterns in force, in their order of precedence; `precedence` states it."""
+"""The patterns in force, in order of precedence; `precedence` states that order."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _FIRST = ("dvwiki", "benign", "reports")
 _BEFORE_TOOLS = ("localised", "environment", "uvm", "pyuvm", "cocotb")
 _AFTER_TOOLS = ("fusesoc", "vhdl_libraries", "pytest", "python", "hdl", "fallback", "generic")
 _CODES = "_codes"
-"""How the name of a file ends whose patterns know a tool's messages by their codes."""
+"""Suffix of files with patterns that match a tool's messages by their codes."""
 REPLACEMENT = "A pattern replaces all patterns of the same id that stand behind it in this order."
 """What `precedence` means for two patterns of one id."""
 BUILTIN_FOLDER = "builtin/"
-"""With what the source of a built-in pattern begins."""
+"""Prefix of the source of a built-in pattern."""
 
 
 class Registry:
@@ -63,38 +63,38 @@ class Registry:
 
     @property
     def triggers(self) -> Triggers:
-        """The literals by which messages are found."""
+        """Return the literals by which messages are found."""
         if self._triggers is None:
             self._triggers = triggers.cached(self.entries, self.hash)
         return self._triggers
 
     @property
     def patterns(self) -> tuple[Pattern, ...]:
-        """The patterns in their order of precedence."""
+        """Return the patterns in order of precedence."""
         return tuple(entry.pattern for entry in self.entries)
 
     @functools.cached_property
     def subtypes(self) -> Mapping[str, Subtype]:
-        """The subtypes of the taxonomy, and those that the project's patterns bring: the first one describes it."""
+        """Return the subtypes of the taxonomy and those of the project's patterns; the first pattern describes one."""
         known = {UNKNOWN, *load_subtypes()}
         bringing = (pattern for pattern in reversed(self.patterns) if pattern.failure_subtype not in known)
         return {**load_subtypes(), **{pattern.failure_subtype: own_subtype(pattern) for pattern in bringing}}
 
     def get(self, pattern_id: str | None) -> Pattern | None:
-        """The pattern of that id."""
+        """Return the pattern with an id; None if there is none."""
         entry = self._by_id.get(pattern_id) if pattern_id is not None else None
         return entry.pattern if entry is not None else None
 
     def advice(
         self, pattern_id: str | None, failure_subtype: str, message: str, quoted: Callable[[str], str] = str
     ) -> str | None:
-        """What to do about a message; None where the pattern is not known.
+        """Return what to do about a message; None if the pattern is unknown.
 
         Args:
-            pattern_id: The pattern that knew it.
-            failure_subtype: What it was called; of another subtype than the pattern's the subtype's own advice counts.
-            message: Gives the names in the advice.
-            quoted: Quotes a name, which is a log's word.
+            pattern_id: The pattern that matched it.
+            failure_subtype: Its subtype; if that is not the pattern's own, the advice of the subtype counts.
+            message: The source of the names in the advice.
+            quoted: Quotes a name, which comes from a log.
         """
         entry = self._by_id.get(pattern_id) if pattern_id is not None else None
         if entry is None:
@@ -105,7 +105,7 @@ class Registry:
         return pattern.advice({name: quoted(value) for name, value in entry.groups_in(message).items()})
 
     def source(self, pattern_id: str) -> str:
-        """The file that the pattern of that id stands in."""
+        """Return the file that holds the pattern with an id."""
         return self._by_id[pattern_id].source
 
     def __len__(self) -> int:
@@ -117,9 +117,9 @@ class Registry:
 
 @functools.cache
 def builtin_files() -> Mapping[str, Tool | None]:
-    """Return the names of the built-in files in order, each with the tool that it belongs to.
+    """Return the names of the built-in files in order, each with its tool.
 
-    A message's code decides before any words of a tool do, catch-alls stand last.
+    The code of a message decides before the words of any tool; catch-alls come last.
     """
     tools = simulators.tools()
     return {
@@ -136,7 +136,7 @@ def _is_there(name: str) -> bool:
 
 
 def precedence() -> tuple[str, ...]:
-    """Return the order in words: of several patterns that match one message the first in it wins."""
+    """Return the order in words: if several patterns match a message, the first in it wins."""
     return (
         "benign patterns, wherever they stand: such a message is no failure",
         "the project's own patterns: the files of .agent/patterns by name, each from top to bottom",
@@ -152,16 +152,18 @@ def _raise(error: PatternError) -> None:
 def load_registry(
     extra: Sequence[Path | Pattern] = (), *, problem: Callable[[PatternError], None] = _raise
 ) -> Registry:
-    """The built-in patterns with a project's own in front.
+    """Return the built-in patterns, with a project's own in front.
 
     Args:
-        extra: Files, folders (their `*.yaml` by name) and patterns, the first with the highest precedence. In one of
-            them an id may stand once.
-        problem: Told of each file that cannot be read and of each pattern that is wrong; where it returns, the
-            registry does without that one.
+        extra: Files, folders (their `*.yaml` by name) and patterns, the first with the highest precedence. An id may
+        occur
+            once in each.
+        problem: Called for each file that cannot be read and each pattern that is wrong; if it returns, the registry
+        leaves
+            that one out.
 
     Raises:
-        PatternError: What is wrong, with its place, unless `problem` takes it.
+        PatternError: A pattern is wrong, unless `problem` handles it.
     """
     own = (_each_once(_entries_of(source, problem), problem) for source in extra)
     entries: dict[str, Entry] = {}
@@ -180,13 +182,13 @@ def load_registry(
 
 @functools.cache
 def load_subtypes() -> Mapping[str, Subtype]:
-    """All subtypes of the taxonomy by name."""
+    """Return all subtypes of the taxonomy by name."""
     return {subtype.id: subtype for subtype in builtin().subtypes}
 
 
 @functools.cache
 def builtin() -> Compiled:
-    """The built-in patterns and subtypes."""
+    """Return the built-in patterns and subtypes."""
     return compiled.load(_builtin_texts, compile_builtin)
 
 
@@ -258,10 +260,10 @@ def _builtin_texts() -> dict[str, str]:
 
 
 def compile_builtin(texts: Mapping[str, str] | None = None) -> Compiled:
-    """Reads and checks the built-in YAML files; what is wrong with one stands among the problems, and is left out.
+    """Parse and check the built-in YAML files; faulty entries are left out and listed as problems.
 
     Args:
-        texts: Their contents by name; the package's own where None.
+        texts: Their contents by name; the package's own if None.
 
     Raises:
         PatternError: The file of subtypes is wrong: without it no pattern can be checked.

@@ -1,4 +1,4 @@
-"""What a pattern is: the fields of the YAML files and the check of one entry.
+"""The schema of a pattern: the fields of the YAML files and the check of one entry.
 
 A mistake is a `PatternError` that names file, pattern and field.
 """
@@ -28,20 +28,20 @@ CLASSES = (
     "tool_error",
     "unknown",
 )
-"""The classes of the taxonomy; the subtypes stand in `builtin/subtypes.yaml`, and projects may bring further ones."""
+"""The classes of the taxonomy; the subtypes are in `builtin/subtypes.yaml`, and projects may bring further ones."""
 
 UNKNOWN = "unknown"
 _NAME = re.compile(r"\{([a-z_]+)\}")
 _SUBTYPE = re.compile(r"[a-z][a-z0-9_]{1,59}", re.ASCII)
 _LIKE = 0.85
-"""Similarity from which on a new name of a subtype is taken for a known one that somebody mistyped."""
+"""Similarity from which on a new name of a subtype counts as a typing error in a known one."""
 
 PatternTier = Tier | Literal["benign"]
-"""`benign` marks a message that looks like a failure and is none: it wins over every other pattern."""
+"""`benign` marks a message that looks like a failure but is none: it wins over every other pattern."""
 
 
 class PatternError(ValueError):
-    """A mistake in a pattern; its text names the file, the line, the pattern, the field and what is wrong."""
+    """A mistake in a pattern; the message names file, line, pattern, field and what is wrong."""
 
 
 class Pattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -51,24 +51,24 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """`tool.name`, unique in the registry."""
     tier: PatternTier
     match: tuple[str, ...]
-    """Expressions; one of them has to be found in the message.
+    """Expressions, of which one must match the message.
 
-    An expression with groups `expected` and `actual` does not count where both hold the same text.
+    An expression with groups `expected` and `actual` does not count if both hold the same text.
     """
     description: str
     error_class: str = UNKNOWN
     failure_subtype: str = UNKNOWN
     tools: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
-    """Expressions; where one of them is found in the same message the pattern does not count."""
+    """Expressions; if one of them matches the same message, the pattern does not count."""
     together_with: tuple[str, ...] = ()
-    """Expressions; the pattern counts only where one of them is found in some line of the same text (a warning
-    that the tool raised to an error)."""
+    """Expressions; the pattern counts only if one of them matches some line of the same text (a warning that the
+    tool raised to an error)."""
     noise: bool = False
-    """Whether such a line also stands in tests that pass, so that alone it does not prove a failure."""
+    """Whether such a line also occurs in tests that pass, so that alone it does not prove a failure."""
     acquitted_by: Acquitter | None = None
-    """What takes such messages back where it ended well below them and nothing else failed: the `run`, since it could
-    not have come so far, or only the `test`, since it judged itself."""
+    """Whose good end after such messages cancels them, if nothing else failed: that of the `run`, which could not have
+    come so far, or only that of the `test`, which judged itself."""
     origin: OriginType | None = None
     fix: str = ""
     """What to do; `{name}` stands for the group of that name."""
@@ -76,10 +76,10 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     counterexamples: tuple[str, ...] = ()
 
     def advice(self, groups: Mapping[str, str]) -> str:
-        """What to do about a message.
+        """Return what to do about a message.
 
         Args:
-            groups: What the message has for the names in `fix`; a sentence without one of them still reads.
+            groups: The values for the names in `fix`; a sentence with a missing name still reads well.
         """
         others = [value for name, value in groups.items() if value and name not in {"expected", "actual"}]
         named = {"name": others[0]} if len(others) == 1 else {}
@@ -87,18 +87,18 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A checked pattern with the literals that a text has to contain before its expressions are worth a try."""
+    """A checked pattern with the literals that a text must contain before its expressions are tried."""
 
     pattern: Pattern
     literals: tuple[expression.Needs, ...]
-    """For each expression, as `expression.check` gives them."""
+    """The literals of each expression, from `expression.check`."""
     source: str = ""
-    """The file that it stands in, as errors name it."""
+    """The file that holds it, as in error messages."""
     of_people: bool = True
     """Whether RE2 decides its expressions; `re` decides those of the built-in patterns."""
 
     def groups_in(self, message: str) -> dict[str, str]:
-        """What a message has for the names in its expressions."""
+        """Return the values that a message has for the named groups of its expressions."""
         from pytest_dvwiki.patterns import search  # noqa: PLC0415  # a registry that is only loaded has no use for it
 
         ready = search.of_people if self.of_people else search.compiled
@@ -107,13 +107,13 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Subtype(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the wiki says of a failure subtype before the team has bettered it."""
+    """The text of the wiki on a failure subtype, until the team improves it."""
 
     id: str
     title: str
     description: str
     signature: str
-    """How the failure shows itself, in prose; empty where nobody has written it, as the checklist may be."""
+    """The symptoms of the failure, in prose; may be empty, as the checklist may be."""
     fix: str
     checklist: str
     """A line for the self-review of whoever writes the next design or testbench."""
@@ -121,7 +121,7 @@ class Subtype(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 def own_subtype(pattern: Pattern) -> Subtype:
-    """Return the subtype that a pattern of people brings, described by the pattern itself."""
+    """Return the subtype that a project's pattern brings, described by the pattern itself."""
     return Subtype(
         id=pattern.failure_subtype,
         title=pattern.failure_subtype.replace("_", " ").capitalize(),
@@ -135,18 +135,18 @@ def own_subtype(pattern: Pattern) -> Subtype:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where one entry stands."""
+    """The place of one entry."""
 
     name: str
     """Of the file."""
     text: str
-    """The file's; empty where there is none."""
+    """The text of the file; empty if there is none."""
     position: int
     label: str
-    """The pattern's id, or its position where it has none."""
+    """The pattern's id, or its position if it has none."""
 
     def error(self, problem: str, field: str = "") -> PatternError:
-        """What is wrong with the entry, or with a field of it."""
+        """Return the error for the entry, or for a field of it."""
         from pytest_dvwiki import yamlio  # noqa: PLC0415 (a registry without mistakes may need no YAML)
 
         known = yamlio.located(self.text, 2) if self.text else {}
@@ -158,14 +158,14 @@ class _Place:
 def check_pattern(
     raw: object, *, name: str, position: int, subtypes: Collection[str], text: str = "", of_people: bool = True
 ) -> Entry:
-    """Turns one parsed YAML entry into a checked pattern.
+    """Turn one parsed YAML entry into a checked pattern.
 
     Args:
-        raw: What the YAML parser gave.
+        raw: The parsed entry.
         name: File name for the error.
-        position: Place in the file, from 1.
-        subtypes: The names of the taxonomy; patterns of people may bring further ones.
-        text: The file's content, for the line in the error; empty where there is no file.
+        position: Position in the file, from 1.
+        subtypes: The names of the taxonomy; a project's patterns may bring further ones.
+        text: The file's content, for the line in the error; empty if there is no file.
         of_people: Whether RE2 decides its expressions; `re` decides those of the built-in patterns.
 
     Raises:
@@ -182,7 +182,7 @@ def check_pattern(
         raise place.error(*_misfit(error)) from error
     for field, problem in _problems(pattern, subtypes, of_people=of_people):
         raise place.error(problem, field)
-    # Nothing scans for benign messages: they only take back what another pattern found.
+    # Nothing scans for benign messages: they only cancel what another pattern found.
     scanned = pattern.tier != "benign"
     literals = tuple(
         _checked(source, place, "match", needs_literal=scanned, of_people=of_people) for source in pattern.match
@@ -194,7 +194,7 @@ def check_pattern(
 
 
 def check_subtype(raw: object, *, name: str) -> Subtype:
-    """Turns one parsed YAML entry into a subtype.
+    """Turn one parsed YAML entry into a subtype.
 
     Raises:
         PatternError: A field is missing, unknown or of the wrong type.
@@ -208,7 +208,7 @@ def check_subtype(raw: object, *, name: str) -> Subtype:
 
 
 def _misfit(error: msgspec.ValidationError) -> tuple[str, str]:
-    """Return what is wrong, and with which field."""
+    """Return what is wrong, and the field."""
     from pytest_dvwiki import yamlio  # noqa: PLC0415 (as above)
 
     field, problem = yamlio.misfit(error)
@@ -244,7 +244,7 @@ def _problems(pattern: Pattern, subtypes: Collection[str], *, of_people: bool) -
 
 
 def _no_new_subtype(name: str, subtypes: Collection[str], *, of_people: bool) -> str | None:
-    """Return why a pattern may not bring a subtype; None where it may."""
+    """Return why a pattern may not bring a subtype; None if it may."""
     if not of_people:
         return f"is not in the taxonomy; {_nearest(name, subtypes)}"
     if not _SUBTYPE.fullmatch(name):
@@ -263,7 +263,7 @@ def _checked(source: str, place: _Place, field: str, *, needs_literal: bool, of_
 
 
 def raw_entries(document: Any, *, name: str) -> list[object]:
-    """The entries of a parsed YAML document; an empty file has none.
+    """Return the entries of a parsed YAML document; an empty file has none.
 
     Raises:
         PatternError: The document is not a list.

@@ -1,11 +1,11 @@
-"""Looks for an expression in a message, in a time that grows with its length alone.
+"""Search for an expression in a message, in a time that grows with its length only.
 
-`re` reads the rest of a line anew from each place at which `head.*rest` may begin: where the head stands a thousand
-times and the rest nowhere, that is a thousand times the line. So an expression is taken apart at its gaps (`.*`,
-`.{0,300}` outside of groups), and what follows a gap is looked for once, from where the part before it ends.
+`re` reads the rest of a line again from each place at which `head.*rest` may begin. If the head occurs a thousand times
+and the rest never, the line is read a thousand times. So an expression is split at its gaps (`.*`, `.{0,300}` outside
+of groups), and the part after a gap is searched for once, from the end of the part before it.
 
-A gap therefore ends at the first place at which the rest fits, whether it is written `.*` or `.*?`. That changes no
-answer but the groups behind it: in `got id=1, id=2` the group of `got.*id=(?P<id>.)` would be 2 to `re`, and is 1 here.
+A gap therefore ends at the first place at which the rest matches, whether it is written `.*` or `.*?`. That changes the
+groups after it only: in `got id=1, id=2` the group of `got.*id=(?P<id>.)` is 2 for `re`, and 1 here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pytest_dvwiki.expressions import Found, given
 from pytest_dvwiki.expressions import Search as _Search
 
 WIDE = 16
-"""A part that may repeat as often as this is no short one: where it ends is open."""
+"""Number of repetitions from which on a part is a gap, with an open end."""
 
 _PART = re.compile(
     r"(?P<atom>\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P<\w+>|\(\?:|.)"
@@ -33,14 +33,14 @@ class Search(Protocol):
     """An expression, ready for use."""
 
     def search(self, text: str, at: int = 0) -> Found | None:
-        """Its first occurrence from an offset on."""
+        """Return its first match from an offset on; None if there is none."""
 
 
 def compiled(source: str) -> Search:
-    """Makes an expression of the contract ready for use.
+    """Make an expression of the contract ready for use.
 
     Args:
-        source: The expression, as `expression.check` takes it.
+        source: The expression, accepted by `expression.check`.
     """
     flag = _IGNORE_CASE if source.startswith(_IGNORE_CASE) else ""
     gap = _gap(source, len(flag))
@@ -52,20 +52,20 @@ def compiled(source: str) -> Search:
 
 
 def of_people(source: str) -> _Search:
-    """Return an expression of the contract that people gave, ready for use: RE2 decides it, with the same groups.
+    """Return an expression that people gave, ready for use: RE2 decides it, with the same groups.
 
     Args:
-        source: The expression, as `expression.check` takes it.
+        source: The expression, accepted by `expression.check`.
 
     Raises:
-        ExpressionError: RE2 does not take it.
+        ExpressionError: RE2 does not accept it.
     """
     flag = len(_IGNORE_CASE) if source.startswith(_IGNORE_CASE) else 0
     return given(_with_short_gaps(source, flag) if _NAMED in source else source)
 
 
 class _Plain:
-    """An expression without a gap at which it could be taken apart."""
+    """An expression without a gap at which it could be split."""
 
     __slots__ = ("_expression",)
 
@@ -78,7 +78,7 @@ class _Plain:
 
 
 class _Gapped:
-    """An expression of a head, a gap, and what follows it."""
+    """An expression of a head, a gap, and the part after it."""
 
     __slots__ = ("_head", "_high", "_low", "_rest")
 
@@ -116,9 +116,9 @@ class _Gap:
 
 
 def _gap(source: str, at: int) -> _Gap | None:
-    """The first gap of an expression behind a head of which each occurrence ends at one place only.
+    """Return the first gap of an expression after a head whose every match ends at one place only.
 
-    None where there is no such gap, or alternatives make the whole of it more than a sequence.
+    Return None if there is no such gap, or if alternatives make the expression more than a sequence.
     """
     depth = 0
     gap: _Gap | None = None
@@ -137,7 +137,7 @@ def _gap(source: str, at: int) -> _Gap | None:
 
 
 def _with_short_gaps(source: str, at: int) -> str:
-    """The expression with each gap outside of groups as short as it can be, as where it is taken apart."""
+    """Return the expression with each gap outside of groups made lazy, as in a split expression."""
     depth = 0
     parts = [source[:at]]
     for part in _PART.finditer(source, at):
@@ -148,12 +148,12 @@ def _with_short_gaps(source: str, at: int) -> str:
 
 
 def _is_wide(high: int | None) -> bool:
-    """Whether a part may stand so often that where it ends is open."""
+    """Tell whether a part may repeat so often that its end is open."""
     return high is None or high >= WIDE
 
 
 def _times(part: re.Match[str]) -> tuple[int, int | None]:
-    """How often a part may stand, at least and at most."""
+    """Return how often a part may repeat, at least and at most; None for no limit."""
     if part["sign"]:
         return {"*": (0, None), "+": (1, None), "?": (0, 1)}[part["sign"]]
     low = int(part["low"])

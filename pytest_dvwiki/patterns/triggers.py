@@ -1,8 +1,8 @@
-"""The literals that a scan looks for: few and long ones, so that a line without any needs no second look.
+"""The literals that a scan looks for: few and long ones, so that a line without any is done at once.
 
-Every message that an expression fits holds one literal of each of the expression's sets (`expression.Needs`). For each
-expression one set is chosen; those literals together are the triggers. A line without a trigger is no candidate, and
-that is all that an engine decides.
+Every message that an expression matches holds one literal of each of the expression's sets (`expression.Needs`). One
+set is chosen for each expression; the literals of these sets are the triggers. A line without a trigger is no
+candidate, and engines decide nothing else.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ _COMMON = (
     "mismatch", "licens", "licenc", "signal ",
 )  # fmt: skip
 _SHORT = 5
-"""Characters from which on a literal is rare enough to be cheap."""
+"""Length in characters from which on a literal is rare enough to be cheap."""
 _EACH = 0.02
 
 
 class Triggers(msgspec.Struct, frozen=True):
-    """What is looked for on account of a registry."""
+    """The literals that a scan looks for on behalf of a registry."""
 
     rules: dict[str, list[int]]
-    """For each trigger the numbers of the entries to try where it is found."""
+    """For each trigger the numbers of the entries to try if it is found."""
     company: list[str]
-    """Literals of what patterns need beside their own messages."""
+    """Literals of the lines that patterns need beside their own messages."""
 
 
 FORMAT = 2
-"""Of the cached triggers; a change of `_heads` or of how they are chosen counts it up, and `compiled.FORMAT` too."""
+"""Version of the cached triggers; a change of `_heads` or of `choose` increments it and `compiled.FORMAT`."""
 
 
 def choose(entries: Sequence[Entry]) -> Triggers:
-    """The triggers of a registry's entries."""
+    """Return the triggers of a registry's entries."""
     return Triggers(rules=_rules(entries), company=_of_company(entries))
 
 
 def cached(entries: Sequence[Entry], name: str) -> Triggers:
-    """The triggers of a registry's entries, from the cache where they are there.
+    """Return the triggers of a registry's entries, from the cache if they are there.
 
     Args:
-        entries: The patterns in their order of precedence.
+        entries: The patterns in order of precedence.
         name: The registry's hash.
     """
     key = f"triggers-{FORMAT}-{name}.json"
@@ -72,7 +72,7 @@ def _rules(entries: Sequence[Entry]) -> dict[str, list[int]]:
     owners: list[int] = []
     needs: list[Needs] = []
     for number, entry in enumerate(entries):
-        # Nothing looks for benign messages: they only take back what another pattern found.
+        # Nothing scans for benign messages: they only cancel what another pattern found.
         of_entry = entry.literals if entry.pattern.tier != "benign" else ()
         needs += of_entry
         owners += [number] * len(of_entry)
@@ -86,14 +86,14 @@ def _of_company(entries: Sequence[Entry]) -> list[str]:
 
 
 def triggers(needs: Iterable[Needs]) -> dict[str, list[int]]:
-    """Chooses the triggers.
+    """Choose the triggers.
 
     Args:
-        needs: Of each expression in turn its sets of literals; empty for one that is never looked for.
+        needs: The sets of literals of each expression in turn; empty for one that is never searched for.
 
     Returns:
-        For each trigger, in lower case, the positions of the expressions to try where it is found. None of them is part
-        of another.
+        For each trigger, in lower case, the positions of the expressions to try if it is found. No trigger is part of
+        another.
     """
     wanted: dict[str, list[int]] = {}
     for position, sets in enumerate(needs):
@@ -107,7 +107,7 @@ def triggers(needs: Iterable[Needs]) -> dict[str, list[int]]:
 
 
 def least(literals: Iterable[str], more: Iterable[str] = ()) -> list[str]:
-    """Those literals, the shortest first, that no other one is a part of: what holds any of the rest holds one."""
+    """Return the literals that contain no other one, shortest first: a text with any literal holds one of these."""
     kept: list[str] = []
     for literal in sorted({*literals, *more}, key=lambda literal: (len(literal), literal)):
         if not any(part in literal for part in kept):
@@ -117,7 +117,7 @@ def least(literals: Iterable[str], more: Iterable[str] = ()) -> list[str]:
 
 @functools.cache
 def _heads() -> tuple[str, ...]:
-    """Return words that some expressions can only be found by: where another has nothing else it costs no more."""
+    """Return words that a scan looks for in any case, so that literals with them cost nothing more."""
     return (*_COMMON, *(word for tool in simulators.tools() for word in tool.scan_words))
 
 
@@ -126,6 +126,6 @@ def _narrowed(literals: Sequence[str]) -> frozenset[str]:
 
 
 def _cost(literals: frozenset[str]) -> tuple[float, list[str]]:
-    """How much a set adds to a scan: a short literal stands in many lines that mean nothing."""
+    """Return the cost of a set in a scan: a short literal occurs in many lines that mean nothing."""
     others = sorted(literals.difference(_heads()))
     return sum(_EACH + 2.0 ** (_SHORT - len(literal)) for literal in others), others

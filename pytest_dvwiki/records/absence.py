@@ -35,10 +35,8 @@ def candidates(archive: Archive, record: RunRecord) -> list[str]:
     """Return the fingerprints of causes that may be gone since a run.
 
     They were last seen long before it, and it has news of their tests. The previous run with such a list of tests
-    already
-    checked the tests that passed in it. So only causes that have become old since then count, and causes of tests that
-    did
-    not pass there.
+    already checked the tests that passed in it. So only causes that have become old since then count, and causes of
+    tests that did not pass there.
     """
     passing, before = _passing(archive, record), _run_before(archive, record)
     since = ""

@@ -1,8 +1,7 @@
 """All records as tables, so that a query reads only what it returns.
 
 The tables are filled from the record files and kept in a disposable cache. A folder whose time of change is unchanged
-is
-not read again, so opening a warm archive costs one `stat` a month; `verify=True` compares the content of every file.
+is not read again, so opening a warm archive costs one `stat` a month; `verify=True` compares the content of every file.
 `aggregate` and `fixes` say what the numbers mean.
 """
 

@@ -117,11 +117,9 @@ class Evidence:
     def _is_back(self, failing: Target, tests: Sequence[Target], moment: str, when: str) -> bool:
         """Tell whether a failure of another test shows that a cause is back.
 
-        It does not if the test has failed ever since before the fix, if it passed already before the fix, if it
-        never failed
-        with the cause before, or if it failed on a simulator on which nothing was fixed. A test with other parameters
-        is the
-        same test.
+        It does not if the test has failed ever since before the fix, if it passed already before the fix, if it never
+        failed with the cause before, or if it failed on a simulator on which nothing was fixed. A test with other
+        parameters is the same test.
         """
         if not any(ANY in (test.simulator, failing.simulator) or test.simulator == failing.simulator for test in tests):
             return False

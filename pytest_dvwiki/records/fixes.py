@@ -183,8 +183,7 @@ def judge(steps: Iterable[Step], evidence: Evidence) -> list[FixState]:
     """Group the steps of one cause into fixes and judge each.
 
     The verdict on a fix follows from the runs before it and from those that make it hold, so it stays the same however
-    many
-    runs come after.
+    many runs come after.
 
     Args:
         steps: The steps in order of their runs.
@@ -412,8 +411,7 @@ def _by_git(group: list[Step], held_at: str | None, *, deterministic: bool) -> F
     """Return the fix that git names at the first pass that proves it, else at the first pass.
 
     Passes after the fix held are left out: they can only name more commits than the fix. Uncommitted changes are named
-    by the
-    commits that brought them in later.
+    by the commits that brought them in later.
     """
     rows = [(step.moment, step.fix) for step in group if step.fix and step.fix.by == "git"]
     proven = {step.moment for step in group if step.test and (deterministic or step.same_seed) and not step.is_dirty}

@@ -51,8 +51,7 @@ class Judge:
 
         Returns:
             The causes that are judged differently than before, those that got another proposed fix, and those whose fix
-            now
-            shares commits with other causes than before.
+            now shares commits with other causes than before.
         """
         more: set[str] = set()
         if fingerprints is None:

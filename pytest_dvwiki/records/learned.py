@@ -121,8 +121,7 @@ def _linked(rows: Sequence[_Row]) -> list[list[_Row]]:
     """Return the rows in groups, each printed by one statement as far as that is known.
 
     Spots belong to one statement if a traceback shows it unchanged, or if two causes in common show that it moved. More
-    rows
-    never break up a group, so their order does not matter.
+    rows never break up a group, so their order does not matter.
     """
     kin: dict[object, set[str]] = defaultdict(set)
     sources = {row.spot: row.sources for row in rows}

@@ -93,8 +93,7 @@ class Passes:
 
         Only the last `LOOKED_BACK` runs at a commit, without uncommitted changes, count. A test that failed before any
         simulator was chosen is searched for on all of them. A folder in which several designs are built has passed if
-        the same
-        design was built.
+        the same design was built.
         """
         build = build_of(test.config) if is_folder(test.nodeid) else ""
         if is_folder(test.nodeid) and not build and len(self.builds(test.nodeid, "", moment)) > 1:
@@ -171,8 +170,7 @@ class Passes:
         """Return the test itself, or the tests inside it, as far as a list contains them.
 
         A runner that failed to build is a test itself; later its cocotb tests stand for it. The same holds for a module
-        that
-        could not be imported.
+        that could not be imported.
         """
         names = self._names(suite)
         place = bisect.bisect_left(names, nodeid)

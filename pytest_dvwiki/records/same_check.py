@@ -2,8 +2,7 @@
 """Decide whether a check that fails again after its fix reports the cause that was fixed, or another one.
 
 A fingerprint names a check. If a failure of the check was fixed and it fails again, that is another cause if all of
-this
-is on record:
+this is on record:
 
 * the fix stands: passes prove it, and the cause has not returned since;
 * other tests fail, with other seeds only;

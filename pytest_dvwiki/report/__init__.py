@@ -1,1 +1,1 @@
-"""What people are shown."""
+"""Output for people."""

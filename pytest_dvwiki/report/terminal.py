@@ -1,6 +1,7 @@
-"""The section at the end of a run: which failures are known and how they were fixed, and which are new.
+"""Render the section at the end of a run: which failures are known and how they were fixed, and which are new.
 
-Text and markup names only; the caller writes it. Every line stands for itself, so that `grep` finds it.
+The lines hold text and markup names; the caller writes them. Every line is understandable by itself, so that `grep`
+finds it.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _MOST_SEEDS = 6
 _MOST_TESTS = 3
 _EXCERPT_LINES = 14
 _RIGHT = 80
-"""Column at which the origin ends, where the terminal is that wide."""
+"""Column at which the origin ends, if the terminal is that wide."""
 _ORIGINS: dict[OriginType, str] = {
     "RTL_BUG": "RTL bug",
     "TB_BUG": "testbench bug",
@@ -53,9 +54,9 @@ _ORIGINS: dict[OriginType, str] = {
 }
 _STYLE = Style(link=lambda page: page.rpartition("/")[2].removesuffix(".md"), files=3)
 _PAST = (Recalled, Beside, Seen, FixedBy, WithoutFix)
-"""Statements that stand above the first cause."""
+"""Statements that are printed above the first cause."""
 _NEWS = ("NEW", "REGRESSED", "KNOWN", "WAIVED")
-"""What a cause is said to be; the first ones are what a reader has to know first."""
+"""The labels of causes, in the order in which they are printed."""
 _MARKUP = {
     "NEW": {"red": True, "bold": True},
     "REGRESSED": {"red": True, "bold": True},
@@ -69,7 +70,7 @@ _MARKUP = {
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line and the names of its markup."""
+    """A line of text and the names of its markup."""
 
     text: str
     markup: dict[str, bool] = field(default_factory=dict)
@@ -77,36 +78,36 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """What is to be shown."""
+    """The data of one run to be shown."""
 
     archived: Archived
     root: Path
     wiki: Path
     here: Path | None = None
-    """Where the user stands; the root where None."""
+    """The user's current folder; the root if None."""
     notes: tuple[str, ...] = ()
     journal: Path | None = None
-    """Where the journal stands, should the wiki not have been written."""
+    """The journal's path, for the case that the wiki could not be written."""
     noise: tuple[Result, ...] = ()
 
 
 def render(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
-    """The lines of the section, without its heading.
+    """Yield the lines of the section, without its heading.
 
     Args:
-        session: What is to be shown.
-        verbosity: pytest's: below 0 gives one line, above 0 excerpts and reasons.
+        session: The data to show.
+        verbosity: pytest's: below 0 gives one line, above 0 adds excerpts and reasons.
         width: Columns of the terminal.
     """
     lines = _parts(session, verbosity=verbosity, width=max(40, width))
-    # Each part begins with an empty line, whichever of them comes first.
+    # Each part begins with an empty line; the first one printed does not need it.
     for line in itertools.dropwhile(lambda line: not line.text, lines):
-        # What stands in records and pages may be anybody's, and move the cursor.
+        # Text from records and pages is not trusted: it might contain control codes that move the cursor.
         yield replace(line, text=clean(line.text).replace("\n", " "))
 
 
 def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
-    """The causes, what passes again, coverage, noise and the footer."""
+    """Yield the causes, the tests that pass again, coverage, noise and the footer."""
     causes = sorted(session.archived.causes, key=lambda cause: _NEWS.index(_word(cause)))
     fixed = sum(each.word == "FIXED" for each in session.archived.passed)
     if verbosity < 0:
@@ -141,7 +142,7 @@ def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
 
 
 def _only_commit(cause: Cause) -> str:
-    """Return the commit and subject with which a cause came, empty where it may be one of several."""
+    """Return commit and subject if a cause came with a single commit; else an empty text."""
     commit, _, subject = (cause.first_bad.only_commit if cause.first_bad is not None else "").partition(" ")
     return f"{commit[:7]} {subject}".rstrip()
 
@@ -153,7 +154,7 @@ def _of_one_commit(causes: Sequence[Cause]) -> dict[str, int]:
 
 
 def _side_by_side(causes: Sequence[Cause], groups: Mapping[str, int]) -> list[Cause]:
-    """Return causes in order, those of one commit where the first of them stands."""
+    """Return causes in order, with causes of one commit moved up to the first of them."""
     first: dict[str, int] = {}
     for place, cause in enumerate(causes):
         first.setdefault(_only_commit(cause), place)
@@ -212,7 +213,7 @@ def _way_on(session: Session, cause: Cause, said: Sequence[Statement], *, verbos
             case Came():
                 yield from _wrapped(words.removeprefix("came "), width, label="came", most=most)
             case Advice():
-                # Back-ticks round a back-tick are for the pages.
+                # Only pages need double back-ticks around a text with back-ticks.
                 words = words.replace("`` ", "").replace(" ``", "")
                 yield from _wrapped(words, width, label="fix", most=max(4, most))
             case Unnamed():
@@ -224,7 +225,7 @@ def _way_on(session: Session, cause: Cause, said: Sequence[Statement], *, verbos
 
 
 def _pages(cause: Cause) -> Iterator[Line]:
-    """The cause's page, and one that says nearly the same; its id where the page is not its own, nor names it."""
+    """Yield the cause's page and a similar page; the fingerprint too if the page is not the cause's own."""
     page = cause.page_to_read
     if page is not None:
         yield Line(f"  page   {page}")
@@ -254,7 +255,7 @@ def _tests(tests: Sequence[FailedTest]) -> str:
 
 
 def _short(nodeid: str) -> str:
-    """A node id without its folder and file, where it has more than those."""
+    """Return a node id without its file, if anything is left."""
     return nodeid.partition("::")[2] or nodeid
 
 
@@ -281,7 +282,7 @@ def _detail(cause: Cause, width: int) -> Iterator[Line]:
 
 
 def _passes(session: Session, width: int) -> Iterator[Line]:
-    """Yield known failures that this run did not see any more, and what explains that."""
+    """Yield known causes whose tests pass in this run, and what explains that."""
     for each in session.archived.passed:
         yield Line("")
         yield Line(f"{each.word:<10} {each.cause.label if each.cause is not None else each.name}", _MARKUP[each.word])
@@ -305,7 +306,7 @@ def _passes(session: Session, width: int) -> Iterator[Line]:
 
 
 def _coverage(session: Session, width: int) -> Iterator[Line]:
-    """What the coverage reports of the run say, and which holes are news."""
+    """Yield the coverage of the run, and the holes that are news."""
     news = session.archived.coverage
     if news is None:
         return
@@ -327,7 +328,7 @@ def _coverage(session: Session, width: int) -> Iterator[Line]:
 
 
 def _bins(label: str, rows: Sequence[Mapping[str, Any]], width: int) -> Iterator[Line]:
-    """Some bins, a line for each point that they are of."""
+    """Yield some bins, one line per coverage point."""
     points: dict[str, list[str]] = {}
     for row in rows:
         points.setdefault(row["covergroup"], []).append(row["bin"])
@@ -367,7 +368,7 @@ def _footer(session: Session, *, quiet: bool) -> Iterator[Line]:
 
 
 def _command(session: Session, command: Command, width: int, *, label: str = "run") -> Iterator[Line]:
-    """A command on lines that can be pasted together."""
+    """Yield a command on lines that can be pasted together."""
     room = width - 11
     lines = [""]
     for word in from_here(command, root=session.root, here=session.here or session.root):
@@ -382,7 +383,7 @@ def _command(session: Session, command: Command, width: int, *, label: str = "ru
 
 
 def _wrapped(text: str, width: int, *, label: str = "", most: int = 3) -> Iterator[Line]:
-    """A text at an indent, in at most so many lines."""
+    """Yield a text, indented and wrapped, on at most `most` lines."""
     if not text.strip():
         return
     indent = " " * 9 if label else "  "

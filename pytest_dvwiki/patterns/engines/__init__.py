@@ -1,7 +1,7 @@
-"""Engines find the lines that hold a literal; what such a line means is decided elsewhere, by `re`.
+"""Engines find the lines that hold a literal; `re` decides elsewhere what such a line means.
 
-All of them find the same lines, so they differ in speed alone. The fastest one that is installed is taken: Hyperscan,
-then RE2, then Python, which is always there and the quickest to start. `DVWIKI_ENGINE` names another one.
+All of them find the same lines, so they differ in speed alone. The fastest one that is installed is used: Hyperscan,
+then RE2, then Python, which is always there and starts fastest. `DVWIKI_ENGINE` names another one.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 NAMES = ("hyperscan", "re2", "python")
-"""The engines, the fastest first."""
+"""The engines, fastest first."""
 VARIABLE = "DVWIKI_ENGINE"
 WORTH_LOADING = 1 << 19
-"""Bytes that are read before a library is loaded."""
+"""Number of bytes that Python scans before a library is loaded."""
 
 
 class Engine(Protocol):
-    """Looks for a fixed set of literals in blocks of lines."""
+    """Search blocks of lines for a fixed set of literals."""
 
     name: str
 
     def offsets(self, block: bytes) -> Iterable[int]:
-        """Ascending offsets, at least one inside each line of the block that holds a literal and none in any other.
+        """Return offsets, ascending: at least one inside each line that holds a literal, and none in any other line.
 
         The case of ASCII letters does not count.
         """
@@ -35,14 +35,14 @@ class Engine(Protocol):
 
 
 class EngineError(ValueError):
-    """An engine that was asked for by name and cannot be used; its text says why, and the remedy."""
+    """An engine that was asked for by name cannot be used; the message says why, and the remedy."""
 
 
 class Engines:
-    """The engine for a set of literals, chosen by how much there is to read.
+    """The engine for a set of literals, chosen by the amount of text.
 
-    Python starts at once and reads a small log faster than a library is loaded. A variable that names no engine is as
-    good as none here: `load` tells of it.
+    Python starts at once and reads a small log in less time than it takes to load a library. A variable that names no
+    engine is ignored here; `load` reports it.
     """
 
     def __init__(self, literals: Sequence[str]) -> None:
@@ -52,7 +52,7 @@ class Engines:
         self._engine: Engine | None = None
 
     def offsets(self, block: bytes) -> Iterable[int]:
-        """As `Engine.offsets`."""
+        """Return the offsets as `Engine.offsets` does."""
         self._left -= len(block)
         if self._left >= 0:
             self._quick = self._quick or load(self._literals, name=NAMES[-1])
@@ -68,20 +68,20 @@ class Engines:
 
 
 def load(literals: Sequence[str], *, name: str | None = None) -> Engine:
-    """An engine for these literals.
+    """Return an engine for these literals.
 
     Args:
-        literals: In lower case, at least one; the engines look for their bytes in UTF-8.
+        literals: At least one, in lower case; the engines look for their bytes in UTF-8.
         name: One of `NAMES`; without it `DVWIKI_ENGINE`, else the fastest one that can be loaded.
 
     Raises:
-        EngineError: The engine that was named is unknown or cannot be loaded.
+        EngineError: The named engine is unknown or cannot be loaded.
     """
     asked = name or os.environ.get(VARIABLE)
     if asked:
         return _named(asked, literals)
     for each in NAMES[:-1]:
-        # Whatever a library lacks on this machine, the next one does its work.
+        # If a library does not work on this machine, the next one is tried.
         with contextlib.suppress(Exception):
             return _make(each, literals)
     return _make(NAMES[-1], literals)
@@ -98,6 +98,6 @@ def _named(name: str, literals: Sequence[str]) -> Engine:
 
 
 def _make(name: str, literals: Sequence[str]) -> Engine:
-    # Imported by name: each needs a library of its own, and loads it.
+    # Imported by name: each module loads a library of its own.
     engine: Engine = importlib.import_module(f"{__name__}.{name}").make(literals)
     return engine

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _DIGEST = hashlib.sha256().digest_size
-"""The library itself would take a damaged database for a good one."""
+"""Length of the hash before a cached database: the library itself does not notice a damaged one."""
 
 
 class _Hyperscan:
@@ -28,7 +28,7 @@ class _Hyperscan:
 
     def __init__(self, database: hyperscan.Database) -> None:
         self._database = database
-        # A database that was loaded comes without one.
+        # A database that was loaded has no scratch space.
         self._scratch = hyperscan.Scratch(database)
 
     def offsets(self, block: bytes) -> list[int]:
@@ -43,7 +43,7 @@ class _Hyperscan:
 
 
 def make(literals: Sequence[str]) -> Engine:
-    """An engine for these literals, from the cache where its database is there."""
+    """Return an engine for these literals, from the cache if its database is there."""
     key = _key(literals)
     database = _loaded(cache.read(key))
     if database is None:
@@ -54,12 +54,12 @@ def make(literals: Sequence[str]) -> Engine:
 
 
 def _loaded(data: bytes | None) -> Any:
-    """The database of a cached file; None where there is none that is whole."""
+    """Return the database of a cached file; None if the file is missing or damaged."""
     if data is None or hashlib.sha256(data[_DIGEST:]).digest() != data[:_DIGEST]:
         return None
     try:
         return hyperscan.loadb(data[_DIGEST:], hyperscan.HS_MODE_BLOCK)
-    except hyperscan.HyperscanError:  # of another CPU
+    except hyperscan.HyperscanError:  # made on another CPU
         return None
 
 
@@ -69,7 +69,7 @@ def _compiled(literals: Sequence[str]) -> Any:
         expressions=[b"".join(b"\\x%02x" % byte for byte in literal.encode()) for literal in literals],
         ids=list(range(len(literals))),
         elements=len(literals),
-        # Not SINGLEMATCH, which reports one line of a whole block.
+        # Not SINGLEMATCH, which reports only one line of a block.
         flags=hyperscan.HS_FLAG_CASELESS,
     )
     return database
@@ -83,7 +83,7 @@ def _key(literals: Sequence[str]) -> str:
 
 
 def _cpu() -> str:
-    """What tells CPUs apart that need databases of their own."""
+    """Return a text that differs between CPUs that need databases of their own."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:  # noqa: PTH123
             return next((line for line in lines if line.startswith(("flags", "Features"))), "")

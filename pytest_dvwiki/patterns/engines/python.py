@@ -1,4 +1,4 @@
-"""Python alone: substrings that many literals share are looked for first, in lines of one shape only once."""
+"""Python alone: it first looks for substrings that many literals share, in lines of one shape only once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PARTS = (
 """Parts that many literals have in common: one scan for each of them serves all those literals."""
 _SHAPE = bytes.maketrans(b"123456789", b"000000000")
 _PART = 1 << 18
-"""Bytes that are scanned at once: as many as fit a CPU's cache."""
+"""Number of bytes that are scanned at once: they fit into a CPU's cache."""
 
 
 class _Python:
@@ -60,7 +60,7 @@ class _Python:
             at += len(shape) + 1
 
     def _wanted(self, shapes: bytes) -> dict[bytes, list[bytes]]:
-        """The shapes that hold a part, each with the literals that it may have."""
+        """Return the shapes that hold a part, each with the literals that it may contain."""
         wanted: dict[bytes, list[bytes]] = {}
         for part, literals in self._by_part.items():
             at = shapes.find(part)
@@ -68,7 +68,7 @@ class _Python:
                 end = shapes.find(b"\n", at)
                 end = end if end >= 0 else len(shapes)
                 line = shapes[shapes.rfind(b"\n", 0, at) + 1 : end]
-                # Of the literals only such as the shape could have: with few left the line itself is soon told.
+                # Only literals that the shape can contain: with few left, the line itself is decided fast.
                 fitting = [literal for literal in literals if _shape(literal) in line]
                 if fitting:
                     wanted.setdefault(line, []).extend(fitting)
@@ -81,5 +81,5 @@ def _shape(text: bytes) -> bytes:
 
 
 def make(literals: Sequence[str]) -> Engine:
-    """An engine for these literals."""
+    """Return an engine for these literals."""
     return _Python(literals)

@@ -23,7 +23,7 @@ class _Re2:
         self._search = expression.search
 
     def offsets(self, block: bytes) -> Iterator[int]:
-        # One hit a line is enough, and its end is one memchr away; an iteration over all hits is slower.
+        # One hit per line is enough, and one memchr finds the line's end; an iteration over all hits is slower.
         at = 0
         while (found := self._search(block, at)) is not None:
             start = found.start()
@@ -34,7 +34,7 @@ class _Re2:
 
 
 def make(literals: Sequence[str]) -> Engine:
-    """An engine for these literals."""
+    """Return an engine for these literals."""
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.never_capture = True
@@ -45,5 +45,5 @@ def make(literals: Sequence[str]) -> Engine:
 
 
 def _part(part: bytes) -> bytes:
-    # Of bytes beyond ASCII it would take some for letters of Latin-1, in either case.
+    # RE2 would take some bytes beyond ASCII for Latin-1 letters, in either case.
     return b"(?i:%b)" % re.escape(part) if part.isascii() else b"".join(b"\\x%02x" % byte for byte in part)
