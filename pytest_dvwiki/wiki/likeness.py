@@ -1,15 +1,15 @@
-"""Bug pages that may stand for one cause, though their fingerprints differ: a file was renamed, a message reworded.
+"""Bug pages that may be one cause although their fingerprints differ: a file was renamed, a message reworded.
 
-Two causes are alike where all of this holds, which is told from the records and says nothing of how certain it is:
+Two causes are alike if, by the records, all of this holds; it proves nothing:
 
-* one label: the same subtype, recognised by the same pattern where both were recognised;
-* one wording: of the words of both first causes, without values, file names and severities, at least four in five are
-  in both, and there are three such words or more;
-* one place: a test failed with both, or one of the two names no test;
-* never at once: no run had both. Two checks of one testbench fail side by side sooner or later; a message and what it
-  was reworded to do not.
+* same label: the same subtype, and the same pattern if both were matched by one;
+* same wording: leaving out values, file names and severities, the two first causes share at least four in five of their
+  words, and three words or more;
+* same place: a test failed with both, or one of the two names no test;
+* never in one run: two checks of one testbench fail side by side sooner or later, a message and its reworded form do
+  not.
 
-A person decides; `distinct_from` on either page says that they are two.
+A person decides; `distinct_from` on either page states that they are two.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ SHARE = 0.8
 FEWEST = 3
 DISTINCT = "distinct_from"
 _TESTS = 20
-"""Tests of a cause that are asked for what else they failed with; they failed together, so some stand for all."""
+"""Maximum number of tests of a cause whose other causes are looked up; they failed together, so a few are enough."""
 _MOST = 50
-"""Causes that one is compared with."""
+"""Maximum number of causes that one is compared with."""
 _WORD = re.compile(r"[A-Za-z_][\w$-]*(?:\.[\w$-]+)*")
 _SAYS_NOTHING = re.compile(
-    r"[VT]|XZ|UUID|DATE"  # what stands for a value
+    r"[VT]|XZ|UUID|DATE"  # masked values
     r"|.*\d.*|.*\.\w{1,4}"  # names of instances, and of files
     r"|(?i:uvm_\w+|\w*(?:error|exception|failure)|fatal|warning|critical|info|assert)"
 )
 
 
 def words(primary: str) -> frozenset[str]:
-    """The words of a first cause that tell it from others."""
+    """Return the words of a first cause that tell it from others."""
     return frozenset(word.lower() for word in _WORD.findall(mask(primary)) if not _SAYS_NOTHING.fullmatch(word))
 
 
 def alike(archive: Archive, catalogue: Catalogue, fingerprints: Sequence[str]) -> list[Listed]:
-    """The pages of other causes that may be the one that has these fingerprints, the one seen first first."""
+    """Return the pages of other causes that may be the same as that of these fingerprints, the one seen first first."""
     newest = archive.newest_occurrence(fingerprints)
     said = words(newest.primary) if newest else frozenset[str]()
     if newest is None or len(said) < FEWEST:
         return []
-    # Of causes that one check reports it is known that they are several.
+    # Causes of one check are known to be several, so they are not compared.
     family = {name for each in fingerprints for name in archive.family(each)}
     mine = (*archive.identities(*fingerprints), *family)
     found = [name for name in _candidates(archive, newest, mine) if _is_alike(archive, newest, said, name)]
@@ -71,22 +71,22 @@ def alike(archive: Archive, catalogue: Catalogue, fingerprints: Sequence[str]) -
 
 
 def _is_alike(archive: Archive, newest: Occurrence, said: frozenset[str], name: str) -> bool:
-    """Whether the newest occurrence of another cause has the label and the words of one."""
+    """Tell whether another cause has the label and the words of this one, by their newest occurrences."""
     other = archive.newest_occurrence((name,))
     return other is not None and _same_label(newest, other) and _same_words(said, words(other.primary))
 
 
 def first_seen(archive: Archive, page: Listed) -> str:
-    """The moment of the first run that had the cause of a page."""
+    """Return the time of the first run with the cause of a page."""
     query = "SELECT MIN(moment) FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
     (moment,) = archive.db.execute(query, (tables.wanted(archive.present(page.fingerprints())),)).fetchone()
     return str(moment or "")
 
 
 def _candidates(archive: Archive, occurrence: Occurrence, mine: Sequence[str]) -> list[str]:
-    """Other causes of the subtype with which a test of this one failed too, the newest ones.
+    """Return other causes of the subtype that share a failing test with this one, the newest first; at most `_MOST`.
 
-    Of a cause that names no test, all of its subtype. None of them occurred in a run with one of its fingerprints.
+    If this one names no test, all causes of its subtype count. Causes that occurred in one run with it are left out.
     """
     tests = sorted({test.nodeid for test in occurrence.tests})[:_TESTS]
     # The plus keeps SQLite from reading all occurrences of the subtype where those of a few tests are enough.
@@ -123,7 +123,7 @@ def _same_words(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def _at_once(archive: Archive, one: Iterable[str], other: Iterable[str]) -> bool:
-    """Whether a run had both causes."""
+    """Tell whether a run had both causes."""
     query = (
         "SELECT 1 FROM occurrences a JOIN occurrences b ON b.run = a.run"
         " WHERE a.fingerprint IN (SELECT value FROM json_each(?))"
@@ -134,5 +134,5 @@ def _at_once(archive: Archive, one: Iterable[str], other: Iterable[str]) -> bool
 
 
 def _are_distinct(one: Listed, other: Listed) -> bool:
-    """Whether people say on either page that the other is another cause."""
+    """Tell whether people state on either page that the other one is another cause."""
     return other.name in one.pages(DISTINCT) or one.name in other.pages(DISTINCT)

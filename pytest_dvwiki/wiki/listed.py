@@ -1,4 +1,4 @@
-"""A page as lists have it, and the categories that pages are of."""
+"""The frontmatter of a page, and the categories of pages."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 CATEGORIES = ("bugs", "patterns", "coverage", "specs")
 REGRESSED = "regressed"
-"""The status of a bug that came back, as readers see it; the key of its page stays `closed`, as people left it."""
+"""Status shown for a bug that came back; the key on its page stays `closed`, as people set it."""
 
 
 def page_name(path: str) -> str:
-    """The name of a page by its path or its name: the file's without its ending."""
+    """Return the name of a page, given its name or its path: the file name without suffix."""
     return path.rpartition("/")[2].removesuffix(".md")
 
 
@@ -28,55 +28,55 @@ class Listed:
     title: str
     metadata: dict[str, Any]
     problem: str
-    """Why its frontmatter cannot be read, empty where it can."""
+    """Why its frontmatter cannot be read; empty if it can."""
 
     @property
     def name(self) -> str:
-        """The file's name without its ending."""
+        """Return the name of the file without suffix."""
         return page_name(self.path)
 
     def text(self, key: str, default: str = "") -> str:
-        """A key's value as text, the default where it is missing or null."""
+        """Return the value of a key as text; the default if it is missing or null."""
         value = self.metadata.get(key)
         return default if value is None else str(value)
 
     @property
     def status(self) -> str:
-        """How a bug stands, for readers: its status, which is people's, unless it came back since they closed it."""
+        """Return the status to show: the one people set, or `regressed` if the bug came back after they closed it."""
         return status_of(self.metadata)
 
     @property
     def leads_to(self) -> str:
-        """The name of the page that people say has replaced this one, empty where there is none."""
+        """Return the name of the page that replaces this one, as stated by people; empty if there is none."""
         return page_name(self.text("superseded_by"))
 
     @property
     def replaces(self) -> tuple[str, ...]:
-        """Names of the pages that people say this one has replaced."""
+        """Return the names of the pages that this one replaces, as stated by people."""
         return self.pages("supersedes")
 
     def pages(self, key: str) -> tuple[str, ...]:
-        """Names of the pages that people name by a key: one or a list, by name or by path."""
+        """Return the names of the pages under a key, which holds one or a list, as names or paths."""
         value = self.metadata.get(key)
         named = value if isinstance(value, list) else [value]
         return tuple(page_name(str(each)) for each in named if each)
 
     @property
     def cause(self) -> str:
-        """The name of the page's cause: its fingerprint, with a run where the check had reported another one before."""
+        """Return the name of the cause: the fingerprint, with a run if the check had reported another cause before."""
         fingerprint, cause = self.text("fingerprint"), self.text("cause")
-        # Any other value is a key of people's.
+        # Any other value was set by people for a purpose of their own.
         return cause if fingerprint and cause.startswith(f"{fingerprint}/") else fingerprint
 
     def fingerprints(self, *more: str) -> tuple[str, ...]:
-        """The name of the page's cause, those that it had before, and more."""
+        """Return the name of the page's cause, its former names, and the given further ones."""
         aliases = self.metadata.get("fingerprint_aliases")
         prints = [self.cause, *(aliases if isinstance(aliases, list) else []), *more]
         return tuple(dict.fromkeys(str(item) for item in prints if item))
 
 
 def status_of(metadata: Mapping[str, Any]) -> str:
-    """How a bug stands by the keys of its page, for readers; empty where they do not say."""
+    """Return the status to show for a bug page with these keys; empty if they hold none."""
     status = metadata.get("status")
     if status == "closed" and metadata.get("regressed"):
         return REGRESSED

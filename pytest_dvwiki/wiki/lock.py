@@ -1,4 +1,4 @@
-"""One lock for a whole wiki: who holds it may write, all others wait."""
+"""The lock of a wiki: its holder may write, all other processes wait."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP}
 
 @contextlib.contextmanager
 def locked(wiki: Path, timeout: float = TIMEOUT_S) -> Iterator[None]:
-    """Holds the wiki's lock; the operating system gives it back when the process ends, however it ends.
+    """Hold the wiki's lock; the operating system releases it when the process ends, however it ends.
 
     Args:
-        wiki: The wiki's folder, which is made where it is missing.
+        wiki: The wiki's folder; it is made if missing.
         timeout: Seconds to wait for another holder.
 
     Raises:
-        WikiError: Somebody else held it for longer, or the file system has no locks.
+        WikiError: Another process held it for longer, or the file system has no locks.
     """
-    # Takes 20 ms to import, and only who writes needs it.
+    # The import takes 20 ms, and only writers need it.
     from filelock import FileLock, Timeout  # noqa: PLC0415
 
     path = wiki / NAME
     with explained(path):
         wiki.mkdir(parents=True, exist_ok=True)
-    # Without locks the library would take a file's existence for one, which outlives a killed process.
+    # Without file locks the library would fall back to the existence of a file, which outlives a killed process.
     lock, turnstile = (
         FileLock(wiki / name, thread_local=False, mode=0o666, fallback_to_soft=False) for name in (NAME, TURNSTILE)
     )
@@ -69,10 +69,10 @@ def locked(wiki: Path, timeout: float = TIMEOUT_S) -> Iterator[None]:
 
 
 def _in_turn(lock: FileLock, turnstile: FileLock, timeout: float) -> None:
-    """Takes the lock through a second one, which only who waits next holds.
+    """Take the lock while holding a second one, which only the next process in line can hold.
 
-    A waiter looks again now and then; without the turnstile who has just given the lock back and wants it again, as an
-    ingest of many runs does, is faster each time, and the others starve.
+    Waiters poll. Without the second lock, a process that has just released the lock and wants it again, such as an
+    ingest of many runs, would always be faster, and the others would starve.
     """
     deadline = time.monotonic() + timeout
     with turnstile.acquire(timeout=timeout, poll_interval=_POLL_S):
@@ -80,7 +80,7 @@ def _in_turn(lock: FileLock, turnstile: FileLock, timeout: float) -> None:
 
 
 def _sign(path: Path) -> None:
-    """Writes who holds the lock into it; only a message to others, so a failure does not matter."""
+    """Write the holder into the lock file; this only informs others, so an error is ignored."""
     began = utc(time.time())
     with contextlib.suppress(OSError):
         path.write_text(f"process {os.getpid()} on {socket.gethostname()} since {began}\n", "utf-8")

@@ -1,4 +1,4 @@
-"""Links that lead out of the wiki: what lies behind them is told to nobody, and not written."""
+"""Links that lead out of the wiki: their targets are neither read nor written."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from pathlib import Path
 from pytest_dvwiki import reading
 
 MOST = 16 << 20
-"""Bytes of the longest page that is read."""
+"""Maximum size of a page, in bytes."""
 REASON = "it is a link that leads out of the wiki; replace it by a file"
 
 
 class OutsideError(OSError):
-    """A path of the wiki leads out of it."""
+    """A path in the wiki that leads out of it."""
 
 
 def leads_out(wiki: Path, file: Path) -> bool:
-    """Whether a file that is named as one of the wiki lies elsewhere."""
-    # Not `Path.resolve`, which some versions of Python let raise where a link leads to itself.
+    """Tell whether a file in the wiki is really elsewhere, by links."""
+    # Not `Path.resolve`, which raises for a link to itself in some versions of Python.
     return not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(wiki))
 
 
 def read(wiki: Path, path: str) -> bytes:
-    """The bytes of a page.
+    """Return the bytes of a page.
 
     Args:
         wiki: Its folder.
-        path: The page, relative to it.
+        path: The page, relative to the folder.
 
     Raises:
-        OutsideError: A link of that name leads out of the wiki.
-        OSError: The page is not there, or no regular file of bounded size.
+        OutsideError: The path leads out of the wiki.
+        OSError: The page does not exist, is no regular file, or is too large.
     """
     file = wiki / path
     if leads_out(wiki, file):

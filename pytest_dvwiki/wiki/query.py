@@ -1,4 +1,4 @@
-"""What the archive knows, for whoever names a failure: one question at a time, each from the caches."""
+"""Queries of the archive for triage and reports, one question at a time, each answered from the caches."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ _BUGS = frozenset({"RTL_BUG", "TB_BUG"})
 
 
 class WikiHistory:
-    """The `model.History` of one wiki; a wiki that is missing knows nothing.
+    """The `model.History` of one wiki; a missing wiki knows nothing.
 
-    What was archived since the first question is seen after `refresh`, at the latest. Nothing is written but the
-    caches, and these only where a wiki stands.
+    Records archived since the first query are seen after `refresh`, at the latest. Only the caches are written, and
+    only if the wiki exists.
     """
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._formers: dict[str, str] = {}
         self._placed: dict[str, str] = {}
-        """By fingerprint the causes of a run that is not on record yet, where the check has several."""
+        """Cause of each fingerprint in a run that is not on record yet, for checks with several causes."""
         self._new: frozenset[str] = frozenset()
-        """Those that the run opens."""
+        """Causes that this run is the first to have."""
 
     def __enter__(self) -> Self:
         return self
@@ -66,14 +66,14 @@ class WikiHistory:
         self.close()
 
     def close(self) -> None:
-        """Closes the caches that were opened."""
+        """Close the caches that were opened."""
         for name in ("archive", "catalogue"):
             if name in self.__dict__:
                 self.__dict__.pop(name).close()
 
     @cached_property
     def archive(self) -> Archive:
-        """The records."""
+        """Return the records."""
         wiki = self._layout.wiki
         archive = Archive(self._layout.tasks, wiki / ".cache" / "records.sqlite" if wiki.is_dir() else None)
         archive.refresh()
@@ -81,7 +81,7 @@ class WikiHistory:
 
     @cached_property
     def catalogue(self) -> Catalogue:
-        """The pages."""
+        """Return the pages."""
         wiki = self._layout.wiki
         catalogue = Catalogue(wiki, wiki / ".cache" / "pages.sqlite" if wiki.is_dir() else None)
         catalogue.refresh()
@@ -89,7 +89,7 @@ class WikiHistory:
         return catalogue
 
     def refresh(self) -> None:
-        """Takes in what was archived since the first question."""
+        """Take in what was archived since the first query."""
         if "archive" in self.__dict__:
             self.archive.refresh()
         if "catalogue" in self.__dict__:
@@ -99,10 +99,10 @@ class WikiHistory:
         self._new = frozenset()
 
     def foretell(self, formers: Mapping[str, str | None]) -> None:
-        """Take in what version 1 called the causes of a run that is not on record yet.
+        """Take in the version 1 fingerprints of the causes of a run that is not on record yet.
 
         Args:
-            formers: By the present fingerprint.
+            formers: The version 1 fingerprint of each present one; None if it has none.
         """
         heirs: dict[str, set[str]] = {}
         for name, former in formers.items():
@@ -112,7 +112,7 @@ class WikiHistory:
         self._placed, self._new = {}, frozenset()
 
     def standing_fixes(self, fingerprint: str) -> Sequence[StandingFix]:
-        """Return the fixes that stand of the causes of a check, of that seen last first."""
+        """Return the standing fixes of the causes of a check, that of the cause seen last first."""
         found = []
         for each in self.archive.standing(self._known(fingerprint)):
             since = self.archive.commit_since(each)
@@ -130,13 +130,13 @@ class WikiHistory:
     def cause_of(
         self, occurrence: Occurrence, task_id: str, changes: Sequence[SinceFix] = (), *, without_fix: bool = False
     ) -> str:
-        """Return the cause with which a check fails in a run that is not on record yet, and remember it.
+        """Return the cause of a failure in a run that is not on record yet, and remember it.
 
         Args:
             occurrence: The failure.
-            task_id: Of the run.
-            changes: What the run tells of the time since fixes of the check.
-            without_fix: Whether its commit does not have one of them.
+            task_id: The run.
+            changes: What changed, and what passes, since each fix of the check.
+            without_fix: Whether the run's commit lacks one of these fixes.
         """
         fingerprint = self._known(occurrence.fingerprint)
         targets = ((of_failure(occurrence, test), seed_of(test)) for test in occurrence.tests)
@@ -162,24 +162,24 @@ class WikiHistory:
         return self._formers.get(fingerprint, fingerprint)
 
     def reference(self, cause: str) -> str:
-        """Return a name of a cause that records may have, whatever other causes its check has later."""
+        """Return a name of a cause that stays valid in records even if its check gets further causes later."""
         return self.archive.reference(cause)
 
     def names(self, fingerprint: str, former: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return all fingerprints of a cause, the one first that it has now, and the names of all its pages.
+        """Return all fingerprints of a cause, the present one first, and the names of all its pages.
 
         Args:
-            fingerprint: Of the cause.
-            former: What version 1 called it, maybe together with other causes.
+            fingerprint: The present fingerprint.
+            former: The version 1 fingerprint, which other causes may share; None if there is none.
         """
-        # Where the check has several causes, that of the present run is meant.
+        # If the check has several causes, the one in the present run is meant.
         cause = self._placed.get(fingerprint, fingerprint)
         prints = (*self.archive.identities(self._known(cause)), fingerprint, *((former,) if former else ()))
         listed = (*self.bug_pages(cause), *(self.bug_pages(former) if former else ()))
         return tuple(dict.fromkeys(prints)), tuple(dict.fromkeys(page.name for page in listed))
 
     def cause(self, fingerprint: str) -> Cause | None:
-        """Return the cause of a fingerprint, or that once had it; None where no record has it."""
+        """Return the cause that has, or once had, a fingerprint; None if no record has it."""
         if fingerprint in self._new:
             return None
         fingerprint = self._known(fingerprint)
@@ -191,20 +191,20 @@ class WikiHistory:
         return Cause.on_record(fingerprint, found, bug.facts(page) if page else None)
 
     def subtype(self, failure_subtype: str) -> aggregate.SubtypeHistory | None:
-        """Return what the records say of a failure subtype; None where none has it."""
+        """Return the history of a failure subtype; None if no record has it."""
         return aggregate.subtype(self.archive, failure_subtype, self._merged)
 
     @cached_property
     def _merged(self) -> list[tuple[str, ...]]:
-        """The fingerprints of each bug page that has more than one."""
+        """Return the fingerprints of each bug page that has more than one."""
         return [page.fingerprints() for page in self.catalogue.of_many_names()]
 
     def pattern_page(self, failure_subtype: str) -> Listed | None:
-        """The page of a subtype."""
+        """Return the page of a subtype; None if there is none."""
         return self.catalogue.get(f"patterns/{file_name(failure_subtype)}.md")
 
     def undone_fix(self, occurrence: Occurrence) -> FixState | None:
-        """Return the newest fix of which an occurrence says that it did not last."""
+        """Return the newest fix that did not last, as an occurrence shows; None if there is none."""
         fingerprint = self._known(occurrence.fingerprint)
         listed = self.bug_pages(fingerprint)
         prints = listed[0].fingerprints(fingerprint) if listed else (fingerprint,)
@@ -220,18 +220,22 @@ class WikiHistory:
         return undone is not None and undone.fix.result == "held"
 
     def still_failing(self, passing: Sequence[Passing]) -> tuple[StillFailing, ...]:
-        """Return, of tests that pass now, those that were last seen failing, unless nobody wants a fix of their cause.
+        """Return those of the passing tests that failed when last seen, unless people want no fix of the cause.
 
-        What was closed counts: its page learns which commits its tests have passed with.
+        Causes of closed pages count too: the page learns with which commits its tests have passed.
         """
         found = aggregate.still_failing(self.archive, passing)
         wanted = {each.fingerprint: self._is_wanted(each.fingerprint) for each in found}
         return tuple(each for each in found if wanted[each.fingerprint])
 
     def decisions(self, pattern: str, fingerprint: str) -> dict[OriginType, int]:
-        """How many causes that a pattern named, other than the one given, people decided to be what.
+        """Return how many other causes named by a pattern people decided to be of each origin.
 
-        People decide by the `status` of a cause's page, or by giving it another `type` than the one in its name.
+        People decide by the `status` of a cause's page, or by a `type` other than the one in the page's name.
+
+        Args:
+            pattern: Id of the pattern.
+            fingerprint: The cause that is not counted.
         """
         counted = {page.path for page in self.bug_pages(fingerprint)}
         found: Counter[OriginType] = Counter()
@@ -250,7 +254,7 @@ class WikiHistory:
         return self.archive.last_passes(Target(test.nodeid, simulator, test.config or ""), before)
 
     def onset(self, fingerprint: str) -> Onset | None:
-        """Where a cause came in since its last fix, None where no record has it."""
+        """Return where a cause first appeared since its last fix; None if no record has it."""
         fingerprint = self._known(fingerprint)
         if fingerprint in self._new:
             return None
@@ -258,7 +262,7 @@ class WikiHistory:
         return aggregate.onset(self.archive, listed[0].fingerprints(fingerprint) if listed else (fingerprint,))
 
     def bug_pages(self, fingerprint: str) -> list[Listed]:
-        """The bug pages of a cause, whatever it was called before, the one to keep first."""
+        """Return the bug pages of a cause, under its present and former names, the one to keep first."""
         if fingerprint in self._new:
             return []
         return self.catalogue.of_cause(*self.archive.identities(self._known(fingerprint)))
@@ -268,7 +272,7 @@ class WikiHistory:
         return not listed or listed[0].text("status") != "wont_fix"
 
     def fix_template(self, failure_subtype: str) -> str:
-        """What the page of a subtype says of fixing it; empty where nobody wrote it."""
+        """Return the fix advice on the page of a subtype; empty if nobody wrote any."""
         page = self.pattern_page(failure_subtype)
         if page is None or page.problem:
             return ""
@@ -279,5 +283,5 @@ class WikiHistory:
         return "" if text == pattern.UNWRITTEN else plain(text)
 
     def coverage(self) -> dict[tuple[str, str], KnownBin]:
-        """By covergroup and bin what is on record of every bin that is a coverage hole, or was one."""
+        """Return what is on record of every present or former coverage hole, by covergroup and bin."""
         return aggregate.bins(self.archive)

@@ -1,4 +1,4 @@
-"""Texts of an agent system, read as fields: `error_class: x`, padded or not, in any case, with or without Markdown."""
+"""Texts of an agent system, parsed as fields: `error_class: x`, with or without padding and Markdown, in any case."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _NAMES = {
     "scenario": "scenario",
     "filled": "filled",
 }
-"""The fields that are looked for, by every name under which they come; what is no field continues the one before."""
+"""Field names by all their spellings. Any line that starts no field continues the one before."""
 _FIELD = re.compile(r"""[\s>*-]*[*_`'"]*([A-Za-z]\w*(?:[ -]\w+)?)[*_`'"]*\s*[:=]\s*[*_`]*\s*(.*)""")
 _CUT = 20_000
 _ORIGINS: dict[str, OriginType] = {
@@ -65,9 +65,9 @@ _ORIGINS: dict[str, OriginType] = {
 
 
 def fields(text: str) -> Iterator[tuple[str, str]]:
-    """The fields of a text in order, by their first name of the table; lines behind one continue it.
+    """Yield name and value of each field of a text, in order; following lines belong to the value.
 
-    A field under whose head nothing stands has the lines that follow, without fences round them.
+    Fences around a value are removed.
     """
     name, lines = "", list[str]()
     for line in text[:_CUT].splitlines():
@@ -84,12 +84,12 @@ def fields(text: str) -> Iterator[tuple[str, str]]:
 
 
 def first_fields(text: str | None) -> dict[str, str]:
-    """The first value of each field that is not empty; of a JSON object its keys are the fields."""
+    """Return the first non-empty value of each field; for a JSON object its keys are the fields."""
     if text and text.lstrip().startswith("{"):
         try:
             return of_result(json.loads(text))
         except ValueError:
-            # It only looked like one.
+            # The text only looked like JSON.
             pass
     found: dict[str, str] = {}
     for name, value in fields(text or ""):
@@ -99,9 +99,9 @@ def first_fields(text: str | None) -> dict[str, str]:
 
 
 def holes(text: str | None) -> list[dict[str, Any]]:
-    """The coverage holes that a text tells of: one for each `bin`, with the fields round it.
+    """Return the coverage holes in a text: one for each `bin`, with its fields.
 
-    A covergroup holds for all bins behind it; what else is said of a bin stands behind it.
+    A covergroup applies to all bins after it; the other fields follow their bin.
     """
     found: list[dict[str, Any]] = []
     covergroup = ""
@@ -126,7 +126,7 @@ def _hole(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def of_result(result: object) -> dict[str, str]:
-    """The fields of a classification: of its text, of a mapping, or of an object's attributes."""
+    """Return the fields of a classification: from text, a mapping, or an object's attributes."""
     if isinstance(result, str):
         return first_fields(result)
     values = result if isinstance(result, Mapping) else getattr(result, "__dict__", None) or _slots(result)
@@ -145,12 +145,12 @@ def _slots(result: object) -> dict[str, Any]:
 def _plain(value: object) -> str:
     if isinstance(value, list | tuple):
         return "\n".join(map(_plain, value))
-    # An enumeration's value, not `BugType.RTL_BUG`.
+    # The value of an enumeration, `RTL_BUG`, not `BugType.RTL_BUG`.
     return str(getattr(value, "value", value))
 
 
 def origin(values: Mapping[str, str]) -> Origin:
-    """Where the fault lies by a classification's fields; of unknown origin where it says nothing that is known."""
+    """Return the origin that a classification states; UNKNOWN if it states no known one."""
     kind = re.sub(r"[ -]", "_", word(values.get("bug_type", "")).lower())
     found: OriginType = _ORIGINS.get(kind, "UNKNOWN")
     reasons = tuple(line for line in map(_without_bullet, values.get("rationale", "").splitlines()) if line)
@@ -170,7 +170,7 @@ def _confidence(text: str) -> float:
 
 
 def word(value: str) -> str:
-    """The first line of a value without quotes, comma and emphasis round it."""
+    """Return the first line of a value without surrounding quotes, commas and emphasis."""
     return (value.splitlines() or [""])[0].strip().strip("`'\"*,_ ")
 
 

@@ -1,4 +1,4 @@
-"""Where a project begins, for who did not come through pytest."""
+"""The root of a project, for callers without a pytest session."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def find_root(start: Path) -> Path:
-    """The nearest parent with a folder `.agent`, else the top of the git repository, else the folder itself."""
+    """Return the nearest parent with a folder `.agent`, else the top of the git repository, else the folder itself."""
     start = start.resolve()
     folders = (start, *start.parents)
     home = _home()

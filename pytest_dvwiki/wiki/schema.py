@@ -1,7 +1,7 @@
-"""Who may write what: the sections of `wiki/schema.yaml`, which a project may change.
+"""Write permissions: the sections of `wiki/schema.yaml`, which a project may change.
 
-A section is a category (`bugs`), the pages of one (`bugs/*`), one page (`bugs/RTL_20261121_480127`), or a part of a
-page under a heading (`bugs/*#Resolution`). Of several that fit, the one that names most decides.
+A section is a category (`bugs`), all pages of one (`bugs/*`), one page (`bugs/RTL_20261121_480127`), or the part of a
+page under a heading (`bugs/*#Resolution`). If several match, the most specific one decides.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ _KEYS = ("mode", "writable_by", "read_cap")
 _TOP = ("schema", "sections", "pipeline", "max_steps")
 _VERSION = 1
 _DEPTH = 3
-"""`sections`, the name of one, and a key in it."""
+"""Levels of keys whose lines are looked up: `sections`, a section's name, and a key in it."""
 _SECTION = re.compile(r"(?P<category>[a-z]+)(?:/(?P<page>[^#/]+))?(?:#(?P<heading>.+))?")
 
 
 class SchemaError(ValueError):
-    """A `schema.yaml` that cannot be used; its text names file, place and remedy."""
+    """An invalid `schema.yaml`; its text says file, line and remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """What a caller speaks of: a category, a page, or a part of a page."""
+    """A place in the wiki: a category, a page, or a part of a page."""
 
     category: str
     page: str | None = None
-    """The page's file name without its ending; `*` in a schema stands for every page."""
+    """The page's file name without suffix; `*` in a schema means every page."""
     heading: str | None = None
 
     @classmethod
     def of(cls, text: str) -> Address | None:
-        """Reads `category`, `category/page` or `category/page#Heading`; a page may have its ending `.md`.
+        """Parse `category`, `category/page` or `category/page#Heading`; a page may have its suffix `.md`.
 
         Returns:
-            None where the text is no address.
+            None if the text is no address.
         """
         found = _SECTION.fullmatch(text.strip())
         if found is None or found["category"] not in {*CATEGORIES, LOG} or (found["heading"] and not found["page"]):
@@ -65,16 +65,16 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What holds for one section."""
+    """Mode and permissions of one section."""
 
     address: Address
     mode: Mode
     writable_by: tuple[Role, ...]
     read_cap: int
-    """Reads of the section in one session of a store."""
+    """Maximum number of reads of the section in one session of a store."""
 
     def covers(self, address: Address) -> bool:
-        """Whether the section speaks of an address."""
+        """Tell whether the section applies to an address."""
         mine = self.address
         return (
             mine.category == address.category
@@ -84,7 +84,7 @@ class Section:
 
     @property
     def rank(self) -> tuple[bool, bool, bool]:
-        """How much the section names: a heading counts most, then one page, then all pages of a category."""
+        """Return how specific the section is: a heading counts most, then one page, then all pages of a category."""
         page = self.address.page
         return self.address.heading is not None, page not in {None, "*"}, page is not None
 
@@ -96,19 +96,19 @@ class Schema:
     sections: tuple[Section, ...]
 
     def section_of(self, address: Address) -> Section | None:
-        """The section that decides about an address."""
+        """Return the section that decides about an address; None if none applies."""
         return max((each for each in self.sections if each.covers(address)), key=lambda each: each.rank, default=None)
 
     def writable(self, role: Role) -> list[str]:
-        """The sections that a role may write."""
+        """Return the sections that a role may write."""
         return [str(section.address) for section in self.sections if role in section.writable_by]
 
 
 def load_schema(wiki: Path) -> Schema:
-    """Reads a wiki's `schema.yaml`; the one of a new wiki where it has none.
+    """Read a wiki's `schema.yaml`; if it has none, return the schema of a new wiki.
 
     Raises:
-        SchemaError: It holds something that cannot be used.
+        SchemaError: It is invalid.
     """
     path = wiki / NAME
     try:
@@ -125,11 +125,11 @@ def load_schema(wiki: Path) -> Schema:
 
 
 class _Reader:
-    """Makes sections of a document.
+    """Reader that makes sections from a document.
 
     Args:
-        path: Of the file, for errors.
-        lines: Of its entries, by the keys that lead to each.
+        path: The file, for error messages.
+        lines: Line numbers of its entries, by the keys that lead to each.
     """
 
     def __init__(self, path: str, lines: Mapping[tuple[str | int, ...], int]) -> None:
@@ -137,10 +137,10 @@ class _Reader:
         self._lines = lines
 
     def sections(self, document: Any) -> Iterator[Section]:
-        """The sections.
+        """Yield the sections.
 
         Raises:
-            SchemaError: One cannot be used.
+            SchemaError: One is invalid.
         """
         if not isinstance(document, dict) or not isinstance(document.get("sections"), dict):
             raise SchemaError(
@@ -178,7 +178,7 @@ class _Reader:
         return Section(address, mode, tuple(roles), cap)
 
     def _know(self, values: Mapping[str, Any], keys: tuple[str, ...], place: tuple[str, ...] = ()) -> None:
-        """Refuses a key that nothing reads.
+        """Reject unknown keys.
 
         Raises:
             SchemaError: There is one.

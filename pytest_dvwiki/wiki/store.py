@@ -1,7 +1,8 @@
-"""Pages for who reads and writes them one by one: agents, reviewers, scripts.
+"""Reading and writing of single pages by agents, reviewers and scripts.
 
-A version is the hash of what was read, so that a write never overwrites what somebody else wrote meanwhile. Who may
-write what stands in `schema.yaml`. A refusal is an answer, not an exception: it says why, and what would be allowed.
+A version is the hash of the content that was read, so that a write never overwrites what somebody else wrote in
+between. `schema.yaml` says who may write what. A refusal is a return value, not an exception: it gives the reason, and
+what would be allowed.
 """
 
 from __future__ import annotations
@@ -38,47 +39,47 @@ _LARGEST = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A page as a list shows it: what it says of itself, without its text."""
+    """A page in a list: its frontmatter without the text."""
 
     address: str
     category: str
     title: str
     metadata: Mapping[str, Any]
     age: str
-    """How long what it says has been known, as of today."""
+    """How long its content has been known, as of today."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """A page, or a part of one, as it was read."""
+    """A page, or a part of one, as read."""
 
     address: str
     content: str
     version: str
-    """To be given back with a write."""
+    """To be passed to a later write."""
     leads_to: str = ""
-    """Address of the page that tells of its cause, where this one only leads there."""
+    """Address of the page that keeps its cause, if this one only points there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What came of a write."""
+    """The outcome of a write."""
 
     status: Literal["done", "conflict", "denied"]
     address: str
     version: str = ""
-    """Of what stands there now; empty where that was not looked at."""
+    """Version of the present content; empty if it was not read."""
     content: str = ""
-    """What stands there now, where that is not what the writer had read."""
+    """The present content, if it is not what the writer had read."""
     reason: str = ""
-    """Why it was not done, and what to do instead."""
+    """Why nothing was written, and what to do instead."""
 
 
 class WikiStore:
-    """One session of somebody who reads and writes pages.
+    """A session of one reader and writer of pages.
 
     An address is `category`, `category/page` or `category/page#Heading`, for example
-    `bugs/RTL_20261121_480127#Resolution`. Every call works on the disk and returns when the work is done; from an
+    `bugs/RTL_20261121_480127#Resolution`. Every call reads and writes files and returns when that is done; from an
     event loop call it in a thread.
 
     Args:
@@ -87,8 +88,8 @@ class WikiStore:
         lock_timeout: Seconds to wait for another process that writes.
 
     Raises:
-        ValueError: There is no such role.
-        SchemaError: The wiki's `schema.yaml` cannot be used.
+        ValueError: The role does not exist.
+        SchemaError: The wiki's `schema.yaml` is invalid.
     """
 
     def __init__(self, config: WikiConfig, role: Role, *, lock_timeout: float = TIMEOUT_S) -> None:
@@ -103,7 +104,7 @@ class WikiStore:
     # Reading
 
     def list(self, category: str | None = None) -> list[Entry]:
-        """The pages of a category, or of all, by name; a page that cannot be read has no metadata."""
+        """Return the pages of a category, or of all, by name; an unreadable page has no metadata but its fingerprint."""
         wanted = [category] if category in CATEGORIES else [] if category else CATEGORIES
         day = today()
         with self._catalogue() as catalogue:
@@ -120,11 +121,11 @@ class WikiStore:
             ]
 
     def fetch(self, address: str) -> Fetched | Written:
-        """Reads a page or a part of one.
+        """Read a page or a part of one.
 
         Returns:
-            What stands there, and of a bug page that is gone the one that has its cause now, under that one's address;
-            or a refusal where there is no such place, or the session has read its section often enough.
+            The content. For a bug page that is gone: the page that has its cause now, with the address of that page. A
+            refusal if there is no such place, or if the session has reached the section's `read_cap`.
         """
         place = self._place(address)
         if isinstance(place, Written):
@@ -149,7 +150,7 @@ class WikiStore:
         return Fetched(address=str(place), content=found, version=version_of(found), leads_to=leads_to)
 
     def _keeper(self, place: Address) -> Address | None:
-        """The same place on the page that keeps the cause of a bug page which is gone or leads there; else None."""
+        """Return the same place on the page that keeps the cause, if a bug page is gone or a pointer; else None."""
         if place.category != "bugs" or place.page is None:
             return None
         with self._catalogue() as catalogue:
@@ -161,7 +162,7 @@ class WikiStore:
         return Address(place.category, found[0].name, place.heading) if len(found) == 1 else None
 
     def _catalogue(self) -> Catalogue:
-        """The pages as they are now."""
+        """Return the pages as they are now."""
         cache = self._layout.wiki / ".cache" / "pages.sqlite"
         catalogue = Catalogue(self._layout.wiki, cache if self._layout.wiki.is_dir() else None)
         catalogue.refresh()
@@ -170,15 +171,15 @@ class WikiStore:
     # Writing
 
     def commit(self, address: str, content: str, expected_version: str) -> Written:
-        """Puts new content in the place of a page or a part of one.
+        """Replace the content of a page or a part of one.
 
         Args:
-            address: Of a page or a part.
-            content: The whole new content.
-            expected_version: That of the content on which the new one is based.
+            address: A page or a part.
+            content: The complete new content.
+            expected_version: Version of the content that the new one is based on.
 
         Returns:
-            `done` with the new version; `conflict` with what stands there now; or `denied` with the reason.
+            `done` with the new version; `conflict` with the present content; or `denied` with the reason.
 
         Raises:
             WikiError: The wiki cannot be written.
@@ -204,7 +205,7 @@ class WikiStore:
         return self._change(place, decide)
 
     def append(self, address: str, text: str) -> Written:
-        """Adds a text at the end of a part whose mode is `log`, or a line to `log`.
+        """Add a text at the end of a part whose mode is `log`, or a line to `log`.
 
         Returns:
             `done` with the part's new version, or `denied` with the reason.
@@ -230,15 +231,15 @@ class WikiStore:
         return self._change(place, decide)
 
     def create(self, category: str, name: str, content: str) -> Written:
-        """Makes a page.
+        """Make a page.
 
         Args:
             category: One of the wiki's.
-            name: Of the page; what no file name can hold is replaced.
+            name: Name of the page; characters that are not allowed in file names are replaced.
             content: The page, frontmatter included.
 
         Returns:
-            `done` with the page's address; `conflict` with the page that is there; or `denied` with the reason.
+            `done` with the page's address; `conflict` with the present page of that name; or `denied` with the reason.
 
         Raises:
             WikiError: The wiki cannot be written.
@@ -271,12 +272,12 @@ class WikiStore:
 
         return self._change(place, decide, may_create=True)
 
-    # The way of every write
+    # Common to all writes
 
     def _change(self, place: Address, decide: Callable[[Any], str | Written], *, may_create: bool = False) -> Written:
-        """Reads a page, decides, and writes it, while nobody else writes."""
+        """Read a page, decide, and write it, while no other process writes."""
         if outside.leads_out(self._layout.wiki, self._layout.wiki / _path(place)):
-            return _denied(place, outside.REASON)  # before its content stands in an answer
+            return _denied(place, outside.REASON)  # before its content could get into an answer
         refusal: list[Written] = []
 
         def replace(data: bytes | None) -> bytes | None:
@@ -308,7 +309,7 @@ class WikiStore:
         )
 
     def _with_part(self, text: str, place: Address, content: str) -> str | Written:
-        """A page with another content at a place; refused where that would touch what is not the writer's."""
+        """Return a page with new content at a place, or a refusal if that would change what the writer does not own."""
         content = splice.cleaned(content, text)
         refusal = _too_long(place, content)
         if refusal:
@@ -331,12 +332,12 @@ class WikiStore:
         return place
 
     def _is_listed(self, place: Address) -> bool:
-        """Whether people gave a page a name that the tool would not."""
+        """Tell whether a page exists under a name that only people would give."""
         with self._catalogue() as catalogue:
             return catalogue.get(_path(place)) is not None
 
     def _writable(self, address: str, mode: Literal["snapshot", "log"]) -> Address | Written:
-        """The place, where the role may write there in this way."""
+        """Return the place if the role may write there in this mode, else a refusal."""
         place = self._place(address)
         if isinstance(place, Written):
             return place
@@ -358,7 +359,7 @@ class WikiStore:
         return f"{theirs}; the role {self._role} may write {mine} (schema.yaml)"
 
     def _text(self, place: Address) -> str | Written:
-        """The page or log of a place as it stands on the disk."""
+        """Return the page or log of a place as it is on disk, or a refusal."""
         try:
             text = _decoded(outside.read(self._layout.wiki, _path(place)))
         except outside.OutsideError:
@@ -371,7 +372,7 @@ class WikiStore:
 
 
 def version_of(content: str) -> str:
-    """The version of a content: a hash of its bytes."""
+    """Return the version of a content: a hash of its bytes."""
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
@@ -395,9 +396,9 @@ def _part(text: str, place: Address) -> str | Written:
 
 
 def _found(text: str, place: Address) -> tuple[int, int]:
-    """Start and end of a part that the caller has read."""
+    """Return start and end of a part that is known to exist."""
     found = parts.part(text, place.heading or "")
-    assert found is not None  # noqa: S101 (it was there)
+    assert found is not None  # noqa: S101 (it was found before)
     return found
 
 
@@ -408,7 +409,7 @@ def _too_long(place: Address, content: str) -> Written | None:
 
 
 def _out_of(text: str, place: Address, content: str) -> Written | None:
-    """Refuses what would end the part into which it is put."""
+    """Return a refusal if the content would end the part that it is put into; else None."""
     outside = parts.breaks_out(content, parts.level_of(text, place.heading or ""))
     if outside is None:
         return None
@@ -427,7 +428,7 @@ def _decoded(data: bytes) -> str | None:
 
 
 def _problem_of(content: str) -> str | None:
-    """Why a text can be no page."""
+    """Return why a text cannot be a page; None if it can."""
     if len(content) > _LARGEST:
         return f"it has {len(content)} characters; a page may have {_LARGEST}, link to the rest"
     try:
@@ -438,7 +439,7 @@ def _problem_of(content: str) -> str | None:
 
 
 def _touches_owned(before: str, after: str, place: Address, *, may_remove: bool) -> Written | None:
-    """Refuses a page whose numbers or regions are not those that stand there: they are counted from records."""
+    """Return a refusal if the tool's keys or regions would change, since they are made from records; else None."""
     problem = _problem_of(after)
     if problem:
         return _denied(place, problem)

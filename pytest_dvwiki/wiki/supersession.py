@@ -1,7 +1,7 @@
-"""One bug page replaces another: which may, and what the two then say of each other.
+"""One bug page replaces another: when that is allowed, and which keys the two pages get.
 
-`superseded_by` of the page that is given up is what counts; the rest follows from it. It is a key of people's, so that
-a merge can be made and undone by hand, and git merges it like any other line that people wrote.
+Only `superseded_by` on the replaced page counts; everything else follows from it. It is a key of people's, so that a
+merge can be made and undone by hand, and git merges it like any other line that people wrote.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _STANDS_FOR = {
 
 
 class MergeError(ValueError):
-    """Two pages that cannot be merged; its text says why and what to do instead."""
+    """Two pages that cannot be merged; its text gives the reason and what to do instead."""
 
 
 def check(catalogue: Catalogue, kept: Listed, other: Listed) -> None:
-    """Sees that a page can take in another one.
+    """Check that a page can take in another one.
 
     Raises:
         MergeError: It cannot.
@@ -64,13 +64,13 @@ def check(catalogue: Catalogue, kept: Listed, other: Listed) -> None:
 
 
 def edits(kept: Listed, other: Listed, reason: str | None, read: Callable[[str], bytes]) -> list[tuple[str, bytes]]:
-    """What the two pages become; the one that leads to the other first, since that is what counts.
+    """Return the two pages after a merge; the replaced page comes first, since its key is what counts.
 
     Args:
         kept: The page that takes in the other one.
-        other: The page that leads to it from then on.
-        reason: Why; None leaves what the page says, and is the plain reason where it says nothing.
-        read: Gives the bytes of a page.
+        other: The page that points to it from then on.
+        reason: Why; if None, the reason on the page stays, and a plain one is set if there is none.
+        read: Returns the bytes of a page.
 
     Raises:
         MergeError: The keys of one cannot be edited.
@@ -84,7 +84,7 @@ def edits(kept: Listed, other: Listed, reason: str | None, read: Callable[[str],
 
 
 def undone(kept: Listed, other: Listed, read: Callable[[str], bytes]) -> list[tuple[str, bytes]]:
-    """Return what two pages become once neither leads to the other.
+    """Return the pages that have to change so that neither points to the other.
 
     Raises:
         MergeError: The keys of one cannot be edited.

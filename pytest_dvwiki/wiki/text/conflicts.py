@@ -1,4 +1,4 @@
-"""Git's conflicts in pages: those that lie in what the tool owns settle themselves, the rest a person settles."""
+"""Merge conflicts in pages: those in parts that the tool owns are settled, all others are left to people."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ _MARKER = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: |\r?$)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """A page after the tool's share of its conflicts is settled."""
+    """A page after the conflicts in the tool's parts were settled."""
 
     data: bytes
     open_lines: tuple[int, ...]
-    """Lines, in the page before, of the conflicts that a person has to settle."""
+    """Line numbers, in the page before, of the conflicts that a person has to settle."""
 
 
 def settle(data: bytes, owned: Collection[str]) -> Settled | None:
-    """Settles every conflict whose two sides differ only in owned keys and regions.
+    """Settle every conflict whose two sides differ only in owned keys and regions.
 
-    What stands there afterwards is one of the sides; the next build makes it right.
+    One of the sides is kept; the next build corrects it.
 
     Args:
         data: The page.
         owned: Keys that the tool owns on it.
 
     Returns:
-        None where the page holds no conflict.
+        None if the page has no conflict.
     """
     if not may_be_in(data):
         return None
@@ -53,9 +53,9 @@ def settle(data: bytes, owned: Collection[str]) -> Settled | None:
 
 
 def markers(data: bytes, owned: Collection[str]) -> list[tuple[int, bool]]:
-    """The lines of a page at which a conflict begins, each with whether a person has to settle it.
+    """Return the lines where conflicts begin, each with whether a person has to settle it.
 
-    Of a conflict that lacks one of its markers each that is there counts.
+    If a conflict lacks one of its markers, each of the present ones counts.
 
     Args:
         data: The page.
@@ -79,14 +79,14 @@ def markers(data: bytes, owned: Collection[str]) -> list[tuple[int, bool]]:
 
 
 def _is_people_s(parts: Sequence[str | Hunk], marker: str, owned: Collection[str]) -> bool:
-    """Whether a marker without its fellows stands where the tool does not write."""
+    """Tell whether a single marker is in a part that the tool does not write."""
     kept = (part.ours if isinstance(part, Hunk) else part for part in parts)
     text = "".join(part for part in kept if part is marker or not _MARKER.match(part))
     return isinstance(pages.skeleton(text.encode(), owned), Refused)
 
 
 def _is_owned(parts: Sequence[str | Hunk], hunk: Hunk, owned: Collection[str]) -> bool:
-    """Whether it makes no difference to people's part of the page which side of a conflict is taken."""
+    """Tell whether both sides of a conflict give the same page apart from what the tool owns."""
     sides = (hunk.ours, hunk.theirs)
     skeletons = []
     for side in sides:

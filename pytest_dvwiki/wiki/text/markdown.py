@@ -1,7 +1,7 @@
-"""Text from outside as Markdown that stays text.
+"""Escaping of outside text for Markdown.
 
-A log may hold anything: back-ticks, pipes, HTML comments, headings, conflict markers, the marks of regions. None of it
-may leave the span, the cell or the fence into which it is put.
+A log may hold anything: backticks, pipes, HTML comments, headings, conflict markers, region markers. None of it may
+end the span, cell or fence that it is put into.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _DOTS = re.compile(r"…(?:[\s,]*…)+")
 _PLACES = re.compile(r"\s*(?:\(…\)|@ ?…(?=\W|$))")
 _PIPE = re.compile(r"(?<!\\)\|")
 _TICKS = re.compile(r"`+")
-# A code span or fence, which ends with as many back-ticks as it began with, or a character that a backslash frees.
+# A code span or fence, which ends with as many backticks as it began with, or an escaped character.
 _CODE_OR_ESCAPE = re.compile(r"(?s)(?<!`)(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)|\\(?P<character>[!-/:-@\[-`{-~])")
 _SPAN = re.compile(r"((?<!`)`[^`]+`(?!`))")
-# At the start of a line in a fence: marks of regions, and what git would write for a conflict.
+# At the start of a line in a fence: region markers, and git's conflict markers.
 _MARKS = re.compile(r"<!-- dvwiki:|<{7}|={7}|>{7}|\|{7}")
 _CITED = re.compile(r"[^\w./+:@=,-]+")
 
 
 def one_line(text: str, limit: int = LONGEST_LINE) -> str:
-    """A text on one line, cut at a word with `…` where it is longer than the limit."""
-    # Most cells of long tables are one word.
+    """Return a text on one line, cut at a word with `…` if it is longer than the limit, in characters."""
+    # A fast path, since most cells of long tables are one word.
     is_word = " " not in text and text.isascii() and text.isprintable()
     line = text if is_word else " ".join(clean(text).split())
     if len(line) <= limit:
@@ -43,23 +43,23 @@ def one_line(text: str, limit: int = LONGEST_LINE) -> str:
 
 
 def escape(text: str) -> str:
-    """A text as plain words of a line of Markdown."""
+    """Escape a text so that Markdown shows it as it is."""
     return _MARKUP.sub(lambda found: f"\\{found[0]}", text)
 
 
 def plain(text: str) -> str:
-    """Markdown as the words that its reader sees where these were escaped; code stays as it is."""
+    """Remove the backslashes of escaped characters from Markdown; code stays as it is."""
     return _CODE_OR_ESCAPE.sub(lambda found: found["character"] or found[0], text)
 
 
 def prose(text: str) -> str:
-    """Words of people's on one line: their code spans stay, and nothing else in them is Markdown."""
+    """Return a person's text on one line: its code spans stay, all other Markdown is escaped."""
     parts = _SPAN.split(one_line(text))
     return "".join(part if at % 2 else escape(part) for at, part in enumerate(parts))
 
 
 def code(text: str, limit: int = LONGEST_LINE) -> str:
-    """A text as a code span, whatever back-ticks it holds."""
+    """Return a text as a code span, whatever backticks it contains."""
     line = one_line(text, limit)
     if not line:
         return ""
@@ -71,7 +71,7 @@ def code(text: str, limit: int = LONGEST_LINE) -> str:
 
 
 def fence(text: str, language: str = "text", limit: int = LONGEST_LINE) -> str:
-    """A text as a fenced block, the fence one back-tick longer than the longest run inside; long lines are cut."""
+    """Return a text as a fenced block, with a fence longer than any run of backticks inside; long lines are cut."""
     lines = [
         f" {line}" if _MARKS.match(line) else line[:limit].rstrip()
         for line in clean(text).expandtabs().strip("\n").split("\n")
@@ -82,13 +82,13 @@ def fence(text: str, language: str = "text", limit: int = LONGEST_LINE) -> str:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; the cells are Markdown, a pipe in one is escaped."""
+    """Return a table; cells are Markdown, and pipes in them are escaped."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(map(table_row, lines))
 
 
 def table_row(cells: Sequence[str]) -> str:
-    """One row of a table."""
+    """Return one row of a table."""
     row = f"| {' | '.join(cells)} |"
     if row.isprintable() and "  " not in row and row.count("|") == len(cells) + 1:
         return row
@@ -101,18 +101,18 @@ def _cell(text: str) -> str:
 
 
 def in_words(primary: str, limit: int = 90) -> str:
-    """What a message says, with `…` for all that differs from one occurrence to the next."""
+    """Return a message with `…` for everything that varies between occurrences."""
     return told_in_words(mask(primary), limit)
 
 
 def told_in_words(masked: str, limit: int) -> str:
-    """The same of a message that is masked already."""
+    """Return the same for a message that is masked already."""
     words = _DOTS.sub("…", _TOKENS.sub("…", masked.replace("XZ", "X/Z")))
     return one_line(_PLACES.sub("", words), limit)
 
 
 def cite(task_id: str, log: str | None = None, line: int | None = None) -> str:
-    """Names the run that a claim comes from, and the line of a log where there is one."""
+    """Return the citation of a run, and of a line in its log if given."""
     if log is None:
         return f"(source: tasks/{task_id}.yaml)"
     place = _CITED.sub("_", log) + (f":{line}" if line is not None else "")

@@ -1,4 +1,4 @@
-"""Names of pages: what comes from outside becomes one safe file name, and a cause one display name."""
+"""Names of pages: safe file names for names from outside, and names for the pages of causes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 LONGEST = 100
 _LENGTHENED = re.compile(rf"(?<=^.{{{LONGEST}}})_[0-9a-f]{{8}}$")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
-# Windows takes these for devices, with any extension; a wiki in git is checked out there too.
+# Windows treats these as devices, with any extension; a wiki in git may be checked out there too.
 _RESERVED = re.compile(r"(?i)(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?")
 _PREFIXES = {"RTL_BUG": "RTL", "TB_BUG": "TB", "UNKNOWN": "UNK"}
 _SEQUENCE = 1_000_000
 
 
 def file_name(name: str) -> str:
-    """A name from outside as the stem of a file: the same for the same name, different for different ones."""
+    """Return a file name without suffix for a name from outside; different names give different file names."""
     safe = _UNSAFE.sub("_", name)[:LONGEST]
     if safe.startswith((".", "_index")) or _RESERVED.fullmatch(safe) or not safe:
         safe = f"_{safe.lstrip('.')}"
@@ -29,17 +29,17 @@ def file_name(name: str) -> str:
 
 
 def is_file_name(name: str) -> bool:
-    """Whether a name is one that `file_name` gives to something."""
+    """Tell whether `file_name` can return a name."""
     return file_name(_LENGTHENED.sub("", name)) == _LENGTHENED.sub("", name)
 
 
 def bug_name(origin: str, date: str, fingerprint: str, is_taken: Callable[[str], bool]) -> str:
-    """The name of a new bug page: origin, first date and six digits made from the fingerprint.
+    """Return the name of a new bug page: origin, first date and six digits made from the fingerprint.
 
     Args:
         origin: RTL_BUG, TB_BUG or UNKNOWN.
-        date: Of the first occurrence, `YYYY-MM-DD…`.
-        fingerprint: Of the cause.
+        date: Date of the first occurrence, `YYYY-MM-DD…`.
+        fingerprint: The cause.
         is_taken: Whether another cause has a name.
     """
     number = int(hashlib.sha256(fingerprint.encode()).hexdigest(), 16) % _SEQUENCE
@@ -51,12 +51,12 @@ def bug_name(origin: str, date: str, fingerprint: str, is_taken: Callable[[str],
 
 
 def bug_date(stem: str) -> str | None:
-    """The date in the name of a bug page, None where people named it."""
+    """Return the date in the name of a bug page; None if people named it."""
     found = re.fullmatch(r"(?:RTL|TB|UNK)_(\d{8})_\d+", stem)
     return found[1] if found else None
 
 
 def bug_origin(stem: str) -> str | None:
-    """The origin that a bug page was made with, from its name; None where people named it."""
+    """Return the origin in the name of a bug page, which it was made with; None if people named it."""
     made_as = {prefix: origin for origin, prefix in _PREFIXES.items()}
     return made_as.get(stem.split("_", 1)[0]) if bug_date(stem) else None

@@ -1,1 +1,1 @@
-"""The writing of the wiki: a run is archived, or everything that follows from the records is made again."""
+"""Writing of the wiki: archiving of runs, and rebuilding of all derived content."""

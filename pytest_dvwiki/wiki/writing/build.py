@@ -1,4 +1,4 @@
-"""Writing the wiki: a run is archived, or everything that follows from the records is made again."""
+"""Writing of the wiki: archiving of runs, and rebuilding of all derived content."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveResult:
-    """What archiving a run did; paths are relative to the wiki."""
+    """The result of archiving a run; paths are relative to the wiki."""
 
     pages_created: list[str]
     pages_updated: list[str]
     page_of: dict[str, str]
-    """The page of each fingerprint of the run; its pattern page for a fault of a tool."""
+    """Path of the page of each fingerprint of the run; the pattern page if the cause has no bug page."""
     seconds: float
     refused: list[tuple[str, str]]
     """Pages that were left alone, each with the reason."""
     held: list[str]
-    """Causes whose fix this run made hold."""
+    """Causes whose fix counts as held since this run."""
     like: dict[str, tuple[str, str]]
-    """Of causes with a new page the name of one that was there and says nearly the same, then that of the new one."""
+    """For each cause with a new page that is like an older one: the name of the older page, and of the new one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildResult:
-    """What building did, or would do; paths are relative to the wiki."""
+    """The result of a build, or of a check; paths are relative to the wiki."""
 
     changed: list[str]
     refused: list[tuple[str, str]]
     problems: list[str]
-    """What is wrong with files among the records, one line each."""
+    """Problems with files among the records, one line each."""
     seconds: float
 
 
 def init(layout: Layout, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
-    """Makes the wiki's folders and files; those that are there stay as they are.
+    """Make the wiki's folders and files; existing ones stay as they are.
 
     Returns:
         The files made, relative to the folder that holds the wiki.
@@ -83,22 +83,21 @@ def archive(
     data: bytes | None = None,
     lock_timeout: float = TIMEOUT_S,
 ) -> ArchiveResult:
-    """Writes the record of a run, then the pages of its causes, the indexes and the log.
+    """Write the record of a run, then the pages of its causes, the indexes and the log.
 
-    The same record again changes nothing. A record that was written by a process that then died is taken up where it
-    was left.
+    The same record again changes nothing. If a process died while it archived the record, its work is completed.
 
     Args:
-        layout: Where the wiki stands.
+        layout: Where the wiki is.
         record: The run.
         lists: The lists of tests that `record.suites` names.
-        clarification: Of the specification, that the record archives; it is put on its page unless it stands there.
-        data: The bytes of the record where it was read from a file; they are kept.
+        clarification: A clarification of the specification in the record; it is added to its page unless it is there.
+        data: The bytes of the record if it was read from a file; they are kept unchanged.
         lock_timeout: Seconds to wait for another process that writes.
 
     Raises:
-        WikiError: The record or the log could not be written, or the lock not be had. A page that could not be edited
-            is no error but stands in the result.
+        WikiError: The record or the log could not be written, or the lock could not be taken. A page that could not be
+            edited is no error; it is listed in the result.
     """
     began = time.monotonic()
     with writing(layout, lock_timeout) as room:
@@ -106,7 +105,7 @@ def archive(
         for listed in lists:
             write_suite(layout.tasks, listed)
         is_new = room.archive.record(record.task_id) != record and write_record(layout.tasks, record, data)
-        # What people took away since a run was archived stays away when it comes again.
+        # If the same run is archived again, pages deleted since then stay deleted.
         is_due = is_new or record.task_id not in ingested(layout)
         judged = room.archive.refresh() | room.learn()
         run = Run(room, record, judged)
@@ -138,20 +137,20 @@ def build(
     lock_timeout: float = TIMEOUT_S,
     progress: Progress | None = None,
 ) -> BuildResult:
-    """Makes everything that is derived again, byte for byte the same on any machine.
+    """Make all derived content again, byte for byte the same on any machine.
 
     Conflicts that a merge left in the tool's lines are settled, and two pages of one cause become a page and a pointer.
 
     Args:
-        layout: Where the wiki stands.
-        check: Writes nothing, and tells what differs.
-        restore: Makes pages again that people deleted.
-        reclassified: What was decided just before: a missing page of a subtype that causes came to is made.
+        layout: Where the wiki is.
+        check: Write nothing, and only report what differs.
+        restore: Make deleted pages again.
+        reclassified: The reclassification done just before; missing pages of the subtypes in it are made.
         lock_timeout: Seconds to wait for another process that writes.
-        progress: Called now and then with what is done, and how often it was so far.
+        progress: Called from time to time with what is done, and how often so far.
 
     Raises:
-        WikiError: A file could not be written, or the lock not be had.
+        WikiError: A file could not be written, or the lock could not be taken.
     """
     began = time.monotonic()
     subtypes = reclassified.subtypes if reclassified else frozenset()
@@ -178,20 +177,20 @@ def change_page(
     told: str,
     lock_timeout: float = TIMEOUT_S,
 ) -> str | None:
-    """Writes what somebody made of a page, then the indexes and the log.
+    """Write a changed page, then the indexes and the log.
 
     Args:
-        layout: Where the wiki stands.
+        layout: Where the wiki is.
         path: The page, relative to the wiki.
-        decide: Makes the new bytes of the present ones, None for a page that is not there; None leaves it as it is.
-        told: What the log says.
+        decide: Returns the new bytes, given the present ones or None if the page does not exist; None means no change.
+        told: The text for the log.
         lock_timeout: Seconds to wait for another process that writes.
 
     Returns:
-        Why the page was left alone although it was to be changed; None where all is well.
+        Why the page could not be changed; None if it was, or if there was no change.
 
     Raises:
-        WikiError: The page, the index or the log could not be written, or the lock not be had.
+        WikiError: The page, the index or the log could not be written, or the lock could not be taken.
     """
     with writing(layout, lock_timeout) as room:
         present = room.files.present(path)
@@ -210,20 +209,20 @@ def change_page(
 def merge(
     layout: Layout, kept: str, other: str, reason: str | None = None, *, lock_timeout: float = TIMEOUT_S
 ) -> BuildResult:
-    """Makes one bug page of two: the first counts the runs of both from then on, and the second leads to it.
+    """Merge two bug pages: the first counts the runs of both from then on, and the second points to it.
 
-    What people wrote on either stays there. Without a change nothing is written.
+    What people wrote on either page stays there. If nothing changes, nothing is written.
 
     Args:
-        layout: Where the wiki stands.
+        layout: Where the wiki is.
         kept: Path of the page that stays, relative to the wiki.
-        other: Path of the page that leads to it.
+        other: Path of the page that points to it.
         reason: Why they are one, in one line.
         lock_timeout: Seconds to wait for another process that writes.
 
     Raises:
         MergeError: They cannot be merged; nothing was written.
-        WikiError: A page could not be written, or the lock not be had.
+        WikiError: A page could not be written, or the lock could not be taken.
     """
     began = time.monotonic()
     with writing(layout, lock_timeout, scaffolded=False) as room:
@@ -239,20 +238,20 @@ def merge(
 def undo_merge(
     layout: Layout, kept: str, other: str, reason: str | None = None, *, lock_timeout: float = TIMEOUT_S
 ) -> BuildResult:
-    """Keep on record that two causes are not one, and give each its page again.
+    """Record that two causes are not one, and give each its own page again.
 
-    That beats what is learned from the records, and what another branch merges later.
+    This overrides what is learned from records, and what another branch merges later.
 
     Args:
-        layout: Where the wiki stands.
-        kept: Fingerprint of the one cause.
-        other: Fingerprint of the other one, which is set apart from all causes that are one with the first.
+        layout: Where the wiki is.
+        kept: Fingerprint of the first cause.
+        other: Fingerprint of the second one; it is separated from all causes that are one with the first.
         reason: Why, in one line.
         lock_timeout: Seconds to wait for another process that writes.
 
     Raises:
         MergeError: The two are one fingerprint, or a page cannot be edited.
-        WikiError: A file could not be written, or the lock not be had.
+        WikiError: A file could not be written, or the lock could not be taken.
     """
     began = time.monotonic()
     if kept == other:
@@ -272,20 +271,20 @@ def undo_merge(
 
 
 def mark_drift(layout: Layout, problems: Mapping[str, str | None], *, lock_timeout: float = TIMEOUT_S) -> list[str]:
-    """Marks pages that cite what is gone, and takes the mark off others.
+    """Mark pages that cite missing code, and unmark the others.
 
-    The mark is the page's own: it follows from no record, so `build` leaves it as it is.
+    The mark is kept on the page only: it follows from no record, so `build` leaves it as it is.
 
     Args:
-        layout: Where the wiki stands.
-        problems: What is wrong by the page's path relative to the wiki; None where nothing is.
+        layout: Where the wiki is.
+        problems: The problem of each page, by path relative to the wiki; None if it has none.
         lock_timeout: Seconds to wait for another process that writes.
 
     Returns:
-        The files that were changed, relative to the wiki.
+        The changed files, relative to the wiki.
 
     Raises:
-        WikiError: A page could not be written, or the lock not be had.
+        WikiError: A page could not be written, or the lock could not be taken.
     """
     with writing(layout, lock_timeout, scaffolded=False) as room:
         room.refresh()
@@ -300,17 +299,17 @@ def mark_drift(layout: Layout, problems: Mapping[str, str | None], *, lock_timeo
 
 
 def note(layout: Layout, operation: str, text: str, *, lock_timeout: float = TIMEOUT_S) -> None:
-    """Adds a line to the log.
+    """Add a line to the log.
 
     Raises:
-        WikiError: It could not be written, or the lock not be had.
+        WikiError: It could not be written, or the lock could not be taken.
     """
     with locked(layout.wiki, lock_timeout):
         add_to_log(layout, operation, text)
 
 
 def _result(room: Room, began: float) -> BuildResult:
-    """What was done since a moment of the monotonic clock."""
+    """Return the result of a build that began at this time of the monotonic clock."""
     return BuildResult(
         changed=sorted(set(room.files.changed)),
         refused=sorted(set(room.files.refused)),

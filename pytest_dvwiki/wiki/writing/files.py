@@ -1,4 +1,4 @@
-"""Writing the files of a wiki, each noted with what became of it."""
+"""Writing of the files of a wiki, with a list of what was done."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Files:
 
     Args:
         wiki: Its folder.
-        catalogue: What its pages say of themselves.
+        catalogue: The frontmatter of its pages.
         unreadable: Returns those of some task ids whose records cannot be read.
-        check: Nothing is written; what would be is noted, and seen by what is made after it.
+        check: Write nothing; changes are only listed, and kept in memory for what depends on them.
     """
 
     def __init__(
@@ -46,9 +46,9 @@ class Files:
         self.updated: list[str] = []
         self.changed: list[str] = []
         self.refused: list[tuple[str, str]] = []
-        """Those that were left alone, each with the reason."""
+        """Files that were left alone, each with the reason."""
         self.looks_again = False
-        """Whether a page may be another one than the catalogue has, since somebody changed it in its place."""
+        """Whether a page may have been changed in place since the catalogue read it."""
         self._wiki = wiki
         self._catalogue = catalogue
         self._unreadable = unreadable
@@ -56,11 +56,11 @@ class Files:
         self._written: dict[str, bytes] = {}
 
     def exists(self, path: str) -> bool:
-        """Whether a file is there."""
+        """Tell whether a file exists."""
         return path in self._written or (self._wiki / path).exists()
 
     def read(self, path: str) -> bytes:
-        """The content of a file.
+        """Return the content of a file.
 
         Raises:
             WikiError: It cannot be read.
@@ -71,11 +71,11 @@ class Files:
             return reading.read_bytes(self._wiki / path, outside.MOST)
 
     def present(self, path: str) -> bytes | None:
-        """The content of a file, None where it is not there."""
+        """Return the content of a file; None if it does not exist."""
         return self.read(path) if self.exists(path) else None
 
     def create(self, path: str, data: bytes, keys: dict[str, Any], regions: dict[str, str]) -> None:
-        """Writes a new page, with the tool's keys and regions."""
+        """Write a new page, with the tool's keys and regions."""
         edited = pages.edit(data, keys, regions)
         if isinstance(edited, Refused):
             self.refused.append((path, edited.reason))
@@ -85,7 +85,7 @@ class Files:
     def edit(self, path: str, keys: dict[str, Any], regions: dict[str, str]) -> None:
         """Bring the tool's keys and regions of a page up to date.
 
-        A page that cites a record which cannot be read stays as it is: its counts would leave that run out.
+        A page that cites an unreadable record stays as it is, since new counts would leave that run out.
         """
         if self.looks_again:
             self._catalogue.look_at((path,))
@@ -100,14 +100,14 @@ class Files:
         self.change(path, data, edited)
 
     def change(self, path: str, data: bytes, edited: bytes | Refused) -> None:
-        """Writes what was made of a page's content, where that differs."""
+        """Write the edited content of a page if it differs."""
         if isinstance(edited, Refused):
             self.refused.append((path, edited.reason))
         elif edited != data and self.write(path, edited):
             self.updated.append(path)
 
     def write(self, path: str, data: bytes) -> bool:
-        """Writes a file, and tells whether it was: a link that leads out of the wiki is left alone."""
+        """Write a file; return whether it was written: a link that leads out of the wiki is left alone."""
         file = self._wiki / path
         if outside.leads_out(self._wiki, file):
             self.refused.append((path, outside.REASON))

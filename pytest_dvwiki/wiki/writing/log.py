@@ -1,4 +1,4 @@
-"""The wiki's log: one line for each thing that was done."""
+"""The wiki's log, `log.md`: one line per event."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _INGESTED = re.compile(r"^## \[[^\]]*\] ingest \| ([^ |]+) \|", re.MULTILINE)
 
 
 def add_to_log(layout: Layout, operation: str, text: str, task: str = "-", *, date: str | None = None) -> None:
-    """Adds a line to the log; the caller holds the wiki's lock.
+    """Add a line to the log; the caller holds the wiki's lock.
 
     Args:
-        layout: Where the wiki stands.
-        operation: What was done, in a word.
-        text: The same with what it brought.
-        task: The run that it was for.
-        date: When, as in `2026-11-21…`; the present day where None or empty.
+        layout: Where the wiki is.
+        operation: The operation, one word.
+        text: Description of the operation and its outcome.
+        task: Task id of the run; `-` if there is none.
+        date: Day of the event, `YYYY-MM-DD…`; today if None or empty.
 
     Raises:
         WikiError: It could not be written.
@@ -35,10 +35,10 @@ def add_to_log(layout: Layout, operation: str, text: str, task: str = "-", *, da
 
 
 def log_file(layout: Layout) -> Path:
-    """Where the log stands.
+    """Return the path of the log.
 
     Raises:
-        WikiError: It is a link that leads out of the wiki; whoever made it could have any file written to.
+        WikiError: It is a link that leads out of the wiki; writing there could change any file.
     """
     log = layout.wiki / "log.md"
     if outside.leads_out(layout.wiki, log):
@@ -47,7 +47,7 @@ def log_file(layout: Layout) -> Path:
 
 
 def ingested(layout: Layout) -> set[str]:
-    """The runs whose archiving came to its end."""
+    """Return the task ids of the runs that were archived completely."""
     try:
         text = reading.read_bytes(layout.wiki / "log.md").decode("utf-8", "replace")
     except OSError:

@@ -1,4 +1,4 @@
-"""Everything that follows from the records and pages, made again."""
+"""Rebuilding of everything that is derived from records and pages."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _PROGRESS_EVERY = 100
 
 
 def rebuild(room: Room, *, restore: bool, subtypes: frozenset[str]) -> None:
-    """Makes everything again.
+    """Make everything again.
 
     Args:
         room: The wiki.
-        restore: Makes pages again that people deleted.
-        subtypes: A missing page of one of these is made.
+        restore: Make deleted pages again.
+        subtypes: Subtypes whose missing pages are made.
     """
     _put_records_right(room)
     room.archive.refresh(verify=True, progress=partial(room.progress, "records read"))
@@ -40,7 +40,7 @@ def rebuild(room: Room, *, restore: bool, subtypes: frozenset[str]) -> None:
 
 
 def sweep(layout: Layout) -> None:
-    """Removes temporary files that a killed process left."""
+    """Remove temporary files that a killed process left behind."""
     wiki, tasks = layout.wiki, layout.tasks
     holders = (tasks / name for name in (store.SUITES, verdicts.FOLDER))
     for folder in (wiki, *(wiki / category for category in CATEGORIES), *store.folders(tasks), *holders):
@@ -48,7 +48,7 @@ def sweep(layout: Layout) -> None:
 
 
 def _put_records_right(room: Room) -> None:
-    """Settles what a merge left among the records."""
+    """Settle what a merge left among the records."""
     tasks = room.layout.tasks
     done = merged.put_right(tasks, check=room.check)
     room.files.changed += [f"../{tasks.name}/{name}" for name in done.changed]
@@ -59,7 +59,7 @@ def _make_pages(room: Room, *, restore: bool, subtypes: frozenset[str]) -> None:
     views = room.views
     unfinished = room.archive.causes_of_runs_outside(ingested(room.layout))
     causes = aggregate.fingerprints(room.archive)
-    # Nobody deleted the page of a cause that had none of its own when its runs were archived.
+    # These causes had no page of their own when their runs were archived, so nobody can have deleted it.
     alone = room.archive.rulings().alone | room.archive.further()
     views.keep_apart()
     views.let_go()
@@ -73,7 +73,7 @@ def _make_pages(room: Room, *, restore: bool, subtypes: frozenset[str]) -> None:
         *room.catalogue.shared_causes(),
         *(cause for page in room.catalogue.superseded() for cause in page.fingerprints()),
     }
-    # Once more for causes of the records: a page may have taken over names of another one since its own turn.
+    # Again for shared causes: a page may have taken over names of another page after its own turn.
     for fingerprint in sorted(shared):
         views.point(views.pages(fingerprint))
     fresh = {*subtypes, *(_subtype_of(room, fingerprint) for fingerprint in unfinished)}
@@ -92,10 +92,10 @@ def _subtype_of(room: Room, fingerprint: str) -> str | None:
 
 
 def _settle(room: Room) -> None:
-    """Settles conflicts in the tool's lines of all pages."""
+    """Settle the conflicts in the tool's lines of all pages."""
     for category in CATEGORIES:
         for path in sorted((room.layout.wiki / category).glob("*.md")):
-            # What is no file, such as a link to nothing, is for `lint` to name; the other pages are made all the same.
+            # `lint` reports what is no file, such as a broken link; it must not stop the other pages.
             if not is_page(path.name) or not path.is_file() or outside.leads_out(room.layout.wiki, path):
                 continue
             data = room.files.read(f"{category}/{path.name}")

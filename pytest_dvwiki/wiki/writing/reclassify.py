@@ -1,7 +1,7 @@
-"""Moves the archive to another registry or fingerprint: a file of verdicts says what is called otherwise.
+"""Reclassification of the archive with another registry or fingerprint version, by a file of verdicts.
 
-A cause moves as a whole, on the word of its newest occurrences that left an excerpt. Where these come to different
-causes, or where none can be judged, it keeps its verdict.
+A cause moves as a whole, by its newest occurrences with an excerpt. If these lead to different causes, or none of them
+can be judged, it keeps its verdict.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
     Judge = Callable[[Occurrence, int], Verdict | None]
 
 ASKED = 10
-"""Occurrences of a cause that are judged, the newest ones."""
+"""Maximum number of occurrences of a cause that are judged, the newest ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reclassified:
-    """What a reclassification came to, in causes."""
+    """The outcome of a reclassification, counted in causes."""
 
     moved: int
-    """Called otherwise than before."""
+    """Number of causes with a new verdict."""
     same: int
     kept: tuple[str, ...]
     """Fingerprints of those that could not be judged again and keep their verdict."""
     subtypes: frozenset[str]
-    """Failure subtypes that causes came to, for `build`."""
+    """Failure subtypes of the new verdicts, for `build`."""
     file: Path | None
-    """Where the verdicts stand, None where nothing is called otherwise."""
+    """The file of verdicts; None if no verdict is new."""
 
     def told(self) -> str:
-        """What was done, for the log."""
+        """Return what was done, for the log."""
         causes = "1 cause" if self.moved == 1 else f"{self.moved} causes"
         return f"{causes} reclassified" + (f" by {verdicts.FOLDER}/{self.file.name}" if self.file else "")
 
@@ -59,21 +59,21 @@ def reclassify(
     lock_timeout: float = TIMEOUT_S,
     progress: Callable[[int], None] | None = None,
 ) -> Reclassified:
-    """Judges all causes again that another registry or fingerprint had named, and writes what is called otherwise.
+    """Judge again all causes named by another registry or fingerprint version, and write the verdicts that changed.
 
     The pages follow with the next `build`.
 
     Args:
-        layout: Where the wiki stands.
-        judge: Names an occurrence from its record, given the fingerprint version of that record; None where it cannot.
+        layout: Where the wiki is.
+        judge: Judges an occurrence, given the fingerprint version of its record; None if it cannot be judged.
         tool: Name and version of this program.
         registry: Hash of the present patterns.
-        fingerprint_version: The present one.
+        fingerprint_version: The present fingerprint version.
         lock_timeout: Seconds to wait for another process that writes.
         progress: Called with the number of record files read so far.
 
     Raises:
-        WikiError: The file could not be written, or the lock not be had.
+        WikiError: The file could not be written, or the lock could not be taken.
     """
     with locked(layout.wiki, lock_timeout), Archive(layout.tasks, layout.wiki / ".cache" / "records.sqlite") as archive:
         archive.refresh(verify=True, progress=progress)
@@ -104,7 +104,7 @@ def reclassify(
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """An occurrence as it was archived, and what it is called by all verdicts so far."""
+    """An occurrence as archived, and as named by all verdicts so far."""
 
     moment: str
     version: int
@@ -113,7 +113,10 @@ class _Seen:
 
 
 def _occurrences(records: Iterable[RunRecord], known: verdicts.Verdicts) -> dict[str, list[_Seen]]:
-    """By present fingerprint the newest occurrences that left an excerpt, newest first; maybe none."""
+    """Return the newest occurrences with an excerpt of each cause, newest first; the list may be empty.
+
+    The key is the present fingerprint.
+    """
     causes: dict[str, list[_Seen]] = defaultdict(list)
     for record in records:
         pairs = zip(record.occurrences, known.applied(record).occurrences, strict=True)
@@ -127,7 +130,7 @@ def _occurrences(records: Iterable[RunRecord], known: verdicts.Verdicts) -> dict
 
 
 def _ruling(cause: str, seen: list[_Seen], judge: Judge) -> tuple[Ruling, bool] | None:
-    """What a cause is called now and whether that is new; None where it keeps its verdict."""
+    """Return the verdict on a cause, and whether it is new; None if the cause keeps its old one."""
     judged = [(one, verdict) for one in seen if (verdict := judge(one.archived, one.version)) is not None]
     names = {verdict.fingerprint for _, verdict in judged}
     if len(names) != 1:

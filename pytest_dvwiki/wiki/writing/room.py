@@ -1,4 +1,4 @@
-"""One wiki while somebody writes it."""
+"""A wiki that is being written: its records, pages and files together."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Room:
     """The records and pages of one wiki.
 
     Args:
-        layout: Where it stands.
-        check: Nothing is written; what would be is noted, and seen by what is made after it.
-        progress: Told what is done, and how often it was so far.
+        layout: Where it is.
+        check: Write nothing; changes are only listed, and kept in memory for what depends on them.
+        progress: Called with what is done, and how often so far.
     """
 
     def __init__(self, layout: Layout, *, check: bool = False, progress: Progress | None = None) -> None:
@@ -49,7 +49,7 @@ class Room:
 
     def __enter__(self) -> Self:
         if not self.check:
-            log_file(self.layout)  # before anything is written that would then lack its line
+            log_file(self.layout)  # raises before anything is written whose line could not be logged
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -57,16 +57,16 @@ class Room:
         self.catalogue.close()
 
     def refresh(self) -> None:
-        """Takes in what changed among the records and the pages."""
+        """Take in what changed among the records and the pages."""
         self.archive.refresh()
         self.catalogue.refresh()
         self.catalogue.joins(self.archive.joined(), self.archive.further(), self.archive.present)
 
     def learn(self) -> set[str]:
-        """Keep what the records teach of causes that are one.
+        """Record what the records show about causes that are one.
 
         Returns:
-            Causes whose fixes are judged otherwise than before.
+            Causes whose fixes are judged differently now.
         """
         merges = self.archive.lessons()
         judged: set[str] = set()
@@ -87,15 +87,15 @@ class Room:
         return judged
 
     def look_quickly(self) -> None:
-        """Takes in pages that came or went; of all others those alone that have to do with what is done."""
+        """Take in pages that were added or removed; changed pages are read again only when they are edited."""
         self.catalogue.refresh(quick=True)
         self.files.looks_again = True
 
     def write_indexes(self, *, anew: bool = False) -> None:
-        """Writes the index files that are not as they should be.
+        """Write the index files that are out of date.
 
         Args:
-            anew: Makes them of all pages, though they be as they were written but for a few rows.
+            anew: Make them from all pages, even if only a few rows changed.
         """
         last_updated, commits, files = self.archive.last_updated(), self.catalogue.commits(), None
         if not anew and self.catalogue.are_indexes(FILES):
@@ -111,16 +111,16 @@ class Room:
 def writing(
     layout: Layout, lock_timeout: float, *, scaffolded: bool = True, progress: Progress | None = None
 ) -> Iterator[Room]:
-    """A wiki that nobody else writes meanwhile.
+    """Open a wiki for writing, under its lock.
 
     Args:
-        layout: Where it stands.
+        layout: Where it is.
         lock_timeout: Seconds to wait for another process that writes.
-        scaffolded: Makes its folders and files where there is no wiki yet.
-        progress: Told what is done, and how often it was so far.
+        scaffolded: Make folders and files if there is no wiki yet.
+        progress: Called with what is done, and how often so far.
 
     Raises:
-        WikiError: The lock cannot be had, or the cache broke while it was worked with.
+        WikiError: The lock could not be taken, or the cache failed during the work.
     """
     with _sound_cache(layout), locked(layout.wiki, lock_timeout), Room(layout, progress=progress) as room:
         if scaffolded and not (layout.wiki / "index.md").exists():
@@ -130,10 +130,10 @@ def writing(
 
 @contextlib.contextmanager
 def _sound_cache(layout: Layout) -> Iterator[None]:
-    """Tells of a cache that broke while it was worked with.
+    """Turn errors of the cache into wiki errors.
 
     Raises:
-        WikiError: It did.
+        WikiError: The cache failed.
     """
     try:
         yield

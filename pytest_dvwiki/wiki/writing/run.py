@@ -1,4 +1,4 @@
-"""One run that is archived: the pages that it changes, and the line of the log that tells of it."""
+"""Archiving of one run: the pages that it changes, and its line in the log."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _NAMED_IN_LOG = 12
 
 
 class Run:
-    """A run whose record stands among the others.
+    """A run whose record is in the archive.
 
     Args:
         room: The wiki.
         record: The run.
-        judged: Causes whose fixes are judged otherwise since it is there.
+        judged: Causes whose fixes are judged differently since this run.
     """
 
     def __init__(self, room: Room, record: RunRecord, judged: set[str]) -> None:
@@ -37,13 +37,13 @@ class Run:
         self._names = {
             each.fingerprint: room.archive.called_in(record.task_id, each.fingerprint) for each in record.occurrences
         }
-        """By fingerprint the causes of the run."""
+        """The cause of each fingerprint in the run."""
         self.archive, self.catalogue, self.files, self.views = room.archive, room.catalogue, room.files, room.views
         self.like: dict[str, tuple[str, str]] = {}
-        """As `ArchiveResult.like`."""
+        """The value of `ArchiveResult.like`."""
 
     def update(self, *, may_create: bool) -> str:
-        """Writes the pages that it changes, and tells what was done in one line."""
+        """Write the pages that the run changes; return what was done, in one line."""
         record = self.record
         mine = set(self._names.values())
         others = self.judged | self.archive.causes_named_in(record.task_id)
@@ -52,7 +52,7 @@ class Run:
         waived = Counter(row.fingerprint for row in record.waived for _ in row.tests)
         self.views.part(self.archive.formers(*self.archive.present(sorted(mine))))
         for occurrence in record.occurrences:
-            # A waiver silences a cause; that some of its tests have one does not.
+            # A cause is silenced only if all of its tests are waived.
             names = {test.nodeid for test in occurrence.tests}
             is_silenced = bool(names) and waived[occurrence.fingerprint] >= len(names)
             self.views.bug(self._names[occurrence.fingerprint], may_create=may_create and not is_silenced)
@@ -60,11 +60,11 @@ class Run:
         further = self.archive.further()
         gone = self.catalogue.still_open(absence.candidates(self.archive, record))
         for fingerprint in sorted({*others, *gone} - mine):
-            # A cause of earlier runs that was told from another one by this run has no page yet.
+            # A cause of earlier runs has no page yet if only this run showed it to be a separate one.
             self.views.bug(fingerprint, may_create=fingerprint in further)
         self.views.link_to(self.views.made)
         stated = {str(row["failure_subtype"]) for row in record.fixes if row.get("failure_subtype")}
-        # A cause that is called otherwise now takes its fixes from one page to another.
+        # If the name of a cause changed, its fixes move from one pattern page to another.
         theirs = aggregate.subtypes_of(self.archive, self.archive.present(sorted(mine | others | self.views.made)))
         for name in sorted((stated | theirs | before.keys()) - {UNKNOWN}):
             self.views.pattern(name, may_create=may_create and name in before)
@@ -73,7 +73,7 @@ class Run:
         return self._told(len(known), before)
 
     def _compare(self, fingerprints: Iterable[str]) -> None:
-        """Looks for older pages that say nearly what the new ones say."""
+        """Look for older pages that are like the new ones."""
         for fingerprint in fingerprints if self.files.created else ():
             name = self._names[fingerprint]
             page = next(iter(self.views.pages(name)), None)
@@ -85,13 +85,13 @@ class Run:
                 self.like[fingerprint] = (older.name, page.name)
 
     def held(self) -> list[str]:
-        """The causes whose newest fix it made hold."""
+        """Return the causes whose newest fix counts as held since this run."""
         newest = {cause: self.archive.fix_states((cause,))[-1:] for cause in sorted(self.judged)}
         task_id = self.record.task_id
         return [cause for cause, states in newest.items() if any(state.fix.held_in == task_id for state in states)]
 
     def clarify(self, clarification: Clarification) -> None:
-        """Puts a clarification on its page."""
+        """Add a clarification to its page."""
         path = clarification.path
         data = self.files.present(path)
         if data is not None:
@@ -117,7 +117,7 @@ class Run:
         return hits if isinstance(hits, int) else 0
 
     def page_of(self) -> dict[str, str]:
-        """The page to read of each of its causes, for those that have one."""
+        """Return the path of the page to read for each cause of the run that has one."""
         found = {}
         for item in self.record.occurrences:
             own, kind = (
@@ -130,7 +130,7 @@ class Run:
 
 
 def _counts(record: RunRecord, known: int) -> Iterator[str]:
-    """What a record tells of, and how much of it."""
+    """Yield the numbers of what a record holds, in words."""
     causes = len(record.occurrences)
     yield f"{causes} cause{'' if causes == 1 else 's'}"
     yield f"{causes - known} new"
@@ -149,6 +149,6 @@ def _counts(record: RunRecord, known: int) -> Iterator[str]:
 
 
 def _bins(record: RunRecord) -> list[tuple[str, str]]:
-    """Covergroup and bin of what a record says of coverage."""
+    """Return covergroup and bin of each coverage row in a record."""
     rows = ((str(row.get("covergroup", "")), str(row.get("bin", ""))) for row in record.coverage)
     return sorted(set(rows))

@@ -1,4 +1,4 @@
-"""The files of a new wiki that nothing is counted in."""
+"""The fixed files of a new wiki."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ _index.md merge=union
 
 
 def scaffold(layout: Layout) -> list[str]:
-    """Makes folders and files of a wiki that are missing.
+    """Make missing folders and files of a wiki.
 
     Returns:
         The files made, relative to the folder that holds the wiki.
