@@ -25,7 +25,7 @@ _TIMEOUT_S = 60.0
 
 
 def check_log(layout: Layout) -> Iterator[Finding]:
-    """Report lines that commits, or uncommitted changes, removed from `log.md` and that are still missing.
+    """Yield each commit, and any uncommitted change, that removed lines from `log.md` which are still missing.
 
     Merge commits are not looked at.
     """

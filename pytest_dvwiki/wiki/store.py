@@ -104,7 +104,7 @@ class WikiStore:
     # Reading
 
     def list(self, category: str | None = None) -> list[Entry]:
-        """Return the pages of a category, or of all, by name; an unreadable page has no metadata but its fingerprint."""
+        """Return the pages of a category, or of all, by name; an unreadable one has no metadata but its cause."""
         wanted = [category] if category in CATEGORIES else [] if category else CATEGORIES
         day = today()
         with self._catalogue() as catalogue:

@@ -63,7 +63,7 @@ class Room:
         self.catalogue.joins(self.archive.joined(), self.archive.further(), self.archive.present)
 
     def learn(self) -> set[str]:
-        """Record what the records show about causes that are one.
+        """Write down which causes are one, as far as that follows from the records.
 
         Returns:
             Causes whose fixes are judged differently now.
@@ -87,7 +87,7 @@ class Room:
         return judged
 
     def look_quickly(self) -> None:
-        """Take in pages that were added or removed; changed pages are read again only when they are edited."""
+        """Take in pages that were added or removed; pages changed in place are read again when they are needed."""
         self.catalogue.refresh(quick=True)
         self.files.looks_again = True
 
