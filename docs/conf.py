@@ -57,6 +57,8 @@ html_copy_source = False
 myst_heading_anchors = 3
 suppress_warnings = ["misc.highlighting_failure"]
 """Fences hold logs and excerpts that only resemble their language."""
+default_role = "code"
+"""Of back-ticks in docstrings."""
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"

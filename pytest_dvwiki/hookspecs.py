@@ -23,7 +23,8 @@ def pytest_dvwiki_patterns(settings: Settings) -> Sequence[Path] | None:
     project's own `.agent/patterns/*.yaml` win over both. An invalid pattern is left out and reported.
     The command line (`dvwiki patterns`) calls packages of the entry-point group `dvwiki` only, no conftest.py.
 
-    Example:
+    Example::
+
         def pytest_dvwiki_patterns(settings):
             return [Path(__file__).parent / "vip_patterns.yaml"]
     """
@@ -59,7 +60,8 @@ def pytest_dvwiki_redact(text: str) -> str | None:
     Returns:
         The masked text, or None if there was nothing to mask.
 
-    Example:
+    Example::
+
         def pytest_dvwiki_redact(text):
             return re.sub(r"key_[0-9a-f]{32}", "[key]", text)
     """
