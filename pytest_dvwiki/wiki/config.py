@@ -34,7 +34,7 @@ class WikiConfig:
     lint_on_startup: bool = True
     lint_interval_sessions: int = 10
     pattern_context_tokens: int | None = None
-    """This and the next three: if None, a quarter of `max_context_tokens`, or an even share of the rest if less."""
+    """If None, a quarter of `max_context_tokens`, or an even share of the rest if less; so for the next three."""
     bug_context_tokens: int | None = None
     coverage_context_tokens: int | None = None
     summary_context_tokens: int | None = None
