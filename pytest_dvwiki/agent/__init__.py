@@ -1,1 +1,1 @@
-"""What agents get from the wiki."""
+"""Knowledge from the wiki for agents, as text for prompts."""

@@ -292,7 +292,7 @@ class Knowledge:
         return Block(header.removesuffix(" — "), (*_outdated(page), *self._of_hole(page)))
 
     def _of_hole(self, page: Listed) -> Iterator[str]:
-        """Yield since when a hole is open or what filled it, and a scenario that would reach it."""
+        """Yield sentences on a hole: since when it is open or what filled it, and a scenario that would reach it."""
         hole = aggregate.hole(self._history.archive, page.text("covergroup"), page.text("bin"))
         if hole is not None:
             newest = hole.rows[0]

@@ -55,13 +55,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     # time, and the collection at exit another tenth.
     gc.set_threshold(_GARBAGE)
     for stream in (sys.stdout, sys.stderr):
-        # A terminal of ASCII, or the name of a file that is no UTF-8, must not end a command in what it says.
+        # Output must not fail on a terminal that is limited to ASCII, or for a file name that is not UTF-8.
         if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
             stream.reconfigure(errors="backslashreplace")
     try:
         return _run(sys.argv[1:])
     finally:
-        # The bindings of pyslang tell of each object that nobody collected.
+        # The bindings of pyslang report every object that was not collected.
         if "pyslang" not in sys.modules:
             gc.freeze()
 
@@ -71,7 +71,7 @@ def _run(arguments: list[str]) -> int:
     parser.add_argument("--version", action="version", version=f"dvwiki {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     asked = arguments[0] if arguments else ""
-    # The parsers of the others are made only for who looks at them all.
+    # The parsers of the other commands are made only for the general help.
     for name in [asked] if asked in COMMANDS else COMMANDS:
         summary = COMMANDS[name]
         command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
@@ -93,7 +93,7 @@ def _called(args: argparse.Namespace) -> int:
         print(f"dvwiki {args.command}: {error}", file=sys.stderr)
         return EXIT_USAGE
     except BrokenPipeError:
-        # The reader left (`dvwiki … | head`): nothing more can be said to it, at exit neither.
+        # The reader is gone (`dvwiki … | head`). Without this, Python would fail again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:

@@ -20,7 +20,7 @@ _YEAR = 365
 
 
 def age(since: str, day: date) -> str:
-    """Return how long something has been known.
+    """Return in words how long something has been known.
 
     Args:
         since: The day from which it was known, `YYYY-MM-DD…`.
@@ -38,7 +38,7 @@ def age(since: str, day: date) -> str:
 
 
 def tag(page: Listed, day: date, since: str | None = None) -> str:
-    """Return how long the content of a page has been known, and how often it was seen again.
+    """Return in words how long the content of a page has been known, and how often it was seen again.
 
     Args:
         page: The page.

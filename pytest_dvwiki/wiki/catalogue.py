@@ -65,7 +65,7 @@ class Catalogue:
         self.wiki = wiki
         self._db = open_cache(cache, _SCHEMA, VERSION)
         self._paths: dict[str, str | None] = {}
-        """Bug pages of the causes asked for so far, by name; cleared when a bug page changes."""
+        """Path of the bug page of each cause asked for so far; cleared when a bug page changes."""
         self._joined: frozenset[str] = frozenset()
         self._further: frozenset[str] = frozenset()
         self._named_now: Callable[[Sequence[str]], Sequence[str]] = tuple
@@ -179,7 +179,7 @@ class Catalogue:
                             status = entry.stat()
                             yield f"{category}/{entry.name}", (status.st_size, status.st_mtime_ns)
         except OSError:
-            # No such folder, or one that cannot be read: no pages.
+            # A missing or unreadable folder has no pages.
             return
 
     def look_at(self, paths: Iterable[str]) -> bool:

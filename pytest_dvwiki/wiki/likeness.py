@@ -50,7 +50,7 @@ def words(primary: str) -> frozenset[str]:
 
 
 def alike(archive: Archive, catalogue: Catalogue, fingerprints: Sequence[str]) -> list[Listed]:
-    """Return the pages of other causes that may be the same as that of these fingerprints, the one seen first first."""
+    """Return the pages of other causes that may be the same as that of these fingerprints, the oldest first."""
     newest = archive.newest_occurrence(fingerprints)
     said = words(newest.primary) if newest else frozenset[str]()
     if newest is None or len(said) < FEWEST:
@@ -89,7 +89,7 @@ def _candidates(archive: Archive, occurrence: Occurrence, mine: Sequence[str]) -
     If this one names no test, all causes of its subtype count. Causes that occurred in one run with it are left out.
     """
     tests = sorted({test.nodeid for test in occurrence.tests})[:_TESTS]
-    # The plus keeps SQLite from reading all occurrences of the subtype where those of a few tests are enough.
+    # The plus disables the index of the subtype: it would read all its occurrences where those of a few tests do.
     subtype = "+subtype" if tests else "subtype"
     place = (
         "fingerprint IN (SELECT fingerprint FROM failed WHERE nodeid IN (SELECT value FROM json_each(:tests)))"

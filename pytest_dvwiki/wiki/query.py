@@ -112,7 +112,7 @@ class WikiHistory:
         self._placed, self._new = {}, frozenset()
 
     def standing_fixes(self, fingerprint: str) -> Sequence[StandingFix]:
-        """Return the standing fixes of the causes of a check, that of the cause seen last first."""
+        """Return the standing fixes of the causes of a check, that of the most recently seen cause first."""
         found = []
         for each in self.archive.standing(self._known(fingerprint)):
             since = self.archive.commit_since(each)

@@ -64,7 +64,7 @@ def check(catalogue: Catalogue, kept: Listed, other: Listed) -> None:
 
 
 def edits(kept: Listed, other: Listed, reason: str | None, read: Callable[[str], bytes]) -> list[tuple[str, bytes]]:
-    """Return the two pages after a merge; the replaced page comes first, since its key is what counts.
+    """Return path and content of the two pages after a merge, the replaced one first, since its key is what counts.
 
     Args:
         kept: The page that takes in the other one.
@@ -84,7 +84,7 @@ def edits(kept: Listed, other: Listed, reason: str | None, read: Callable[[str],
 
 
 def undone(kept: Listed, other: Listed, read: Callable[[str], bytes]) -> list[tuple[str, bytes]]:
-    """Return the pages that have to change so that neither points to the other.
+    """Return path and content of the pages that have to change so that neither points to the other.
 
     Raises:
         MergeError: The keys of one cannot be edited.

@@ -22,7 +22,7 @@ _LONGEST = 4000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clarification:
-    """How a feature of the specification is to be read."""
+    """A clarification of one feature of the specification."""
 
     feature: str
     kind: str

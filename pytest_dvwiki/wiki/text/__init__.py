@@ -1,1 +1,1 @@
-"""The text of a page: read, and written without touching a byte of people's."""
+"""Reading and editing of the text of pages, byte for byte the same in what people wrote."""
