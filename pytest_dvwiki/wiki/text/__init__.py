@@ -1,1 +1,1 @@
-"""Reading and editing of the text of pages, byte for byte the same in what people wrote."""
+"""The text of a page: reading it, and editing it without changing a byte that people wrote."""
