@@ -7,13 +7,10 @@ line, which has no plugins, calls its hooks for patterns and masks.
 from __future__ import annotations
 
 import functools
-import importlib.machinery
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki import reading
 from pytest_dvwiki.masks import HOOK
 
 if TYPE_CHECKING:
@@ -23,9 +20,6 @@ if TYPE_CHECKING:
     from pytest_dvwiki.settings import Settings
 
 GROUP = "dvwiki"
-_PATHS = importlib.machinery.PathFinder
-_METADATA = (".dist-info", ".egg-info", ".egg")
-_FILES = ("entry_points.txt", "EGG-INFO/entry_points.txt")
 
 
 def extensions(note: Callable[[str], None]) -> Iterator[tuple[str, object]]:
@@ -34,41 +28,13 @@ def extensions(note: Callable[[str], None]) -> Iterator[tuple[str, object]]:
     Args:
         note: Called with a message for each that cannot be loaded.
     """
-    if not _may_be_there():
-        return
-    # Imported here: the import takes longer than classifying a small log.
-    from importlib.metadata import entry_points  # noqa: PLC0415
+    from importlib.metadata import entry_points  # noqa: PLC0415  # only a run that names failures needs it
 
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:
             yield point.name, point.load()
         except Exception as error:  # noqa: BLE001  # the import of somebody else's module
             note(f"entry point {GROUP}: {point.name} = {point.value} was left out: {type(error).__name__}: {error}")
-
-
-def _may_be_there() -> bool:
-    """Tell whether an installed package may have entry points of the group, by looking at the metadata files alone."""
-    if any(hasattr(finder, "find_distributions") for finder in sys.meta_path if finder is not _PATHS):
-        return True
-    return any(map(_may_have, sys.path))
-
-
-def _may_have(entry: str) -> bool:
-    try:
-        with os.scandir(entry or ".") as found:
-            names = [each.name for each in found if each.name.lower().endswith(_METADATA)]
-    except FileNotFoundError:
-        return False
-    except OSError:  # an archive, say
-        return True
-    return any(map(_names_group, (Path(entry, name, file) for name in names for file in _FILES)))
-
-
-def _names_group(file: Path) -> bool:
-    try:
-        return f"[{GROUP}]".encode() in reading.read_bytes(file)
-    except OSError:
-        return False
 
 
 def further_patterns(settings: Settings, note: Callable[[str], None]) -> tuple[Path, ...]:

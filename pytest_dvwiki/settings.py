@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -97,11 +97,6 @@ class Layout:
     def waivers(self) -> Path:
         """Return the file of accepted failures."""
         return self.agent / "waivers.yaml"
-
-    @property
-    def project_file(self) -> Path:
-        """Return the file of settings (block `wiki:`), in `.agent` of the root since it names the wiki's folder."""
-        return self.root / PROJECT_FILE
 
 
 @dataclass(frozen=True)
@@ -487,8 +482,3 @@ def reference() -> str:
         default = {None: "", True: "true", False: "false", "": "empty"}.get(option.default, option.default)  # type: ignore[call-overload]
         rows.append(f"| {flag.replace('|', chr(92) + '|')} | `{option.name}` | {default} | {option.help} |")
     return "\n".join(rows) + "\n"
-
-
-def field_names() -> list[str]:
-    """Return the names of the settings that the table has to define."""
-    return [field.name for field in fields(Settings) if field.name != "layout"]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_dvwiki.settings import (
     OPTIONS,
+    Settings,
     SettingsError,
-    field_names,
     is_switched_on_by_project,
     read_project_file,
     resolve,
@@ -25,7 +26,7 @@ def write_project(root: Path, text: str) -> None:
 
 
 def test_the_table_and_the_settings_have_the_same_names() -> None:
-    assert [option.name for option in OPTIONS] == field_names()
+    assert [option.name for option in OPTIONS] == [each.name for each in fields(Settings) if each.name != "layout"]
 
 
 def test_defaults_are_those_of_the_specification(tmp_path: Path) -> None:

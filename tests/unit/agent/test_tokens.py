@@ -15,7 +15,7 @@ from pytest_dvwiki.agent.budget import Block, fit, fit_table
 from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.agent.query import WikiQueryService
 from pytest_dvwiki.agent.tokens import by_rule, counting
-from pytest_dvwiki.settings import resolve
+from pytest_dvwiki.settings import PROJECT_FILE, resolve
 from pytest_dvwiki.wiki.config import WikiConfig
 from pytest_dvwiki.wiki.writing.build import archive
 
@@ -119,7 +119,7 @@ def test_a_project_names_its_tokeniser(tmp_path: Path, file: Path) -> None:
     place = layout(tmp_path)
     archive(place, record(1, *(occurrence(f"{number:012x}") for number in range(8))))
     (tmp_path / "tokenizer.json").write_bytes(file.read_bytes())
-    place.project_file.write_text("wiki:\n  context_tokenizer: tokenizer.json\n")
+    (place.root / PROJECT_FILE).write_text("wiki:\n  context_tokenizer: tokenizer.json\n")
     settings = resolve(tmp_path, environ={})
     count = counting(tmp_path / "tokenizer.json")
     for budget in (40, 150, 400):
