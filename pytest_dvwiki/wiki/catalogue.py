@@ -303,7 +303,7 @@ class Catalogue:
         return is_replaced, self.is_joined(page), day, name
 
     def is_joined(self, page: Listed) -> bool:
-        """Tell whether a page was made for a cause that is one with a cause that was seen before it."""
+        """Tell whether the cause of a page is one with a cause seen before it."""
         return page.cause in self._joined or ("/" in page.cause and self._now(page.cause) != page.cause)
 
     def _kin(self, fingerprints: Sequence[str], names: Sequence[str], paths: Sequence[str]) -> list[Listed]:

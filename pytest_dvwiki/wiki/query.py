@@ -249,7 +249,7 @@ class WikiHistory:
         return dict(found)
 
     def last_passes(self, cause: Occurrence | Verdict, test: FailedTest | Failure, before: str = "~") -> Sequence[Pass]:
-        """Return the newest passes of a failing test on its simulator without uncommitted changes, newest first."""
+        """Return the newest passes of a failing test on its simulator, without uncommitted changes, newest first."""
         simulator = ANY if precedes_simulator(cause, test) else test.simulator or ""
         return self.archive.last_passes(Target(test.nodeid, simulator, test.config or ""), before)
 
