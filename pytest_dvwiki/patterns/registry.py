@@ -156,11 +156,9 @@ def load_registry(
 
     Args:
         extra: Files, folders (their `*.yaml` by name) and patterns, the first with the highest precedence. An id may
-        occur
-            once in each.
+            occur once in each.
         problem: Called for each file that cannot be read and each pattern that is wrong; if it returns, the registry
-        leaves
-            that one out.
+            leaves that one out.
 
     Raises:
         PatternError: A pattern is wrong, unless `problem` handles it.

@@ -72,7 +72,7 @@ class Step:
     same_seed: bool = False
     """Whether the pass had the seed that failed, or none can change the failure."""
     seed_passed: bool = False
-    """Whether the pass had the seed that failed, also where what draws the stimulus may have changed."""
+    """Whether the pass had the seed that failed, even if the stimulus generator may have changed."""
     is_dirty: bool = False
     """Whether the passing run had uncommitted changes."""
     fix: Fix | None = None
@@ -125,13 +125,13 @@ class FixState:
     failed_seed: str | None = None
     """The seed of the failure before its newest pass; `UNKNOWN_SEED` where it is not on record."""
     seed_passed: bool = False
-    """Whether a pass had the seed that failed, also where what draws the stimulus may have changed."""
+    """Whether a pass had the seed that failed, even if the stimulus generator may have changed."""
     branches: tuple[str, ...] = ()
     """The branches of its passes, sorted."""
     other_tests: int = 0
-    """Further tests that had failed with the cause."""
+    """Number of further tests that had failed with the cause."""
     other_passes: int = 0
-    """How many of them are known to have passed among its passes."""
+    """Number of these tests that passed in the runs of its passes."""
 
     @property
     def returned(self) -> str | None:
@@ -340,7 +340,7 @@ def _counted(
     """
     enough = len(runs) >= state.fix.needed
     counts = state.past is None or len(runs) >= state.past.rate.runs_needed
-    # What passed with the seed that failed, or often enough, came back with other sources: these may have brought it.
+    # After a pass with the seed that failed, or enough passes, other sources may have brought the cause back.
     passed = bool(runs) and (counts or state.seed_passed)
     innocent = returned is not None and (returned.is_dirty or (passed and returned.other_sources))
     failed = returned is not None and returned.same_test and not innocent

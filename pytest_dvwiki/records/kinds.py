@@ -54,8 +54,7 @@ def seed_is_unknown(cause: Occurrence | Verdict, failure: Failure) -> bool:
     """Tell whether a test failed with a seed that is not on record.
 
     If this is False, a failure without a seed does not depend on one. A results file of another tool gives neither seed
-    nor
-    simulator: there the error class tells whether a simulator ran.
+    nor simulator: there the error class tells whether a simulator ran.
     """
     in_simulator = failure.in_simulator or cause.error_class in _SIMULATION_CLASSES
     return failure.seed is None and failure.seeded and in_simulator

@@ -1,13 +1,13 @@
-"""All that the project knows about HDL tools: one module for each, found by its place in this folder.
+"""Everything that the project knows about HDL tools: one module per tool, found because it is in this folder.
 
 To add a tool:
 
-1. Write `NAME.py` here with a `TOOL = Tool(...)`. `programs` and `banners` are enough to know it by its processes and
-   in cocotb's logs; `head`, `error` and `multiline` are for messages in a form of their own; `report` takes a message
-   apart, so that fingerprints leave out its line; `run_error` counts errors of tests that pass.
-2. Write `patterns/builtin/NAME.yaml` with what its messages mean, and `NAME_codes.yaml` where they have codes: codes go
-   before all words.
-3. Call `python docs/generate.py` and `dvwiki patterns test`, and keep real messages with the commands that made them
+1. Write `NAME.py` here with a `TOOL = Tool(...)`. `programs` and `banners` are enough to recognise it by its processes
+   and in cocotb's logs. `head`, `error` and `multiline` are for messages in a format of their own. `report` splits a
+   message into its parts, so that fingerprints leave out its line. `run_error` counts errors of tests that pass.
+2. Write `patterns/builtin/NAME.yaml` with the meaning of its messages, and `NAME_codes.yaml` if they have codes: codes
+   go before all words.
+3. Run `python docs/generate.py` and `dvwiki patterns test`. Keep real messages, with the commands that produced them,
    beside the tests, as `tests/unit/simulators/messages` does.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def tools() -> tuple[Tool, ...]:
-    """Return all tools: by name, those last whose messages bear no mark of the tool."""
+    """Return all tools by name; those whose messages bear no mark of the tool come last."""
     files = Path(__file__).parent.glob("[a-z]*.py")
     modules = (importlib.import_module(f"{__name__}.{file.stem}") for file in files)
     found: Iterable[Tool | None] = (getattr(module, "TOOL", None) for module in modules)
@@ -35,7 +35,7 @@ def tools() -> tuple[Tool, ...]:
 
 @functools.cache
 def owners() -> Mapping[str, str]:
-    """Return for each program, also those that tools make, the short name of its tool."""
+    """Return the short name of the tool for each program, including the programs that tools make."""
     return {program: tool.name for tool in tools() for program in (*tool.programs, *tool.binaries)}
 
 
@@ -52,16 +52,16 @@ def programs() -> Mapping[str, Program]:
 
 
 def name_in_banner(text: str) -> str | None:
-    """Return the short name of the tool that a product name belongs to."""
+    """Return the short name of the tool whose product name is in a text; None if there is none."""
     lowered = text.lower()
     return next((tool.name for tool in tools() if any(banner in lowered for banner in tool.banners)), None)
 
 
 def either(of: Callable[[Tool], str], *more: str) -> str:
-    """Return one expression that fits what the expression of any tool, or one of `more`, fits.
+    """Return one expression that matches whatever the expression of any tool, or one of `more`, matches.
 
     Args:
-        of: Gives the expression of a tool, empty where it has none.
+        of: Returns the expression of a tool; empty if it has none.
         more: Expressions of no tool.
     """
     return f"(?:{'|'.join(filter(None, (*more, *map(of, tools())))) or '(?!)'})"

@@ -26,7 +26,7 @@ TOOL = Tool(
     plus_options="acc",
     banners=("questa", "modelsim"),
     prefix=r"\#(?:[ ]|$|(?=\*\*[ ]))(?:COUT:(?:[ ]|$))?"
-    r"|[ \t]+(?=\#[ ]?(?:\*\*[ ]|[A-Z]{3,}\w*:[ ]|[ ]{2,}\S))",  # a transcript that someone indented
+    r"|[ \t]+(?=\#[ ]?(?:\*\*[ ]|[A-Z]{3,}\w*:[ ]|[ ]{2,}\S))",  # an indented transcript
     head=r"(?:\#[ ])?(?:\*\*[ ](?:Error|Warning|Note|Fatal|Failure|at|while)\b|Error[ ]loading[ ]|End[ ]time:)",
     summary=r"Error loading|Optimization failed|End time|Errors: ",
     error=r"(?:\*\* ?)?(?:Error|Fatal)(?: \(suppressible\))?:",
@@ -40,7 +40,7 @@ TOOL = Tool(
         Multiline(head=_HEAD, below="details", text_until_time=True),
     ),
     repairs=(
-        # stars that Markdown took for emphasis
+        # stars that Markdown removed as emphasis
         Repair(
             starts=("Error", "Fatal"),
             expression=r"^(?=(?:Error|Fatal)(?: \(suppressible\))?: "

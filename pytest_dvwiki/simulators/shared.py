@@ -1,4 +1,4 @@
-"""Options that programs of several vendors have in common, since users expect them of every Verilog tool."""
+"""Options that programs of several vendors share, since users expect them of every Verilog tool."""
 
 from pytest_dvwiki.simulators.tool import options
 
@@ -10,4 +10,4 @@ LOADER = options(
     word="-do -onfinish -pli -foreign -t -lib -work -L -Lf -l -wlf -sv_lib -sv_seed -modelsimini -loadvpi -loadvhpi"
     " -gblso -title -coverstore -testname",
 )
-"""Of a simulator that loads a design from a library by the name of its top."""
+"""Options of a simulator that loads a design from a library by the name of its top."""

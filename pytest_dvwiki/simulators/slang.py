@@ -1,4 +1,4 @@
-"""slang: parses and elaborates SystemVerilog, and simulates nothing."""
+"""slang: parses and elaborates SystemVerilog; it does not simulate."""
 
 from pytest_dvwiki.simulators.tool import Tool
 

@@ -1,4 +1,4 @@
-"""What the project knows about one HDL tool: its programs, their command lines and its messages."""
+"""The facts about one HDL tool: its programs, their command lines and its messages."""
 
 from __future__ import annotations
 
@@ -10,72 +10,72 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Kind = Literal["define", "parameter", "top", "list", "list_beside", "source", "include", "artefact", "folder", "word"]
-"""What the word of an option is; `list_beside` is a file list whose paths are relative to the list itself."""
+"""The kind of an option's argument; `list_beside` is a file list with paths relative to the list itself."""
 Does = Literal["build", "run", "both"]
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
-    """How the command line of a program is read."""
+    """How to read the command line of a program."""
 
     does: Does | None = None
-    """None where only a word of `decided_by` or a subcommand says what it does."""
+    """What it does; None if only an option of `decided_by` or a subcommand decides that."""
     separate: Mapping[str, Kind] = {}
-    """Options whose word follows."""
+    """Options with their argument in the next word."""
     joined: Mapping[str, Kind] = {}
-    """Options whose word is joined to them."""
+    """Options with their argument joined to them."""
     decided_by: Mapping[str, Does] = {}
-    """Options that say what it does, the first one that is there counts."""
+    """Options that decide what it does; the first one that is present counts."""
     subcommands: Mapping[str, Does] = {}
-    """First words that say what it does; without one of them it does neither."""
+    """First words that decide what it does; without one of them it neither builds nor runs."""
     only_checks: frozenset[str] = frozenset()
-    """Options with which it makes nothing that could run."""
+    """Options with which it makes nothing that can run."""
     two_dashes: bool = False
     """Whether an option may begin with two dashes as well as with one."""
     names_top: bool = False
     """Whether a word that is neither option nor source names the top."""
     no_top_with: str = ""
-    """An option with which such a word does not."""
+    """An option with which such a word does not name the top."""
     architecture_follows: bool = False
     """Whether an architecture may follow a top."""
     takes_script: bool = False
     """Whether `-do FILE` gives it a script of commands."""
     makes: str = ""
-    """Name of the file that it makes where no option names one; `{top}` is its first top."""
+    """Name of the file that it makes if no option names one; `{top}` is its first top."""
     makes_in: str = ""
-    """Folder for that file where no option names one."""
+    """Folder for that file if no option names one."""
     runs_first_word: bool = False
     """Whether its first plain word is the file that it runs."""
     has_library: bool = True
-    """Whether a build and its runs are also known by their folder, since they share a library there."""
+    """Whether a build and its runs can also be matched by their folder, since they share a library there."""
 
 
 def options(**kinds: str) -> dict[str, Kind]:
-    """Return options by kind, given as one text for each kind."""
+    """Return a mapping from option to kind, from one text of options for each kind."""
     return {option: cast("Kind", kind) for kind, options in kinds.items() for option in options.split()}
 
 
 class Multiline(msgspec.Struct, frozen=True, kw_only=True):
-    """A message that a tool writes in several lines."""
+    """A message that a tool writes on several lines."""
 
     head: str
     """Expression for its first line."""
     below: Literal["text", "indented", "details", "indented or details"] = "text"
-    """Which lines below belong to it: any with text, indented ones, or those that tell time and place."""
+    """Which lines below belong to it: any with text, indented ones, or those with time and place."""
     only: str = ""
-    """Expression that such a line has to fit besides."""
+    """Expression that such a line must also match."""
     ends_at: str = ""
     """Expression for a line that does not belong to it."""
     most: int = 12
-    """Lines that it has at most."""
+    """Largest number of its lines."""
     text_until_time: bool = False
-    """Whether further lines of its text may stand before the one with the time."""
+    """Whether further lines of its text may come before the one with the time."""
 
 
 class Repair(msgspec.Struct, frozen=True, kw_only=True):
     """A replacement in lines that lost characters on a web page or in a mail."""
 
     starts: tuple[str, ...]
-    """How such a line begins."""
+    """The beginnings of such lines."""
     expression: str
     replacement: str
 
@@ -83,84 +83,84 @@ class Repair(msgspec.Struct, frozen=True, kw_only=True):
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """One simulator, compiler or linter.
 
-    All fields but name and title may be left out. Expressions see a line or message without the prefixes of transcripts
-    and of CI. They are compiled where they are first used, those of all tools as one.
+    All fields but name and title are optional. Expressions see a line or message without the prefixes of transcripts
+    and CI. They are compiled at first use, those of all tools as one.
     """
 
     name: str
-    """The short name, as in records and in cocotb's `SIM`; the module and the file of its patterns have it too."""
+    """The short name, as in records and in cocotb's `SIM`; also the name of the module and of its pattern file."""
     title: str
-    """The name for people."""
+    """The product name, for people."""
 
     programs: Mapping[str, Program | None] = {}
-    """Its programs; None for one whose command line is not read."""
+    """Its programs; None for a program whose command line is not read."""
     binaries: tuple[str, ...] = ()
     """Names of the programs that it makes."""
     called_by_make: tuple[str, ...] = ()
     """Programs whose call in the log of cocotb's Makefile shows that this tool was chosen."""
     plus_options: str = ""
-    """Expression for words behind a plus that are its own options and no plusargs."""
+    """Expression for words after a plus that are its own options and no plusargs."""
     banners: tuple[str, ...] = ()
-    """What its product name holds, in lower case."""
+    """Lower-case texts that are part of its product name."""
 
     prefix: str = ""
-    """Expression for what its transcript puts in front of each line."""
+    """Expression for the prefix of each line of its transcript."""
     begins_with_file: bool = False
-    """Whether its messages have no mark of its own: they are `file:line: text`, so that patterns of others go first."""
+    """Whether its messages are plain `file:line: text`, without a mark of its own; patterns of other tools go first."""
     head: str = ""
     """Expression for the beginning of a message, narrow enough to find one inside a line."""
     summary: str = ""
-    """Expression for the beginning of a line that closes a build or a run, and is part of no message before it."""
+    """Expression for the beginning of a line that ends a build or a run, and is part of no message before it."""
     error: str = ""
-    """Expression for the beginning of an error that may be broken off within its sentence."""
+    """Expression for the beginning of an error that may be broken within a sentence."""
     continued: str = ""
     """Expression for the end of a line that the next one continues."""
     place_line: str = ""
-    """Expression for a line that tells the place of the message above it."""
+    """Expression for a line with the place of the message above it."""
     multiline: tuple[Multiline, ...] = ()
     repairs: tuple[Repair, ...] = ()
 
     report: str = ""
-    """Expression that takes a message apart.
+    """Expression that splits a message into its parts.
 
-    Its groups are `class` and `text`, and `file`, `line` and `id` where the message has them; `{source}` stands for the
+    Its groups are `class` and `text`, and `file`, `line` and `id` if the message has them; `{source}` stands for the
     group of a file.
     """
     report_literal: str = ""
-    """What such a message holds in any case."""
+    """A text that every such message contains."""
     missing: Mapping[Literal["module", "include", "port", "name"], str] = {}
-    """By kind the expression for the text of an error about something that is not there, with the group `name`."""
+    """By kind, the expression for the text of an error about something missing, with the group `name`."""
     warning: str = ""
     """Expression for the beginning of a warning."""
     run_head: str = ""
-    """Expression for the beginning of a message of its run, which no compiler wrote."""
+    """Expression for the beginning of a run-time message, which no compiler writes."""
     elaboration_head: str = ""
-    """Expression for the beginning of a message of its elaboration, or of loading a design."""
+    """Expression for the beginning of a message from elaboration or from loading a design."""
     run_error: str = ""
-    """Expression for the beginning of an error while a test runs, which the test may survive."""
+    """Expression for the beginning of a run-time error, after which the test may still pass."""
     run_error_words: tuple[str, ...] = ()
-    """What such a line holds in any case, beside the common words for errors."""
+    """Words, beside the common ones for errors, one of which is in every such line."""
     timed_error: str = ""
-    """Expression for such a beginning that is an error only where its time stands below it."""
+    """Expression for such a beginning that is an error only if its time is below it."""
     fatal: str = ""
-    """Expression for a line by which the design says that it ended the simulation."""
+    """Expression for a line with which the design ends the simulation."""
     unbound: str = ""
     """Expression for the warning of a component without an entity, with groups `place` and `name`."""
     success: str = ""
-    """Expression for a line which says that a run ended without errors."""
+    """Expression for a line that says that a run ended without errors."""
     success_words: tuple[str, ...] = ()
-    """What such a line holds in any case, in lower case."""
+    """Lower-case words, one of which is in every such line."""
     mention: str = ""
     """Expression for a word in a log that shows that this tool simulated."""
     time: str = ""
-    """Expression for the time in a message of its run, with one group for the value and one for the unit."""
+    """Expression for the time in a run-time message, with one group for the value and one for the unit."""
     start_time: str = ""
-    """Expression for a line of a log that tells when the run was started."""
+    """Expression for a line of a log with the start time of the run."""
     scan_words: tuple[str, ...] = ()
-    """What its messages hold, in lower case: patterns that nothing else would find are found by it."""
+    """Lower-case words of its messages, by which patterns are found that have no better literal."""
     folders: tuple[str, ...] = ()
     """Names of the folders for the files that it makes."""
     log_names: tuple[str, ...] = ()
-    """Names of logs that it writes without being told; one with a dot in front is a suffix."""
+    """Names of logs that it writes by default; a name with a leading dot is a suffix."""
     dependencies: str = ""
-    """How the names of the make rules end that it writes beside what it builds, and which name the files it read."""
+    """Suffix of the make rules that it writes beside its output, with the names of the files that it read."""

@@ -1,4 +1,4 @@
-"""VCS: compiles a design, after an analysis of it or at once, to a program that simulates it."""
+"""VCS: compiles a design, at once or after an analysis step, to a program that simulates it."""
 
 from pytest_dvwiki.simulators.shared import COMPILER
 from pytest_dvwiki.simulators.tool import Multiline, Program, Tool, options
@@ -7,7 +7,7 @@ _ANALYSER = Program(does="build", separate=COMPILER)
 
 _HEAD = r"(?:Error|Warning|Lint|Info|Note|Fatal)-\[[\w-]+\]"
 _REPORT = r'(?:Error|Fatal): "[^"]{1,300}", \d+: .{1,300}: at time \d+(?: [munpf]?s)?$'
-"""The head of a $error or $fatal; its text stands in the next line."""
+"""The head of a $error or $fatal; its text is in the next line."""
 
 TOOL = Tool(
     name="vcs",

@@ -1,4 +1,4 @@
-"""Xcelium, and what Incisive, which came before it, shares with it."""
+"""Xcelium, with the parts that it shares with Incisive, its predecessor."""
 
 from pytest_dvwiki.simulators.tool import Multiline, Program, Repair, Tool, options
 
@@ -23,7 +23,7 @@ SIMULATOR = Program(does="run", separate=_OPTIONS, names_top=True)
 
 _HEAD = r"\w+: \*\S*,\w+|TOOL:|(?:xcelium|ncsim)> |Simulation |\S{1,300}:\d+\s|\s*\|\s*$"
 _VHDL_REPORT = r"(?i:(?:ASSERT|Report)/(?:NOTE|WARNING|ERROR|FAILURE) \(time )"
-"""The head of an assertion or report of VHDL; its text stands in the next line."""
+"""The head of an assertion or report of VHDL; its text is in the next line."""
 
 TOOL = Tool(
     name="xcelium",
@@ -50,7 +50,7 @@ TOOL = Tool(
         ),
     ),
     repairs=(
-        # a star that Markdown took for emphasis
+        # a star that Markdown removed as emphasis
         Repair(
             starts=("xm", "nc", "xrun", "irun"),
             expression=r"^(\w{4,10}): (S?[EFW]),(?=[A-Z]{4,})",

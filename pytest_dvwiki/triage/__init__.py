@@ -1,1 +1,1 @@
-"""From a failure to its name, its first cause and its likely origin."""
+"""Turn a failure into its name, its first cause and its likely origin."""

@@ -1,9 +1,8 @@
-"""What takes back messages that alone prove little: a run that says of itself that it ended well.
+"""Cancel messages that prove little by themselves, if the run itself says that it ended well.
 
-Words that belong to no tool ("ERROR: …", "timed out") stand in tests that pass too, and a tool goes on where a library
-or a licence that it can do without is missing. Where a log holds nothing stronger, its own end decides. In the log of
-a tool that places and routes no testbench speaks at all, and in that of a script which tries what a machine has, what
-does not work is an answer.
+Words that belong to no tool ("ERROR: …", "timed out") also occur in tests that pass, and a tool goes on if an optional
+library or licence is missing. If a log holds nothing stronger, its own end decides. In the log of a place-and-route
+tool no testbench reports anything. In the log of a script that probes the machine, a failed probe is an answer.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
 _WORDS = ("uvm_error", "passed", "test pass", "normal exit", "$finish", "checkout succe")
 
 _BANNERS = 1 << 16
-"""Characters in which a tool has told its name."""
+"""Number of characters at the start of a log in which a tool prints its name."""
 _DIGITS = str.maketrans("23456789", "11111111")
-"""Makes one of lines that count tests: only zero is another number."""
+"""Makes lines that count tests equal: every digit but zero becomes 1."""
 _TEST = re.compile(
     r"\bUVM_ERROR\s*:\s*0\b"
     r"|={3,} \d+ passed\b(?!.*\bfailed\b)"
@@ -55,13 +54,13 @@ _PROBES = re.compile(
     r"|Compiling the C\w* compiler identification source file )",
     re.ASCII,
 )
-"""How the log of such a script begins."""
+"""The beginning of the log of a script that probes the machine."""
 _NOT_CONFIGURED = re.compile(r"^configure:(?:\d+:)? error: (?!in `)|^CMake Error", re.ASCII | re.MULTILINE)
 
 
 @functools.cache
 def words() -> tuple[str, ...]:
-    """Return what a line has, in lower case, that says that a run or a test ended well."""
+    """Return lower-case words, one of which is in every line that says that a run or a test ended well."""
     return (*_WORDS, *(word for tool in simulators.tools() for word in tool.success_words))
 
 
@@ -81,12 +80,12 @@ def _simulation() -> re.Pattern[str]:
 
 
 def has_word(lowered: str) -> bool:
-    """Whether a line, in lower case, may tell of a good end."""
+    """Tell whether a line, in lower case, may report a good end."""
     return _word().search(lowered) is not None
 
 
 def good_end(line: str) -> Acquitter | None:
-    """What a line says to have ended well."""
+    """Tell whether a line reports the good end of a `run` or of a `test`; return None if it reports neither."""
     return _good_end(line.translate(_DIGITS))
 
 
@@ -99,19 +98,19 @@ def _good_end(line: str) -> Acquitter | None:
 
 
 def signs(text: str) -> Iterator[int]:
-    """Offsets of what first shows that a text is the log of an implementation tool, and that a simulator took part."""
+    """Yield the offsets of the first signs of an implementation tool and of a simulator in a log."""
     for expression in (_IMPLEMENTATION, _simulation()):
         if (found := expression.search(text, 0, _BANNERS)) is not None:
             yield found.start()
 
 
 def is_acquitted(patterns: Collection[Pattern], last: int, lines: Sequence[tuple[int, str]]) -> bool:
-    """Whether messages come to nothing.
+    """Tell whether the log shows that messages are no failure.
 
     Args:
-        patterns: Those of all messages of a text.
-        last: The line of the last message.
-        lines: The numbered lines of the text, some of which may be left out.
+        patterns: The patterns of all messages of a text.
+        last: The line number of the last message.
+        lines: The numbered lines of the text, which may have gaps.
     """
     text = "\n".join(line for _, line in lines)
     if _PROBES.match(text.lstrip()) and not _NOT_CONFIGURED.search(text):

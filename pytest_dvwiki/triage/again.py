@@ -1,4 +1,4 @@
-"""Names an occurrence on record once more, from the excerpt that its record keeps."""
+"""Classify a recorded occurrence again, from the excerpt that its record keeps."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _EXCEPTION = re.compile(r"[A-Z]\w*[a-z]\w*")
 
 
 def judge_again(occurrence: Occurrence, fingerprint_version: int, classifier: Classifier) -> Verdict | None:
-    """The verdict that the present registry and fingerprint give.
+    """Return the verdict of the present registry and fingerprint version.
 
-    An excerpt is less than what was seen when the test failed. So the first cause on record stays the first cause while
-    its message still names a cause, and a fingerprint of the present version stays with it.
+    An excerpt is less than the log of the failed test. So the recorded first cause stays the first cause if its message
+    still names a cause, and a fingerprint of the present version is kept with it.
 
     Args:
-        occurrence: As it was archived.
-        fingerprint_version: Of its record.
+        occurrence: The occurrence as it was archived.
+        fingerprint_version: The version in its record.
         classifier: The present one, without a history.
 
     Returns:
-        None where the excerpt does not hold enough: it is missing, nothing in it is recognised any more, or an
-        exception's place, which is part of its identity, is not in it.
+        None if the excerpt is not enough: it is missing, nothing in it is recognised any more, or it lacks an
+        exception's place that is part of its identity.
     """
     if not occurrence.excerpt.strip():
         return None
@@ -78,7 +78,7 @@ def _source(text: str) -> Source:
 
 
 def _has_its_place(verdict: Verdict, excerpt: Excerpt) -> bool:
-    """Whether the excerpt holds the place of an exception whose place is part of its identity."""
+    """Tell whether the excerpt holds the place of an exception, if that is part of its identity."""
     anatomy = dissect(verdict.primary)
     is_exception = anatomy.file is None and anatomy.message_id is None and _EXCEPTION.fullmatch(anatomy.report_class)
     if not is_exception or not is_part_of_identity(anatomy):

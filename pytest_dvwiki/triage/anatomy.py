@@ -1,6 +1,6 @@
 """The parts of a report: its class, source file, message id and text, as each tool writes them.
 
-They go into the fingerprint, so they come from the message alone, never from the pattern that knew it.
+The parts go into the fingerprint. So they come from the message alone, never from the pattern that matched it.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from pytest_dvwiki import simulators
 from pytest_dvwiki.model.sentences import end_told
 
 _INSIDE = r"(?:[^\[\]]|\[[^\[\]]{0,60}\])"
-"""A character between brackets, or an index."""
+"""A character between brackets, or an index in brackets."""
 _SOURCE = r"(?P<file>[^\s:()\"',]{1,300}\.\w{1,5})"
 
 
 @dataclass(frozen=True, slots=True)
 class Anatomy:
-    """What one report consists of."""
+    """The parts of one report."""
 
     report_class: str
     """Severity or exception type."""
     text: str
     file: str | None = None
     line: int | None = None
-    """Of the file."""
+    """Line number in the file."""
     message_id: str | None = None
 
 
 _TESTBENCH_SHAPES: tuple[tuple[str, str], ...] = (
-    # Python warns of it where it clears up, which may be anywhere: the coroutine alone tells what happened.
+    # Python's garbage collector warns at a random place: the coroutine alone tells what happened.
     ("was never awaited", r"\b(?P<class>RuntimeWarning): (?P<text>coroutine '[^']{1,100}' was never awaited)"),
     # UVM: severity file(line) @ time: path [id] text
     (
@@ -74,7 +74,7 @@ _LOG_LINE = re.compile(
 
 @functools.cache
 def _shapes() -> tuple[tuple[str, str], ...]:
-    """Return what a report of each shape holds in any case, and its expression."""
+    """Return the shapes of reports, each with a literal that every such report holds and its expression."""
     reporting = (tool for tool in simulators.tools() if tool.report)
     of_tools = ((tool.report_literal, tool.report.replace("{source}", _SOURCE)) for tool in reporting)
     return (*_TESTBENCH_SHAPES, *of_tools, _COMPILER_SHAPE)
@@ -86,8 +86,8 @@ def _compiled(shape: str) -> re.Pattern[str]:
 
 
 def dissect(message: str) -> Anatomy:
-    """Takes a message apart; one of no known shape is all text."""
-    # The capture's sentences name the test in flight and the time: who was there is not what happened.
+    """Split a message into its parts; one of unknown shape is text only."""
+    # Sentences of the capture name the running test and the time, which are not part of the cause.
     if (end := end_told(message)) is not None:
         return Anatomy(report_class="", text=end)
     exception = _EXCEPTION.match(message)

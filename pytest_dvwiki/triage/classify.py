@@ -1,4 +1,4 @@
-"""From a failure, or from a bare text, to a verdict."""
+"""Turn a failure, or a bare text, into a verdict."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ RUNNERS_UP = 3
 EXCERPT_LINES = 40
 LONGEST_PRIMARY = 1000
 _LOGS = 2
-"""Logs whose last lines are shown where a simulation was killed: the test's, and an error stream beside it."""
+"""Number of logs whose last lines are shown for a killed simulation: the test's log, and an error stream beside it."""
 _LONGEST_LINE = 1000
 _BLOCK = 1 << 20
 _SEVERITIES = {"UVM_ERROR": "uvm_error", "ERROR": "uvm_error", "UVM_FATAL": "uvm_fatal", "CRITICAL": "uvm_fatal"}
@@ -48,11 +48,11 @@ _OF_LIMITS = frozenset({"timeout", "protocol_violation", "coverage_miss"})
 _EQUALITY = re.compile(r"[=!]=")
 _LIMIT = "SimTimeoutError"
 _NOTHING = "the failure left no text"
-"""What stands for the first cause of a failure without any evidence."""
+"""The first cause of a failure without any evidence."""
 
 
 class _Parts(TypedDict):
-    """What identifies a cause."""
+    """The parts that identify a cause."""
 
     report_class: str
     file: str | None
@@ -64,7 +64,7 @@ class _Parts(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class _Finding:
-    """The first cause with what is needed to name it."""
+    """The first cause with the facts needed to name it."""
 
     choice: Choice | None
     text: str
@@ -75,7 +75,7 @@ class _Finding:
     phase: str = "call"
     sim_time: str | None = None
     values: str = ""
-    """The rewritten assertion below an exception with a message of its own."""
+    """The rewritten assertion below an exception that has a message of its own."""
     difference: str = ""
     """The first difference that pytest found between two sequences."""
 
@@ -89,9 +89,9 @@ class Sighting:
     fingerprint: str
     pattern: str | None
     line: int
-    """Of its first message."""
+    """Line number of its first message."""
     hits: int
-    """Its messages."""
+    """Number of its messages."""
     primary: str
     """The first message, joined to one line, redacted."""
     fix: str | None
@@ -99,19 +99,19 @@ class Sighting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What came out of a bare text."""
+    """The result for a bare text."""
 
     verdict: Verdict | None = None
-    """None where nothing in it says that something failed."""
+    """The verdict; None if nothing in the text says that something failed."""
     causes: tuple[Sighting, ...] = ()
-    """The first cause, then the others in the order of the text."""
+    """The first cause, then the other causes in the order of the text."""
     left_out: int = 0
-    """Messages that were not looked at for want of room."""
+    """Number of messages that were left out to limit memory."""
     lines: int = 0
 
 
 class Classifier:
-    """Names failures by the patterns of a registry and the experience of an archive."""
+    """Name failures by the patterns of a registry and the history of an archive."""
 
     def __init__(
         self,
@@ -119,12 +119,12 @@ class Classifier:
         history: History | None = None,
         hooks: Sequence[Callable[[Failure], Verdict | None]] = (),
     ) -> None:
-        """Sets the classifier up.
+        """Set up the classifier.
 
         Args:
             registry: The patterns.
-            history: What the archive knows of the same cause, and of others of its pattern.
-            hooks: Asked first, in this order; the first verdict that one of them gives is taken.
+            history: The archive's knowledge of the same cause, and of other causes of its pattern.
+            hooks: Called first, in this order; the first verdict returned by one of them counts.
         """
         self.registry = registry
         self.matcher = Matcher(registry, watched=watched())
@@ -132,7 +132,7 @@ class Classifier:
         self._hooks = tuple(hooks)
 
     def classify(self, failure: Failure) -> Verdict:
-        """The verdict on a failure; every failure gets one."""
+        """Return the verdict on a failure; every failure gets one."""
         for hook in self._hooks:
             given = hook(failure)
             if given is not None:
@@ -155,15 +155,15 @@ class Classifier:
             sim_time=failure.sim_time,
         )
         verdict = self._verdict(finding)
-        # A report that names its own place was not made where the exception after it was raised.
+        # A report with a place of its own does not have the place of the exception that followed it.
         is_elsewhere = choice is not None and not choice.candidate.exception and verdict.place is not None
         return replace(verdict, follower=not failure.started, frame=None if is_elsewhere else failure.frame)
 
     def classify_text(self, text: str) -> Verdict | None:
-        """The verdict on a bare text, such as a log; None where nothing in it says that something failed.
+        """Return the verdict on a bare text, such as a log; None if nothing in it says that something failed.
 
         Args:
-            text: Any text; of a huge one only the lines of interest are looked at closely.
+            text: Any text; of a huge one only the lines of interest are matched.
         """
         sieve = self.sieve()
         data = text.encode("utf-8", "surrogatepass")
@@ -175,11 +175,11 @@ class Classifier:
         return self.conclude(sieve.finish()).verdict
 
     def sieve(self) -> Sieve:
-        """Takes the blocks of a text of any size for `conclude`."""
+        """Return a sieve that takes a text of any size block by block, for `conclude`."""
         return Sieve(self.matcher)
 
     def conclude(self, kept: Kept) -> Reading:
-        """The verdict on a bare text and the causes in it, from what a sieve kept of it."""
+        """Return the verdict on a bare text and its causes, from the lines that a sieve kept."""
         choice = choose_in_text(kept.lines, self.matcher, kept.hits)
         if kept.hits is None:
             choice = choose_in_wrapped(kept.lines, self.matcher, choice)
@@ -196,7 +196,7 @@ class Classifier:
         )
 
     def _causes(self, kept: Kept, choice: Choice, frames: Frames, *, simulator: bool) -> Iterator[Sighting]:
-        """The first cause, then all others of its tier as they stand in the text, each with its messages counted."""
+        """Yield the first cause, then all others of its tier in the order of the text, each with its message count."""
         best = choice.candidate
         others = sorted((c for c in choice.others if c.pattern.tier == best.pattern.tier), key=lambda c: c.line)
         seen: dict[str, Sighting] = {}
@@ -262,17 +262,17 @@ class Classifier:
         )
 
     def _like(self, finding: _Finding, failure_subtype: str) -> Like | None:
-        """The example of a pattern that a message without a meaning is most like; None for a sum of errors."""
+        """Return the example of a pattern most similar to an unknown message; None for a sum of errors."""
         is_sum = finding.choice is not None and finding.choice.candidate.pattern.tier == "rollup"
         if failure_subtype != UNKNOWN or is_sum or finding.text == _NOTHING:
             return None
-        # Imported here: most messages are known.
+        # Imported here: most messages are matched by a pattern.
         from pytest_dvwiki.triage.nearest import of_registry  # noqa: PLC0415
 
         return of_registry(self.registry).like(finding.text)
 
     def _label(self, finding: _Finding) -> tuple[str, str]:
-        """The pattern's label, as the circumstances of the test bend it."""
+        """Return the pattern's label, adapted to the circumstances of the test."""
         if finding.choice is None:
             return UNKNOWN, UNKNOWN
         candidate = finding.choice.candidate
@@ -288,10 +288,11 @@ class Classifier:
         return label
 
     def _assertion(self, finding: _Finding, label: tuple[str, str]) -> tuple[str, str]:
-        """The label of a Python assertion, or of what is raised in its place; Python's own without a simulator.
+        """Return the label of a Python assertion, or of an exception raised in its place.
 
-        In a simulation an assertion that compares two values is a checker's, whatever its words and names are. One that
-        tells of a limit in its words is the limit's, unless it shows a value of the design.
+        Without a simulator it is a Python error. In a simulation an assertion that compares two values is a checker's,
+        whatever its words and names. An assertion whose words name a limit keeps the label of the limit, unless it
+        shows a value of the design.
         """
         pattern = finding.choice.candidate.pattern if finding.choice is not None else None
         if not finding.in_simulator and not (pattern is not None and "cocotb" in pattern.tools):
@@ -309,7 +310,7 @@ class Classifier:
 
 
 def _class(error_class: str, text: str) -> str:
-    """The class of a message: that of the phase that reported it, whatever class its subtype usually has."""
+    """Return the class of a message: that of the phase that reported it, whatever the usual class of its subtype."""
     if error_class.startswith("uvm_"):
         return _severity(text, error_class)
     if error_class == "compile_error" and _at_run().match(text):
@@ -320,14 +321,14 @@ def _class(error_class: str, text: str) -> str:
 
 
 def _compares(statement: str, shown: str) -> bool:
-    """Whether an assertion compares two values: by its statement, or by its values where that is cut off."""
+    """Tell whether an assertion compares two values: by its statement, or by its values if the statement is cut off."""
     if statement.startswith("assert ") and not statement.endswith(("(", "[", "\\", ",")):
         return compared.compares(statement, shown=False)
     return shown.startswith("assert ") and compared.compares(shown, shown=True)
 
 
 def _finding_in(frames: Frames, choice: Choice, lines: Sequence[tuple[int, str]], *, simulator: bool) -> _Finding:
-    """A message of a bare text, with the place that its traceback names."""
+    """Return the finding for a message of a bare text, with the place that its traceback names."""
     candidate = choice.candidate
     values = compared.values_below(lines, candidate.line) if candidate.exception else ("", "")
     return _Finding(
@@ -341,7 +342,7 @@ def _finding_in(frames: Frames, choice: Choice, lines: Sequence[tuple[int, str]]
 
 
 def _values(excerpts: Sequence[Excerpt], choice: Choice | None) -> tuple[str, str]:
-    """The rewritten assertion and the first difference that stand below the chosen exception; empty where none do."""
+    """Return the rewritten assertion and the first difference below the chosen exception; empty if there are none."""
     if choice is None or not choice.candidate.exception:
         return "", ""
     candidate = choice.candidate
@@ -353,7 +354,7 @@ def _values(excerpts: Sequence[Excerpt], choice: Choice | None) -> tuple[str, st
 
 
 def _in_the_text(verdict: Verdict, folds: Folds) -> Verdict:
-    """A verdict with the numbers of its lines as the text has them."""
+    """Return a verdict with line numbers of the original text."""
     if verdict.line is None:
         return verdict
     others = tuple(replace(other, line=folds.line(other.line)) for other in verdict.runners_up)
@@ -361,7 +362,7 @@ def _in_the_text(verdict: Verdict, folds: Folds) -> Verdict:
 
 
 def _told(finding: _Finding, anatomy: Anatomy) -> str:
-    """The first cause as it is shown: with its place where it says nothing by itself, a limit with its time."""
+    """Return the first cause as it is shown: with its place if it says nothing by itself, a limit with its time."""
     text = with_place(finding.text, anatomy, finding.frame)
     for more in (finding.values, finding.difference):
         if more and more not in text:
@@ -376,21 +377,22 @@ def _number(numbered: tuple[int, str]) -> int:
 
 
 def _severity(text: str, default: str) -> str:
-    """The class of a UVM report: that of its severity, whatever its text says."""
+    """Return the class of a UVM report by its severity, whatever its text says."""
     return _SEVERITIES.get(dissect(text).report_class, "uvm_fatal" if "UVM_FATAL" in text else default)
 
 
 def settle(
     failures: Sequence[Failure], verdicts: Sequence[Verdict], results: Iterable[Result] = ()
 ) -> tuple[Verdict, ...]:
-    """Verdicts of one run in the light of each other.
+    """Adjust the verdicts of one run to each other.
 
-    A failure that only follows another of its simulation (its turn never came, or the simulation ended under it without
-    a cause of its own) takes over the verdict of that one. Origins learn how many seeds failed and passed.
+    A failure may only follow another one of its simulation: its turn never came, or the simulation ended during it
+    without a cause of its own. It takes over the verdict of the other one. Origins learn how many seeds failed and
+    passed.
 
     Args:
         failures: The run's failures, those of one simulation in the order of its tests.
-        verdicts: What each of them was called, in the same order.
+        verdicts: The verdict on each, in the same order.
         results: All tests of the run, for seeds that passed.
     """
     settled = _with_first_report(failures, verdicts)
@@ -409,7 +411,7 @@ def settle(
 
 
 def _with_first_report(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Gives a failure without a name the verdict of the one that pytest reported with the same words before it.
+    """Give an unnamed setup failure the verdict of an earlier one that pytest reported with the same words.
 
     A fixture that failed is not run again: pytest raises its exception for each test that needs it, and only the first
     of them has the log.
@@ -450,7 +452,7 @@ def _only_follows(verdict: Verdict) -> bool:
 def _with_results(
     failures: Sequence[Failure], verdicts: Sequence[Verdict], results: Sequence[Result]
 ) -> tuple[Verdict, ...]:
-    """Add to each verdict what the same tests did with other seeds and on other simulators."""
+    """Add to each verdict the outcomes of the same tests with other seeds and on other simulators."""
     seeds = _ends([(each.nodeid, each.seed, each.outcome) for each in results], failures, verdicts, "seed")
     simulators = _ends(
         [(each.nodeid, each.simulator, each.outcome) for each in results], failures, verdicts, "simulator"
@@ -471,9 +473,9 @@ def _ends(
     verdicts: Sequence[Verdict],
     key: Literal["seed", "simulator"],
 ) -> dict[str, tuple[Sequence[str], Sequence[str]]]:
-    """Return by cause the seeds, or simulators, with which its tests failed, and those with which they passed."""
+    """Return by cause the seeds (or simulators) with which its tests failed, and those with which they passed."""
     passed: dict[str, set[str]] = {}
-    # Of thousands of tests that pass few are asked after.
+    # Of thousands of passing tests only a few are needed.
     asked = {failure.nodeid.partition("[")[0] for failure in failures}
     for nodeid, value, outcome in results:
         if outcome == "passed" and value is not None and nodeid.partition("[")[0] in asked:
@@ -489,7 +491,7 @@ def _ends(
 
 
 def _test(nodeid: str, value: str) -> str:
-    """Return a test without its seed or simulator, by which it may be parametrised; other parameters are its own."""
+    """Return a test name without its seed or simulator parameter; other parameters stay."""
     return re.sub(rf"(?<=[\[-])[^\d\[\]-]*{re.escape(value)}(?=[\]-])", "", nodeid)
 
 
@@ -509,10 +511,10 @@ def _parts(anatomy: Anatomy, frame: Frame | None) -> _Parts:
 
 
 def _frame(failure: Failure, choice: Choice | None) -> Frame | None:
-    """The user's frame of the exception that was chosen."""
+    """Return the user's frame of the chosen exception."""
     if choice is not None and not choice.candidate.exception:
         return None
-    # The capture knows the frame with its path in the project.
+    # The frame from the capture has its path in the project.
     if failure.frame is not None:
         return failure.frame
     line = choice.candidate.line if choice else 0
@@ -521,7 +523,7 @@ def _frame(failure: Failure, choice: Choice | None) -> Frame | None:
 
 
 def _unrecognised(failure: Failure) -> str:
-    """What stands for the first cause where no pattern knows any line: the exception, else the last line of a text."""
+    """Return the text shown if no pattern matches any line: the exception, else the last line of a text."""
     if failure.exception or failure.message:
         return ": ".join(part for part in (failure.exception, failure.message.strip()) if part)
     for source in ("run", "results", "report", "stderr", "log", "stdout"):
@@ -542,7 +544,7 @@ def _fix(candidate: Candidate | None, failure_subtype: str, subtypes: Mapping[st
 
 
 def _runners_up(choice: Choice | None) -> tuple[RunnerUp, ...]:
-    # Report, results file and log say the same: once is enough.
+    # Report, results file and log repeat the same message: it is listed once.
     others = {(other.pattern.id, other.text): other for other in reversed(choice.others if choice else ())}
     return tuple(
         RunnerUp(pattern=other.pattern.id, line=other.line, text=redact(" ".join(other.text.split()))[:LONGEST_PRIMARY])
@@ -551,7 +553,7 @@ def _runners_up(choice: Choice | None) -> tuple[RunnerUp, ...]:
 
 
 def _excerpt(excerpts: Sequence[Excerpt], choice: Choice | None) -> str:
-    """The lines round the chosen one; the last lines of the log where the capture tells the cause in its own words."""
+    """Return the lines around the chosen one; for a cause in the capture's own words the last lines of the logs."""
     quoted = [excerpt for excerpt in excerpts if excerpt.source != "run" and excerpt.lines]
     if choice is None:
         return _window(quoted[0].lines, quoted[0].lines[0][0]) if quoted else ""
@@ -566,7 +568,7 @@ def _excerpt(excerpts: Sequence[Excerpt], choice: Choice | None) -> str:
 
 
 def _window(lines: Sequence[tuple[int, str]], line: int) -> str:
-    """At most 40 lines round one, a third of them before it."""
+    """Return at most 40 lines around one, a third of them before it."""
     at = bisect_left(lines, line, key=_number)
     start = max(0, min(at - EXCERPT_LINES // 3, len(lines) - EXCERPT_LINES))
     chosen = lines[start : start + EXCERPT_LINES]
@@ -575,12 +577,12 @@ def _window(lines: Sequence[tuple[int, str]], line: int) -> str:
 
 @functools.cache
 def _at_run() -> re.Pattern[str]:
-    """Return how a simulator begins a message of its run, which no compiler wrote whatever its words are."""
+    """Return the expression for the beginnings of a simulator's run-time messages, which no compiler writes."""
     return re.compile(rf"(?:.{{0,80}}\W)?{simulators.either(lambda tool: tool.run_head)}", re.ASCII)
 
 
 @functools.cache
 def _at_elaboration() -> re.Pattern[str]:
-    """Return how an elaborator begins a message, or a simulator one of loading a design."""
+    """Return the expression for the beginnings of messages of an elaborator, or of loading a design."""
     beginnings = simulators.either(lambda tool: tool.elaboration_head)
     return re.compile(rf"(?:.{{0,80}}\W)?{beginnings}|{beginnings}", re.ASCII)

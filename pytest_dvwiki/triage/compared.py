@@ -1,4 +1,4 @@
-"""What a check compared: whether an assertion compares at all, its values, an X among them, the first difference."""
+"""The values that a check compared: whether an assertion compares at all, its values, an X, the first difference."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 LONG = 200
-"""Characters of a message from which on its sequences are shortened to their first difference."""
+"""Length of a message above which its sequences are shortened to their first difference."""
 _SHOWN = 3
-"""Items of a shortened sequence that are shown."""
+"""Number of items of a shortened sequence that are shown."""
 _CONTINUED = 6
-"""Lines below an exception that may hold its values."""
+"""Number of lines below an exception that may hold its values."""
 
 _OBJECT = re.compile(r"<[\w.]+(?:: | object at | )[^<>]{0,200}>")
-"""How Python shows an enumeration's value or an object."""
+"""An enumeration's value or an object, as Python prints it."""
 _TOKEN = re.compile(
     r"""(?P<string>[rbfu]{0,2}(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"))|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<comma>,)"""
     r"""|(?P<operator>==|!=|<=|>=|<|>|\b(?:not\s+)?in\b|\bis\b(?!\s+(?:not\s+)?None\b)(?:\s+not\b)?)|(?P<for>\bfor\b)"""
@@ -31,23 +31,23 @@ _TYPED = re.compile(
     r"|(?<![\w'])\d*'[sS]?[bBoOdDhH] ?[0-9a-fA-F_?]*[xXzZ][0-9a-fA-FxXzZ_?]*(?!\w)"
     r"|(?<![\w.])0[xXbB][0-9a-fA-F_]*[xXzZ][0-9a-fA-FxXzZ_]*(?!\w)"
 )
-"""An unknown value that its type or base shows to be one."""
+"""An unknown value, recognisable by its type or base."""
 _VALUE = re.compile(
     r"(?:\b(?:expected|expect|exp|got|actual|act|was|is|were|received|reads?|returned|found|saw|sampled|observed"
     r"|instead of|but|versus|vs\.?|ref|golden|model|dut|value|result|data|assert)(?:_\w{1,30})? ?[:=]?|[=!]=|=)"
     r"[ :=]{0,3}['\"(\[]{0,2}(?P<value>[0-9a-zA-Z_]{1,256})(?![\w.])(?=(?P<rest>.{0,16}))",
     re.IGNORECASE,
 )
-"""What stands where a check tells a value."""
+"""A value in the text of a check."""
 _BITS = re.compile(r"(?=[01_]*[xzuw])[01xzuw_]{2,}", re.IGNORECASE)
 _NUMBER = re.compile(r"0x[0-9a-fA-F_]+")
 _PLAIN = 4
-"""Bits that are no word, whatever they are compared with."""
+"""Number of bits from which on they are no word, whatever they are compared with."""
 _DIGITS = re.compile(r"(?=[0-9a-f]*[xz])[0-9a-fxz]+", re.IGNORECASE)
 _ENDS = re.compile(
     r"['\")\]\s]*(?:$|[,;:(|]|(?:got|but|actual|act|instead|expected|exp|vs|versus|Time|at|while)\b)", re.IGNORECASE
 )
-"""What follows a single letter where it is a value and no name."""
+"""The text after a single letter that is a value and no name."""
 
 _SEQUENCE = re.compile(
     r"\[[^\[\]]{40,}\]|\((?=[^()]*,)[^()]{40,}\)|b'(?:[^'\\]|\\.){40,}'|b\"(?:[^\"\\]|\\.){40,}\""
@@ -56,7 +56,7 @@ _SEQUENCE = re.compile(
 _AT_INDEX = re.compile(r"^(?:E\s+)?\s*At index (?P<index>\d+) diff: (?P<values>.{1,300})$")
 _ASSERT = re.compile(r"^(?:E\s+)?\s*assert (?P<values>\S.*)$")
 _TRACEBACK = re.compile(r"\s*(?:Traceback \(most recent call last\)|File \"|> )")
-"""Where the code begins, which shows statements and no values."""
+"""The beginning of source code, which shows statements and no values."""
 _ITEM = re.compile(r"\\x[0-9a-fA-F]{2}|\\.|.", re.DOTALL)
 
 
@@ -64,8 +64,9 @@ def compares(assertion: str, *, shown: bool) -> bool:
     """Tell whether the condition of an assertion compares two values.
 
     Args:
-        assertion: From `assert` on: the statement, or what its rewritten form shows of it.
-        shown: Whether it shows values in place of names; a statement of constants alone compares nothing.
+        assertion: The text from `assert` on: the statement, or its rewritten form.
+        shown: Whether it is the rewritten form, with values in place of names; a statement of constants compares
+        nothing.
     """
     depth = 0
     in_loop: list[int] = []
@@ -90,20 +91,20 @@ def compares(assertion: str, *, shown: bool) -> bool:
 
 
 def _is_of_none(assertion: str, operator: str) -> bool:
-    """Tell whether the only comparison is with None."""
+    """Tell whether the comparison with an operator is one with None."""
     return re.search(rf"{re.escape(operator)}\s+None\b", assertion) is not None
 
 
 def is_of_design(text: str) -> bool:
-    """Tell whether a statement or text shows a value of the design by its type or handle."""
+    """Tell whether a text shows a value of the design, by its type or handle."""
     return _DESIGN.search(text) is not None
 
 
 def shows_unknown(text: str) -> bool:
     """Tell whether a message that compares shows a value with X, Z or another unknown bit.
 
-    Digits without a type or base count where what they are compared with has as many digits, all of them known:
-    `x86` and `10x` are words.
+    Digits without a type or base count only if another value has as many digits, all of them known: `x86` and `10x` are
+    words.
     """
     if _TYPED.search(text):
         return True
@@ -123,14 +124,14 @@ def _is_unknown(value: str, rest: str, *, like: bool) -> bool:
 
 
 def values_below(lines: Sequence[tuple[int, str]], line: int) -> tuple[str, str]:
-    """Return what the lines below an exception say of its values.
+    """Return the values in the lines below an exception.
 
     Args:
         lines: Numbered lines.
-        line: The number of the one that names the exception.
+        line: The number of the line that names the exception.
 
     Returns:
-        The rewritten assertion, and the first difference that pytest found; each empty where it is not there.
+        The rewritten assertion, and the first difference that pytest found; each empty if it is missing.
     """
     values = difference = ""
     for text in _below(lines, line):
@@ -152,7 +153,7 @@ def _below(lines: Iterable[tuple[int, str]], line: int) -> Iterator[str]:
 
 
 def shortened(text: str) -> str:
-    """Return a long message whose compared sequences are cut down to their beginnings and the first difference."""
+    """Return a long message with its compared sequences reduced to their beginnings and the first difference."""
     if len(text) <= LONG:
         return text
     found = list(_SEQUENCE.finditer(text))
@@ -175,7 +176,7 @@ def shortened(text: str) -> str:
 
 
 def _items(sequence: str) -> list[str]:
-    """Return the items of a sequence as it is printed: of a list its elements, of a text its characters."""
+    """Return the items of a printed sequence: the elements of a list, the characters of a text."""
     if sequence[0] in "[(":
         return [item.strip() for item in sequence[1:-1].split(",")]
     if sequence.startswith(("b'", 'b"', "'")):

@@ -1,8 +1,8 @@
-"""What the coverage of a run has of news: holes that were found, bins that were filled.
+"""The news in the coverage of a run: new holes and filled bins.
 
-A row of a record is written when something changes, not in every run: a hole that stays one says nothing new, and
-a bin that was covered all along never gets a row, nor a page. A point of which much is still open is one hole of its
-own, `all bins`, until few are left; nobody reads a thousand pages of one cross.
+A row of a record is written when something changes, not in every run. A hole that stays open is no news, and a bin that
+was always covered never gets a row or a page. A coverage point with many open bins is one hole, `all bins`, until few
+are left: nobody reads a thousand pages of one cross.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 MOST_OF_A_POINT = 32
-"""Holes of one coverage point that get a row each; more are one row together."""
+"""Number of holes of one coverage point that get a row each; more share one row."""
 MOST_OPEN = 500
-"""Holes that are open at a time; those with the highest priority come first."""
+"""Number of holes that may be open at a time; those with the highest priority come first."""
 ALL = "all bins"
 """The bin that stands for all bins of a point."""
 _NAMED = 6
@@ -35,37 +35,37 @@ _SHORT = re.compile(r"[\w ,.-]{1,16}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoverageNews:
-    """What is new about the coverage of a run, in rows of a record."""
+    """The news in the coverage of a run, as rows of a record."""
 
     bins: int = 0
     covered: int = 0
-    """Of the bins."""
+    """Number of covered bins."""
     found: tuple[Row, ...] = ()
     """Holes that are on record for the first time."""
     again: tuple[Row, ...] = ()
-    """Holes that were filled once."""
+    """Holes that had been filled before."""
     filled: tuple[Row, ...] = ()
-    """Holes that are none any more."""
+    """Former holes that are filled now."""
     moved: tuple[Row, ...] = ()
-    """Points with many holes of which the number changed."""
+    """Points with many holes whose number changed."""
     left_out: int = 0
-    """Holes that have no row, since `MOST_OPEN` are open."""
+    """Number of holes without a row, since `MOST_OPEN` are open."""
     whole: bool = True
-    """Whether all tests ran; else a bin that is not covered is no hole."""
+    """Whether all tests ran; if not, an uncovered bin is no hole."""
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """All of them, for the record's `coverage`."""
+        """Return all rows, for the record's `coverage`."""
         return (*self.filled, *self.moved, *self.again, *self.found)
 
 
 def coverage_news(bins: Iterable[CoverBin], known: Mapping[tuple[str, str], KnownBin], *, whole: bool) -> CoverageNews:
-    """Compares the coverage of a run with what is on record.
+    """Compare the coverage of a run with the record.
 
     Args:
         bins: Each bin once.
-        known: By covergroup and bin what is on record of it.
-        whole: Whether all tests ran; else only what is filled is news.
+        known: The record of each bin, by covergroup and bin.
+        whole: Whether all tests ran; if not, only filled bins are news.
     """
     points = _points(bins)
     ranks = _ranks(bin_.weight for members in points.values() for bin_ in members.values())
@@ -111,13 +111,13 @@ class _Point:
         self._many = len(self._holes) > MOST_OF_A_POINT
 
     def filled(self, was_open: Mapping[str, KnownBin]) -> list[Row]:
-        """Rows of those bins that were holes and are none any more."""
+        """Return rows for former holes that are filled now."""
         names = was_open.keys() & self._members.keys() - self._holes.keys()
         rows = [self._row(name, self._members[name], None) for name in names]
         return [*rows, self._all_bins(filled=True)] if ALL in was_open and not self._many else rows
 
     def holes(self, was_open: Mapping[str, KnownBin]) -> list[Row]:
-        """Rows of those holes that are not on record as such."""
+        """Return rows for holes that are not on record as open."""
         if not self._many:
             new = {name: bin_ for name, bin_ in self._holes.items() if name not in was_open}
             return [self._row(name, bin_, self._priority([bin_])) for name, bin_ in new.items()]
@@ -125,14 +125,14 @@ class _Point:
         return [] if ALL in was_open and was_open[ALL].hits == row["hits"] else [row]
 
     def _priority(self, holes: Iterable[CoverBin]) -> int:
-        """By weight, the heaviest first; behind what was never hit, what was hit and only not often enough."""
+        """Return the priority of holes: by weight, heaviest first; of equal weight those never hit come first."""
         return min(2 * self._ranks[bin_.weight] - (bin_.hits <= 0) for bin_ in holes)
 
     def _row(self, name: str, bin_: CoverBin, priority: int | None) -> Row:
         return self._said(name, priority, "", filled=bin_.filled, hits=bin_.hits, goal=bin_.goal)
 
     def _all_bins(self, *, filled: bool) -> Row:
-        """The row of all bins together; its hits are the bins that are covered."""
+        """Return the row of all bins together; its hits are the number of covered bins."""
         total = len(self._members)
         return self._said(
             ALL,
@@ -148,7 +148,7 @@ class _Point:
             "covergroup": self._covergroup,
             "bin": name,
             "action_class": "needs_investigation",
-            # The front of a point's path is a first guess; on the page it is people's.
+            # The first part of a point's path is a first guess; people may change it on the page.
             "feature": self._covergroup.rpartition(".")[0],
             "priority": priority,
             "scenario": scenario,
@@ -159,7 +159,7 @@ class _Point:
 
 
 def _points(bins: Iterable[CoverBin]) -> dict[str, dict[str, CoverBin]]:
-    """Bins by their point and name, as both go on record."""
+    """Return bins by point and name, in the form of the record."""
     found: dict[str, dict[str, CoverBin]] = {}
     for covergroup, members in groupby(bins, key=attrgetter("covergroup")):
         found.setdefault(_kept(covergroup), {}).update((_kept(bin_.bin), bin_) for bin_ in members)
@@ -171,11 +171,11 @@ def _kept(name: str) -> str:
 
 
 def _ranks(weights: Iterable[int]) -> dict[int, int]:
-    """Each weight's rank, the heaviest first."""
+    """Return the rank of each weight, the heaviest first."""
     return {weight: rank for rank, weight in enumerate(sorted(set(weights), reverse=True), start=1)}
 
 
 def _told(names: Sequence[str]) -> str:
-    """The first holes of a point by name."""
+    """Return the names of the first holes of a point as a text."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return f"open: {'; '.join(names[:_NAMED])}{more}" if names else ""

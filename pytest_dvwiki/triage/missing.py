@@ -1,8 +1,8 @@
-"""What a message says is missing, or where it says that a source cannot be read: the same in the words of any tool.
+"""The name that a message says is missing, or the line that cannot be parsed: the same for every tool.
 
-A name that is not there is one cause, whichever statement asked for it, whichever component caught and reported the
-exception, and whichever simulator says so. A syntax error is known by its line: its words tell only what the parser of
-a tool had hoped for, and two of them in one file are two causes.
+A missing name is one cause, whichever statement asked for it, whichever component caught and reported the exception,
+and whichever simulator reports it. A syntax error is identified by its line: its words only tell what the parser of a
+tool expected, and two syntax errors in one file are two causes.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _SYNTAX = re.compile(r"syntax error(?:,|$)")
 
 @functools.cache
 def _named() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Return by kind what tools say; the file that asks for the name tells one from another."""
+    """Return the expressions for messages about something missing, by kind; the file that asks tells them apart."""
     return tuple(
         (f"missing {kind}", re.compile(text)) for tool in simulators.tools() for kind, text in tool.missing.items()
     )
 
 
 def of_any_tool(anatomy: Anatomy) -> Anatomy:
-    """Return the parts of a message that identify it whoever reports it; other messages as they are."""
+    """Return the parts of a message that identify it whichever tool reports it; other messages are unchanged."""
     if " contains no " in anatomy.text and (handle := _HANDLE.search(anatomy.text)):
-        # Also in the report of a component that caught the exception, with words of its own.
+        # A component that caught the exception may report it with words of its own.
         return replace(
             anatomy, report_class="missing handle", file=None, message_id=handle["name"], text=handle["owner"]
         )

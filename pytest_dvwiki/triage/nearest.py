@@ -1,9 +1,9 @@
-"""What a message that no pattern knows is most like: the example of a pattern with the most words in common.
+"""Find the example of a pattern that is most similar to an unknown message.
 
-The words of an example count by how few examples have them (tf-idf), and the similarity is the cosine of the two.
-Names, numbers and paths are masked, so that only what the tool says is compared.
+The words of an example are weighted by their rarity (tf-idf), and the similarity is the cosine of the two. Names,
+numbers and paths are masked, so that only the tool's own words are compared.
 
-The label of that example is told and never used as a verdict: no similarity makes it right in nine of ten cases
+The label of that example is shown and never used as a verdict: no similarity makes it right in nine of ten cases
 (`docs/naming.md` shows the curve, `tests/bench/nearest.py` measures it).
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.registry import Registry
 
 LEAST = 0.3
-"""Below this a likeness says nothing."""
+"""A similarity below this says nothing."""
 _WORD = re.compile(r"[a-z][a-z'-]+")
 _EMPTY = frozenset({"the", "an", "of", "to", "in", "at", "is", "on", "for", "and", "by", "error", "fatal", "warning"})
 
@@ -35,7 +35,7 @@ class Nearest:
     """Examples with their labels, searched by words.
 
     Args:
-        examples: Each with its text, its label `class/subtype` and where it comes from.
+        examples: The examples, each with its text, its label `class/subtype` and its origin.
     """
 
     def __init__(self, examples: Iterable[tuple[str, str, str]]) -> None:
@@ -51,10 +51,10 @@ class Nearest:
                 self._with.setdefault(word, []).append(number)
 
     def like(self, message: str, *, without: frozenset[int] = frozenset()) -> Like | None:
-        """Return the nearest example of a message; None where nothing is like it.
+        """Return the nearest example of a message; None if no example is similar.
 
         Args:
-            message: What no pattern knows.
+            message: A message that no pattern matches.
             without: Numbers of examples that do not count.
         """
         counted = Counter(words(message))
@@ -78,14 +78,14 @@ class Nearest:
 
 
 def words(message: str) -> Sequence[str]:
-    """Return the words of a message by which it is compared, without its place, names and values."""
+    """Return the words of a message that are compared, without its place, names and values."""
     masked = mask(dissect(message).text).lower()
     return [word for word in _WORD.findall(masked) if word not in _EMPTY and len(word) > 1]
 
 
 @lru_cache(maxsize=2)
 def of_registry(registry: Registry) -> Nearest:
-    """Return the examples of all patterns that name what they know."""
+    """Return the examples of all patterns that give a name."""
     return Nearest(
         (example, f"{pattern.error_class}/{pattern.failure_subtype}", pattern.id)
         for pattern in registry

@@ -1,4 +1,4 @@
-"""Numbered lines of a text; a number jumps where lines were left out."""
+"""Numbered lines of a text, with gaps in the numbers for lines left out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def unbroken(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
-    """The parts in which no line was left out: the number of the first line, and the lines."""
+    """Yield the parts of the text without a gap: the number of the first line, and the lines."""
     start = 0
     for at in range(1, len(lines) + 1):
         if at == len(lines) or lines[at][0] != lines[at - 1][0] + 1:

@@ -1,8 +1,8 @@
-"""Where a fault most likely lies: in the design, the testbench or the tools, with the evidence in short sentences.
+"""Tell where a fault most likely is: in the design, the testbench or the tools, with the evidence in short sentences.
 
 Each piece of evidence is a clue for one side. Its weight, in log-odds, was fitted on a set of faults of known origin
-(`tests/bench/origin.py`), so that a verdict that says 80 % is right in four of five cases of that set. A verdict of
-less than 60 % is none: the origin is unknown, with both readings and what would decide between them.
+(`tests/bench/origin.py`), so that a verdict of 80 % is right in four of five cases of that set. Below 60 % the origin
+is unknown; the verdict then gives both readings and what would decide between them.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.schema import Pattern, Subtype
 
 CLEAR = 0.6
-"""Below this confidence an origin is unknown."""
+"""Confidence below which an origin is unknown."""
 SUREST = 0.99
 TOOL = 0.85
-"""Confidence that a failure of the environment is what it says."""
+"""Confidence in a failure of the environment."""
 WEIGHTS: Mapping[str, float] = {
     "file": 4.1,
     "mismatch": 2.5,
@@ -39,15 +39,15 @@ WEIGHTS: Mapping[str, float] = {
     "some seeds": 0.0,
     "another simulator passes": 0.0,
 }
-"""By kind of clue, in log-odds for the side that it names; fitted by `tests/bench/origin.py --fit`."""
+"""Weight of each kind of clue, in log-odds for the side that it names; fitted by `tests/bench/origin.py --fit`."""
 PERSON = 3.0
-"""Weight of what a person decided of this very cause: 95 % where nothing else is known. Not measured."""
+"""Weight of a person's decision on this very cause: 95 % without other evidence. Not measured."""
 HELD = 1.0
 """Weight of a fix that held for this very cause and touched one side only. Not measured."""
 _PRIOR = 2.0
-"""Decisions on each side that are taken for granted before people decided anything about the causes of a pattern."""
+"""Number of decisions assumed for each side before people decided anything about the causes of a pattern."""
 FEWEST_SEEDS = 2
-"""Seeds that tell something about how a fault depends on the stimulus."""
+"""Number of seeds from which on they show how a fault depends on the stimulus."""
 
 _SIDES: dict[OriginType, str] = {"RTL_BUG": "the design", "TB_BUG": "the testbench"}
 _STATIC = frozenset({"compile_error", "elaboration_error"})
@@ -55,7 +55,7 @@ _MISMATCHES = frozenset(
     {"port_mismatch", "parameter_error", "interface_mismatch", "missing_module", "unresolved_reference"}
 )
 _BUILD = frozenset({"missing_file", "missing_library", "missing_timescale", "unsupported_construct"})
-"""Failures to build that the message's place says nothing about."""
+"""Build failures whose place says nothing about their origin."""
 _KINDS = {
     "handle_not_found": "handle",
     "x_propagation": "unknown value",
@@ -76,9 +76,9 @@ _READINGS = {
     "handle": ("the design lost or renamed it", "the testbench asks for a wrong name"),
     "top level": ("the design lost or renamed a module", "the build asks for a wrong one, or lacks a source"),
 }
-"""Both readings of what looks the same whichever side is wrong: such a failure alone speaks for neither."""
+"""Both readings of failures that look the same whichever side is wrong; such a failure alone decides nothing."""
 _ANY = _READINGS.keys() - {"handle", "top level"}
-"""Kinds that any number of faults show alike: what mended the last one tells nothing of the next."""
+"""Kinds that many different faults share: the fix of the last one says nothing about the next."""
 _HDL = re.compile(r"\.(?:sv|svh|v|vh|vhd|vhdl)$", re.IGNORECASE)
 _BENCH_WORDS = (
     r"tb|tbs|tests?|testbench(?:es)?|bench|uvm|verif(?:ication)?|dv|sim|agents?|env|envs|seq|seqs|sequences?"
@@ -105,19 +105,19 @@ def judge(
     known: Cause | None = None,
     decided: Mapping[OriginType, int] | None = None,
 ) -> tuple[Clue, ...]:
-    """Return the evidence that a failure and its history hold.
+    """Return the evidence that a failure and its history give.
 
     Args:
         error_class: Class of the verdict.
         failure_subtype: Its subtype.
         pattern: The pattern that gave it.
         file: The source file that the message names.
-        frame: The user's innermost frame, where there is a traceback.
+        frame: The user's innermost frame, if there is a traceback.
         subtypes: The taxonomy with its priors.
-        sources: Files that were given to the build, as far as they are known.
+        sources: The known files of the build.
         python_bench: Whether the testbench is in Python, so that HDL files are the design's.
-        known: What the archive knows of the same cause.
-        decided: How many other causes of the same pattern people decided to be what.
+        known: The same cause in the archive.
+        decided: How many other causes of the same pattern people assigned to each origin.
     """
     place = side_of(file or "", sources, python_bench=python_bench)
     prior = _prior(failure_subtype, pattern, subtypes)
@@ -143,7 +143,7 @@ def judge(
 
 
 def conclude(clues: Sequence[Clue]) -> Origin:
-    """Return what the evidence says together: nothing where it says too little."""
+    """Return the origin that the evidence shows together; unknown if it is too weak."""
     person = next((clue for clue in clues if clue.kind == "person"), None)
     tool = next((clue for clue in clues if clue.side == "TOOL"), None)
     score = sum(_weight(clue) * (1 if clue.side == "RTL_BUG" else -1) for clue in clues if clue.side in _SIDES)
@@ -153,7 +153,7 @@ def conclude(clues: Sequence[Clue]) -> Origin:
     if person is not None and person.side not in _SIDES:
         return Origin(type="UNKNOWN", confidence=0.0, reasons=_reasons(clues, person.side))
     if person is not None:
-        # Their word stands, though it is less sure where the evidence is against it.
+        # A person's decision counts, with less confidence if the evidence is against it.
         agrees = person.side == side
         return Origin(
             type=person.side, confidence=confidence if agrees else CLEAR, reasons=_reasons(clues, person.side)
@@ -168,7 +168,7 @@ def conclude(clues: Sequence[Clue]) -> Origin:
 
 
 def with_clues(verdict: Verdict, clues: Iterable[Clue]) -> Verdict:
-    """Return a verdict in the light of more evidence; what a hook or the environment decided stays."""
+    """Return a verdict with more evidence; a decision of a hook or of the environment stays."""
     more = tuple(clue for clue in clues if clue.kind != "changes" or not _only_moved(verdict, clue))
     if not more or verdict.decided_by or verdict.error_class == "tool_error":
         return verdict
@@ -177,16 +177,16 @@ def with_clues(verdict: Verdict, clues: Iterable[Clue]) -> Verdict:
 
 
 def _only_moved(verdict: Verdict, change: Clue) -> bool:
-    """Tell whether changes of the design say nothing, since a source is not where the build asks for it.
+    """Tell whether changes of the design say nothing, since a source is not where the build looks for it.
 
-    A file that the design includes is another thing: the message then stands in a file of the design.
+    A missing file that the design includes is different: the message then names a file of the design.
     """
     place = side_of(verdict.place.file) if verdict.place is not None else None
     return verdict.failure_subtype == "missing_file" and change.side == "RTL_BUG" and place != "RTL_BUG"
 
 
 def as_decided(verdict: Verdict, known: Cause | None) -> Verdict:
-    """Return a hook's verdict with the origin that people decided, where they did."""
+    """Return a hook's verdict with the origin that people decided, if they did."""
     clues = _of_people(known)
     if not clues or clues[0].side == verdict.origin.type:
         return verdict
@@ -197,12 +197,12 @@ def as_decided(verdict: Verdict, known: Cause | None) -> Verdict:
 def of_changes(
     files: Iterable[str], commit: str, *, sources: Collection[str] = (), python_bench: bool = False
 ) -> tuple[Clue, ...]:
-    """Return what the changes since the test last passed tell: where only one side changed, it is that one.
+    """Return the clue of the changes since the test last passed: if only one side changed, it is that side.
 
     Args:
-        files: Names of the files that changed; others than sources of design and testbench say nothing.
-        commit: At which the test passed.
-        sources: Files that the failing simulation read, as far as they are known; other files say nothing.
+        files: Names of the changed files; only sources of design and testbench count.
+        commit: The commit at which the test passed.
+        sources: Known files that the failing simulation read; other files do not count.
         python_bench: Whether the testbench is in Python.
     """
     sides: dict[OriginType, list[str]] = {}
@@ -221,7 +221,7 @@ def of_changes(
 
 
 def of_seeds(failed: int, passed: int) -> tuple[Clue, ...]:
-    """Return what the seeds with which the same test failed and passed tell: a fault that some stimuli only show."""
+    """Return the clue of failed and passed seeds of the same test: only some stimuli may show a fault."""
     if not passed or failed + passed < FEWEST_SEEDS:
         return ()
     text = f"fails with {failed} of {failed + passed} seeds: it depends on the stimulus"
@@ -229,7 +229,7 @@ def of_seeds(failed: int, passed: int) -> tuple[Clue, ...]:
 
 
 def of_simulators(failed: Sequence[str], passed: Sequence[str]) -> tuple[Clue, ...]:
-    """Return what simulators with which the same test failed and passed tell."""
+    """Return the clue of the simulators on which the same test failed and passed."""
     if not failed or not passed:
         return ()
     text = f"fails on {', '.join(failed)} and passes on {', '.join(passed)}: the test's expectation can be met"
@@ -237,12 +237,12 @@ def of_simulators(failed: Sequence[str], passed: Sequence[str]) -> tuple[Clue, .
 
 
 def side_of(file: str, sources: Collection[str] = (), *, python_bench: bool = False) -> OriginType | None:
-    """Return whether a source file belongs to the design or the testbench; None where it is no source of either.
+    """Tell whether a source file belongs to the design or the testbench; None if it is a source of neither.
 
     Args:
         file: Its name, with its folders.
-        sources: Files that were given to the build: such an HDL file is design wherever it lies.
-        python_bench: Whether the testbench is in Python, which holds for all HDL files then.
+        sources: Files of the build: such an HDL file belongs to the design wherever it is.
+        python_bench: Whether the testbench is in Python; then all HDL files belong to the design.
     """
     if _not_design().search(file):
         return None
@@ -257,7 +257,7 @@ def side_of(file: str, sources: Collection[str] = (), *, python_bench: bool = Fa
 
 
 def _concerns(file: str, sources: Collection[str]) -> bool:
-    """Return whether a simulation may have read a file: where its HDL, or its Python, is not known it may be any."""
+    """Tell whether a simulation may have read a file: any file may count if no file of its language is known."""
     if file.endswith("conftest.py"):
         return True
     is_python = file.endswith(".py")
@@ -271,19 +271,19 @@ def _of_kind(sources: tuple[str, ...], *, is_python: bool) -> tuple[str, ...]:
 
 
 def _is_among(file: str, sources: Collection[str]) -> bool:
-    """Return whether a file is one of some, which may be named from another folder."""
+    """Tell whether a file is among some, which may be named relative to other folders."""
     names, ends = _names(tuple(sources))
     return file in ends or any(end in names for end in _ends(file))
 
 
 @functools.lru_cache(maxsize=16)
 def _names(files: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the names of files, and these with all ends of them that begin below a folder."""
+    """Return the names of files, and all their tails without leading folders."""
     return frozenset(files), frozenset(end for file in files for end in _ends(file))
 
 
 def _ends(file: str) -> Iterator[str]:
-    """Yield a file's name, then what is left of it without one folder after the other."""
+    """Yield a file's name, then the name without its first folder, its first two folders and so on."""
     while file:
         yield file
         file = file.partition("/")[2]
@@ -294,7 +294,7 @@ def _weight(clue: Clue) -> float:
 
 
 def _reasons(clues: Iterable[Clue], side: OriginType) -> tuple[str, ...]:
-    """What speaks for a side first, then what speaks against it."""
+    """Return the reasons, first those for a side, then those against it."""
     return tuple(clue.text for clue in sorted(clues, key=lambda clue: clue.side != side))
 
 
@@ -304,9 +304,9 @@ def _either(kind: str) -> Clue:
 
 
 def _what_would_decide(clues: Sequence[Clue]) -> str:
-    """Return what would tell the readings of a failure apart, and what to compare it with, as far as it is not there.
+    """Return what would decide between the readings of a failure, and which further runs to compare with.
 
-    On record a pass with another seed or simulator alone decides nothing: it gives a run to compare with.
+    A recorded pass with another seed or simulator decides nothing by itself: it gives a run to compare with.
     """
     known = {clue.kind for clue in clues}
     other = {"some seeds": "another seed", "another simulator passes": "another simulator"}
@@ -319,9 +319,9 @@ def _what_would_decide(clues: Sequence[Clue]) -> str:
 def _of_cause(
     known: Cause | None, sources: Collection[str], *, python_bench: bool, names_its_cause: bool
 ) -> tuple[Clue, ...]:
-    """Return what is known of the same cause: a person's word, or the side that a fix touched which held.
+    """Return the evidence on the same cause: a person's decision, or the side that a held fix touched.
 
-    How often it was seen, and what the tool said then, is no evidence.
+    How often it was seen, and the verdicts of the tool, are no evidence.
     """
     if known is None:
         return ()
@@ -330,7 +330,7 @@ def _of_cause(
     if people or not names_its_cause or fix is None:
         return people
     if sum(known.ends_of_fixes) > 1:
-        return ()  # a check that was fixed before has reported more than one fault: this may be another one
+        return ()  # a check with an earlier fix may report another fault now
     sides = {side for file in fix.files if (side := side_of(file, sources, python_bench=python_bench))}
     if len(sides) != 1 or fix.file_count > len(fix.files):
         return ()
@@ -347,7 +347,7 @@ def _of_people(known: Cause | None) -> tuple[Clue, ...]:
 
 
 def _of_pattern(pattern: Pattern | None, decided: Mapping[OriginType, int]) -> tuple[Clue, ...]:
-    """Return what people decided about other causes that the same pattern named."""
+    """Return what people decided about other causes of the same pattern."""
     total = sum(decided.get(side, 0) for side in _SIDES)
     if pattern is None or not total:
         return ()
@@ -359,7 +359,7 @@ def _of_pattern(pattern: Pattern | None, decided: Mapping[OriginType, int]) -> t
 
 
 def _build(failure_subtype: str, file: str | None, place: OriginType | None, prior: Clue | None) -> Clue | None:
-    """Return the clue of a message of a compiler or elaborator."""
+    """Return the clue of a message from a compiler or elaborator."""
     if failure_subtype in _MISMATCHES and place == "TB_BUG":
         return Clue("file", place, f"{file}, a testbench file, instantiates what does not fit")
     if failure_subtype in _MISMATCHES and file is None:
@@ -384,7 +384,7 @@ def _run(failure_subtype: str, prior: Clue | None) -> Clue | None:
 
 
 def _prior(failure_subtype: str, pattern: Pattern | None, subtypes: Mapping[str, Subtype]) -> Clue | None:
-    """Return the side from which failures like this one mostly come; its kind is still to be set."""
+    """Return the side from which such failures mostly come; the caller sets the kind of the clue."""
     if pattern is not None and pattern.origin in _SIDES:
         return Clue("", pattern.origin, f"messages like this ({pattern.id}) mostly come from {_SIDES[pattern.origin]}")
     subtype = subtypes.get(failure_subtype)
@@ -394,12 +394,12 @@ def _prior(failure_subtype: str, pattern: Pattern | None, subtypes: Mapping[str,
 
 
 def _own_name(file: str) -> str:
-    """A file with its folder: what stands further up is mostly the whole project's name (`tests/designs/fifo.sv`)."""
+    """Return a file with its folder; the folders above often name the whole project (`tests/designs/fifo.sv`)."""
     return "/".join(re.split(r"[\\/]", file)[-2:])
 
 
 @functools.cache
 def _not_design() -> re.Pattern[str]:
-    """Return the expression for folders of files that tools made."""
+    """Return the expression for folders with generated files."""
     names = ("sim_build", "__pycache__", *(name for tool in simulators.tools() for name in tool.folders))
     return re.compile(rf"(?:^|[\\/])(?:{'|'.join(map(re.escape, names))})[\\/]")

@@ -1,4 +1,4 @@
-"""Texts that lost their line feeds when they were quoted: a short text with several messages in one long line."""
+"""Texts that lost their line feeds when they were quoted: several messages in one long line."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from itertools import pairwise
 from pytest_dvwiki import simulators
 
 _FEW_LINES = 3
-"""Lines with text that a text has at most whose line feeds were lost."""
+"""Largest number of non-empty lines of a text that lost its line feeds."""
 _LONG = 80
 _MESSAGES = 2
-"""Heads of messages within one line that show that it was several."""
+"""Number of message heads within one line that shows that it was several lines."""
 _HEADS = (
     r"(?:-\.--|\d+(?:\.\d+)?)[munpf]?s\s+(?:INFO|WARNING|ERROR|CRITICAL|DEBUG)\s"
     r"|UVM_(?:INFO|WARNING|ERROR|FATAL)\s[@\w/.]|make(?:\[\d+\])?:\s(?:\*\*\*|Entering|Leaving)"
@@ -24,10 +24,10 @@ _LAST = r"make(?:\[\d+\])?:\s\*\*\*"
 
 
 def parted(lines: list[str]) -> tuple[list[str], list[int]] | None:
-    """Takes a text apart whose line feeds were lost: each head of a message begins a line.
+    """Split a text that lost its line feeds: each head of a message begins a line.
 
     Returns:
-        The lines, and of each the number, from 1, of that in which it stands; None where nothing was lost.
+        The lines, and for each the number, from 1, of the line that held it; None if nothing was lost.
     """
     if sum(map(bool, lines)) > _FEW_LINES:
         return None
@@ -50,5 +50,5 @@ def _head() -> re.Pattern[str]:
 
 @functools.cache
 def _last() -> re.Pattern[str]:
-    """Return how the sum begins that a tool draws last: one head is enough where it is this."""
+    """Return the expression for the sum that a tool prints last: after it one head is enough."""
     return re.compile(simulators.either(lambda tool: tool.summary, _LAST))

@@ -1,4 +1,4 @@
-"""Where an exception was raised, and when that place tells more than the exception's text."""
+"""The place where an exception was raised, and whether it tells more than the exception's text."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ _NAMES_ITS_CAUSE = re.compile(
     r"|\bis not in ConfigDB\b|\bhas no key: |\bnot in uvm_factory\b"
     r"|No such file or directory: '[^']*\.(?:sv|svh|v|vh|vhd|vhdl)'"
 )
-"""Texts of cocotb and pyuvm, and of a source that a list of sources names; any other file may lack for any reason."""
+"""Texts of cocotb and pyuvm, and of a missing source of a source list; any other file may be missing for any reason."""
 _IMPORTS = frozenset({"ImportError", "ModuleNotFoundError"})
 _WORDLESS = re.compile(r"assert (?:not )?(?:V|XZ|None|''|\"\"|\[\]|\{\}|\(\)|set\(\))")
-"""What a rewritten assert without a comparison masks to."""
+"""A rewritten assert without a comparison, after masking."""
 _MOST_WORDS = 1000
-"""Characters of a masked text that are kept on record."""
+"""Number of characters of a masked text that are recorded."""
 
 
 def is_part_of_identity(anatomy: Anatomy) -> bool:
-    """Whether an exception's place tells causes of the same text apart.
+    """Tell whether an exception's place distinguishes causes with the same text.
 
-    It does for an assertion (`assert V == V`), for an exception without a text and for most others (`list index out of
-    range`). It does not where the text names what is missing: a handle, an entry, a time scale, a module or a source
-    of the design is one cause however many tests ask for it.
+    It does for an assertion (`assert V == V`), an exception without a text, and most others (`list index out of
+    range`). It does not if the text names something missing: a handle, an entry, a time scale, a module or a source of
+    the design is one cause however many tests ask for it.
     """
     return anatomy.report_class not in _IMPORTS and not _NAMES_ITS_CAUSE.search(anatomy.text)
 
 
 def place_of(anatomy: Anatomy, frame: Frame | None) -> Place | None:
-    """Return the statement that reported a cause: where an exception was raised, else the place that a report names."""
+    """Return the statement that reported a cause: the place of the exception, else the place that a report names."""
     file, line = (frame.file, frame.line) if frame else (anatomy.file, anatomy.line)
     if file is None or not line:
         return None
@@ -70,15 +70,15 @@ class Frames:
         self._lines = lines
 
     def of(self, line: int) -> Frame | None:
-        """The frame of the exception that is named on a line; a results entry names it before its traceback does."""
+        """Return the frame of the exception named on a line; a results entry names it before its traceback."""
         at = bisect_left(self._raised, line, key=_number)
         _, first, frame = self._raised[at] if at < len(self._raised) else (0, line + 1, None)
         return frame if first <= line else None
 
     @functools.cached_property
     def _raised(self) -> list[tuple[int, int, Frame | None]]:
-        """Number of the line that names an exception, number of the first line before it without a gap, and frame."""
-        # Imported here, as below: most logs hold no traceback.
+        """Return line number, first line number of the part without a gap, and frame for each exception."""
+        # Imported here, and below: most logs hold no traceback.
         from pytest_dvwiki.triage.traceback import innermost  # noqa: PLC0415
 
         return [
@@ -91,7 +91,7 @@ def _number(numbered: tuple[int, int, Frame | None]) -> int:
 
 
 def frame_in_excerpt(excerpt: Excerpt, line: int) -> Frame | None:
-    """The user's innermost frame of the exception that an excerpt names on a line."""
+    """Return the user's innermost frame of the exception that an excerpt names on a line."""
     lines = [text for _, text in excerpt.lines]
     if excerpt.source == "report":
         from pytest_dvwiki.triage.pytest_report import user_frame  # noqa: PLC0415
@@ -103,7 +103,7 @@ def frame_in_excerpt(excerpt: Excerpt, line: int) -> Frame | None:
 
 
 def with_place(text: str, anatomy: Anatomy, frame: Frame | None) -> str:
-    """The text of an exception, with its place where it says nothing by itself."""
+    """Return the text of an exception, with its place if the text says nothing by itself."""
     if frame is None or not (_is_bare(anatomy) or _WORDLESS.fullmatch(mask(anatomy.text))):
         return text
     where = f"{frame.file}:{frame.function or frame.line}"
@@ -113,5 +113,5 @@ def with_place(text: str, anatomy: Anatomy, frame: Frame | None) -> str:
 
 
 def _is_bare(anatomy: Anatomy) -> bool:
-    """Whether an exception has no text: its class stands for it."""
+    """Tell whether an exception has no text but its class."""
     return bool(anatomy.report_class) and anatomy.text.rsplit(".", 1)[-1].rstrip(":") == anatomy.report_class

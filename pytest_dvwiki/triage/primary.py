@@ -1,35 +1,35 @@
-"""Chooses the first cause of a failure: one message, and the rule that chose it.
+"""Choose the first cause of a failure: one message, and the rule that chose it.
 
-The rules, in their order:
+The rules, in order:
 
 1. A message of tier *cause* goes before a *symptom*, a symptom before a *roll-up* ("2 errors", "quit count reached").
-   In one tier a message without any class ("error: giving up") goes last.
-2. Of several causes the one of the most telling source wins: what an HDL tool wrote into this test's log (`$fatal`
-   ended the run, so the entry of the results file only follows), then the entry of the results file, then pytest's
-   report, then what was seen of the processes, then exceptions in the log. Without a simulator pytest's report goes
-   before the log. In one source the earliest wins.
-3. *Noise* (an error line that also stands in tests that pass: `logger.error`, HDL `$error`) goes after all other
-   causes, though before symptoms, where cocotb runs the test: such a line fails no test.
-4. Expected-against-actual beats the plain assertion that raised it, also where it is noise; a report that tells the
-   values beats an exception that only says that something differs.
-5. A report of pyuvm or UVM that says what is wrong goes before whatever exception ends the test after it, unless that
-   one compares other values. One whose
-   text no pattern knows goes before an exception that only ends the test, and before an assertion in pyuvm's
-   `check_phase` or later, which sums up. A fatal report of pyuvm goes before the exception that repeats it.
+   Within a tier, a message without any class ("error: giving up") goes last.
+2. Of several causes the one from the most telling source wins: an HDL tool's message in this test's log (`$fatal` ended
+   the run, so the entry of the results file only follows), then the entry of the results file, then pytest's report,
+   then observations of the processes, then exceptions in the log. Without a simulator pytest's report goes before the
+   log. Within a source the earliest wins.
+3. *Noise* (an error line that also occurs in tests that pass: `logger.error`, HDL `$error`) goes after all other
+   causes, but before symptoms, if cocotb runs the test: such a line fails no test.
+4. Expected-against-actual goes before the plain assertion that raised it, even if it is noise. A report with the values
+   goes before an exception that only says that something differs.
+5. A report of pyuvm or UVM that says what is wrong goes before the exception that ends the test after it, unless that
+   exception compares other values. A report whose text no pattern matches goes before an exception that only ends the
+   test, and before an assertion in pyuvm's `check_phase` or later, which sums up. A fatal report of pyuvm goes before
+   the exception that repeats it.
 6. A UVM report of an assertion goes before the simulator's line on it: it has the class that the testbench gave it.
 7. An HDL error line explains a simulation that ended early.
-8. What cocotb says of a test that was to fail (it passed, or with another exception) goes before that exception,
-   unless the simulation had ended under it.
-9. A randomize that failed explains the assertion next to it, which mostly checks its result.
-10. In a chain of exceptions the one that its author named as cause counts (`raise … from …`); one raised while
+8. cocotb's message on a test that was expected to fail (it passed, or raised another exception) goes before that
+   exception, unless the simulation had ended during the test.
+9. A failed randomize explains the assertion next to it, which usually checks its result.
+10. In a chain of exceptions the one that its author named as cause counts (`raise … from …`). An exception raised while
     another was handled counts itself.
 11. A warning never goes before an error of the same tool in the same source.
 12. A line that only stops the simulation (`$stop`, `$fatal` with nothing but "too many errors") never goes before the
     line of the check that failed before it.
-13. A coroutine that was never awaited explains the check or the limit that failed after it, a component without an
-    entity the values without a driver that reached one.
+13. A coroutine that was never awaited explains the check or limit that failed after it. A component without an entity
+    explains values without a driver.
 
-A bare text whose messages all prove little has no first cause where it says of itself that it ended well (`acquittal`).
+A bare text whose messages all prove little has no first cause if it says that it ended well (`acquittal`).
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ _PYTHON = frozenset({"python", "pytest", "cocotb", "pyuvm"})
 _EXPECTATIONS = frozenset({"unexpected_pass", "wrong_exception"})
 _ENDED = "simulation_ended_early"
 _NEXT_TO = 12
-"""Lines between the report of a solver and the assertion on the result of `randomize`."""
+"""Largest distance in lines between a solver's report and the assertion on the result of `randomize`."""
 _REPORTED_WITHIN = 3
-"""Lines within which an assertion's own report follows what the simulator says of it."""
+"""Number of lines after the simulator's message within which an assertion's own report follows."""
 _VALUE = re.compile(r"(?<![\w.])[-+]?\d[\w.']*|\bLogicArray\(", re.ASCII)
 _COMPARED_VALUES = 2
 _CUT_OFF = "python.traceback"
@@ -77,11 +77,11 @@ _NEVER_AWAITED = "python.never_awaited"
 _CAUGHT = frozenset({"pyuvm.unknown_value_report", "pyuvm.handle_report"})
 """Exceptions of a driver or monitor that it reported instead of raising them."""
 _CONSEQUENCES = frozenset({"assertion_fail", "scoreboard_fail", "coverage_miss", "timeout", "x_propagation"})
-"""Of an operation of the testbench that never ran."""
+"""Subtypes that an operation of the testbench that never ran may cause."""
 _EMPTY_CHECK = re.compile(r"AssertionError(?:: (?:assert )?(?:False|0))?")
-"""An assertion that only says that something had been found before it."""
+"""An assertion that only says that something was found before it."""
 _WARNING = r"(?:[^\s:]{1,300}:\d+(?::\d+)?: ?)?[Ww]arning\b(?! as error| treated)|[^\s:]{1,300}:\d+(?::\d+)?: ?warning:"
-"""How the warning of a compiler begins."""
+"""The beginning of a compiler's warning."""
 _STOP = re.compile(
     r"(?i)(?:verilog )?\$(?:stop|finish|fatal|error)(?: called)?\b"
     r"|\b(?:too many|maximum (?:number of )?|limit of) errors?\b|\berror limit\b"
@@ -90,14 +90,14 @@ _STOP = re.compile(
     r"|\b(?:because of|due to|with|after|on) (?:the |\d+ |an |first )?(?:errors?|failures?|mismatch(?:es)?)\b"
     r"|^\W*\d* ?(?:errors?|failures?|mismatch(?:es)?)(?: (?:found|detected|occurred|seen|in \w+))?\W*$"
 )
-"""What a line says that stops the simulation and tells no cause."""
+"""The text of a line that stops the simulation and names no cause."""
 _DETAILS = re.compile(r"(?:^| )(?:Time|Scope|Iteration|Instance|Process|File): .*")
 _CHECKS = frozenset(
     {"scoreboard_fail", "assertion_fail", "x_propagation", "timeout", "protocol_violation", "coverage_miss"}
 )
 _ENDS_TEST = frozenset({"runtime_error", "assertion_fail", "simulation_ended_early", "unknown"})
 _FATAL = "RuntimeError: UVM_FATAL: "
-"""How pyuvm ends a test after a fatal report: with the report's text."""
+"""The beginning of the exception with which pyuvm ends a test after a fatal report; the report's text follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +107,17 @@ class Candidate:
     pattern: Pattern
     source: Source
     line: int
-    """Number in its source."""
+    """Line number in its source."""
     text: str
     groups: dict[str, str]
     noise: bool
     exception: bool
-    """Whether it is the line of a Python exception."""
+    """Whether the message is a Python exception."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The first cause, why it was chosen, and what else there was."""
+    """The first cause, the rule that chose it, and the other candidates."""
 
     candidate: Candidate
     rule: str
@@ -125,7 +125,7 @@ class Choice:
 
 
 def choose(failure: Failure, matcher: Matcher) -> Choice | None:
-    """The first cause of a failure; None where no pattern knows any of its lines."""
+    """Choose the first cause of a failure; return None if no pattern matches any of its lines."""
     candidates = [
         candidate
         for excerpt in failure.excerpts
@@ -135,7 +135,7 @@ def choose(failure: Failure, matcher: Matcher) -> Choice | None:
     unbound = next((candidate for candidate in candidates if candidate.pattern.id == _UNBOUND), None)
     has_entry = any(c.source == "results" and c.pattern.tier == "cause" for c in candidates)
     if has_entry:
-        # The results file names the exception that ended the test; others in the log were caught or are the same.
+        # The results file names the exception that ended the test; others in the log were caught, or are copies of it.
         candidates = [c for c in candidates if not (c.exception and c.source in {"log", "stdout", "stderr"})]
     order = _in_simulator_order if failure.in_simulator else _plain_order
     behind = _behind_errors(candidates)
@@ -150,9 +150,9 @@ def choose(failure: Failure, matcher: Matcher) -> Choice | None:
 
 
 def _forgotten(candidates: Sequence[Candidate]) -> Candidate | None:
-    """Python's warning of a coroutine that was never awaited, from before the test failed.
+    """Return Python's warning of a coroutine that was never awaited, if it came before the test failed.
 
-    One that comes after it is of a task that was ended with its test.
+    A later warning is about a task that ended with its test.
     """
     of_log = [candidate for candidate in candidates if candidate.source == "log"]
     end = next((c.line for c in of_log if c.pattern.id == _TEST_FAILED), None)
@@ -164,12 +164,13 @@ def _forgotten(candidates: Sequence[Candidate]) -> Candidate | None:
 def choose_in_text(
     lines: Sequence[tuple[int, str]], matcher: Matcher, among: Container[int] | None = None
 ) -> Choice | None:
-    """The first cause in a bare text.
+    """Choose the first cause in a bare text; return None if nothing says that something failed.
 
     Args:
-        lines: Line numbers and lines; a number jumps where lines were left out.
+        lines: Numbered lines, with gaps in the numbers for lines left out.
         matcher: The patterns.
-        among: The lines on which a message counts, where the whole text told; beside a gap half a message may stand.
+        among: The lines whose messages count, if the whole text decided that; a message next to a gap may be
+        incomplete.
     """
     marks = sections_of(lines)
     whole = "\n".join(line for _, line in lines)
@@ -189,12 +190,12 @@ def choose_in_text(
 
 
 def _is_warning(candidate: Candidate) -> bool:
-    """Whether it is Python's warning of a coroutine that was never awaited, which alone fails no test."""
+    """Tell whether a message is Python's warning of a coroutine never awaited, which alone fails no test."""
     return candidate.pattern.id == _NEVER_AWAITED
 
 
 def _behind_errors(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Warnings of tools that tell of an error too, in the same source; a sum of errors is none."""
+    """Return the warnings of tools that also report an error in the same source; a sum of errors does not count."""
     warnings = [candidate for candidate in candidates if _warning().match(candidate.text)]
     if not warnings:
         return []
@@ -216,7 +217,7 @@ def _warning() -> re.Pattern[str]:
 def _candidates(excerpt: Excerpt, matcher: Matcher, *, cocotb: bool) -> Iterator[Candidate]:
     lines = excerpt.lines
     if excerpt.source == "report":
-        # Imported here, as below: a bare log holds no report of pytest, and most hold no traceback.
+        # Imported here, and below: a bare log holds no report of pytest, and most hold no traceback.
         from pytest_dvwiki.triage.pytest_report import said  # noqa: PLC0415
 
         shown = said([line for _, line in lines])
@@ -247,10 +248,10 @@ def _in_text(
 
 
 def _told(head: Hit, lines: Sequence[str], matcher: Matcher) -> Hit:
-    """What the head of a traceback that was cut off stands for: the exception that its last frame raises.
+    """Return the exception that the last frame of a cut-off traceback raises; the head itself if it is unknown.
 
     Args:
-        head: The head.
+        head: The head of the traceback.
         lines: The lines from there on.
         matcher: The patterns.
     """
@@ -264,14 +265,14 @@ def _told(head: Hit, lines: Sequence[str], matcher: Matcher) -> Hit:
 
 
 def _lesser_exceptions(text: str, first: int, known: Collection[int]) -> frozenset[int]:
-    """Lines of tracebacks that are no cause: exceptions of a chain which do not count, heads, frames and their source.
+    """Return the lines of tracebacks that are no cause: exceptions of a chain that do not count, heads, frames, source.
 
-    Head and frames stand for a traceback where that is cut off, or no pattern knows its exception.
+    A head or frame stands for its traceback if that is cut off, or if no pattern matches its exception.
 
     Args:
         text: Lines without a gap.
         first: The number of the first one.
-        known: The lines of which a pattern knows the message.
+        known: The lines with a message that a pattern matches.
     """
     if "Traceback (most recent call last)" not in text:
         return frozenset()
@@ -299,7 +300,7 @@ def _tier(candidate: Candidate) -> int:
 
 
 def _nameless(candidate: Candidate) -> bool:
-    """Whether the message says neither who reported it nor what."""
+    """Tell whether the message names neither its reporter nor what happened."""
     return candidate.pattern.error_class == UNKNOWN
 
 
@@ -347,7 +348,7 @@ def _rule(ranked: list[Candidate], function: str | None) -> tuple[Candidate, str
 
 
 def _reported(best: Candidate, ranked: list[Candidate], function: str | None) -> tuple[Candidate, str] | None:
-    """The UVM report that goes before the exception that ended the test.
+    """Return the UVM report that goes before the exception that ended the test, with the rule; None if there is none.
 
     Args:
         best: The exception.
@@ -374,12 +375,12 @@ def _reported(best: Candidate, ranked: list[Candidate], function: str | None) ->
 
 
 def _is_after(report: Candidate, raised: Candidate) -> bool:
-    """Whether a report stands behind an exception in one source."""
+    """Tell whether a report comes after an exception in the same source."""
     return report.source == raised.source and report.line > raised.line
 
 
 def _stopped_by(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, str] | None:
-    """The check that failed before a line that only stops the simulation."""
+    """Return the check that failed before a line that only stops the simulation, with the rule."""
     if best.exception or best.pattern.failure_subtype not in {"assertion_fail", _ENDED, UNKNOWN}:
         return None
     said = _DETAILS.sub("", dissect(best.text).text)
@@ -400,7 +401,7 @@ def _stopped_by(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, st
 
 
 def _of_end(best: Candidate, ranked: list[Candidate], noise: list[Candidate]) -> tuple[Candidate, str] | None:
-    """What goes before an early end of the simulation: what HDL said, or the test that was to fail under it."""
+    """Return the candidate that goes before an early end of the simulation: an HDL message, or the end itself."""
     hdl = next((c for c in noise if _PYTHON.isdisjoint(c.pattern.tools)), None)
     if hdl is not None:
         return hdl, "the HDL error line explains why the simulation ended early"
@@ -410,7 +411,7 @@ def _of_end(best: Candidate, ranked: list[Candidate], noise: list[Candidate]) ->
 
 
 def _ended_under(ranked: list[Candidate]) -> Candidate | None:
-    """The end of the simulation for which a test that was to fail did not fail as it should."""
+    """Return the early end of the simulation because of which a test did not fail as expected."""
     best = ranked[0]
     if best.pattern.failure_subtype not in _EXPECTATIONS:
         return None
@@ -419,7 +420,7 @@ def _ended_under(ranked: list[Candidate]) -> Candidate | None:
 
 
 def _better_told(raised: Candidate, report: Candidate) -> str | None:
-    """Why the report of a comparison goes before the exception that ended the test; None where it does not."""
+    """Return the rule by which a comparison's report goes before the exception; None if it does not."""
     if raised.pattern.failure_subtype == "assertion_fail":
         return "expected against actual goes before the plain assertion that raised it"
     if raised.pattern.failure_subtype == "scoreboard_fail" and _tells_values(report) and not _tells_values(raised):
@@ -428,7 +429,7 @@ def _better_told(raised: Candidate, report: Candidate) -> str | None:
 
 
 def _caught(report: Candidate, noise: list[Candidate]) -> tuple[Candidate, str] | None:
-    """Return what a component caught before a check that shows no two values, since it got too few of them."""
+    """Return the exception that a component caught, if the check after it got too few values and shows none."""
     if _tells_values(report):
         return None
     before = (c for c in noise if c.pattern.id in _CAUGHT and c.source == report.source and c.line < report.line)
@@ -437,17 +438,17 @@ def _caught(report: Candidate, noise: list[Candidate]) -> tuple[Candidate, str] 
 
 
 def _tells_values(candidate: Candidate) -> bool:
-    """Whether a message shows at least two values, as one that compares does."""
+    """Tell whether a message shows at least two values, as a comparison does."""
     return len(_VALUE.findall(dissect(candidate.text).text)) >= _COMPARED_VALUES
 
 
 def _values(candidate: Candidate) -> set[str]:
-    """The values that a message shows."""
+    """Return the values that a message shows."""
     return set(_VALUE.findall(dissect(candidate.text).text))
 
 
 def _of_assertion(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, str] | None:
-    """What goes before an assertion of HDL: its own report through UVM, or the randomize whose result it checks."""
+    """Return the candidate that goes before an HDL assertion: its report through UVM, or a failed randomize."""
     near = range(best.line + 1, best.line + _REPORTED_WITHIN + 1)
     reports = (c for c in ranked if c.source == best.source and c.line in near and _is_uvm(c))
     report = next((c for c in reports if c.pattern.failure_subtype != UNKNOWN), None)
@@ -460,7 +461,7 @@ def _of_assertion(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, 
 
 
 def _explains(solver: Candidate, assertion: Candidate) -> bool:
-    """Whether a message of the constraint solver stands next to an assertion."""
+    """Tell whether a message of the constraint solver is next to an assertion."""
     return (
         solver.pattern.failure_subtype == "constraint_fail"
         and solver.source == assertion.source

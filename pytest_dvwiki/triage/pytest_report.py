@@ -1,4 +1,4 @@
-"""Reads pytest's own report of a failure: what it says, and the frames that it shows."""
+"""Parse pytest's report of a failure: its messages and its frames."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 _PLACE = re.compile(r"(?P<file>[^\s:][^:]{0,1000}\.py):(?P<line>\d+): ?(?:in (?P<function>\S+)|(?P<type>[\w.]+))?$")
 _SAID = re.compile(r"E {1,}\S")
 _EXIT = re.compile(r"E {1,}SystemExit\b")
-"""A program that ends itself in an `except` clause says nothing: what it caught is the fault."""
+"""A SystemExit raised in an `except` clause says nothing: the caught exception is the fault."""
 
 
 def said(lines: Sequence[str]) -> list[str]:
-    """The report with everything blanked that is no message: source code, docstrings, values, places.
+    """Return the lines of the report, with all but messages blanked: source code, docstrings, values, places.
 
-    pytest marks the lines of the exception by an `E`; a report without such a line (a strict xpass, a worker's crash)
-    is all message. Of a chain of exceptions the one stays that counts, as in a traceback.
+    pytest marks the lines of the exception with an `E`. A report without such a line (a strict xpass, a worker's crash)
+    is all message. Of a chain of exceptions only the one that counts stays, as in a traceback.
     """
     if not any(_SAID.match(line) for line in lines):
         return ["" if _PLACE.match(line) else line for line in lines]
@@ -33,7 +33,7 @@ def said(lines: Sequence[str]) -> list[str]:
 
 
 def _counting(lines: Sequence[str]) -> tuple[int, int]:
-    """Where the exception that counts begins and ends: the cause that its author named, else the last of the chain."""
+    """Return begin and end of the exception that counts: the cause named by `from`, else the last of the chain."""
     links = [(at, line.startswith(DIRECT)) for at, line in enumerate(lines) if line.startswith((DIRECT, DURING))]
     if not links or any(_EXIT.match(line) for line in lines[links[-1][0] :]):
         return 0, len(lines)
@@ -44,5 +44,5 @@ def _counting(lines: Sequence[str]) -> tuple[int, int]:
 
 
 def user_frame(lines: Sequence[str]) -> Frame | None:
-    """The innermost frame of the report that is the user's, not a library's."""
+    """Return the innermost frame of the report that is in the user's code, not in a library."""
     return innermost_user_frame(reversed(report_frames(lines).values()))

@@ -1,4 +1,4 @@
-"""Which lines of a log belong to tests that passed: what looks like a failure there is none."""
+"""Find the lines of a log that belong to tests that passed: nothing in them is a failure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 WORDS = ("running ", " passed", " failed", "tests=")
-"""What a line has, in lower case, that marks where a test begins or ends."""
+"""Lower-case words, one of which is in every line that marks where a test begins or ends."""
 
 _WORD = re.compile("|".join(WORDS))
 _MARK = re.compile(
@@ -31,42 +31,42 @@ _SIMULATION = r"\bcocotb|\bpyuvm\b|\bdut\b|\bLogicArray\b|\bBinaryValue\b|\bUVM_
 
 @dataclass(frozen=True, slots=True)
 class Sections:
-    """What the marks of cocotb's log say about a text."""
+    """The sections of a text, by the marks of cocotb's log."""
 
     cocotb: bool
-    """Whether it is a cocotb log, in which an error line alone fails no test."""
+    """Whether the text is a cocotb log, in which an error line alone fails no test."""
     simulator: bool
-    """Whether an HDL simulator had a part in it."""
+    """Whether an HDL simulator took part."""
     passed: tuple[tuple[int, int], ...]
-    """First and last line of each test that passed."""
+    """First and last line number of each test that passed."""
 
     def in_passed(self, line: int) -> bool:
-        """Whether a line belongs to a test that passed."""
+        """Tell whether a line belongs to a test that passed."""
         return any(first <= line <= last for first, last in self.passed)
 
 
 def has_word(lowered: str) -> bool:
-    """Whether a line, in lower case, may be a mark."""
+    """Tell whether a line, in lower case, may be a mark."""
     return _WORD.search(lowered) is not None
 
 
 def is_mark(line: str) -> bool:
-    """Whether a line marks where a test begins or ends, or sums up all of them."""
+    """Tell whether a line marks the beginning or end of a test, or sums up all tests."""
     return _MARK.match(line) is not None or is_summary(line)
 
 
 def is_summary(line: str) -> bool:
-    """Whether a line sums up all tests."""
+    """Tell whether a line sums up all tests."""
     return _SUMMARY.search(line) is not None
 
 
 def is_cocotb(text: str) -> bool:
-    """Whether a text is a cocotb log."""
+    """Tell whether a text is a cocotb log."""
     return _COCOTB.search(text) is not None
 
 
 def signs(text: str) -> Iterator[int]:
-    """Offsets of what first shows that a text is a cocotb log, and that a simulator had a part in it."""
+    """Yield the offsets of the first signs of cocotb and of a simulator in a text."""
     for expression in (_COCOTB, _simulator()):
         if (found := expression.search(text)) is not None:
             yield found.start()
@@ -78,14 +78,14 @@ def _simulator() -> re.Pattern[str]:
 
 
 def sections_of(lines: Sequence[tuple[int, str]]) -> Sections:
-    """Reads the marks in numbered lines of which some may be left out."""
+    """Read the marks in numbered lines, which may have gaps."""
     whole = sections("\n".join(line for _, line in lines))
     passed = tuple((lines[first - 1][0], lines[min(last, len(lines)) - 1][0]) for first, last in whole.passed)
     return Sections(cocotb=whole.cocotb, simulator=whole.simulator, passed=passed)
 
 
 def sections(text: str, *, first_line: int = 1) -> Sections:
-    """Reads the marks of a log.
+    """Read the marks of a log.
 
     Args:
         text: Its lines.
@@ -111,7 +111,7 @@ def _passed(text: str, first_line: int) -> tuple[tuple[int, int], ...]:
             start = line
             continue
         if (mark["outcome"] or mark["outcome1"]).lower() == "passed":
-            # A test that passed as it was expected to fail prints its traceback under that line.
+            # A test that passed because it failed as expected prints its traceback under that line.
             following = marks[number + 1].start() if number + 1 < len(marks) else len(text)
             end = line + _indented(text, mark.end(), following)
             ranges.append((start, end))
@@ -120,7 +120,7 @@ def _passed(text: str, first_line: int) -> tuple[tuple[int, int], ...]:
 
 
 def _indented(text: str, at: int, end: int) -> int:
-    """Lines after the one at `at` that stand deeply indented."""
+    """Return the number of deeply indented lines after the one at `at`."""
     count = 0
     for line in text[at:end].split("\n")[1:]:
         if not re.match(r"(?:# )?\s{16,}\S", line):

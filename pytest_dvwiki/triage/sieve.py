@@ -1,8 +1,8 @@
-"""Keeps of a text that passes by what a verdict needs: all of a small one, few lines of a huge one.
+"""Keep the lines of a text that a verdict needs: all lines of a small text, few of a huge one.
 
-Kept are the lines round each message that a pattern knows, while its kind is new since the last test began; the marks
-of cocotb's log round it, which tell whether it belongs to a test that passed; the last line that tells of a good end;
-and the first lines, which tell what kind of log it is. What is left out leaves a gap in the line numbers, and its
+Kept are the lines around each message that a pattern matches, while its kind is new since the last test began; the
+neighbouring marks of cocotb's log, which show whether it belongs to a test that passed; the last line that reports a
+good end; and the first lines, which show what kind of log it is. Lines left out leave a gap in the numbers, and their
 messages are counted.
 """
 
@@ -25,47 +25,47 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.matcher import Matcher
 
 WHOLE = 1 << 20
-"""Bytes up to which a text is kept whole."""
+"""Size in bytes up to which a text is kept whole."""
 OF_A_KIND = 8
-"""Messages of one kind that are kept from one test."""
+"""Number of messages of one kind that are kept per test."""
 ROOM = 2 << 20
-"""Bytes of lines that are kept for messages of one tier."""
+"""Number of bytes of lines that are kept for messages of one tier."""
 MOST_SUMMARIES = 1000
 _HEAD = 20
 _BEFORE = 14
 _AFTER = 30
 _HELD = 40
-"""Lines at the end of a block that wait for the next one: a message may go on there."""
+"""Number of lines at the end of a block that wait for the next one: a message may continue there."""
 _FARTHEST = 1 << 14
-"""Bytes before an exception within which its traceback begins."""
+"""Number of bytes before an exception within which its traceback begins."""
 _CARRY = 1 << 18
 _TRACEBACK = b"Traceback (most recent call last)"
 
 
 def watched() -> tuple[str, ...]:
-    """Return what a line has, in lower case, that may tell of the outcome of a test or a run."""
+    """Return lower-case words, one of which is in every line that may show the outcome of a test or a run."""
     return (*sections.WORDS, *acquittal.words())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """What a sieve kept of a text."""
+    """The lines that a sieve kept of a text."""
 
     lines: tuple[tuple[int, str], ...]
     """Line numbers, from 1, with their lines."""
     hits: Mapping[int, int] | None = None
-    """By the number of a line for whose message it was kept, how many messages that one stands for: others of its kind
-    are passed over. None for a text that was kept whole: each message is one."""
+    """For each kept message, by line number, the number of messages that it stands for: others of its kind are skipped.
+    None for a text that was kept whole."""
     left_out: int = 0
-    """Messages that were left out for want of room."""
+    """Number of messages that were left out to limit memory."""
     count: int = 0
-    """Lines of the whole text."""
+    """Number of lines of the whole text."""
     folds: Folds = field(default_factory=Folds)
-    """Where the lines stood in the text: they are counted unfolded."""
+    """Maps the numbers of unfolded lines to those of the text."""
 
 
 class Sieve:
-    """Takes a text block by block; holds a few megabytes at most.
+    """Take a text block by block and keep a few megabytes of it at most.
 
     Args:
         matcher: The patterns; it has to watch for `watched()`.
@@ -79,7 +79,7 @@ class Sieve:
         self._folds = Folds()
 
     def feed(self, block: bytes) -> None:
-        """Takes the next whole lines, each with a line feed at its end."""
+        """Take the next whole lines, each with a line feed at its end."""
         block = self._folds.feed(block)
         if self._scan is not None:
             self._scan.feed(block)
@@ -92,7 +92,7 @@ class Sieve:
             self._scan = _Scan(self._matcher, start)
 
     def finish(self) -> Kept:
-        """What was kept, after the last block."""
+        """Return the kept lines after the last block."""
         if self._scan is not None:
             kept = self._scan.finish()
         else:
@@ -103,7 +103,7 @@ class Sieve:
 
 
 class _Kinds(Found):
-    """Counts the messages that are passed over with the last one of their kind that was not."""
+    """Count each skipped message with the last kept one of its kind."""
 
     def __init__(self) -> None:
         super().__init__(OF_A_KIND)
@@ -123,9 +123,9 @@ class _Kinds(Found):
         self._fresh.append(kind)
 
     def kept(self, line: int) -> None:
-        """The message whose kinds were noted last stands on that line."""
+        """Note that the message whose kinds were noted last was kept, and its line number."""
         self.hits[line] += 1
-        # Its further lines are no messages of their own.
+        # The further lines of a message are no messages of their own.
         for kind in self._fresh[:1]:
             self._line[kind] = line
         for kind in self._fresh[1:]:
@@ -133,7 +133,7 @@ class _Kinds(Found):
         self._fresh.clear()
 
     def lost(self) -> None:
-        """The message whose kinds were noted last was not kept."""
+        """Note that the message whose kinds were noted last was not kept."""
         self._fresh.clear()
 
     def forget(self) -> None:
@@ -142,7 +142,7 @@ class _Kinds(Found):
 
 
 class _Scan:
-    """The sieve for a text that is not kept whole."""
+    """The sieve for a text that is too large to be kept whole."""
 
     def __init__(self, matcher: Matcher, start: bytes) -> None:
         self._matcher = matcher
@@ -152,14 +152,14 @@ class _Scan:
         self._left_out = 0
         self._summaries = 0
         self._mark: tuple[int, str] | None = None
-        """The last mark before the present line."""
+        """The last mark before the current line: number and text."""
         self._wants_mark = False
-        """Whether a message was kept since then."""
+        """Whether a message was kept since that mark."""
         self._ends: dict[Acquitter, tuple[int, str]] = {}
-        """The last line that says so of each that ended well."""
+        """The last line that reports the good end of a test, and of a run."""
         self._carry = b""
         self._settled = 0
-        """Offset in the carried lines from which on candidates are still to be looked at."""
+        """Offset in the carried lines from which on candidates are still to be decided."""
         self._first = 1
         self._cocotb = False
         self._keep_start(start)
@@ -227,7 +227,7 @@ class _Scan:
             self._keep(numbered, offset, numbered.down(offset, 1))
 
     def _pass_marks(self, numbered: _Numbers, marks: list[int], until: int) -> None:
-        """Goes over the marks before an offset: of a message its neighbours among them are kept."""
+        """Process the marks before an offset: the mark after a kept message is kept, and so are summaries."""
         while marks and marks[0] < until:
             offset = marks.pop(0)
             self._mark = (numbered.of(offset), numbered.line(offset))
@@ -253,7 +253,7 @@ class _Scan:
         self._kinds.kept(numbered.of(offset))
 
     def _keep(self, numbered: _Numbers, start: int, end: int) -> int:
-        """Keeps lines; returns how many characters more are held now."""
+        """Keep lines; return the number of characters added."""
         size = 0
         number = numbered.of(start)
         while start < end:
@@ -266,7 +266,7 @@ class _Scan:
 
 
 def _assumed(_rule: object) -> bool:
-    """What a pattern needs beside its message may be yet to come."""
+    """Return True: the line that a pattern needs beside its message may still come."""
     return True
 
 
@@ -279,7 +279,7 @@ class _Numbers:
         self._first = first
 
     def of(self, offset: int) -> int:
-        """The number of the line that begins at an offset; cheap where offsets ascend."""
+        """Return the number of the line that begins at an offset; cheap for ascending offsets."""
         if offset < self._at:
             back = self.block.count(b"\n", offset, self._at)
             return self._number - back
@@ -288,7 +288,7 @@ class _Numbers:
         return self._number
 
     def up(self, offset: int, lines: int) -> int:
-        """Where the line begins that stands so many lines above the one at an offset."""
+        """Return the offset of the line that is `lines` lines above the one at an offset."""
         start = self.block.rfind(b"\n", 0, offset) + 1
         for _ in range(lines):
             if start == 0:
@@ -297,7 +297,7 @@ class _Numbers:
         return start
 
     def down(self, offset: int, lines: int) -> int:
-        """Where the line begins that stands so many lines below the one at an offset."""
+        """Return the offset of the line that is `lines` lines below the one at an offset."""
         for _ in range(lines):
             end = self.block.find(b"\n", offset)
             if end < 0:
@@ -306,7 +306,7 @@ class _Numbers:
         return offset
 
     def line(self, offset: int) -> str:
-        """The line that begins at an offset; of a long one its two ends."""
+        """Return the line that begins at an offset; of a long one only its two ends."""
         end = self.block.find(b"\n", offset)
         line = self.block[offset : end if end >= 0 else None]
         text = decoded(line).removesuffix("\r")

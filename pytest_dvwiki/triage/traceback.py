@@ -1,4 +1,4 @@
-"""Chains of exceptions in text: the one that counts, and its innermost frame that is the user's."""
+"""Chains of exceptions in a text: the exception that counts, and its innermost frame in the user's code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Raised:
     """One exception of a chain."""
 
     type: str
-    """Without its module."""
+    """Name of the exception without its module."""
     text: str
     frames: tuple[Frame, ...]
     line: int
@@ -36,7 +36,7 @@ class Raised:
 
     @property
     def frame(self) -> Frame | None:
-        """The innermost frame that is the user's; None where all belong to libraries."""
+        """Return the innermost frame of the user's code; None if all belong to libraries."""
         return user_frame(reversed(self.frames))
 
 
@@ -46,14 +46,14 @@ class Chain:
 
     raised: tuple[Raised, ...]
     links: tuple[str, ...]
-    """Between two of them: `cause` (raise … from …) or `context` (raised while the first was handled)."""
+    """The links between them: `cause` (raise … from …) or `context` (raised while the first was handled)."""
 
     @property
     def cause(self) -> Raised:
-        """The exception that counts.
+        """Return the exception that counts.
 
         With `raise … from …` the author named the cause: the first of the linked ones. An exception raised while
-        another was handled is either a deliberate translation or a new fault in the handler: it counts itself.
+        another was handled is either a deliberate translation or a new fault in the handler, so it counts itself.
         """
         at = len(self.raised) - 1
         while at > 0 and self.links[at - 1] == "cause":
@@ -62,7 +62,7 @@ class Chain:
 
 
 def chains(lines: Sequence[str]) -> list[Chain]:
-    """The tracebacks in the lines of a text, in their order."""
+    """Return the tracebacks in the lines of a text, in order."""
     stripped = [strip_line(line) for line in lines]
     found: list[Chain] = []
     raised: list[Raised] = []
@@ -94,7 +94,7 @@ def chains(lines: Sequence[str]) -> list[Chain]:
 
 
 def _traceback(lines: Sequence[str], at: int) -> tuple[Raised | None, int]:
-    """The exception of the traceback whose frames start at `at`, and the index after it."""
+    """Return the exception of the traceback whose frames start at `at`, and the index after it."""
     frames: list[Frame] = []
     head = at - 1
     margin = indent(lines[at]) if at < len(lines) else 0
@@ -119,7 +119,7 @@ def _traceback(lines: Sequence[str], at: int) -> tuple[Raised | None, int]:
 
 
 def cut_off(lines: Sequence[str], at: int) -> str | None:
-    """The exception of a traceback that ends before it names it, as the statement of its last frame tells.
+    """Return the exception of a traceback that is cut off before its name, from the statement of the last frame.
 
     Args:
         lines: The lines of a text.
@@ -137,6 +137,6 @@ def cut_off(lines: Sequence[str], at: int) -> str | None:
 
 
 def innermost(lines: Sequence[str]) -> Iterator[Raised]:
-    """For each traceback of a text the exception that counts."""
+    """Yield the exception that counts, for each traceback of a text."""
     for chain in chains(lines):
         yield chain.cause

@@ -1,6 +1,6 @@
-"""Texts that somebody wrote into one line: a log as a string of JSON or of source code, an annotation of CI.
+"""Texts that were written into one line: a log as a JSON string or in source code, an annotation of CI.
 
-What follows an escaped line feed there is a line of its own. The numbers of lines stay those of the text as it stands.
+An escaped line feed in such a line begins a line of its own. Line numbers stay those of the text as it is.
 """
 
 from __future__ import annotations
@@ -19,48 +19,48 @@ _FEED = re.compile(r"(?<!\\)\\n")
 _FEED_WITHIN = re.compile(r"(?<!\\)\\\\n")
 """A line feed in a string within a string."""
 _MANY = 3
-"""Line feeds from which on a line is a text, where no quote says so, or it has fields to be filled in."""
+"""Number of line feeds from which on a line without a quote, or with format fields, is a text."""
 _QUOTED = re.compile(r"[\s\[{(,]*(?:[\w.-]+\s*[:=]\s*)?[bu]?(?P<quote>[\"'])")
 """A line that begins with a string, or with a name and its string."""
 _QUOTED_BYTES = re.compile(_QUOTED.pattern.encode())
 _ONE_OF_A_LIST = re.compile(r"\s*[bu]?(?P<quote>[\"'])(?P<text>.*)\\n(?P=quote)[\s,;+)\\\]]{0,9}$")
-"""A line of a text that is kept as a list of strings, as notebooks keep what a cell printed."""
+"""A line of a text that is stored as a list of strings, as notebooks store the output of a cell."""
 _OF_A_CONTAINER = re.compile(r'\s*\{"log":\s*"(?P<text>.*)\\n",\s*"stream":[^}]{0,200}\}\s*$')
 _STRUCTURE = {quote: re.compile(rf"(?<!\\){quote}") for quote in "\"'"}
 _STATEMENT = re.compile(
     r"\b(?:echo|printf?|raise|assert|return|[sf]?write|format|uvm_\w+|log(?:ger|ging)?\.\w+)\b\s*[(\"'-]|\$\w+\s*\("
 )
-"""Source code that prints a string: nothing was printed yet."""
+"""Source code that prints a string: the string is no output."""
 _FIELD = re.compile(r"%\d*[dshxbtp]\b|\{\w*[!:}]|\bf[\"']")
 _DRIVE_PATH = re.compile(r"\b[A-Za-z]:\\[^\s\"']*")
 _ESCAPE = re.compile(r"\\(?:u(?P<point>[0-9a-fA-F]{4})|x(?P<byte>[0-9a-fA-F]{2})|(?P<sign>[nrtbf\"'/\\]))")
 _MEANT = {"n": "\n", "r": "", "t": "\t", "b": "", "f": ""}
 _HALVES = frozenset(map(chr, range(0xD800, 0xE000)))
-"""What JSON writes two of for a sign beyond four digits; alone it is none."""
+"""Surrogates: JSON writes a pair of them for one character; a single one is invalid."""
 _ANNOTATION = re.compile(r"::(?:error|warning|notice)\b|##\[error\]")
 _PERCENT = re.compile(r"(?:%0D)?%0A", re.IGNORECASE)
 _BREAK = re.compile(r"<br ?/?>")
 
 
 class Folds:
-    """Unfolds the blocks of a text, and knows where their lines stood."""
+    """Unfold the blocks of a text, and map the lines back to their numbers in it."""
 
     def __init__(self) -> None:
         self._feeds = 0
         self._starts: list[int] = []
-        """Numbers, unfolded, of the first lines of what was one line."""
+        """Numbers of the first unfolded lines of each folded line."""
         self._added = [0]
-        """How many lines there were more than in the text before each of them, and in the end."""
+        """Number of lines added before each of them, and in all."""
         self._numbers: list[int] = []
-        """Of each line of a text that was taken apart, the number of the one in which it stood."""
+        """For each line of a split text the number of the line that held it."""
 
     @property
     def added(self) -> int:
-        """How many lines there are more than in the text."""
+        """Return the number of added lines."""
         return self._added[-1]
 
     def feed(self, block: bytes) -> bytes:
-        """The next whole lines of the text, unfolded."""
+        """Return the next whole lines of the text, unfolded."""
         parts: list[bytes] = []
         done = 0
         for start, end in _marked(block):
@@ -77,7 +77,7 @@ class Folds:
         return b"".join((*parts, block[done:]))
 
     def part(self, lines: list[str]) -> list[str]:
-        """The lines of a whole text, taken apart where their line feeds were lost."""
+        """Return the lines of a whole text, split if it lost its line feeds."""
         found = parted(lines)
         if found is None:
             return lines
@@ -85,7 +85,7 @@ class Folds:
         return lines
 
     def line(self, number: int) -> int:
-        """The number in the text of a line that was counted unfolded and taken apart."""
+        """Return the line number in the original text of an unfolded and split line."""
         if self._numbers:
             number = self._numbers[number - 1]
         before = bisect_right(self._starts, number) - 1
@@ -96,8 +96,8 @@ class Folds:
 
 
 def _marked(block: bytes) -> Iterator[tuple[int, int]]:
-    """Where the lines begin and end that may be folded."""
-    # To look for one byte is many times faster than to look for two.
+    """Yield start and end of the lines that may be folded."""
+    # The search for one byte is many times faster than that for two.
     marks = [re.escape(mark) for mark in _MARKS if mark[:1] in block and mark in block]
     if not marks:
         return
@@ -112,7 +112,7 @@ def _marked(block: bytes) -> Iterator[tuple[int, int]]:
 
 
 def unfolded(line: str) -> str | None:
-    """The lines that one line holds; None where it is a line as any other."""
+    """Return the lines that one line holds, as one text; None for an ordinary line."""
     one = _OF_A_CONTAINER.match(line) or _ONE_OF_A_LIST.match(line)
     if one is not None and not _FIELD.search(line):
         return _meant(one["text"])
@@ -137,7 +137,7 @@ def _unescaped(line: str) -> str | None:
 
 
 def _meant(text: str) -> str:
-    """A string as it was before it was written as one of JSON, Python or C."""
+    """Return a string with the escapes of JSON, Python or C decoded."""
     return _ESCAPE.sub(_sign, text)
 
 

@@ -1,16 +1,16 @@
-"""Failures that people accept for a while: `waivers.yaml`, who answers for each, and until when.
+"""Failures that people accept for a while: `waivers.yaml`, with an owner and an end for each.
 
     mode: selective                  # selective | global
     waivers:
       - id: W-12
-        match: {fingerprint: "9b1f03c2a7d4"}    # and pattern, test, message, page; all that are given must hold
+        match: {fingerprint: "9b1f03c2a7d4"}    # and pattern, test, message, page; all that are given must match
         reason: waits for spec clarification axi_burst_len
         owner: fifo team
         expires: "2026-12-31"        # the last day on which it holds; without it, it holds until somebody removes it
 
-A value is compared exactly, then as a glob in which `*` and `?` alone are special, and with `regex:` in front as an
-expression of RE2 that is looked for anywhere. `global` accepts every failure. What is waived is counted and archived
-like any other failure; it is only told apart.
+A value is compared exactly, then as a glob with `*` and `?` as the only special characters; with the prefix `regex:` it
+is an RE2 expression that may match anywhere. `global` accepts every failure. A waived failure is counted and archived
+like any other; it is only marked.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ MATCHES = ("fingerprint", "pattern", "test", "message", "page")
 _KEYS = ("id", "match", "reason", "owner", "expires")
 _REGEX = "regex:"
 _DEPTH = 4
-"""`waivers`, the number of one, `match`, and a key in it."""
+"""Depth of a value in the document: `waivers`, a position, `match`, and a key in it."""
 
 
 class _WaiverError(ValueError):
-    """Something in `waivers.yaml` that cannot be used; its text names file, line and remedy."""
+    """An entry of `waivers.yaml` cannot be used; the message names file, line and remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,11 @@ class Waiver:
     expires: str | None = None
 
     def is_expired(self, day: str) -> bool:
-        """Whether it no longer holds on a day."""
+        """Tell whether it no longer holds on a day."""
         return self.expires is not None and self.expires < day
 
     def matches(self, values: Mapping[str, Sequence[str]]) -> bool:
-        """Whether all that it asks for holds, each for one of the values of its kind."""
+        """Tell whether each of its conditions matches one of the values of its kind."""
         return bool(self.match) and all(
             any(_agrees(wanted, value) for value in values.get(key) or ("",)) for key, wanted in self.match.items()
         )
@@ -76,21 +76,21 @@ class Waivers:
     mode: Mode = "selective"
     waivers: tuple[Waiver, ...] = ()
     problems: tuple[str, ...] = ()
-    """What of their file cannot be used, with its place and the remedy."""
+    """The entries of the file that cannot be used, with place and remedy."""
 
     def apply(
         self, failures: Sequence[Failure], verdicts: Sequence[Verdict], names_of: NamesOf, day: str
     ) -> tuple[Waived, ...]:
-        """Finds what is waived.
+        """Find the waived failures of a run.
 
         Args:
-            failures: Of one run.
-            verdicts: Of each failure.
-            names_of: Fingerprints and pages of the cause of a verdict: a waiver may name any of them.
+            failures: The failures of one run.
+            verdicts: The verdict on each failure.
+            names_of: Returns fingerprints and pages of the cause of a verdict: a waiver may name any of them.
             day: The day of the run, as in `2026-11-21`.
 
         Returns:
-            By waiver and cause, in the order of the file, the tests whose failure is waived.
+            The tests with waived failures, by waiver and cause, in the order of the file.
         """
         found: dict[tuple[int, str], list[str]] = {}
         for failure, verdict in zip(failures, verdicts, strict=True):
@@ -103,7 +103,7 @@ class Waivers:
         )
 
     def _number(self, failure: Failure, verdict: Verdict, names_of: NamesOf, day: str) -> int | None:
-        """Which waiver a failure has, None where it has none; -1 stands for the mode."""
+        """Return the number of the waiver of a failure; None if it has none, -1 for the mode `global`."""
         if self.mode == FOR_ALL:
             return -1
         prints, pages = names_of(verdict.fingerprint, verdict.fingerprint_v1)
@@ -128,9 +128,9 @@ class Waivers:
         )
 
     def notes(self, used: Iterable[Waived], day: str) -> tuple[str, ...]:
-        """What a person should know of the waivers after a run.
+        """Return what a person should know about the waivers after a run.
 
-        What is wrong with their file, which of them are expired or unused, and under the mode `global` all of them.
+        These are the problems of the file and the expired or unused waivers, or all waivers in the mode `global`.
         """
         told = [f"[WAIVER] {problem}" for problem in self.problems]
         if self.mode == FOR_ALL:
@@ -145,18 +145,18 @@ class Waivers:
 
 
 class Accepting:
-    """A matcher that knows which error lines people accept: those that a waiver names by message, pattern, or both.
+    """A matcher that knows the error lines that people accept, by waivers on message, pattern, or both.
 
     Args:
-        matcher: Of the patterns.
-        waivers: Of the project.
+        matcher: The matcher of the patterns.
+        waivers: The waivers of the project.
         day: The day of the run.
     """
 
     def __init__(self, matcher: Matcher, waivers: Waivers, day: str) -> None:
         self._matcher = matcher
         self._all = waivers.mode == FOR_ALL
-        # What test a line is of, and what it would be called as a failure, is not known yet.
+        # The test of a line, and the fingerprint and page of its failure, are not known yet.
         valid = [
             each
             for each in waivers.waivers
@@ -168,7 +168,7 @@ class Accepting:
         self.is_benign = matcher.is_benign
 
     def is_accepted(self, message: str) -> bool:
-        """Whether a waiver is for a message, as one line."""
+        """Tell whether a waiver accepts a message, given as one line."""
         values = {"message": (message,)}
         if self._all or any(each.matches(values) for each in self._by_message):
             return True
@@ -180,10 +180,10 @@ class Accepting:
 
 
 def load_waivers(path: Path) -> Waivers:
-    """Reads the waivers of a project; there are none without a file, and what cannot be used is left out.
+    """Read the waivers of a project; without a file there are none, and unusable entries are left out.
 
     Args:
-        path: Of `waivers.yaml`.
+        path: The path of `waivers.yaml`.
     """
     try:
         text = reading.read_text(path)
@@ -201,7 +201,7 @@ def load_waivers(path: Path) -> Waivers:
 
 
 class _Reader:
-    """Makes waivers of a document."""
+    """Turn a document into waivers."""
 
     def __init__(self, path: Path, lines: Mapping[tuple[str | int, ...], int]) -> None:
         self._path = path
@@ -235,7 +235,7 @@ class _Reader:
         return Waivers(mode, tuple(found.values()))
 
     def _waiver(self, place: tuple[str | int, ...], entry: Any, mode: Mode) -> Waiver | None:
-        """One waiver, None where it cannot be used, which was told then."""
+        """Return one waiver; None if it cannot be used, with the problem noted."""
         try:
             return self._checked(place, entry, mode)
         except _WaiverError as error:
@@ -291,7 +291,7 @@ class _Reader:
         self.problems.append(str(self._error(place, what)))
 
     def _error(self, place: tuple[str | int, ...], what: str) -> _WaiverError:
-        """An error at the nearest place whose line is known."""
+        """Return an error at the nearest place whose line is known."""
         line = line_of(place, self._lines)
         left_out = "; this waiver is ignored" if len(place) > 1 and "left out" not in what else ""
         return _WaiverError(f"{self._path}:{line}: {what}{left_out}")
@@ -302,9 +302,9 @@ def _agrees(wanted: str, value: str) -> bool:
 
 
 def _expression(wanted: str) -> Search:
-    """Return what a value of `match` looks for, where it is not the text itself.
+    """Return the expression of a value of `match`; None if the value is plain text.
 
     Raises:
-        ExpressionError: It is no expression.
+        ExpressionError: It is no valid expression.
     """
     return given(wanted.removeprefix(_REGEX)) if wanted.startswith(_REGEX) else glob(wanted)

@@ -1,8 +1,8 @@
-"""Texts that a terminal, a mail or a page has broken at its width: a message goes on in lines that say nothing alone.
+"""Texts that a terminal, a mail or a page wrapped at its width: a message continues in lines that say nothing alone.
 
-A log breaks no lines, and what stands below a message in it is none of it. So a text is read this way only where words
-are cut in two at one column, as terminals do; or, where lines end before a word that had no more room, where the text
-names nothing as it stands, or the rest of a warning looks like a message of its own.
+A log wraps no lines, and the line below a message is not part of it. So a text is read this way in two cases only.
+Either words are cut at one column, as terminals do. Or lines end before a word that did not fit, and the text either
+gives no name as it is, or the rest of a warning in it looks like a message of its own.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from pytest_dvwiki.triage.primary import Candidate
 
 _NARROWEST, _WIDEST = 60, 100
-"""Columns at which mails and pages break texts."""
+"""Columns at which mails and pages wrap texts."""
 _WIDEST_TERMINAL = 132
 _TERMINALS = frozenset({72, 76, 78, 79, 80, 100, 120, 132})
-"""Widths at which one word that is cut in two is proof enough."""
+"""Widths at which a single word cut in two is proof enough."""
 _CUTS = 2
 _WITHIN = re.compile(r"[a-z]{2}|[0-9]{2}")
 _LETTER = re.compile(r"[A-Za-z]")
@@ -40,28 +40,28 @@ _WARNING = "Warning: |WARNING: |UVM_WARNING"
 
 @dataclass(frozen=True, slots=True)
 class _Joined:
-    """A line as it was before it was broken."""
+    """A line as it was before it was wrapped."""
 
     first: int
-    """Number of its first line."""
+    """Line number of its first part."""
     last: int
     text: str
 
 
 def choose_in_wrapped(lines: Sequence[tuple[int, str]], matcher: Matcher, choice: Choice | None) -> Choice | None:
-    """The first cause in a bare text, where the text was perhaps broken.
+    """Choose the first cause in a bare text that may have been wrapped.
 
     Args:
         lines: All lines of the text, with their numbers.
         matcher: The patterns.
-        choice: The first cause in the lines as they stand.
+        choice: The first cause in the lines as they are.
     """
     lines = [(number, text.removesuffix("\r")) for number, text in lines]
     texts = [text for _, text in lines]
     if (width := _cut_at(texts)) is not None:
         joined = list(_put_together(lines, width))
         again = _choose(joined, matcher, f"that were cut at column {width}")
-        # Rows of a table may look cut, and no failure is lost for that.
+        # Rows of a table may look cut; their joining must not lose a failure.
         return choice if again is None and not _is_of_warning(choice, joined) else again
     if (width := _width(texts)) is None:
         return choice
@@ -77,7 +77,7 @@ def choose_in_wrapped(lines: Sequence[tuple[int, str]], matcher: Matcher, choice
 
 
 def _is_of_warning(choice: Choice | None, joined: Sequence[_Joined]) -> bool:
-    """Whether what was chosen is the rest of a warning."""
+    """Tell whether the chosen message is the rest of a warning."""
     return choice is not None and any(
         line.first < choice.candidate.line <= line.last and _warning().match(line.text.lstrip()) for line in joined
     )
@@ -89,7 +89,7 @@ def _warning() -> re.Pattern[str]:
 
 
 def _cut_at(texts: Sequence[str]) -> int | None:
-    """The column at which a terminal cut a text, None where no words show it."""
+    """Return the column at which a terminal cut a text; None if no words show it."""
     width = max(map(len, texts), default=0)
     if len(texts) > _MOST_LINES or not _NARROWEST <= width <= _WIDEST_TERMINAL:
         return None
@@ -103,12 +103,12 @@ def _cut_at(texts: Sequence[str]) -> int | None:
 
 
 def _is_next(line: str, below: str) -> bool:
-    """Whether a line begins a message, or begins as the one above it does."""
+    """Tell whether the line below begins a message, or begins with the same word as the line above."""
     return begins_message(below) or line.split(maxsplit=1)[:1] == below.split(maxsplit=1)[:1]
 
 
 def _put_together(lines: Sequence[tuple[int, str]], width: int) -> Iterator[_Joined]:
-    """The lines of a text that was cut, as they were."""
+    """Yield the lines of a cut text, joined."""
     whole: _Joined | None = None
     goes_on = False
     for number, text in lines:
@@ -124,7 +124,7 @@ def _put_together(lines: Sequence[tuple[int, str]], width: int) -> Iterator[_Joi
 
 
 def _width(texts: Sequence[str]) -> int | None:
-    """The column at which a text may have been broken; a word that is longer than it stands in a line of its own."""
+    """Return the column at which a text may have been wrapped; a longer word has a line of its own."""
     if len(texts) > _MOST_LINES:
         return None
     widest = max((len(line) for text in texts if " " in (line := text.rstrip()).lstrip("> ")), default=0)
@@ -132,8 +132,8 @@ def _width(texts: Sequence[str]) -> int | None:
 
 
 def _join(lines: Sequence[tuple[int, str]], width: int) -> Iterator[_Joined]:
-    """The lines, each with those in which it goes on."""
-    # A carriage return within a line, as of a progress bar, is stripped to a line feed, and would count as a line.
+    """Yield the lines, each joined with its continuation."""
+    # A carriage return within a line, as of a progress bar, becomes a line feed, which would count as another line.
     stripped = [strip_line(text).replace("\n", " ") for _, text in lines]
     at = 0
     while at < len(lines):
@@ -142,14 +142,14 @@ def _join(lines: Sequence[tuple[int, str]], width: int) -> Iterator[_Joined]:
             lines[end - 1][1], stripped[end - 1 : end + 1], width
         ):
             end += 1
-        # A line that stands alone keeps what a transport put in front of it.
+        # A line without a continuation keeps its transport prefix.
         text = lines[at][1] if end == at + 1 else " ".join((stripped[at], *map(str.strip, stripped[at + 1 : end])))
         yield _Joined(lines[at][0], lines[end - 1][0], text)
         at = end
 
 
 def _goes_on(raw: str, pair: Sequence[str], width: int) -> bool:
-    """Whether a line goes on in the following one, whose first word had no more room in it."""
+    """Tell whether a line continues in the next one, whose first word did not fit into it."""
     line, following = pair
     words = following.split(maxsplit=1)
     return (
@@ -161,7 +161,7 @@ def _goes_on(raw: str, pair: Sequence[str], width: int) -> bool:
 
 
 def _choose(joined: Sequence[_Joined], matcher: Matcher, how: str) -> Choice | None:
-    """The first cause in joined lines, with the numbers of the lines as they stand."""
+    """Choose the first cause in joined lines, with the line numbers of the original text."""
     choice = choose_in_text([(number, line.text) for number, line in enumerate(joined, start=1)], matcher)
     if choice is None:
         return None
