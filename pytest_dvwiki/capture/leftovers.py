@@ -1,7 +1,7 @@
-"""From the artefacts of one run that is long over to its failures and results, as live capture would have them.
+"""Conversion of the artefacts of an earlier run to failures and results, as live capture would produce them.
 
-Each results file is one simulation, read with the log that belongs to it. A log that no results file claims stands
-for itself: a cocotb log for the tests in it, any other for one test of its own name.
+Each results file is one simulation, read with the log that belongs to it. A log without a results file is read by
+itself: a cocotb log gives the tests in it, any other log one test of its own name.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Interest, Simulator
 
 _ANY_RUN = re.compile(r"(?:[a-z0-9_]{8}_)?results\.xml$")
-"""Names that say nothing of the run: cocotb's own default, and the random ones of cocotb-test."""
+"""Names that do not identify a run: cocotb's default, and the random ones of cocotb-test."""
 _DATE = re.compile(
     r"(?<!\d)20\d\d([-_.]?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])"
     r"(?:[T_.-]?[0-2]\d([-_.:]?)[0-5]\d(?:\2[0-5]\d)?Z?)?(?!\d)"
 )
-"""A day, perhaps with a time, as folders and files are called after it."""
+"""A date, perhaps with a time, in the names of folders and files."""
 _RUNNER_SUFFIX = ".result.xml"
 _OLD_MESSAGE = re.compile(r"Test failed with RANDOM_SEED=")
 _STOPPED_BY_MAKE = re.compile(r"^(?:g?make(?:\[\d+\])?|\S*[Mm]akefile\S*:\d+|\S+\.mk:\d+): \*\*\* ")
@@ -54,26 +54,26 @@ _NO_HARDWARE_YET = frozenset({"compile_error", "elaboration_error"})
 _ENTRY = Limits(chars=16 * 1024, head=40, tail=60)
 _SIMULATION_ENDED = "SimFailure"
 _ROLLUP = "SystemExit"
-"""How a pytest item ends whose cocotb tests failed."""
+"""Exception that ends a pytest item whose cocotb tests failed."""
 
 
 @dataclass(slots=True)
 class Leftovers:
-    """What the artefacts of one run tell."""
+    """The failures and results from the artefacts of one run."""
 
     failures: list[Failure] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
     simulators: dict[Simulator, None] = field(default_factory=dict)
     without_tests: int = 0
-    """How many of the results stand for logs that name no test and tell of no failure."""
+    """Number of results for logs that name no test and show no failure."""
     axes: Axes = field(default_factory=Axes)
-    """What the first log says that says something."""
+    """Axes from the first log that has any."""
     times: list[float] = field(default_factory=list)
-    """When its simulations ran, seconds since the epoch."""
+    """Times of its simulations, seconds since the epoch."""
     problems: list[str] = field(default_factory=list)
-    """One line for each file that cannot be read, beginning with its name; the run is then not whole."""
+    """One line for each file that cannot be read, beginning with its name; the run is then incomplete."""
     notes: list[str] = field(default_factory=list)
-    """What a person should know of a run that is whole."""
+    """Notes for the user on a complete run."""
     sources: list[Artefact] = field(default_factory=list)
     """The files that it was read from."""
 
@@ -93,13 +93,13 @@ def read_leftovers(
 
     Args:
         artefacts: Its files.
-        logs: Logs for those of its results files that have none of their own.
+        logs: Logs for those of its results files that have no log of their own.
         root: Folder that paths are shown relative to.
-        interest: Which lines of a long text to keep.
-        names: The class of the failure that a text tells, None for a text without; asked where no test does.
-        known: Files whose content is archived: such a one only tells which logs are its own, or whose it is.
-        seen: Files whose content an earlier run has on record: what an earlier run left is not taken again.
-        builds: The last builds, for a log that shows only the run; by default no earlier ones are known.
+        interest: Decides which lines of a long text to keep.
+        names: Returns the class of the failure in a text, None if there is none; used for logs without tests.
+        known: Files whose content is archived; they serve only to match results files with their logs.
+        seen: Files whose content is on record for an earlier run; results that an earlier run left are skipped.
+        builds: The last builds, for a log that shows only the run; None if no earlier builds are known.
     """
     known, seen, builds = set(known), set(seen), builds or Builds(None)
     return _Reader(
@@ -131,11 +131,11 @@ class _Reader:
         self._builds = builds
         self._claimed = {log.path: log for log in logs}
         self._joined: set[Path] = set()
-        """Logs that were read with a results file."""
+        """Logs read together with a results file."""
         self._earlier: list[tuple[Artefact, Artefact]] = []
-        """Results files of earlier runs than a log beside them or given for them, which ended before its tests."""
+        """Pairs of a results file and a log of a later run, which ended before its tests."""
         self._parts_of: dict[Path, list[Regression]] = {}
-        """What logs tell that are looked at before it is known whose they are."""
+        """Regressions by log, cached until it is known to which results file a log belongs."""
         self._names: set[str] = set()
         self._calls: dict[tuple[Path, ...], Call] = {}
         self._run = Leftovers()
@@ -166,7 +166,7 @@ class _Reader:
     # Results files
 
     def _parsed(self) -> Iterator[tuple[Artefact, ResultsFile | None]]:
-        """The results files that can be read; one that was never written counts where a log tells of the run."""
+        """Yield the readable results files; an empty one counts if there is a log of its run."""
         empty: list[Artefact] = []
         for artefact in self._results:
             try:
@@ -184,13 +184,13 @@ class _Reader:
                 self._run.notes.append(f"{artefact.shown}: the file is empty, its simulation wrote no results")
 
     def _own_logs(self, artefact: Artefact, file: ResultsFile | None) -> list[Artefact]:
-        """The logs that a results file names, or that have its name."""
+        """Return the logs that a results file names, or that have its name."""
         named = {name: None for case in (file.cases if file else ()) for name in case.attachments}
         attached = [log for name in named if (log := self._attached(artefact, name)) is not None]
         return attached or [log for log in self._beside(artefact) if _stem(log) == _stem(artefact)]
 
     def _attached(self, artefact: Artefact, name: str) -> Artefact | None:
-        """The log that a results file names, among those at hand or else on the disk, though not anywhere there."""
+        """Return the log that a results file names: one of the artefacts, else a file below the root or its folder."""
         wanted = PurePosixPath(name).name
         for log in self._logs:
             if PurePosixPath(log.shown).name == wanted and (log.folder == artefact.folder or str(log.path) == name):
@@ -200,7 +200,7 @@ class _Reader:
         return log_at(path, self._root, only_beside=True) if artefact.lasting and near else None
 
     def _shared_logs(self, artefact: Artefact, file: ResultsFile | None) -> list[Artefact]:
-        """The logs that were given for all, else the newest beside a results file that no other has claimed."""
+        """Return the logs that were given for all, else the newest unclaimed log beside a results file."""
         if self._given:
             return list(self._given)
         free = [log for log in self._beside(artefact) if log.path not in self._claimed]
@@ -208,16 +208,16 @@ class _Reader:
         return [log for log in newest if file is None or self._may_belong(log, file)]
 
     def _without_later(self, artefact: Artefact, file: ResultsFile, logs: Sequence[Artefact]) -> list[Artefact]:
-        """The logs that may be of the run of a results file; the others are noted as those of later runs."""
+        """Return the logs that may be of the run of a results file; record the others as those of later runs."""
         later = [log for log in logs if self._ended_before_its_tests(log, file)]
         self._earlier += ((artefact, log) for log in later)
         own = [log for log in logs if log not in later]
-        for log in own:  # who reads them with the results file keeps other lines
+        for log in own:  # read with the results file, other lines are kept
             self._parts_of.pop(log.path, None)
         return own
 
     def _later_logs(self) -> dict[Path, Artefact]:
-        """The logs that are of later runs than the results files; one that told of the run of any is of that."""
+        """Return the logs of later runs than the results files, except those that belong to another results file."""
         pairs = [(artefact, log) for artefact, log in self._earlier if log.path not in self._joined]
         self._run.notes += (
             f"{artefact.shown}: of an earlier run than {log.shown}, which tells of no test" for artefact, log in pairs
@@ -225,7 +225,7 @@ class _Reader:
         return {log.path: log for _, log in pairs if not log.only_beside}
 
     def _may_belong(self, log: Artefact, file: ResultsFile) -> bool:
-        """Whether a log may be of the run that wrote a results file: another seed is another run."""
+        """Tell whether a log may be of the run that wrote a results file: another seed means another run."""
         seeds = {case.seed for case in file.cases} - {None}
         try:
             logged = {part.seed for part in self._parts(log)} - {None}
@@ -234,10 +234,10 @@ class _Reader:
         return not seeds or not logged or not seeds.isdisjoint(logged)
 
     def _ended_before_its_tests(self, log: Artefact, file: ResultsFile) -> bool:
-        """Tell whether a log is of a later run than a results file, one that failed before it came to its tests.
+        """Tell whether a log is of a run later than a results file that failed before its tests.
 
-        A makefile that stops before it removes the results file leaves that of the run before. Of a results file with
-        failures a log may tell the reason; what a compiler says it is not, since there was a simulation.
+        A makefile that stops before it removes the results file leaves that of the run before. A log may give the
+        reason for failures in a results file, but a compiler's error is not the reason, since there was a simulation.
         """
         try:
             parts = self._parts(log)
@@ -255,7 +255,7 @@ class _Reader:
 
     def _take_results(self, artefact: Artefact, file: ResultsFile | None, own: Sequence[Artefact]) -> None:
         run = self._run
-        # It says all that it knows; a log that only stands beside it is another tool's.
+        # Such a file is complete; a log beside it is another tool's.
         is_whole = file is not None and not any(_is_cocotb(case) for case in file.cases)
         logs = [] if is_whole else own or self._shared_logs(artefact, file)
         if file is not None and not own:
@@ -264,7 +264,7 @@ class _Reader:
         self._joined.update(log.path for log in logs)
         if artefact.path in self._seen and any(earlier is artefact for earlier, _ in self._earlier):
             self._archived.add(artefact.path)
-        # Where no results were written the logs alone tell of the run.
+        # If no results were written, only the logs identify the run.
         telling = [artefact] if file is not None else logs
         if telling and all(each.path in self._archived for each in telling):
             self._archived.update(each.path for each in (artefact, *own, *logs))
@@ -294,7 +294,7 @@ class _Reader:
         self._add(outcome, outcome.failures, artefact)
 
     def _take_cases(self, cases: Sequence[Case]) -> None:
-        """Takes the tests of a results file of any other tool."""
+        """Add the tests of a results file of any other tool."""
         places: dict[tuple[str, str | None], str] = {}
         for case in cases:
             where = case.classname, case.file
@@ -306,7 +306,7 @@ class _Reader:
                 self._run.failures.append(self._failure_of(case, nodeid))
 
     def _failure_of(self, case: Case, nodeid: str) -> Failure:
-        # VUnit and others write no exception there but words such as `fail`.
+        # VUnit and others write words such as `fail` there instead of an exception.
         exception = case.type if case.type and case.type[:1].isupper() else None
         first = ": ".join(part for part in (exception or "", case.message) if part)
         builder = ExcerptBuilder(self._interest, _ENTRY)
@@ -322,10 +322,10 @@ class _Reader:
             duration_s=case.duration_s,
         )
 
-    # Logs that stand for themselves
+    # Logs without a results file
 
     def _take_log(self, log: Artefact, told: Mapping[str, Sequence[Case]]) -> None:
-        """Takes a log without a results file; of a run that a results file has told it is a copy."""
+        """Add a log without a results file; skip it as a copy if a results file covers its run."""
         if not log.path.stat().st_size:
             self._run.notes.append(f"{log.shown}: the log is empty, nothing is known of its run")
             return
@@ -334,7 +334,7 @@ class _Reader:
         except OSError as error:
             self._run.problems.append(f"{log.shown}: cannot be read: {error.strerror}")
             return
-        del self._parts_of[log.path]  # of thousands of logs those of one at a time
+        del self._parts_of[log.path]  # keep those of one log at a time in memory: there may be thousands of logs
         for part in parts:
             pairs = ((block.name, case) for block in part.blocks for case in told.get(_test(block.name), ()))
             if any(_is_same(name, part.seed, case) for name, case in pairs):
@@ -345,13 +345,13 @@ class _Reader:
             self._add(outcome, failures, log)
             if not outcome.results and (failures or not self._results):
                 ended = _of_log(name, outcome, failed=bool(failures))
-                # A folder that fails to build is one, however many logs tell of it.
+                # A folder that fails to build counts once, however many logs show it.
                 if ended not in self._run.results:
                     self._run.results.append(ended)
                     self._run.without_tests += not failures
 
     def _parts(self, log: Artefact) -> list[Regression]:
-        """What a log tells of each time a simulator ran in it.
+        """Return the regressions in a log, one for each start of a simulator.
 
         Raises:
             OSError: It cannot be read.
@@ -361,7 +361,7 @@ class _Reader:
         return self._parts_of[log.path]
 
     def _collected(self, name: str, part: Regression, log: Artefact, call: Call | None = None) -> SimulationOutcome:
-        """What a log tells that has no results file."""
+        """Return the outcome from a log without a results file."""
         return collect(
             Simulation(
                 nodeid=name,
@@ -377,9 +377,9 @@ class _Reader:
         )
 
     def _unit(self, log: Artefact, part: Regression) -> str | None:
-        """Return the folder of a log that says why no test of this folder could run; None for any other log.
+        """Return the folder of a log that shows why no test of this folder could run; None for any other log.
 
-        When it builds again, its tests have names of their own: by the folder they are known to be of this build.
+        Once the build works again, the tests have names of their own; the folder links them to this failure.
         """
         lines = [line for _, line in (*part.preamble, *part.rest)]
         is_cocotb = part.started or part.cocotb is not None or any("cocotb" in line for line in lines)
@@ -391,9 +391,9 @@ class _Reader:
         return _undated(redact(log.folder)) or "."
 
     def _call(self, artefact: Artefact, logs: Sequence[Artefact]) -> Call | None:
-        """Return how a simulation was run: by the Makefile beside what it left behind, if there is one."""
+        """Return the command of a simulation, from the Makefile beside its artefacts; None if there is none."""
         for makefile in makefiles(artefact.path.parent) if artefact.lasting else ():
-            told = makefile, *(log.path for log in logs)  # each log tells with which values its own run was made
+            told = makefile, *(log.path for log in logs)  # each log shows the values of its own run
             if told not in self._calls:
                 self._calls[told] = make_call(makefile, told[1:], self._root)
             return self._calls[told]
@@ -403,11 +403,11 @@ class _Reader:
         return self._class(failure) is not None
 
     def _class(self, failure: Failure) -> str | None:
-        """Return the class of the failure that the log of a failure tells; None where it tells of none."""
+        """Return the class of a failure by its log; None if the log shows no failure."""
         texts = (excerpt.text for excerpt in failure.excerpts if excerpt.source == "log")
         return next(filter(None, map(self._class_of, texts)), None)
 
-    # All of them
+    # Totals
 
     def _add(self, outcome: SimulationOutcome, failures: Sequence[Failure], artefact: Artefact) -> None:
         run = self._run
@@ -432,7 +432,7 @@ class _Reader:
             run.axes = outcome.axes
 
     def _drop_rollups(self) -> None:
-        """Takes out the items of a pytest report that only stand for the cocotb tests of the same run."""
+        """Remove the items of a pytest report that only stand for the cocotb tests of the same run."""
         run = self._run
         if not any(failure.in_simulator for failure in run.failures):
             return
@@ -446,7 +446,7 @@ class _Reader:
 
 
 def _simulation_name(artefact: Artefact) -> str:
-    """What a simulation is called, the same each time that it is run: its results file, or the folder of that."""
+    """Return the name of a simulation, the same for each run: its results file, or the folder of that file."""
     shown = clean(artefact.shown)
     if _ANY_RUN.match(PurePosixPath(shown).name):
         return _undated(artefact.folder or PurePosixPath(shown).name)
@@ -454,12 +454,12 @@ def _simulation_name(artefact: Artefact) -> str:
 
 
 def _undated(name: str) -> str:
-    """A name without the day of its run: by it no test would be known as that of the day before."""
+    """Return a name without the date of its run, which would make each day's tests new ones."""
     return _DATE.sub("*", name)
 
 
 def _native_runner(cases: Sequence[Case]) -> str | None:
-    """What cocotb's own pytest plugin puts in front of its tests: the runner, and their module where it is another."""
+    """Return the node id of the native runner of the tests, with their module if it is another one."""
     runners = {case.runner for case in cases}
     runner = runners.pop() if len(runners) == 1 else None
     if runner is None:
@@ -472,18 +472,18 @@ def _native_runner(cases: Sequence[Case]) -> str | None:
 
 
 def _package(cases: Sequence[Case]) -> str | None:
-    """The node id by which cocotb-test calls the only suite of a results file."""
+    """Return the node id that cocotb-test gives to the only suite of a results file; None if there is none."""
     packages = {case.package for case in cases}
     package = packages.pop() if len(packages) == 1 else None
     return clean(package) if package is not None and "::" in package else None
 
 
 def _place(classname: str, file: str | None, root: Path) -> str:
-    """Where a test of any other tool stands, as pytest tells it where its module, `tests.test_x.TestY`, is a file.
+    """Return the node id of the module and class of a test of any other tool, if the module is a file.
 
     Args:
         classname: Module and classes.
-        file: That of the module, where the results file names it.
+        file: File of the module, if the results file names it.
         root: Folder of the project.
     """
     parts = classname.split(".")
@@ -502,12 +502,12 @@ def _stem(artefact: Artefact) -> str:
 
 
 def _test(name: str) -> str:
-    """The cocotb test's own name, without its module."""
+    """Return a cocotb test's own name, without its module."""
     return name.rpartition(".")[2]
 
 
 def _by_name(cases: Iterable[Case]) -> Mapping[str, Sequence[Case]]:
-    """The cases of results files by their tests' own names."""
+    """Return the cases of results files by the tests' own names."""
     found: defaultdict[str, list[Case]] = defaultdict(list)
     for case in cases:
         found[_test(case.name)].append(case)
@@ -515,7 +515,7 @@ def _by_name(cases: Iterable[Case]) -> Mapping[str, Sequence[Case]]:
 
 
 def _is_same(name: str, seed: str | None, case: Case) -> bool:
-    """Whether a test in a log is that of a results file; in another module, or with another seed, it is not."""
+    """Tell whether a test in a log is that of a results file; with another module or seed it is not."""
     if case.seed is not None and seed is not None and case.seed != seed:
         return False
     module = name.rpartition(".")[0].rpartition(".")[2]
@@ -523,7 +523,7 @@ def _is_same(name: str, seed: str | None, case: Case) -> bool:
 
 
 def _only_in_the_log(cases: Sequence[Case]) -> str | None:
-    """What a results file leaves to its log: why something failed."""
+    """Return why the reason for a failure is only in the log; None if the results file has it."""
     if any(_OLD_MESSAGE.match(case.message) for case in cases):
         return "cocotb 1.x writes no error there"
     if any(case.type == _SIMULATION_ENDED for case in cases):
@@ -540,7 +540,7 @@ def _text(log: Artefact) -> LogText:
 
 
 def _of_log(name: str, outcome: SimulationOutcome, *, failed: bool) -> Result:
-    """Return how a log ended that names no test, as one test."""
+    """Return the result of a log that names no test, as one test."""
     return Result(
         nodeid=name,
         outcome="failed" if failed else "passed",
@@ -550,12 +550,12 @@ def _of_log(name: str, outcome: SimulationOutcome, *, failed: bool) -> Result:
 
 
 def _makefiles(artefact: Artefact) -> tuple[str, ...]:
-    """Return the Makefile beside what a run left."""
+    """Return the Makefile beside the artefacts of a run."""
     return tuple(map(str, makefiles(artefact.path.parent) if artefact.lasting else ()))
 
 
 def _time(file: ResultsFile | None, artefact: Artefact) -> float:
-    """When a simulation ran; a time that names no zone is taken as UTC, so that it is the same on every machine."""
+    """Return when a simulation ran; a time without a zone counts as UTC, so that it is the same on every machine."""
     try:
         moment = datetime.fromisoformat(file.timestamp) if file and file.timestamp else None
     except ValueError:

@@ -1,4 +1,4 @@
-"""By what a run is known: what its artefacts say of themselves, else ids of the CI system or the batch system."""
+"""The identity of a run: from its artefacts, else from ids of the CI system or the batch system."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ _CI: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("jenkins", "JENKINS_URL", ("JOB_NAME", "BUILD_NUMBER")),
     ("build", "", ("JOB_NAME", "BUILD_NUMBER")),
 )
-"""CI systems, the variable by which one is known whose others are not its own, and the variables that number its runs.
+"""CI systems: name, the variable that identifies the system if needed, and the variables that number its runs.
 
-A second attempt has the numbers of the first one: variables that count attempts or jobs are not among them.
+Variables that count attempts or jobs are not included, since a second attempt is the same run.
 """
 _NO_NUMBERS = frozenset({"bamboo_planKey", "DRONE_REPO", "CI_REPO", "TEAMCITY_BUILDCONF_NAME", "JOB_NAME"})
-"""What only tells whose number it is."""
+"""Variables that name the project of a number, and are no number themselves."""
 _EPOCH = 1970
 _LONGEST = 200
 _ENDS = 1 << 16
-"""Bytes at either end of a log in which it may say when it was started."""
+"""Bytes at either end of a log that are searched for its start time."""
 _TIME = r"\d{1,2}:\d\d:\d\d"
 _MONTH = "[A-Z][a-z]{2}"
 _SLASHED = r"\d\d?/\d\d?/\d{2,4}"
 _DAY = rf"(?:\d{{4}}-\d\d-\d\d|{_MONTH} {{1,2}}\d{{1,2}}, ?\d{{4}}|\d{{1,2}}[- ]{_MONTH}[- ,]{{1,2}}\d{{4}}|{_SLASHED})"
 _DATE = rf"[A-Z][a-z]{{2}} {_MONTH} {{1,2}}\d{{1,2}} {_TIME} (?:[A-Z]{{2,5}} )?\d{{4}}"
-"""As the program `date` and C's `ctime` write it: `Sat Nov 21 10:20:11 2026`."""
+"""Format of the program `date` and of C's `ctime`: `Sat Nov 21 10:20:11 2026`."""
 _OF_A_LOG = "|".join(
     (
         rf"^\[?\d{{4}}-\d\d-\d\d[T ]{_TIME}",  # each line has its time
@@ -63,33 +63,33 @@ _OF_COVERAGE = re.compile(rf"\b(?:date|timestamp|start_?[Tt]ime)=\"\d{{4}}-\d\d-
 
 
 def run_id(environment: Mapping[str, str], given: str | None = None) -> RunId:
-    """Return by what the present run is known where its artefacts do not tell.
+    """Return the ids of the present run, for runs whose artefacts do not identify it.
 
     Args:
         environment: Variables of the process.
-        given: What the caller calls it.
+        given: Id given by the caller.
     """
     return RunId(given=_clean(given), ci=_ci(environment), job=_job(environment))
 
 
 def in_order(run: RunId, commit: str | None) -> tuple[str | None, ...]:
-    """Return the ids of a run and its commit; of two runs the first that both have decides whether they are one."""
+    """Return the ids of a run and its commit; the first that two runs both have decides whether they are the same."""
     return run.given, run.ci, run.job, commit
 
 
 def may_be_one(run: SourceRun, other: RunId, commit: str | None) -> bool:
-    """Return whether two runs with the same artefacts are one run.
+    """Tell whether two runs with the same artefacts may be one run.
 
-    Where they have no id in common, nothing says that they are two.
+    If they have no kind of id in common, they may be.
     """
     pairs = zip(in_order(run.run_id, run.commit), in_order(other, commit), strict=True)
     return next((mine == theirs for mine, theirs in pairs if mine and theirs), True)
 
 
 def names_itself(artefact: Artefact) -> bool:
-    """Return whether an artefact holds the time at which its run was started, or an id of the run.
+    """Tell whether an artefact holds the start time or an id of its run.
 
-    No other run writes the same bytes then.
+    No other run then writes the same bytes.
     """
     if artefact.kind == "results":
         try:
@@ -125,7 +125,7 @@ def _job(environment: Mapping[str, str]) -> str | None:
 
 
 def _clean(text: str | None) -> str | None:
-    """Return an id as records hold it: without secrets, and still another one for another text."""
+    """Return an id for a record: without secrets, but different for different texts."""
     if not text or not text.strip():
         return None
     shown = redact(text.strip())[:_LONGEST]

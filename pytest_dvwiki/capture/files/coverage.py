@@ -2,7 +2,7 @@
 
 UCIS XML is not read by pyucis, which expands entities, builds the tree of a file that may hold millions of bins, and
 stops at the first cross that it cannot resolve. Here the few elements that hold bins are read as parser events.
-Code coverage in a UCIS file is skipped: its holes are lines of the source, which tools show better.
+Code coverage in a UCIS file is skipped: its holes are source lines, which other tools show better.
 """
 
 from __future__ import annotations

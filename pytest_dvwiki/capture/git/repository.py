@@ -1,7 +1,7 @@
-"""The git repository that a run works on: its state, and what happened between two states.
+"""The git repository that a run works on: its state, and the differences between two states.
 
-Asked of the git command, and bounded: no call waits for input, fetches, or takes longer than a few seconds, and all
-questions about the past together have one time limit. What git says is text from outside, redacted before it is kept.
+Calls of the git command are bounded: none waits for input, fetches, or takes longer than a few seconds, and all queries
+about the past share one time limit. Git's output is foreign text, redacted before it is stored.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ MOST_COMMITS = 10
 MOST_FILES = 20
 MOST_OWNERS = 5
 _MOST_EDITED = 100
-"""Files with uncommitted changes that are kept."""
+"""Most files with uncommitted changes that are recorded."""
 _MOST_BLAMED = 5
-"""Files of a change whose authors are asked for."""
+"""Most files of a change whose authors are looked up."""
 _MOST_HUNKS = 20
 _MOST_LINES = 100
 _LARGEST_OWNERS = 1_000_000
-"""Bytes of a CODEOWNERS file."""
+"""Most bytes of a CODEOWNERS file."""
 _GITLAB = ".gitlab-ci.yml"
 _LONGEST = 160
 _SHORT = 12
@@ -53,23 +53,23 @@ _PATCH = (*_DIFF, "--full-index", "--unified=0", "--src-prefix=a/", "--dst-prefi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """What differs between two states of a repository, as far as it is not the plugin's own."""
+    """The difference between two states of a repository, without files that the plugin wrote."""
 
     change: Change
     log: tuple[str, ...] = ()
-    """Commits, as `git log --oneline` shows them: the newest, or of very many first those that touch named files."""
+    """The newest commits, as `git log --oneline` shows them; those that touch files of the evidence may come first."""
     log_count: int = 0
     files: tuple[str, ...] = ()
     """Names relative to the repository's top."""
     file_count: int = 0
     all_files: tuple[str, ...] = field(default=(), repr=False)
-    """All names, as git has them; none where git does not tell."""
+    """All names, as in git; empty if unknown."""
     note: str = ""
-    """What else is to be said of it: beside the commits where there are any, otherwise in their place."""
+    """Further difference: in addition to the commits if there are any, otherwise in place of them."""
 
     @property
     def text(self) -> str:
-        """The difference in words; of commits their subjects alone."""
+        """Return the difference in words; of commits only the subjects."""
         subjects = [line.partition(" ")[2] for line in self.log[:_IN_TEXT]]
         more = self.log_count - len(subjects)
         if subjects and more:
@@ -85,7 +85,7 @@ class Repository:
     """The repository of a project.
 
     Args:
-        layout: The project; what the plugin writes in it is no change of the design.
+        layout: The project; files that the plugin writes in it do not count as changes.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -99,7 +99,7 @@ class Repository:
         self._time_left = _PAST_TIMEOUT_S
 
     def state(self) -> Vcs:
-        """The present state; empty where there is no repository, no commit in it, or no git."""
+        """Return the present state; empty if there is no repository, no commit in it, or no git."""
         commit = git(self.root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         if commit is None:
             return Vcs()
@@ -108,35 +108,35 @@ class Repository:
         return Vcs(
             commit=commit,
             branch=redact(branch) if branch else None,
-            # Where git cannot tell in time nobody knows that the tree is clean.
+            # If git fails or times out, the tree is not known to be clean.
             dirty=changes != "",
             changes=hashlib.sha256(changes.encode()).hexdigest()[:12] if changes else None,
             edited=self._edited_files() if changes else (),
         )
 
     def _edited_files(self) -> tuple[str, ...]:
-        """Return all files with uncommitted changes; none where git does not tell, or there are many."""
+        """Return all files with uncommitted changes; empty if unknown or too many."""
         names = _names(git(self.root, "diff", *_DIFF, "--name-only", "-z", "HEAD", *self._sources)) or ()
         return tuple(map(_clean, names)) if len(names) <= _MOST_EDITED else ()
 
     def commit(self, name: str) -> str | None:
-        """The full name of a commit; None where git knows none of that name."""
+        """Return the full name of a commit; None if git does not know it."""
         return git(self.root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
 
     def last_change(self, commit: str) -> str:
-        """The newest commit up to one that changed sources; itself where git does not tell.
+        """Return the newest commit, up to a given one, that changed sources; the given one if git does not answer.
 
-        What names a range of commits names it by these: commits of the plugin's own pages and records are none of it.
+        These are the ends of a displayed range, since commits of the plugin's own pages and records do not count.
         """
         return (self._ask("rev-list", "-1", commit, *self._sources) if _COMMIT.fullmatch(commit) else None) or commit
 
     def difference(self, before: Vcs, now: Vcs, named: str = "", reads: Sequence[str] = ()) -> Difference:
-        """What differs between the run that failed and the one that passed.
+        """Return the difference between the run that failed and the one that passed.
 
         Args:
             before: The repository when a test failed.
-            now: When it passed: the present state.
-            named: A text; files come first that it names, and commits that touch these are always told.
+            now: The repository when it passed: the present state.
+            named: A text; files that it names come first, and commits that touch them are always included.
             reads: Files that the failing simulation read; they and commits that touch them come first.
         """
         if before.commit is None or now.commit is None:
@@ -156,11 +156,11 @@ class Repository:
         return self._commits(before, now, files or (), suspects)
 
     def changed_since(self, commit: str, until: str | None = None) -> tuple[str, ...]:
-        """Return the files that changed since a commit; none where git does not tell in time.
+        """Return the files that changed since a commit; empty if git does not answer in time.
 
         Args:
-            commit: From which on.
-            until: Another commit; None for the present state with its uncommitted changes.
+            commit: Start of the range.
+            until: End of the range; None for the present state with its uncommitted changes.
         """
         span = (commit,) if until is None else (commit, until)
         if not all(map(_COMMIT.fullmatch, span)):
@@ -168,14 +168,14 @@ class Repository:
         return self._names("diff", *_DIFF, "--name-only", "-z", *span, *self._sources) or ()
 
     def changed(self, commit: str, now: Vcs) -> tuple[str, ...] | None:
-        """Return the files that differ between a commit and the state of a run that comes from it.
+        """Return the files that differ between a commit and the state of a later run.
 
         Args:
             commit: Full name.
-            now: The state; the present one where it has uncommitted changes.
+            now: The state of the run; it must be the present one if it has uncommitted changes.
 
         Returns:
-            None where git does not tell, or the one does not come from the other.
+            The files; None if git does not answer, or the commit is not an ancestor of the state.
         """
         if now.commit is None or not (commit == now.commit or self.is_older(commit, now.commit)):
             return None
@@ -184,17 +184,17 @@ class Repository:
         return None if files is None else tuple(map(_clean, files))
 
     def came_with(self, passed: str, failed: Vcs, named: str = "", reads: Sequence[str] = ()) -> Difference | None:
-        """Tell what came between a commit at which a test passed and the state in which it failed.
+        """Return the difference between a commit at which a test passed and the state in which it failed.
 
         Args:
             passed: Full name of a commit.
-            failed: The repository when it failed: the present state where it has uncommitted changes. These are then
-                all that is told.
-            named: A text; files come first that it names, and commits that touch these are always told.
+            failed: The repository when it failed; it must be the present state if it has uncommitted changes. Only
+                these are then returned.
+            named: A text; files that it names come first, and commits that touch them are always included.
             reads: Files that the failing simulation read; they and commits that touch them come first.
 
         Returns:
-            None where nothing is known to lie between: the sources are the same, or one does not come from the other.
+            None if there is no known difference: the sources are the same, or the commit is not an ancestor.
         """
         if failed.commit is None or not (passed == failed.commit or self.is_older(passed, failed.commit)):
             return None
@@ -205,11 +205,11 @@ class Repository:
         return self._commits(Vcs(commit=passed), failed, files, suspects) if files else None
 
     def is_older(self, commit: str, than: str) -> bool:
-        """Whether a commit comes from another one; False, too, where either is not in this clone."""
+        """Tell whether a commit is an ancestor of another one; False if either is not in this clone."""
         return commit != than and self._is_ancestor(commit, than)
 
     def lacks(self, fix: Fix, commit: str | None) -> bool:
-        """Whether a commit does not have those of a fix, nor a copy of them; False where git does not tell."""
+        """Tell whether a commit lacks commits of a fix, and copies of them; False if git does not answer."""
         if commit is None or fix.commits is None or not fix.log:
             return False
         span = f"{commit}...{fix.commits[-1]}"
@@ -218,7 +218,7 @@ class Repository:
         return any(line.partition(" ")[0][:_SHORT] in names for line in fix.log)
 
     def owners(self, commit: str, files: Sequence[str]) -> tuple[str, ...]:
-        """Who answers for files by the CODEOWNERS of a commit, the owners of the first file first."""
+        """Return the owners of files by the CODEOWNERS of a commit, those of the first file first."""
         if files and commit not in self._rules:
             self._rules[commit] = self._code_owners(commit)
         rules = self._rules.get(commit)
@@ -226,12 +226,12 @@ class Repository:
         return tuple(map(_clean, found))[:MOST_OWNERS]
 
     def authors(self, before: str, now: str, files: Sequence[str]) -> tuple[str, ...]:
-        """Who wrote the lines that a change touched, as they were before it, those of most lines first.
+        """Return the authors of the lines that a change touched, as they were before it, most lines first.
 
         Args:
             before: The commit before the change.
             now: The commit after it; the same one for uncommitted changes.
-            files: The first few are looked at.
+            files: Changed files, of which the first few are examined.
         """
         if not files or self._ask("rev-parse", "--is-shallow-repository") != "false":
             return ()
@@ -242,7 +242,7 @@ class Repository:
         return tuple(_clean(author) for author in ranked if author)[:MOST_OWNERS]
 
     def _code_owners(self, commit: str) -> CodeOwners | None:
-        """The CODEOWNERS file of a commit."""
+        """Return the rules of the CODEOWNERS file of a commit; None if there is none."""
         names = (*PLACES, _GITLAB)
         listing = self._ask("ls-tree", "--full-tree", "-l", "-z", commit, "--", *names) or ""
         entries = (entry.partition("\t") for entry in listing.split("\0") if entry)
@@ -257,11 +257,11 @@ class Repository:
         return CodeOwners(text, gitlab=place.startswith(".gitlab/") or _GITLAB in found)
 
     def _authors_of(self, before: str, now: str, name: str) -> list[str]:
-        """Of each touched line of a file its author; of lines that were put in, of the one before."""
+        """Return the author of each touched line of a file; for inserted lines, of the line before."""
         span = [before] if before == now else [before, now]
         patch = self._ask("diff", *_PATCH, *span, "--", f":(top,literal){name}") or ""
         hunks = [] if "\n--- /dev/null\n" in patch else _HUNK.findall(patch)[:_MOST_HUNKS]
-        # No number of lines means one; none at all, that lines were put in behind the one that is named.
+        # A hunk without a count has one line; a count of 0 means that lines were inserted after the named one.
         ranges = [f"-L{max(1, int(first))},+{min(int(count or 1) or 1, _MOST_LINES)}" for first, count in hunks]
         top = self._ask("rev-parse", "--show-cdup")
         if not ranges or top is None:
@@ -270,7 +270,7 @@ class Repository:
         return [line.removeprefix("author ") for line in told.split("\n") if line.startswith("author ")]
 
     def between(self, first: str, last: str) -> Difference:
-        """What came with the commits after the first up to the last, both full names."""
+        """Return the difference between two commits, given by their full names."""
         return self._commits(Vcs(commit=first), Vcs(commit=last), self._files(first, last) or (), _Suspects())
 
     def _uncommitted(self, before: Vcs, now: Vcs, suspects: _Suspects) -> Difference:
@@ -286,17 +286,17 @@ class Repository:
             change="uncommitted",
             files=suspects.first(names),
             file_count=len(names),
-            # Where nobody knows what had been edited, nobody knows all that differs.
+            # If the earlier edits are unknown, the list of differing files is incomplete.
             all_files=(*names, *dropped) if before.edited or not before.dirty else (),
             note=note,
         )
 
     def _edited(self) -> tuple[str, ...]:
-        """The files that have uncommitted changes now; none where git does not tell."""
+        """Return the files with uncommitted changes; empty if git does not answer."""
         return self._names("diff", *_DIFF, "--name-only", "-z", "HEAD", *self._sources) or ()
 
     def _lost(self, before: Vcs, now: Vcs, files: Sequence[str] = (), suspects: _Suspects | None = None) -> Difference:
-        """The failing commit is not here, or nothing that leads from it: a shallow clone, or history written anew."""
+        """Return the difference if no path from the failing commit is here: a shallow clone, or rewritten history."""
         head = self._log("-1", str(now.commit), paths=())
         note = f"the commits since {str(before.commit)[:_SHORT]}, where it failed last, are not in this clone"
         if head:
@@ -317,9 +317,9 @@ class Repository:
                 return self._lost(before, now, files, suspects)
             if before.branch and now.branch and before.branch != now.branch:
                 return Difference(change="branch")
-            # After a rebase the copies of commits that were there at the failure say nothing.
+            # After a rebase, copies of commits that were there at the failure are no difference.
             span = ["--cherry-pick", "--right-only", f"{first}...{last}"]
-        # A merge names no change of its own, unless it is all there is.
+        # Merges are left out, unless there is nothing else.
         for merges in (["--no-merges"], []):
             count = int(self._ask("rev-list", "--count", *span, *merges, *self._sources) or 0)
             if count:
@@ -341,10 +341,10 @@ class Repository:
         )
 
     def _newest(self, span: Sequence[str], files: Sequence[str], suspects: _Suspects) -> tuple[str, ...]:
-        """Return the newest commits, those first that touch files which the failing simulation read.
+        """Return the newest commits; first those that touch files which the failing simulation read.
 
-        Those that touch the failing file are among the first few, which are shown, even where nobody knows what was
-        read.
+        If it is unknown what was read, those that touch files named in the evidence are among the first few, which are
+        shown.
         """
 
         def touching(names: Sequence[str]) -> list[str]:
@@ -379,7 +379,7 @@ class Repository:
         return self._ask("merge-base", "--is-ancestor", commit, of) is not None
 
     def _ask(self, *arguments: str) -> str | None:
-        """What git says of the past, once for each question; None where it says no, or the time is up."""
+        """Return git's answer on the past, cached; None if git fails or the time is up."""
         if arguments not in self._answers and self._time_left:
             began = time.monotonic()
             self._answers[arguments] = git(self.root, *arguments, timeout=self._time_left)
@@ -388,12 +388,12 @@ class Repository:
 
 
 def _names(text: str | None) -> tuple[str, ...] | None:
-    """Return the names in what git says with `-z`."""
+    """Return the names in git's output with `-z`."""
     return None if text is None else tuple(name for name in text.split("\0") if name)
 
 
 def _edits(files: Sequence[str], count: int) -> str:
-    """Uncommitted changes in words: the first few of so many files."""
+    """Return uncommitted changes in words, with the first few of `count` files."""
     rest = count - len(files[:_IN_TEXT])
     where = f" in {', '.join(files[:_IN_TEXT])}{f' and {rest} more' if rest else ''}" if files else ""
     return f"uncommitted changes{where}"
@@ -401,13 +401,13 @@ def _edits(files: Sequence[str], count: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Suspects:
-    """What points to files: the evidence of a failure, and what the failing simulation read."""
+    """The evidence that points to files: the text of a failure, and the files that the failing simulation read."""
 
     text: str = ""
     reads: tuple[str, ...] = ()
 
     def named(self, files: Iterable[str]) -> list[str]:
-        """Return the files whose base name stands in the evidence."""
+        """Return the files whose base name is in the evidence."""
         return [name for name in files if PurePosixPath(name).name in self.text][:MOST_FILES]
 
     def read(self, files: Iterable[str]) -> list[str]:
@@ -415,7 +415,7 @@ class _Suspects:
         return [name for name in files if name in self.reads]
 
     def first(self, files: Sequence[str]) -> tuple[str, ...]:
-        """Return as many names as are kept, those first to which something points."""
+        """Return as many names as are recorded, those to which the evidence points first."""
         names = dict.fromkeys([*self.named(files), *self.read(files), *files])
         return tuple(map(_clean, itertools.islice(names, MOST_FILES)))
 
@@ -426,7 +426,7 @@ def _clean(text: str) -> str:
 
 
 def git(root: os.PathLike[str], *arguments: str, timeout: float = _STATE_TIMEOUT_S) -> str | None:
-    """What git says in a folder; None where it is absent, slow, or says no."""
+    """Return git's output in a folder; None if git is missing, slow, or fails."""
     settings = [word for setting in _CONFIG for word in ("-c", setting)]
     try:
         done = subprocess.run(

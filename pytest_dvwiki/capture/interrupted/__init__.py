@@ -1,1 +1,1 @@
-"""Runs that never came to their end."""
+"""Runs that were killed."""

@@ -1,9 +1,9 @@
-r"""What a run knows before it is archived, on disk the moment it is known.
+r"""The data of a run that is not yet archived, written to disk as soon as it is known.
 
 `.agent/journal/{task_id}/` holds one file for each process that runs tests, a JSON object a line, each written by one
-append: `start`, `begin` (an item starts a child: where its output and its files go), `end`, `failure`, and for tests
-that report from inside a simulator `takeoff` and `landing`. The process
-holds a lock on its file while it lives, so that the next run tells a killed one from one that is still running.
+append: `start`, `begin` (an item starts a child: where its output and files go), `end`, `failure`, and for tests that
+report from inside a simulator `takeoff` and `landing`. The process
+holds a lock on its file while it lives, so that the next run can tell a killed run from a running one.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ SUFFIX = ".jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """An item that had started a child."""
+    """An item that started a child process."""
 
     nodeid: str
     spool: tuple[str, ...]
-    """Names of the files beside the journal that hold what its children printed; empty where nothing was kept."""
+    """Names of the files beside the journal with the output of its children; empty if it was not kept."""
     folder: str
     """Absolute path of the folder in which the first child was started."""
     environment: dict[str, str]
@@ -58,22 +58,22 @@ class Begin:
     config: str | None = None
     """12 hex of the configuration that the child runs."""
     call: Call | None = None
-    """How the session was called."""
+    """Command line of the session."""
 
 
 class NoPlaceError(OSError):
-    """Nowhere can a journal be written: then nothing else of the plugin can either, and that is told once."""
+    """No folder for journals can be written; then nothing else of the plugin can either, which is reported once."""
 
 
 class Journal:
-    """The file of one process.
+    """The journal of one process.
 
     Args:
         folder: Folder of the run.
         process: `main`, or the name of the xdist worker.
 
     Raises:
-        OSError: it cannot be written there.
+        OSError: It cannot be written there.
     """
 
     def __init__(self, folder: Path, process: str = MAIN) -> None:
@@ -91,11 +91,11 @@ class Journal:
 
     @property
     def spool(self) -> Path:
-        """Where the process keeps what its children print, without suffix."""
+        """Return the path, without suffix, of the files with the output of the process's children."""
         return self.folder / self.process
 
     def begin(self, begin: Begin) -> None:
-        """Notes that an item starts a child."""
+        """Record that an item starts a child."""
         kept = replace(
             begin,
             nodeid=redact_id(begin.nodeid),
@@ -107,15 +107,15 @@ class Journal:
         self._append(event="begin", **asdict(kept))
 
     def end(self, nodeid: str) -> None:
-        """Notes that what an item left behind was read."""
+        """Record that the evidence of an item was read."""
         self._append(event="end", nodeid=redact_id(nodeid))
 
     def failure(self, failure: Failure) -> None:
-        """Notes a failure."""
+        """Record a failure."""
         self._append(event="failure", failure=asdict(stored_failure(failure)))
 
     def takeoff(self, flight: Flight) -> None:
-        """Notes that a test began inside a simulator."""
+        """Record that a test began inside a simulator."""
         kept = replace(
             flight,
             nodeid=redact_id(flight.nodeid),
@@ -125,32 +125,32 @@ class Journal:
         self._append(event="takeoff", **asdict(kept))
 
     def landing(self, nodeid: str) -> None:
-        """Notes that such a test ended."""
+        """Record that such a test ended."""
         self._append(event="landing", nodeid=redact_id(nodeid))
 
     def close(self) -> None:
-        """Lets go of the file; it stays."""
+        """Close the file; it stays on disk."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
 
     def remove(self) -> None:
-        """Removes the run's folder, once all of it is archived."""
+        """Remove the run's folder, once all of it is archived."""
         self.close()
         remove(self.folder)
 
 
 def _value(name: str, value: str) -> str:
-    """Return the value of an environment variable; its name may tell that it is a secret."""
+    """Return the value of an environment variable, masked if its name shows that it is a secret."""
     return redact(f"{name}={value}").partition("=")[2]
 
 
 def open_journal(places: Sequence[Place], task_id: str, process: str = MAIN) -> Journal:
-    """Opens a journal in the first place that can be written.
+    """Open a journal in the first place that can be written.
 
     Args:
-        places: Where journals are kept, the best first.
-        task_id: The run.
+        places: Folders of journals, the best first.
+        task_id: Task id of the run.
         process: `main`, or the name of the xdist worker.
 
     Raises:
@@ -170,7 +170,7 @@ def remove(folder: Path) -> None:
 
 
 def try_lock(descriptor: int) -> bool:
-    """Takes the lock of an open file; record locks, since a forked child does not inherit them."""
+    """Try to take the lock of an open file. It is a record lock, since a forked child does not inherit those."""
     try:
         if sys.platform == "win32":
             os.lseek(descriptor, 1 << 30, os.SEEK_SET)  # far beyond the text, which stays readable for others

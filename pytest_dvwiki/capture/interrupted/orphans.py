@@ -1,7 +1,7 @@
-"""What killed runs left behind: journals whose processes are gone.
+"""What killed runs left: journals whose processes are gone.
 
-Whoever can write where a journal stands can write anything into one: it is read within bounds, line by line, and a line
-that is none of a journal's is passed over.
+Whoever can write to the folder of a journal can write anything into it: it is read within limits, line by line, and
+invalid lines are skipped.
 """
 
 from __future__ import annotations
@@ -30,42 +30,42 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.interrupted.places import Place
 
 _OTHER_HOST_SILENCE = 3600.0
-"""Seconds without a write after which another machine's journal is left behind: locks do not always cross NFS."""
+"""Seconds without a write after which another machine's journal counts as abandoned: locks may not work across NFS."""
 _MOST_PROCESSES = 256
-"""Files of a run; a folder with more is none of a run."""
+"""Most journals in the folder of a run; a folder with more is ignored."""
 _MOST_BYTES = reading.MOST
-"""Of all lines of a run."""
+"""Most bytes of all journals of a run."""
 _MOST_OF_LINE = 4 << 20
 _MOST_FAILURES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """What a killed run left behind."""
+    """The journal of a killed run."""
 
     folder: Path
     task_id: str
     owner: int
-    """Number of the user who ran it; other users' files are none of its own."""
+    """Number of the user who ran it; files of other users are not read."""
     started: float
     ended: float
     """Time of the last write, seconds since the epoch."""
     failures: tuple[Failure, ...]
     running: tuple[Begin, ...]
-    """The item that each process was running."""
+    """Item that each process was running."""
     in_flight: tuple[Flight, ...]
-    """Tests of cocotb's own plugin that had begun in a simulation of one of those."""
+    """Tests of cocotb's own plugin that had begun in a simulation of one of these items."""
 
 
 def find_orphans(place: Place, *, except_for: str, note: Callable[[str], None]) -> Iterator[Orphan]:
-    """Finds the runs in a folder of journals whose processes are gone.
+    """Yield the runs in a folder of journals whose processes are gone.
 
-    Each is held locked while the caller works on it, so that two runs do not take over the same one.
+    Each stays locked while the caller works on it, so that two runs do not take over the same one.
 
     Args:
         place: The folder of journals.
-        except_for: The present run's task_id.
-        note: Told of a folder that must not be read.
+        except_for: Task id of the present run.
+        note: Called with a message for each folder that must not be read.
     """
     try:
         folders = place.runs()
@@ -87,17 +87,17 @@ def find_orphans(place: Place, *, except_for: str, note: Callable[[str], None]) 
 
 @contextmanager
 def left_behind(folder: Path, *, silence: float = 0.0) -> Iterator[Orphan | None]:
-    """Reads the journal in a run's folder, and holds it locked meanwhile.
+    """Read the journal in a run's folder, and hold it locked meanwhile.
 
     Args:
-        folder: Of the run.
-        silence: Seconds without a write after which a journal of another machine counts as left behind.
+        folder: Folder of the run.
+        silence: Seconds without a write after which a journal of another machine counts as abandoned.
 
     Yields:
-        What a killed run left; None where there is no journal, or its run is still going on.
+        The journal of a killed run; None if there is none, or the run is still going on.
 
     Raises:
-        OSError: It cannot be read, or, as `UnreadableError`, must not be.
+        OSError: It cannot be read; an `UnreadableError` if it must not be read.
     """
     files = sorted(folder.glob(f"*{SUFFIX}"))
     held: dict[Path, int] = {}
@@ -110,7 +110,7 @@ def left_behind(folder: Path, *, silence: float = 0.0) -> Iterator[Orphan | None
 
 
 def moved(orphan: Orphan) -> Orphan:
-    """A journal that came from elsewhere: no file that it names is read but those beside it."""
+    """Return a journal from elsewhere without the files that it names, except those beside it."""
     return replace(orphan, running=tuple(replace(begin, opened=()) for begin in orphan.running))
 
 
@@ -125,9 +125,9 @@ def _is_left_behind(path: Path, held: dict[Path, int], silence: float) -> bool:
 
 
 def _events(descriptor: int, most: int = _MOST_OF_LINE) -> Iterator[dict[str, Any]]:
-    """Reads a journal's lines; one that was cut off by a kill or a full disk is passed over.
+    """Yield the events of a journal; a line that was cut off by a kill or a full disk is skipped.
 
-    Through the descriptor that holds the lock: to close another one of that file would let the lock go.
+    Read through the descriptor that holds the lock: closing another descriptor of the file would release the lock.
     """
     os.lseek(descriptor, 0, os.SEEK_SET)
     with open(descriptor, "rb", closefd=False) as lines:
@@ -140,7 +140,7 @@ def _events(descriptor: int, most: int = _MOST_OF_LINE) -> Iterator[dict[str, An
 
 
 def _event(line: bytes) -> dict[str, Any] | None:
-    """The event of a line; None where it is none, as its numbers and its depth may tell."""
+    """Return the event of a line; None if it is invalid, as numbers or nesting may make it."""
     try:
         event = json.loads(line, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError):
@@ -156,7 +156,7 @@ def _finite(text: str) -> float:
 
 
 class _Reader:
-    """Puts together what the lines of a run's processes say."""
+    """Collects the events from the journals of a run."""
 
     def __init__(self) -> None:
         self.started: list[float] = []
@@ -165,16 +165,16 @@ class _Reader:
         self.in_flight: dict[str, Flight] = {}
 
     def take(self, process: str, event: dict[str, Any]) -> None:
-        """Take a line of one process.
+        """Process an event of one process.
 
         Raises:
-            KeyError, TypeError, ValueError: It says nothing.
+            KeyError, TypeError, ValueError: The event is invalid.
         """
         match event.pop("event", None):
             case "start":
                 self.started.append(msgspec.convert(event["time"], float))
             case "begin":
-                # One after the other: of an item whose end was not written the next one's begin tells.
+                # Items run one after the other: a `begin` also ends an item whose `end` was not written.
                 begin = msgspec.convert(event, Begin)
                 beside = tuple(PureWindowsPath(name).name for name in begin.spool)
                 self.running[process] = replace(begin, spool=beside)

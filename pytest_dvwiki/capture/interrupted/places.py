@@ -1,4 +1,4 @@
-"""Where runs keep their journals: folders of one project alone, in which nobody else can have put anything."""
+"""The folders of journals: each belongs to one project, and nobody else can write to it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from pytest_dvwiki.settings import Layout
 
 BUILDS = "builds"
-"""The folder beside the runs' in which the last builds are kept."""
+"""Name of the folder, beside those of the runs, in which the last builds are kept."""
 _RUN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}")
-"""What a run may be called."""
+"""Valid names of runs."""
 _MOST_RUNS = 64
-"""Runs that are looked at; what more of them left behind waits until these are archived."""
+"""Most runs that are examined; others wait until these are archived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,24 +32,24 @@ class Place:
 
     folder: Path
     is_inside: bool = False
-    """Whether it lies in the project, of which all is in the hands of whoever can write there."""
+    """Whether it lies in the project; whoever can write there controls the project anyway."""
 
     def make(self) -> None:
-        """Make the folder, open to its owner alone.
+        """Make the folder, accessible to its owner only.
 
         Raises:
-            OSError: It cannot be made, or is not to be trusted.
+            OSError: It cannot be made, or cannot be trusted.
         """
         self.folder.parent.mkdir(parents=True, exist_ok=True)
         self.folder.mkdir(mode=0o700, exist_ok=True)
         self.check()
 
     def check(self) -> None:
-        """See that nobody else can have put anything there.
+        """Check that nobody else can have written there.
 
         Raises:
             FileNotFoundError, NotADirectoryError: There is no such folder.
-            UnreadableError: It is a link, no folder, or, outside of the project, somebody else's or open to others.
+            UnreadableError: It is a link, not a folder, or, outside the project, somebody else's or open to others.
         """
         status = self.folder.lstat()
         if reason := _reason(status, is_inside=self.is_inside):
@@ -58,27 +58,27 @@ class Place:
 
     @property
     def builds(self) -> Path | None:
-        """Return the folder in which the last builds are kept; None where the place is not to be trusted."""
+        """Return the folder in which the last builds are kept; None if the place cannot be trusted."""
         try:
             self.check()
         except UnreadableError:
             return None
         except OSError:
-            pass  # it is made with the first build
+            pass  # the folder is made with the first build
         return self.folder / BUILDS
 
     def has_others(self, task_id: str) -> bool:
-        """Tell whether other runs may have left something here, or the place is not to be trusted."""
+        """Tell whether other runs may have journals here, or the place cannot be trusted."""
         try:
             return any(folder.name != task_id for folder in self.runs())
         except UnreadableError:
             return True
 
     def runs(self) -> list[Path]:
-        """Return the folders of runs, by name; none where there is no such place, or it cannot be listed.
+        """Return the folders of runs, by name; empty if there is no such place, or it cannot be listed.
 
         Raises:
-            UnreadableError: As by `check`.
+            UnreadableError: As in `check`.
         """
         try:
             self.check()
@@ -92,7 +92,7 @@ class Place:
 
 
 def _reason(status: os.stat_result, *, is_inside: bool) -> str:
-    """Return why a folder is not to be trusted; empty where it is."""
+    """Return why a folder cannot be trusted; empty if it can."""
     if stat.S_ISLNK(status.st_mode):
         return "is a link"
     if not stat.S_ISDIR(status.st_mode):
@@ -109,13 +109,13 @@ def places_of(layout: Layout, cache: Path | None) -> tuple[Place, ...]:
 
     Args:
         layout: The project.
-        cache: A folder of pytest's cache, which several projects may share; None where there is none.
+        cache: A folder of pytest's cache, which several projects may share; None if there is none.
     """
     places = [Place(layout.journal, is_inside=layout.is_inside)]
     if cache is not None:
         places.append(Place(cache / layout.key))
-    # By number: a container's user may have neither a name nor a home.
+    # The user by number: in a container a user may have neither name nor home.
     user = os.getuid() if sys.platform != "win32" else os.environ.get("USERNAME", "")
-    with suppress(OSError):  # there may be no temporary folder that can be written
+    with suppress(OSError):  # there may be no writable temporary folder
         places.append(Place(Path(tempfile.gettempdir()) / f"dvwiki-{user}-{layout.key}"))
     return tuple(places)

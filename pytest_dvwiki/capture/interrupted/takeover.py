@@ -1,4 +1,4 @@
-"""What a killed run was doing: its unfinished tests become failures with what their spool or log shows."""
+"""Takeover of a killed run: its unfinished tests become failures with the evidence in their spool or log."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Interest, Source
 
 _MOST_BYTES = 1 << 30
-"""Of all texts of a run."""
+"""Most bytes of all texts of a run."""
 _MOST_LOGS = 3
-"""Of an item."""
+"""Most logs of an item."""
 _STREAMS: tuple[Source, ...] = ("stdout", "stderr")
 
 
 @dataclass(frozen=True, slots=True)
 class Remains:
-    """What is known of a killed run."""
+    """The failures and results of a killed run."""
 
     failures: tuple[Failure, ...]
     results: tuple[Result, ...]
-    """Tests that ended before the kill, where a log tells, and those that failed."""
+    """Tests that failed, and tests that ended before the kill as far as a log shows them."""
     simulators: tuple[Simulator, ...]
 
 
 def remains_of(orphan: Orphan, *, root: Path, interest: Interest) -> Remains:
-    """Finds the failures that a killed run had reported, and one for each test that was running.
+    """Return the failures that a killed run had reported, and one for each test that was running.
 
     Args:
-        orphan: What the run left behind.
-        root: Folder that paths are shown relative to, and outside of which no log is read.
-        interest: Which lines of a long text to keep.
+        orphan: The journal of the run.
+        root: Folder that paths are shown relative to; no log outside it is read.
+        interest: Decides which lines of a long text to keep.
     """
     reported = tuple(_reported(orphan))
     failures = list(reported)
@@ -108,7 +108,7 @@ def _outcome(begin: Begin, root: Path, interest: Interest, logs: tuple[LogText, 
 
 
 def _reported(orphan: Orphan) -> Iterator[Failure]:
-    """What was in the journal; a runner of cocotb's own plugin failed by its tests, or by the one that never ended."""
+    """Yield the failures in the journal; a native runner's own becomes that of its unfinished test, or is dropped."""
     flights = {flight.runner: flight for flight in orphan.in_flight}
     runners = {failure.nodeid.rpartition("::")[0] for failure in orphan.failures}
     for failure in orphan.failures:
@@ -119,7 +119,7 @@ def _reported(orphan: Orphan) -> Iterator[Failure]:
 
 
 def _told_of(failures: tuple[Failure, ...], flight: Flight | None) -> tuple[Failure, ...]:
-    """A runner of cocotb's own plugin stands for the test that was running in it; its other tests told themselves."""
+    """Return the failures; a native runner stands only for the test that was running in it, since others reported."""
     return failures if flight is None else (cut_off(failures[-1], flight),)
 
 
@@ -135,10 +135,10 @@ def _cut_short(begin: Begin) -> Failure:
 
 
 class _Texts:
-    """The texts of a run that its journal names: what its children printed, and logs of the project.
+    """The texts of a run that its journal names: the output of its children, and logs of the project.
 
-    A journal may name any file. What it names is read where it is the run's own: beside the journal, or below the root,
-    of the user who ran it, and no link; so many bytes in all, the last of a text that has more.
+    A journal may name any file. Only the run's own files are read: beside the journal or below the root, owned by the
+    user who ran it, and not links. The bytes in all are limited; of a longer text the end is read.
     """
 
     def __init__(self, orphan: Orphan, root: Path) -> None:
@@ -147,7 +147,7 @@ class _Texts:
         self._left = _MOST_BYTES
 
     def of(self, begin: Begin) -> Iterator[LogText]:
-        """Tell the texts of an item."""
+        """Yield the texts of an item."""
         folder = self._orphan.folder
         for name, source in zip(begin.spool, _STREAMS, strict=False):
             yield from self._text(source, folder / name, folder)
@@ -160,7 +160,7 @@ class _Texts:
             with opened(path) as stream:
                 status = os.fstat(stream.fileno())
         except OSError:
-            return  # gone, or none of its own
+            return  # deleted, or not its own
         start = max(0, status.st_size - self._left)
         if start < status.st_size and status.st_mtime >= since:
             self._left -= status.st_size - start

@@ -1,1 +1,1 @@
-"""Processes that a test starts: what they run, what they print, how they end."""
+"""Processes that a test starts: their commands, output and ends."""

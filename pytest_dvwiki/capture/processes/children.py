@@ -1,10 +1,10 @@
-"""Notices the child processes that a test starts, and the log files opened for them.
+"""Detection of the child processes that a test starts, and of the log files opened for them.
 
 Python raises an audit event before each `subprocess.Popen`, whoever calls it: the runner of cocotb, cocotb-test, a
-test's own `subprocess.run(["make"])`. That tells, without knowing any of them, that a simulation may follow, its
-folder, its environment (where cocotb is told the results file), and, by the files opened for writing, where its
-output goes. An audit hook cannot be taken away again, and every event of the process (look-ups of attributes, `id`)
-costs it a microsecond; so this module adds one only with the first child that starts while a test runs.
+test's own `subprocess.run(["make"])`. The event gives the folder and the environment of a possible simulation (which
+names cocotb's results file); the files opened for writing show where its output goes. An audit hook cannot be removed,
+and it costs a microsecond for every event of the process (attribute look-ups, `id`), so it is added only with the first
+child that starts while a test runs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _WATCHED_ENVIRONMENT = (
 )
 _NO_LOG = frozenset({".py", ".pyc", ".pyo", ".so", ".v", ".sv", ".vh", ".svh", ".vhd", ".vhdl", ".f", ".cmd", ".json"})
 _LIMIT = 64
-"""Children and opened files kept for one test; beyond that the first and the newest stay."""
+"""Most children, and most opened files, recorded for one test; beyond that the newest stay, and the first child."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,40 +48,40 @@ class Child:
     arguments: tuple[str, ...]
     folder: Path
     environment: Mapping[str, str]
-    """Those variables of it that tell of a simulation."""
+    """Its environment variables that describe a simulation."""
     started: float
     """Seconds since the epoch."""
 
     @property
     def program(self) -> str:
-        """Name of the program, without its folder."""
-        return os.path.basename(self.arguments[0]) if self.arguments else ""  # noqa: PTH119  # may be no path at all
+        """Return the name of the program, without its folder."""
+        return os.path.basename(self.arguments[0]) if self.arguments else ""  # noqa: PTH119  # may not be a path
 
 
 @dataclass(slots=True)
 class Children:
-    """What one test started, in order."""
+    """The child processes of one test, in order."""
 
     on_start: Callable[[Child], None] | None = None
     """Called before each child starts."""
     children: list[Child] = field(default_factory=list)
     opened: list[Path] = field(default_factory=list)
-    """Files that were opened for writing, by which a child's output may be kept."""
+    """Files opened for writing, which may receive a child's output."""
     setups: list[tuple[Child, Setup]] = field(default_factory=list)
-    """What those children build or run that are tools, in order; the caller notes it."""
+    """What each child that is a tool builds or runs, in order; added by the caller."""
 
     def add_setup(self, child: Child, setup: Setup) -> None:
-        """Note what a child builds or runs."""
+        """Record what a child builds or runs."""
         if len(self.setups) >= _LIMIT:
             del self.setups[0]
         self.setups.append((child, setup))
 
     def setup_of(self, child: Child) -> Setup | None:
-        """Return what a child runs; None where nobody noted it."""
+        """Return what a child builds or runs; None if it is not recorded."""
         return next((setup for one, setup in reversed(self.setups) if one is child), None)
 
     def add(self, child: Child) -> None:
-        """Notes a child."""
+        """Record a child."""
         if len(self.children) >= _LIMIT:
             del self.children[1]
         self.children.append(child)
@@ -89,7 +89,7 @@ class Children:
             self.on_start(child)
 
     def add_opened(self, path: Path) -> None:
-        """Notes a file that was opened for writing."""
+        """Record a file that was opened for writing."""
         if path in self.opened:
             self.opened.remove(path)
         if len(self.opened) >= _LIMIT:
@@ -98,16 +98,16 @@ class Children:
 
 
 class _Hook:
-    """The process's one audit hook; silent while nobody listens."""
+    """The process's one audit hook; inactive without a listener."""
 
     def __init__(self) -> None:
         self.listener: Children | None = None
         self.installed = False
-        """Whether Python calls it: from the first child on."""
+        """Whether Python calls it, which is so from the first child on."""
         self._busy = threading.local()
 
     def __call__(self, event: str, arguments: tuple[object, ...]) -> None:
-        # Every audit event of the process comes by here (imports, attribute look-ups): the first line decides.
+        # Called for every audit event of the process (imports, attribute look-ups), so the first test must be fast.
         listener = self.listener
         if listener is None or (event != "subprocess.Popen" and event != "open" and event != "os.system"):  # noqa: PLR1714
             return
@@ -140,7 +140,7 @@ def _note_output(listener: Children, path: str | os.PathLike[str]) -> None:
 
 
 def _note_child(listener: Children, arguments: object, folder: object, environment: object) -> None:
-    """Notes what a child process runs: of a shell's script each command that may be a tool."""
+    """Record what a child process runs; of a shell script each command that may be a tool."""
     if isinstance(arguments, (str, bytes, os.PathLike)):
         words: tuple[str, ...] = (os.fsdecode(arguments),)
     elif isinstance(arguments, (list, tuple)):
@@ -169,7 +169,7 @@ _hook = _Hook()
 
 
 class _FirstChild:
-    """Stands before `subprocess.Popen` and `os.system` until a child starts while a test runs, then adds the hook."""
+    """Wraps `subprocess.Popen` and `os.system` until a child starts while a test runs, then adds the hook."""
 
     def __init__(self) -> None:
         self._popen = start = subprocess.Popen.__init__
@@ -190,12 +190,12 @@ class _FirstChild:
         os.system = shell
 
     def _starts(self, streams: tuple[object, ...]) -> None:
-        """Adds the hook, which also sees this child, and steps aside."""
+        """Add the hook, which also sees this child, and remove the wrappers."""
         listener = _hook.listener
         if listener is None or _hook.installed:
             return
         _hook.installed = True
-        # Somebody may have put himself before these in the meantime: then they stay, and only pass on.
+        # If somebody has wrapped these in the meantime, they stay and only pass the call on.
         if subprocess.Popen.__init__ is self._before_popen:
             subprocess.Popen.__init__ = self._popen  # type: ignore[method-assign]
         if os.system is self._before_system:
@@ -214,7 +214,7 @@ def _wait_for_first_child() -> None:
 
 
 def listen(children: Children | None) -> None:
-    """Lets a test's notes take what happens from now on; None ends that."""
+    """Record the child processes from now on in `children`; None stops recording."""
     if children is not None:
         _wait_for_first_child()
     _hook.listener = children

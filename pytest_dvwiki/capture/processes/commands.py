@@ -1,7 +1,7 @@
-"""Takes a command line apart into the commands that it runs: through a shell, `env`, `timeout` and their like.
+"""Splitting of a command line into the commands that it runs: through a shell, `env`, `timeout` and the like.
 
-What tests start is often `sh -c "cd fifo && make > sim.log"` or `timeout 600 make`: the folder, the variables and the
-log are those of the make inside.
+Tests often start `sh -c "cd fifo && make > sim.log"` or `timeout 600 make`: the folder, the variables and the log are
+those of the make inside.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WRAPPERS = {
     "time": ("fo", 0),
     "timeout": ("ks", 1),
 }
-"""Programs that run another: their options that take a word, and the number of words of their own."""
+"""Programs that run another: their options with a value, and the number of their own arguments."""
 _KEYWORDS = frozenset({"!", "{", "}", "command", "do", "done", "else", "exec", "fi", "if", "then", "until", "while"})
 _UTILITIES = frozenset(
     {
@@ -35,11 +35,11 @@ _UTILITIES = frozenset(
         "ulimit", "unset", "wait",
     }
 )  # fmt: skip
-"""What stands in scripts beside that which they are for."""
+"""Auxiliary programs in scripts, which are ignored."""
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _PUNCTUATION = frozenset("();<>|&")
 _LIMIT = 32
-"""Commands taken from one script."""
+"""Most commands taken from one script."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +49,13 @@ class Command:
     words: tuple[str, ...]
     folder: str
     variables: dict[str, str] = field(default_factory=dict)
-    """What is assigned for it on the command line."""
+    """Variables assigned for it on the command line."""
     outputs: tuple[str, ...] = ()
-    """Files that a shell writes its output to."""
+    """Files to which a shell redirects its output."""
 
 
 def commands(words: Sequence[str], folder: str) -> list[Command]:
-    """The commands that a command line runs, in order; the line itself where none can be told.
+    """Return the commands that a command line runs, in order; the line itself if none is found.
 
     Args:
         words: The command line.
@@ -81,7 +81,7 @@ def _unwrapped(command: Command) -> Iterator[Command]:
 
 
 def _wrapped(command: Command, with_word: str, own_words: int) -> Command | None:
-    """The command behind a program that runs another."""
+    """Return the command that a wrapper program runs."""
     variables, folder = dict(command.variables), command.folder
     words = list(command.words[1:])
     while words:
@@ -102,7 +102,7 @@ def _wrapped(command: Command, with_word: str, own_words: int) -> Command | None
 
 
 def _script(words: Sequence[str]) -> str | None:
-    """The script of `sh -c SCRIPT`."""
+    """Return the script of `sh -c SCRIPT`; None if there is none."""
     for number, word in enumerate(words[1:-1], start=1):
         if not word.startswith("-"):
             return None
@@ -112,7 +112,7 @@ def _script(words: Sequence[str]) -> str | None:
 
 
 class _Script:
-    """Reads a shell's script as far as commands, folders, assignments and redirections go; nothing is expanded."""
+    """Finds the commands, folders, assignments and redirections of a shell script; nothing is expanded."""
 
     def __init__(self, script: str, outer: Command) -> None:
         self._script = script
@@ -123,7 +123,7 @@ class _Script:
         self._outputs: list[str] = []
 
     def parts(self) -> Iterator[Command]:
-        """The commands, without utilities such as `mkdir`; none where the script cannot be read."""
+        """Yield the commands, without utilities such as `mkdir`; none if the script cannot be parsed."""
         tokens = self._tokens()
         for token in tokens:
             if not _PUNCTUATION.issuperset(token):
@@ -136,7 +136,7 @@ class _Script:
         yield from self._end()
 
     def _tokens(self) -> Iterator[str]:
-        # The ends of lines end commands as well.
+        # A line end also ends a command.
         text = self._script.replace("\\\n", " ").replace("\n", " ; ")
         lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
         lexer.whitespace_split = True
@@ -161,7 +161,7 @@ class _Script:
                 self._folders.pop()
 
     def _end(self) -> Iterator[Command]:
-        """Ends a command."""
+        """Finish a command."""
         words, outputs = self._words, (*self._outputs, *self._given)
         self._words, self._outputs = [], []
         while words and words[0] in _KEYWORDS:

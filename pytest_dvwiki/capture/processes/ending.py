@@ -1,4 +1,4 @@
-"""How the processes of a simulation ended, and the sentence that tells it."""
+"""How the processes of a simulation ended, and the sentence that describes it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _STATUS = re.compile(r"(?:return code: |terminated with error |returned non-zero exit status )(-?\d{1,10})")
 _HANDLED = re.compile(r"Exiting pid: \d+ with signum: (\d{1,3})\b")
-"""What cocotb-test's own handler of Ctrl-C and SIGTERM says."""
+"""Message of cocotb-test's own handler of Ctrl-C and SIGTERM."""
 _TIMEOUT = re.compile(
     r"Timeout \(>[\d.]+s\) from pytest-timeout|TimeoutExpired: Command .{1,200} timed out after [\d.]+ seconds"
 )
@@ -51,28 +51,28 @@ class Ending:
     """Exit status; None where unknown."""
     signal: int | None = None
     interrupted: bool = False
-    """Whether a person ended it: what had not failed by then did not fail."""
+    """Whether a person ended it; tests that had not failed by then did not fail."""
     timeout: str | None = None
-    """The words of pytest-timeout, or of the `timeout=` of a subprocess."""
+    """Message of pytest-timeout, or of the `timeout=` of a subprocess."""
     cut_short: bool = False
     building: bool | None = None
-    """Whether it was the build that failed; None where the report does not tell."""
+    """Whether it was the build that failed; None if unknown."""
     limited: bool = False
     """Whether the item itself set the limit that ended it, as with `timeout 60 make`."""
 
     @property
     def abnormal(self) -> bool:
-        """Whether something other than the simulation ended it."""
+        """Tell whether something other than the simulation ended it."""
         return self.cut_short or self.timeout is not None or self.signal is not None
 
     @property
     def bad_status(self) -> bool:
-        """Whether the exit status alone says that something was wrong."""
+        """Tell whether the exit status alone shows an error."""
         return self.status is not None and self.status != 0
 
     @property
     def from_outside(self) -> str:
-        """Why to run it again need not end in the same way; empty where it may."""
+        """Return why another run need not end in the same way; empty if it may."""
         if self.cut_short:
             return FROM_OUTSIDE
         if self.signal in _SENT and not self.limited and self.timeout is None:
@@ -81,7 +81,7 @@ class Ending:
 
 
 def read_ending(*, status: int | None, error: str, longrepr: str, cut_short: bool) -> Ending:
-    """Reads the ending from an exit status and from the exception and report of the item."""
+    """Return the ending by an exit status and by the exception and report of the item."""
     if status is None and (found := _STATUS.search(error) or _STATUS.search(longrepr)):
         status = int(found[1])
     limited = status == _LIMIT_STATUS and _LIMIT_PROGRAM.search(error) is not None
@@ -100,13 +100,13 @@ def read_ending(*, status: int | None, error: str, longrepr: str, cut_short: boo
 
 
 def timeout_in(text: str) -> str | None:
-    """The words of pytest-timeout, or of the `timeout=` of a subprocess, in a text."""
+    """Return the message of pytest-timeout, or of the `timeout=` of a subprocess, in a text; None if there is none."""
     found = _TIMEOUT.search(text)
     return found[0] if found else None
 
 
 def status_in(lines: Iterable[str]) -> int | None:
-    """The status with which make says that a signal ended its command."""
+    """Return the status by which make reports that a signal ended its command; None if there is none."""
     for line in lines:
         if found := _SAID_BY_MAKE.match(line):
             if found["words"] in _SIGNALS:
@@ -119,11 +119,11 @@ def status_in(lines: Iterable[str]) -> int | None:
 def sentence(
     ending: Ending, *, simulator: str | None, test: str | None, time: str | None, finished: bool
 ) -> str | None:
-    """Tells what ended a simulation from outside, or None where nothing did.
+    """Return a sentence on what ended a simulation from outside; None if nothing did.
 
     Args:
-        ending: What is known of it.
-        simulator: Its short name.
+        ending: The ending.
+        simulator: Short name of the simulator.
         test: The test that was running.
         time: The last simulation time in the log.
         finished: Whether all tests had ended.
@@ -147,7 +147,7 @@ def place(test: str | None, time: str | None) -> str:
 
 
 def _signal(status: int | None) -> int | None:
-    """The signal of a status: negative from a child, above 128 from a shell between."""
+    """Return the signal of a status: negative from a child, above 128 from a shell in between."""
     if status is None:
         return None
     number = -status if status < 0 else status - _SHELL_SIGNALS
@@ -163,4 +163,4 @@ def _signal_name(number: int) -> str:
 
 def _building(longrepr: str) -> bool | None:
     build, test = _BUILD_CALL.search(longrepr) is not None, _TEST_CALL.search(longrepr) is not None
-    return build if build != test else None  # `build(…).test(…)` on one line tells nothing
+    return build if build != test else None  # `build(…).test(…)` on one line does not show which

@@ -1,9 +1,9 @@
-"""Keeps what a test's child processes print in files, while it still reaches whoever listened before.
+"""Copies of the output of a test's child processes in files, while the output still reaches its destination.
 
-From the start of a test's first child to the end of the phase, file descriptors 1 and 2 lead to two files opened for
-appending; a thread passes on what arrives in them or, where nobody watches, it is passed on at the end of the phase.
-A pipe would do without the files, but it breaks a child that outlives pytest, and leaves nothing behind after a kill.
-Under pytest's own capture the files are what remains of a test whose process was killed.
+From the start of a test's first child to the end of the phase, file descriptors 1 and 2 refer to two files opened for
+appending. The data are forwarded by a thread or, if nobody watches the output, at the end of the phase. A pipe would
+need no files, but it breaks a child that outlives pytest, and leaves no evidence after a kill.
+Under pytest's own capture the files are the only output of a test whose process was killed.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Place = tuple[int, int]
-"""Device and inode of what a file descriptor leads to."""
+"""Device and inode of the file behind a descriptor."""
 
 _CHUNK = 1 << 18
 _PERIOD = 0.05
 
 
 def place_of(descriptor: int) -> Place | None:
-    """What a file descriptor leads to; None where it is closed."""
+    """Return the device and inode of a file descriptor; None if it is closed."""
     try:
         status = os.fstat(descriptor)
     except OSError:
@@ -34,7 +34,7 @@ def place_of(descriptor: int) -> Place | None:
 
 
 class _Stream:
-    """One file descriptor that leads to a file for a while."""
+    """One file descriptor that is redirected to a file for a while."""
 
     def __init__(self, descriptor: int, path: Path) -> None:
         self._descriptor = descriptor
@@ -49,7 +49,7 @@ class _Stream:
         os.dup2(self._file, self._descriptor)
 
     def detach(self) -> None:
-        """Gives the descriptor back, unless somebody else has taken it meanwhile."""
+        """Restore the descriptor, unless somebody else has redirected it meanwhile."""
         if self._saved is None:
             return
         if place_of(self._descriptor) == self._place:
@@ -59,7 +59,7 @@ class _Stream:
         self._saved = None
 
     def forward(self) -> None:
-        """Passes on what arrived since the last call."""
+        """Forward the data since the last call."""
         target = self._descriptor if self._saved is None else self._saved
         while chunk := os.pread(self._file, _CHUNK, self._passed):
             self._passed += len(chunk)
@@ -72,11 +72,11 @@ class _Stream:
             except BlockingIOError:
                 threading.Event().wait(_PERIOD)
             except OSError:
-                # The listener left (`pytest -s | head`): the run goes on, as it would have without the file between.
+                # The reader is gone (`pytest -s | head`): the run goes on, as it would without the redirection.
                 self._lost = True
 
     def clear(self) -> None:
-        """Empties the file; a child that still writes goes on at its new end."""
+        """Empty the file; a child that still writes continues at its new end."""
         self.forward()
         os.ftruncate(self._file, 0)
         self._passed = 0
@@ -88,16 +88,16 @@ class _Stream:
 
 
 class Spool:
-    """Two files that keep what arrives at file descriptors 1 and 2 while a test's children run.
+    """Two files that keep the output to file descriptors 1 and 2 while a test's children run.
 
-    One for each process that runs tests; it holds the output of one test at a time.
+    Each process that runs tests has one spool, which holds the output of one test at a time.
 
     Args:
         base: Path of the files, without their suffixes `.out` and `.err`.
-        live: Whether somebody watches the output as it comes.
+        live: Whether somebody watches the output as it is printed.
 
     Raises:
-        OSError: the files cannot be made.
+        OSError: The files cannot be created.
     """
 
     def __init__(self, base: Path, *, live: bool) -> None:
@@ -117,11 +117,11 @@ class Spool:
 
     @property
     def attached(self) -> bool:
-        """Whether the descriptors lead to the files now."""
+        """Tell whether the descriptors are redirected to the files."""
         return self._attached
 
     def attach(self) -> None:
-        """Leads the descriptors to the files."""
+        """Redirect the descriptors to the files."""
         if not self._attached:
             _flush()
             with self._lock:
@@ -130,7 +130,7 @@ class Spool:
             self._attached = True
 
     def detach(self) -> None:
-        """Gives the descriptors back and passes on what has not been yet."""
+        """Restore the descriptors and forward the remaining data."""
         if self._attached:
             _flush()
             with self._lock:
@@ -139,19 +139,19 @@ class Spool:
             self._attached = False
 
     def forward(self) -> None:
-        """Passes on what arrived since the last call, from a child that outlived its test too."""
+        """Forward the data since the last call, including those of a child that outlived its test."""
         with self._lock:
             for stream in self._streams:
                 stream.forward()
 
     def clear(self) -> None:
-        """Empties the files for the next test."""
+        """Empty the files for the next test."""
         with self._lock:
             for stream in self._streams:
                 stream.clear()
 
     def close(self) -> None:
-        """Ends it; the files stay."""
+        """Restore the descriptors and close the files, which stay on disk."""
         self.detach()
         self._closed.set()
         if self._thread is not None:
@@ -161,7 +161,7 @@ class Spool:
 
 
 def _flush() -> None:
-    """Writes out what Python still holds for either descriptor, so that nothing lands on the wrong side."""
+    """Flush Python's buffers for both descriptors, so that no data end up on the wrong side of a redirection."""
     for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
         with suppress(OSError, ValueError, AttributeError):
             stream.flush()  # type: ignore[union-attr]  # None where there is no terminal at all

@@ -1,7 +1,7 @@
-"""Reads command lines of compilers and simulators: top, parameters, defines and plusargs, and the files they read.
+"""Parsing of command lines of compilers and simulators: top, parameters, defines, plusargs, and the files read.
 
-Paths, seeds, names of tests and what only adds to the output are left out, so that the same design in another folder,
-with another seed or with waves is the same configuration.
+Paths, seeds, names of tests and options that only affect the output are left out, so that the same design in another
+folder, with another seed or with waves has the same configuration.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 _HDL = frozenset({".v", ".sv", ".vh", ".svh", ".vlt", ".vp", ".svp", ".vams", ".vhd", ".vhdl"})
 _READ_LIMIT = 1 << 18
-"""Bytes of a file list or a script that are read."""
+"""Most bytes of a file list or a script that are read."""
 _WORD_LIMIT = 20_000
 _DEPTH = 8
 _DUMP_TOPS = frozenset({"cocotb_iverilog_dump", "iverilog_dump"})
-"""Modules that a runner adds to a design whose waves are dumped."""
+"""Modules that a runner adds to a design to dump its waves."""
 _GENERATED = frozenset({"cmds.f", "timescale.f", "cocotb_iverilog_dump.v", "iverilog_dump.v"})
 """Files that a runner writes for the compiler."""
 _LEFT_OUT = re.compile(
     r"seed|^cocotb_sim$|^(?:uvm_)?test(?:name|case|s|_?filter)?$|verbos|^(?:dump|vcd|vpd|fst|fsdb|waves?|trace|log)",
     re.IGNORECASE,
 )
-"""Names of defines, parameters and plusargs that say nothing of the configuration."""
+"""Names of defines, parameters and plusargs that are not part of the configuration."""
 _FOLDERS = re.compile(r"(?:[A-Za-z]:)?[\w.~$@%-]*[/\\](?:[\w.~$@%-]*[/\\])*")
 _FILE = re.compile(r"[\w.-]*\.[A-Za-z]\w*")
 _TOP = re.compile(r"[A-Za-z_][\w$]*(?:[.-][A-Za-z_][\w$]*)*(?:\(\w+\))?")
@@ -43,15 +43,15 @@ _LINE_COMMENT = re.compile(r"(?://|(?<!\S)#)[^\n]*")
 _COMMENT = re.compile(rf"/\*.*?\*/|{_LINE_COMMENT.pattern}", re.DOTALL)
 _LISTED = re.compile(r'"[^"\n]*"|\S+')
 _CARRIERS = re.compile(r"(?:perl|python[\d.]*|gdb|valgrind|rr|strace|perf|taskset|numactl|wine)(?:\.exe)?")
-"""Programs in front of a tool that they run."""
+"""Programs that run a tool given as their argument."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """What a command line says of the design that it builds or runs."""
+    """The facts on the design that a command line builds or runs."""
 
     simulator: str | None
-    """None for a simulation that is a program of its own."""
+    """None for a simulation that is an executable of its own."""
     builds: bool
     runs: bool
     items: frozenset[str]
@@ -59,25 +59,25 @@ class ToolCall:
     sources: tuple[str, ...] = ()
     """Absolute paths of HDL sources and file lists, in order."""
     includes: tuple[str, ...] = ()
-    """Absolute paths of the folders in which included files are looked for."""
+    """Absolute paths of the folders that are searched for included files."""
     artefact: str | None = None
-    """Absolute path of the file that it makes or runs; None where that is a folder."""
+    """Absolute path of the file that it makes or runs; None if that is a folder."""
     places: tuple[str, ...] = ()
-    """Absolute paths by which a build and its runs are known as belonging together; none of a mere check."""
+    """Absolute paths by which a build is matched with its runs; empty if the tool only checks."""
     toplevel: str | None = None
-    """The top by the environment; that of a command line goes before it."""
+    """Top from the environment; one on the command line takes precedence."""
 
 
 def read_call(
     words: Sequence[str], folder: str, variables: Mapping[str, str] | None = None, *, runs: bool = False
 ) -> ToolCall | None:
-    """Return what a command line says; None for an unknown program and for one that neither builds nor runs.
+    """Parse a command line; return None for an unknown program and for a call that neither builds nor runs.
 
     Args:
         words: The command line.
         folder: Absolute path of the folder in which it starts.
-        variables: What its environment says besides.
-        runs: Whether it is known to run a simulation, so that an unknown program is one that a tool has made.
+        variables: Its environment variables.
+        runs: Whether it is known to run a simulation, so that an unknown program must be one that a tool has made.
     """
     name, arguments = _program(words)
     reader = _Reader(folder, variables or {})
@@ -91,7 +91,7 @@ def read_call(
 
 def program_name(word: str) -> str:
     """Return the name of a program without its folder."""
-    return os.path.basename(word).removesuffix(".exe")  # noqa: PTH119  # may be no path at all
+    return os.path.basename(word).removesuffix(".exe")  # noqa: PTH119  # may not be a path
 
 
 def _program(words: Sequence[str]) -> tuple[str, Sequence[str]]:
@@ -107,7 +107,7 @@ def _program(words: Sequence[str]) -> tuple[str, Sequence[str]]:
 
 
 def _script(words: Sequence[str], folder: str) -> str:
-    """Return the text of the script that a simulator is given by `-do FILE`; empty where there is none."""
+    """Return the text of the script that a simulator is given by `-do FILE`; empty if there is none."""
     for number, word in enumerate(words):
         # cocotb-test writes `-do do FILE`.
         given = [one for one in words[number + 1 : number + 3] if one != "do"][:1] if word == "-do" else ()
@@ -124,7 +124,7 @@ def _text(path: str) -> str:
 
 
 def _without_comments(text: str) -> str:
-    """Return a file list without its comments; `/*` that nothing ends is part of a path."""
+    """Return a file list without its comments; an unclosed `/*` is part of a path."""
     last = text.rfind("*/")
     end = (text.find("\n", last) + 1 or len(text)) if last >= 0 else 0
     return _COMMENT.sub(" ", text[:end]) + _LINE_COMMENT.sub(" ", text[end:])
@@ -135,7 +135,7 @@ def _absolute(folder: str, word: str) -> str:
 
 
 def _without_folders(text: str) -> str:
-    """Return a value without folders: of a file its name, of a folder nothing, of a quotient all of it."""
+    """Return a value with files reduced to their names and folders removed; a quotient stays."""
 
     def without(found: re.Match[str]) -> str:
         is_path = found[0][0] in "/\\.~" or found[0][1:2] == ":" or _FILE.match(text, found.end())
@@ -145,7 +145,7 @@ def _without_folders(text: str) -> str:
 
 
 class _Reader:
-    """Reads one command line."""
+    """Parser of one command line."""
 
     def __init__(self, folder: str, variables: Mapping[str, str]) -> None:
         self._folder = folder
@@ -161,7 +161,7 @@ class _Reader:
         self._artefact: str | None = None
 
     def scripted(self, script: str) -> ToolCall | None:
-        """Return what the commands of a simulator's script say together."""
+        """Return the merged call of all commands in a simulator's script; None if there is none."""
         calls = []
         for line in script.splitlines():
             with suppress(ValueError):
@@ -182,14 +182,14 @@ class _Reader:
         )
 
     def binary(self, words: Sequence[str]) -> ToolCall:
-        """Return what the call of a simulation says that is a program of its own."""
+        """Return the call of a simulation that is an executable of its own."""
         for word in words[1:]:
             self._plus(word)
         self._artefact = _absolute(self._folder, words[0])
         return self._told(None, "run", (self._artefact,))
 
     def call(self, simulator: str, program: Program, words: Sequence[str]) -> ToolCall | None:
-        """Return what the call of a tool says."""
+        """Return the call of a tool; None if it neither builds nor runs."""
         does = _does(program, words)
         if does is None:
             return None
@@ -208,7 +208,7 @@ class _Reader:
         return None if says_nothing and not is_asked_to_run else told
 
     def _places(self, program: Program) -> Iterator[str]:
-        """Tell where a tool puts, or finds, what is built."""
+        """Yield the paths where a tool puts, or finds, its build."""
         folders = [_absolute(self._folder, each) for each in self._folders]
         if program.has_library:
             yield from folders or [self._folder]
@@ -238,8 +238,8 @@ class _Reader:
         )
 
     def _take(self, program: Program, words: Sequence[str]) -> None:
-        """Read the words in order; those of a file list stand where it is named."""
-        # Each with the folder that its path is relative to, and how many file lists it stands in.
+        """Process the words in order; the words of a file list take the place of its option."""
+        # Each word with the folder that its path is relative to, and its depth in file lists.
         waiting = [(word, self._folder, 0) for word in reversed(words)]
         for _ in range(_WORD_LIMIT):
             if not waiting:
@@ -287,7 +287,7 @@ class _Reader:
                 self._folders[value] = None
 
     def _plain(self, word: str, base: str) -> None:
-        if os.path.splitext(word)[1].lower() in _HDL:  # noqa: PTH122  # may be no path at all
+        if os.path.splitext(word)[1].lower() in _HDL:  # noqa: PTH122  # may not be a path
             self._source(_absolute(base, word))
         else:
             self._positional.append(word)
@@ -322,20 +322,20 @@ class _Reader:
 
 @functools.cache
 def _tool_option() -> re.Pattern[str]:
-    """Return the expression for words with a plus in front that are options of tools."""
+    """Return an expression for plus options that belong to tools."""
     options = simulators.either(lambda tool: tool.plus_options, "libext|libverbose|timescale")
     return re.compile(rf"\+{options}\b", re.IGNORECASE)
 
 
 def _does(program: Program, words: Sequence[str]) -> Does | None:
-    """Return whether a call builds, runs or does both; None where it does neither, as `--version`."""
+    """Return whether a call builds, runs or does both; None if it does neither, as with `--version`."""
     if program.subcommands:
         return program.subcommands.get(words[0]) if words else None
     return next((does for option, does in program.decided_by.items() if option in words), program.does)
 
 
 def _joined(program: Program, word: str) -> tuple[Kind | None, str]:
-    """Return the kind of an option whose word is joined to it, and that word."""
+    """Return the kind of an option and the value that is joined to it."""
     for prefix, kind in program.joined.items():
         if word.startswith(prefix) and (kind != "parameter" or "=" in word):
             return kind, word[len(prefix) :]
@@ -343,7 +343,7 @@ def _joined(program: Program, word: str) -> tuple[Kind | None, str]:
 
 
 def _expanded(word: str) -> str:
-    """Return a word with the variables of the environment in it, as file lists name them."""
+    """Return a word with its environment variables expanded, as in file lists."""
     if "$" not in word:
         return word
     return _VARIABLE.sub(lambda found: os.environ.get(found[1] or found[2] or found[3], found[0]), word)
@@ -355,11 +355,11 @@ def _value(text: str) -> str:
 
 
 def _without_library(top: str) -> str:
-    """Return a top without the library in front of it."""
+    """Return a top without its library."""
     return top.strip("'\"").rpartition(".")[2]
 
 
 def _below(name: str, tops: Collection[str | None]) -> str:
-    """Return the name of a parameter as its top knows it."""
+    """Return the name of a parameter relative to its top."""
     head, dot, rest = name.partition(".")
     return rest if dot and head in tops else name

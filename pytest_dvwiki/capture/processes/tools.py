@@ -1,4 +1,4 @@
-"""Which programs are tools of hardware design, and how cocotb is told what to run."""
+"""Detection of tools of hardware design among programs, and of what cocotb is told to run."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.processes.children import Child
 
 _DRIVERS = frozenset({"cmake", "gmake", "make"})
-"""Programs that call the tools."""
+"""Programs that run tools."""
 _RESULTS = "COCOTB_RESULTS_FILE"
 _MAKES = frozenset({"make", "gmake"})
 _MAKE_OPTIONS = {"-C": True, "--directory": True, "-f": False, "--file": False, "--makefile": False}
-"""Options of make that take a path, and whether that is its folder."""
+"""Options of make that take a path, and whether that is its working folder."""
 
 
 def is_simulation(child: Child) -> bool:
-    """Whether a child runs cocotb tests; their modules stand in the environment of every simulation, of no compiler."""
+    """Tell whether a child runs cocotb tests; a simulation's environment names their modules, a compiler's does not."""
     return _RESULTS in child.environment or bool(modules(child.environment))
 
 
 def is_tool(child: Child) -> bool:
-    """Return whether a child is a simulator, a compiler of HDL, or what drives one."""
-    # Verilator is started through perl: its own name is the second word.
+    """Tell whether a child is a simulator, an HDL compiler, or a program that runs one."""
+    # Verilator is started through perl, so that its own name is the second word.
     words = (child.program, *(os.path.basename(word) for word in child.arguments[1:2]))  # noqa: PTH119
     return any(word in _DRIVERS or simulator_name(word) is not None for word in words)
 
 
 def simulator_name(program: str) -> str | None:
-    """Return the short name of the simulator that a program belongs to."""
+    """Return the short name of the simulator that a program belongs to; None if there is none."""
     return simulators.owners().get(program.removesuffix(".exe"))
 
 
 def results_file(child: Child) -> Path | None:
-    """The results file that a simulation was told to write, or that cocotb's Makefile writes untold."""
+    """Return the results file that a simulation was told to write, or the default of cocotb's Makefile."""
     name = child.environment.get(_RESULTS)
     if is_make(child):
         given = (word.partition("=")[2] for word in child.arguments if word.startswith(f"{_RESULTS}="))
@@ -48,18 +48,18 @@ def results_file(child: Child) -> Path | None:
 
 
 def working_folder(child: Child) -> Path:
-    """The folder that a child works in: of a make that which `-C DIR`, `-CDIR` or `--directory=DIR` names."""
+    """Return the folder that a child works in; for make the one of `-C DIR`, `-CDIR` or `--directory=DIR`."""
     return _place_of_make(child)[0] if is_make(child) else child.folder
 
 
 def makefile_of(child: Child) -> Path | None:
-    """Return the Makefile that a make takes."""
+    """Return the Makefile that a make reads."""
     folder, file = _place_of_make(child)
     return folder / file if file else next(iter(makefiles(folder)), None)
 
 
 def _place_of_make(child: Child) -> tuple[Path, str | None]:
-    """Return the folder in which a make works, and the Makefile that it was told to take."""
+    """Return the folder in which a make works, and the Makefile that it was given."""
     folder, file = child.folder, None
     words = iter(child.arguments[1:])
     for word in words:
@@ -71,21 +71,21 @@ def _place_of_make(child: Child) -> tuple[Path, str | None]:
 
 
 def is_make(child: Child) -> bool:
-    """Whether a child is make, which may run cocotb's Makefile."""
+    """Tell whether a child is make, which may run cocotb's Makefile."""
     return child.program in _MAKES
 
 
 def modules(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The test modules, of cocotb 2.x or 1.9."""
+    """Return the test modules, from the variable of cocotb 2.x or 1.9."""
     names = environment.get("COCOTB_TEST_MODULES") or environment.get("MODULE") or ""
     return tuple(name.strip() for name in names.split(",") if name.strip())
 
 
 def seed(environment: Mapping[str, str]) -> str | None:
-    """The seed that was asked for."""
+    """Return the requested seed; None if there is none."""
     return environment.get("COCOTB_RANDOM_SEED") or environment.get("RANDOM_SEED") or None
 
 
 def makefiles(folder: Path) -> list[Path]:
-    """Return the Makefile of a folder, as make finds it."""
+    """Return the Makefile of a folder, as make finds it, in a list; empty if there is none."""
     return [path for name in ("GNUmakefile", "makefile", "Makefile") if (path := folder / name).is_file()][:1]

@@ -1,1 +1,1 @@
-"""What one simulation left behind, taken apart into its tests."""
+"""The evidence of one simulation, divided among its tests."""

@@ -1,8 +1,8 @@
-"""Which build a simulation ran: its configuration and its sources, also where the build was skipped.
+"""The build that a simulation ran: its configuration and sources, even if the build step was skipped.
 
-A runner builds only where sources changed, and a Makefile as well; then the last build of the same place counts, which
-is kept in a file beside the journal. What was built is known again by time and size of the file, so that a build which
-nobody saw is not taken for the one on record.
+Runners and Makefiles build only if sources changed; otherwise the last build of the same place counts, which is kept in
+a file beside the journal. Time and size of the built file identify the build, so that one which nobody saw is not taken
+for the one on record.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.processes.toolcalls import ToolCall
 
 _FILES = 256
-"""Builds that are kept on disk; beyond that the oldest goes."""
+"""Most builds kept on disk; the oldest are deleted."""
 _SOURCES = 1000
 _OPEN = 64
-"""Builds that nothing has run yet."""
+"""Most builds kept that have not been run yet."""
 _NO_RUN = "0000"
 _OWN = re.compile(r"[0-9a-f]{16}\.json")
 
@@ -40,24 +40,24 @@ class Build:
 
     simulator: str | None
     items: tuple[str, ...]
-    """What its commands say, sorted; each a kind and a hash, since a define may be a secret."""
+    """Items of its commands, sorted; each a kind and a hash, since a define may be a secret."""
     sources: tuple[str, ...] = ()
     includes: tuple[str, ...] = ()
     artefact: str | None = None
     places: tuple[str, ...] = ()
     stamp: tuple[int, int] | None = None
-    """Time in nanoseconds and size of the artefact; None where there is no such file."""
+    """Time in nanoseconds and size of the artefact; None if there is no such file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What is known of the design that a simulation ran."""
+    """The design that a simulation ran, as far as known."""
 
     simulator: str | None = None
     config: str | None = None
-    """12 hex of the configuration: 8 for what the build says, 4 for what the run adds, `0000` where it adds nothing.
+    """12 hex of the configuration: 8 for the build, 4 for what the run adds, `0000` if it adds nothing.
 
-    None where the build is unknown. Of a build that failed the first 8 alone say something.
+    None if the build is unknown. For a failed build only the first 8 have a meaning.
     """
     sources: tuple[str, ...] = ()
     includes: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ UNKNOWN = Setup()
 
 
 def _hashed(items: Iterable[str]) -> list[str]:
-    """Return items by which no value can be read, sorted: `define 5ae4…`."""
+    """Return items with hashed values, sorted: `define 5ae4…`."""
     return sorted(f"{item.partition(' ')[0]} {_hash({item})[:16]}" for item in items)
 
 
@@ -86,7 +86,7 @@ class Builds:
     """The last build of each place, in memory and on disk.
 
     Args:
-        folder: Where they are kept; None keeps them in memory alone.
+        folder: Folder of their files; None keeps them in memory only.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -94,7 +94,7 @@ class Builds:
         self._known: dict[str, Build | None] = {}
 
     def find(self, places: Iterable[str]) -> Build | None:
-        """Return the build that a run at these places runs; None where it is not known, or was not the last one."""
+        """Return the build that a run at these places uses; None if it is unknown or was not the last one."""
         for place in places:
             found = self._known.get(place)
             if found is None or stamp_of(found.artefact) != found.stamp:
@@ -118,7 +118,7 @@ class Builds:
     def _read(self, place: str) -> Build | None:
         if self._folder is None:
             return None
-        import msgspec  # noqa: PLC0415  # only a build that was skipped pays for it
+        import msgspec  # noqa: PLC0415  # loaded only for a skipped build
 
         try:
             return msgspec.json.decode(reading.read_bytes(self._path(self._folder, place)), type=Build)
@@ -126,7 +126,7 @@ class Builds:
             return None
 
     def _write(self, place: str, build: Build) -> None:
-        """Write the file of a place; a reader sees the old one or the new one."""
+        """Write the file of a place atomically."""
         if self._folder is None:
             return
         import msgspec  # noqa: PLC0415
@@ -142,10 +142,10 @@ class Builds:
 
     @staticmethod
     def _make_room(folder: Path) -> None:
-        """Make the folder, and take the oldest files out of it.
+        """Create the folder, and delete the oldest files in it.
 
         Raises:
-            OSError: It cannot be written, or a link stands in its place: git may bring one that leads anywhere.
+            OSError: It cannot be written, or is a link: a link from git may lead anywhere.
         """
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds the journals
         folder.mkdir(exist_ok=True)
@@ -160,7 +160,7 @@ class Builds:
 
 
 def stamp_of(artefact: str | None) -> tuple[int, int] | None:
-    """Return time and size of a file; None where there is none."""
+    """Return time and size of a file; None if there is none."""
     if artefact is None:
         return None
     try:
@@ -171,28 +171,28 @@ def stamp_of(artefact: str | None) -> tuple[int, int] | None:
 
 
 class Watch:
-    """Follows the calls of tools in order, and joins runs with the builds before them.
+    """Follows the calls of tools in order, and joins runs with their builds.
 
     Args:
-        builds: The builds before these calls, and to come after them.
+        builds: The builds before these calls; new ones are added.
     """
 
     def __init__(self, builds: Builds) -> None:
         self._builds = builds
         self._open: list[tuple[Build, tuple[int, int] | None]] = []
-        """Builds that nothing has run yet, each with the stamp of what stood there before."""
+        """Builds that have not been run yet, each with the stamp of the file before the build."""
         self._of_item = 0
-        """Index of the first of them that belongs to the present item."""
+        """Index of the first of these that belongs to the present item."""
         self._merging = False
-        """Whether nothing has run since the last build."""
+        """Whether no simulation has run since the last build."""
 
     def next_item(self) -> None:
-        """Note that another item begins: a build that failed is not what it runs."""
+        """Start another item, which does not run a failed build of the one before."""
         self._of_item = len(self._open)
         self._merging = False
 
     def saw(self, call: ToolCall) -> Setup:
-        """Take a call, and return what it runs; of a build what is known until now."""
+        """Process a call, and return the design that it runs or, for a build, the design so far."""
         build = self._built(call) if call.builds else None
         if not call.runs:
             return _setup(build, call, ())
@@ -206,7 +206,7 @@ class Watch:
         return _setup(build, call, call.items)
 
     def _built(self, call: ToolCall) -> Build:
-        """Add a call to the build that it is part of; one that makes the same file again takes its place."""
+        """Add a call to the build that it is part of; a call that makes the same file again replaces it."""
         found = Build(
             simulator=call.simulator,
             items=tuple(_hashed(call.items)),
@@ -233,7 +233,7 @@ class Watch:
         return found
 
     def _ready(self, call: ToolCall) -> Build | None:
-        """Return the newest build at the run's place: of this item, or of an earlier one where it made its file."""
+        """Return the newest build at the run's place: of this item, or of an earlier one if it made its file."""
         for number in range(len(self._open) - 1, -1, -1):
             build, before = self._open[number]
             if set(build.places) & set(call.places):
@@ -242,7 +242,7 @@ class Watch:
         return None
 
     def _only(self, call: ToolCall) -> Build | None:
-        """Return the only build of this item, where tools name the place in different ways."""
+        """Return the only build of this item, for tools that name the place in different ways."""
         mine = [build for build, _ in self._open[self._of_item :]]
         same = len(mine) == 1 and call.artefact is None and call.simulator in {None, mine[0].simulator}
         return mine[0] if same else None
@@ -274,12 +274,12 @@ def _setup(build: Build | None, call: ToolCall, run: Iterable[str]) -> Setup:
 
 
 def setup_of_log(echoed: Iterable[tuple[str, str]], folder: str, builds: Builds) -> Setup:
-    """Return what a log's last simulation ran, by the commands that the log shows; else what was built last.
+    """Return the design of a log's last simulation by the commands in the log, else the design built last.
 
     Args:
-        echoed: The commands, each with the folder that the log names before it, or nothing.
+        echoed: Pairs of folder and command; the folder as the log names it before the command, or empty.
         folder: Absolute path of the folder in which the first of them started.
-        builds: The builds before it.
+        builds: The builds before the log.
     """
     watch = Watch(builds)
     built = ran = UNKNOWN

@@ -1,4 +1,4 @@
-"""Joins what a results file and a log have of each cocotb test."""
+"""Matching of the results file with the log, for each cocotb test."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     Pair = tuple[Case | None, Block | None]
 
 _SIMULATION_ENDED = "SimFailure"
-"""What cocotb gives to the test that was running when the simulation ended, and to all that had no turn."""
+"""Exception of the test that was running when the simulation ended, and of all tests after it."""
 _STOPPED_BY_LIMIT = "RegressionTerminated"
-"""What cocotb gives to the tests after the last one that COCOTB_MAX_FAILURES allows to fail."""
+"""Exception of the tests after the last one that COCOTB_MAX_FAILURES allows to fail."""
 _TRACEBACK = "Traceback (most recent call last):"
 _UNTOLD = "cocotb 1.x tells no error in its results file, and the log is missing"
 _FACTORY_NUMBER = re.compile(r"_\d{3}$")
-"""How a TestFactory tells the tests apart that it makes of one function."""
+"""Suffix of the tests that a TestFactory makes of one function."""
 _OLD_MESSAGE = re.compile(r"Test failed with (?:COCOTB_)?RANDOM_SEED=\d+$")
-"""What cocotb 1.9 writes in place of the error."""
+"""Text that cocotb 1.9 writes in place of the error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +37,9 @@ class CocotbTest:
     """One cocotb test of one run of a simulator."""
 
     name: str
-    """Its name under the pytest item: with the module only where there are several, never that of another test."""
+    """Its unique name under the pytest item; with the module only if there are several."""
     bare: str
-    """Its name as cocotb has it, without the module."""
+    """Its name in cocotb, without the module."""
     module: str
     outcome: Outcome
     exception: str | None = None
@@ -47,28 +47,28 @@ class CocotbTest:
     case: Case | None = None
     block: Block | None = None
     started: bool = True
-    """False where the simulation ended before its turn."""
+    """False if the simulation ended before it began."""
     in_flight: bool = False
     """Whether the simulation ended while it was running."""
 
     @property
     def function(self) -> str:
-        """Name of the function that it is, without its parameters."""
+        """Return the name of its function, without parameters."""
         return _FACTORY_NUMBER.sub("", self.bare.partition("/")[0])
 
     @property
     def failed(self) -> bool:
-        """Whether it failed, in whatever way."""
+        """Tell whether it failed or ended with an error."""
         return self.outcome in {"failed", "error"}
 
     @property
     def duration_s(self) -> float:
-        """How long it took; 0 where only the log tells of it."""
+        """Return its duration; 0 if it is only in the log."""
         return self.case.duration_s if self.case is not None else 0.0
 
     @property
     def time(self) -> str | None:
-        """Simulation time at its end: '70.001 ns'."""
+        """Return the simulation time at its end: '70.001 ns'."""
         case = self.case
         if case is not None and case.sim_time_stop and _nonzero(case.sim_time_stop):
             return f"{_plain(case.sim_time_stop)} {case.sim_time_unit}"
@@ -76,10 +76,10 @@ class CocotbTest:
 
     @property
     def entry(self) -> str:
-        """Its entry in the results file: `Type: message`, then the traceback.
+        """Return its entry in the results file: `Type: message`, then the traceback.
 
-        Where the file says nothing (cocotb 1.9), or is missing, it is made of what the log has under the verdict, so
-        that the same failure reads the same either way.
+        If the file has no error (cocotb 1.9) or is missing, the entry is made from the log's lines under the verdict,
+        so that the same failure reads the same either way.
         """
         case = self.case
         message = "" if case is None or _OLD_MESSAGE.match(case.message) else case.message
@@ -95,10 +95,10 @@ class CocotbTest:
 def join_tests(
     cases: Sequence[Case] | None, blocks: Sequence[Block], *, modules: Collection[str], root: Path
 ) -> list[CocotbTest]:
-    """The tests of a simulation.
+    """Return the tests of a simulation.
 
     Args:
-        cases: The tests of the results file; None where there is none, then the log decides.
+        cases: The tests of the results file; None if there is none, so that the log decides.
         blocks: The tests of the log.
         modules: The test modules, where known.
         root: The folder that paths are shown relative to.
@@ -110,7 +110,7 @@ def join_tests(
 
 
 def unique_name(name: str, taken: set[str]) -> str:
-    """The name, with a number where it is taken: one node id must not stand for two tests."""
+    """Return the name, with a number if it is taken: one node id must not stand for two tests."""
     unique, number = name, 2
     while unique in taken:
         unique, number = f"{name}#{number}", number + 1
@@ -119,7 +119,7 @@ def unique_name(name: str, taken: set[str]) -> str:
 
 
 def _matched(cases: Iterable[Case], blocks: Iterable[Block]) -> Iterator[Pair]:
-    """Gives each case the next block of its name."""
+    """Yield each case with the next block of its name."""
     waiting: dict[str, deque[Block]] = defaultdict(deque)
     for block in blocks:
         waiting[block.name].append(block)
@@ -152,7 +152,7 @@ def _test(case: Case | None, block: Block | None, *, several: bool, taken: set[s
 
 
 def _with_turns(tests: list[CocotbTest]) -> list[CocotbTest]:
-    """Tells the test during which the simulation ended from those that had no turn: cocotb marks all of them alike."""
+    """Separate the test during which the simulation ended from those that never began: cocotb marks all alike."""
     ended = [test for test in tests if test.failed and test.exception == _SIMULATION_ENDED]
     began = (
         [test for test in ended if test.block is not None and test.block.began]
@@ -162,7 +162,7 @@ def _with_turns(tests: list[CocotbTest]) -> list[CocotbTest]:
     running = {test.name for test in began[:1]}
     running |= {test.name for test in tests if test.in_flight}
     marked = {test.name for test in ended} | {test.name for test in tests if test.exception == _STOPPED_BY_LIMIT}
-    # cocotb 1.9 tells no exception: a test that its log does not know had no turn once another was cut off.
+    # cocotb 1.9 gives no exception: a test that is not in its log never began if another was cut off.
     marked |= {test.name for test in tests if test.failed and test.block is None and is_silent(test.case) and running}
     return [
         replace(test, started=test.name in running, in_flight=test.name in running) if test.name in marked else test
@@ -171,7 +171,7 @@ def _with_turns(tests: list[CocotbTest]) -> list[CocotbTest]:
 
 
 def _logged_trace(text: str) -> str:
-    """The traceback in the lines under a verdict, as far left as Python writes it."""
+    """Return the traceback in the lines under a verdict, without their indentation."""
     lines = text.split("\n")
     start = next((at for at, line in enumerate(lines) if _TRACEBACK in line), None)
     if start is None:
@@ -182,7 +182,7 @@ def _logged_trace(text: str) -> str:
 
 
 def is_silent(case: Case | None) -> bool:
-    """Whether the results file does not tell by what a test ended: there is none, or it is of cocotb 1.9."""
+    """Tell whether a results file does not give a test's error: there is none, or it is of cocotb 1.9."""
     return case is None or _OLD_MESSAGE.match(case.message) is not None
 
 
@@ -211,6 +211,6 @@ def _nonzero(value: str | None) -> bool:
 
 
 def _plain(value: str) -> str:
-    """A number without needless zeros, nor the noise of binary fractions."""
+    """Return a number without trailing zeros and rounding noise."""
     text = f"{float(value):.6f}"
     return text.rstrip("0").rstrip(".")

@@ -1,6 +1,6 @@
-"""Tests of cocotb's own pytest plugin whose simulation ended under them.
+"""Tests of cocotb's own pytest plugin during which the simulation ended.
 
-Such a test reports that it began and nothing more; what happened to it only the process that ran the simulator saw.
+Such a test reports only that it began; only the process that ran the simulator saw how it ended.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _PROGRESS = re.compile(
     r"^[.FEsxXRu]{1,200}(?=(?:ERROR|FATAL|WARNING|INFO): |%(?:Error|Warning)| +-?[\d.-]+[munpf]?s |UVM_)"
 )
 _NO_RESULTS = "no results file was written"
-"""What the capture says of a simulation that ended quietly before it was done."""
+"""Start of the capture's sentence on a simulation that ended early without an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flight:
-    """A test that began."""
+    """A test that began inside a simulator."""
 
     nodeid: str
     runner: str
@@ -41,20 +41,20 @@ class Flight:
 
     @property
     def name(self) -> str:
-        """The test's own name."""
+        """Return the test's own name."""
         return self.nodeid.rpartition("::")[2]
 
 
 def cut_off(failure: Failure, flight: Flight) -> Failure:
-    """The failure of a test whose simulation ended under it.
+    """Return the failure of a test during which the simulation ended.
 
     Args:
-        failure: What was seen of the whole simulation.
+        failure: The failure of the whole simulation.
         flight: The test that was running.
     """
     excerpts = tuple(one for excerpt in failure.excerpts if (one := _of_flight(excerpt, flight)).lines)
     if timeout := timeout_in(failure.message):
-        # pytest-timeout speaks of the runner; what hung is the test.
+        # pytest-timeout names the runner, but the test hung.
         said = Excerpt(source="run", lines=((1, _with_test(timeout, flight)),))
         excerpts = (said, *(excerpt for excerpt in excerpts if excerpt.source not in {"report", "run"}))
     return replace(
@@ -80,12 +80,12 @@ def _of_flight(excerpt: Excerpt, flight: Flight) -> Excerpt:
 
 
 def without_progress(lines: Sequence[tuple[int, str]]) -> tuple[tuple[int, str], ...]:
-    """Lines of a simulator's output without the characters that the pytest inside it glued to their front."""
+    """Return lines of a simulator's output without the progress characters of the pytest inside it at their start."""
     return tuple((number, _PROGRESS.sub("", line)) for number, line in lines)
 
 
 def _with_test(sentence: str, flight: Flight) -> str:
-    """Names test and time in a sentence about the end of a simulation that knows neither."""
+    """Add test and time to a sentence about the end of a simulation that has neither."""
     began = f", which began at {flight.sim_time}" if flight.sim_time else ""
     if sentence.startswith(_NO_RESULTS):
         return f"simulation ended before {flight.name} was done{began}"

@@ -1,7 +1,7 @@
-"""What a Makefile of cocotb takes from outside, and with which values it ran.
+"""The variables that a Makefile of cocotb takes from outside, and the values with which it ran.
 
-Those who read a run's artefacts later do not know the environment that it had. Its log does: make prints the commands
-that it runs, with all variables expanded.
+The environment of a run is unknown when its artefacts are read later, but its log shows the values: make prints the
+commands that it runs, with all variables expanded.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _ASSIGNMENT = re.compile(
 )
 _INCLUDE = re.compile(r"^[ \t]*-?include[ \t]++([^$\n]++)$", re.MULTILINE)
 _OF_MAKE = re.compile(r"MAKE\w*|CURDIR|SHELL|PATH|HOME|PWD|OLDPWD|USER|LOGNAME|TERM|LANG|LC_\w+|TMPDIR|HOSTNAME")
-# What cocotb's Makefile gives to the simulator, as the log shows it.
+# Variables that cocotb's Makefile passes to the simulator, as the log shows them.
 _GIVEN = re.compile(r"\b(COCOTB_TEST_MODULES|MODULE|COCOTB_TOPLEVEL|TOPLEVEL|TOPLEVEL_LANG)=([^\s\\]+)")
 _ENTERED = re.compile(r"^(?:\S*/)?g?make\[\d+\]: Entering directory [`']([^'\n]+)'$")
 _MAKE = re.compile(r"(?:^|[;&|] *)@?(?:\$[({]MAKE[)}]|(?:[\w./-]*/)?g?make)(?= |$)([^;&|<>`$]*)$")
-"""A command that calls make, as a log or a recipe has it, at its end."""
+"""A command that calls make, at the end of a line in a log or a recipe."""
 _LINES_BEFORE = 3
-"""Lines before that of make's new folder among which stands the command that called it."""
+"""Lines before "Entering directory" that are searched for the command that called make."""
 _OLD_NAMES = {"MODULE": "COCOTB_TEST_MODULES", "TOPLEVEL": "COCOTB_TOPLEVEL", "TESTCASE": "COCOTB_TESTCASE"}
 _HEAD = 256 * 1024
 _MOST_FILES = 8
 _LONGEST_VALUE = 400
 _LEAST_LITERAL = 3
-"""Characters of a word of the Makefile by which it is known again in a log."""
+"""Fewest literal characters of a word of the Makefile that is searched for in a log."""
 
 
 def from_outside(text: str) -> frozenset[str]:
@@ -54,13 +54,13 @@ def from_outside(text: str) -> frozenset[str]:
 
 
 def make_call(makefile: Path, logs: Iterable[Path], root: Path, environment: Mapping[str, str] | None = None) -> Call:
-    """Return how a Makefile was run.
+    """Return the command line with which a Makefile was run.
 
-    A variable whose value follows from the log has that one, any other that it takes from outside the present one.
+    Variables that it takes from outside have the values that follow from the log, the others their present values.
 
     Args:
         makefile: The Makefile.
-        logs: What the run printed.
+        logs: Logs of the run.
         root: The workspace root.
         environment: The present variables.
     """
@@ -81,7 +81,7 @@ def make_call(makefile: Path, logs: Iterable[Path], root: Path, environment: Map
             if name == "SIM" or ("?=", value) not in settings:
                 variables[name] = value
         elif not any(told == value or _follows(told, solved.keys() - shown.keys()) for _, told in settings):
-            words.append(f"{name}={value}")  # what a Makefile sets itself, only make's own command line changes
+            words.append(f"{name}={value}")  # only make's command line overrides what a Makefile sets itself
     for name in sorted((names | set(VARIABLES)) - given.keys()):
         if name not in solved and environment.get(name) and len(environment[name]) < _LONGEST_VALUE:
             variables[name] = environment[name]
@@ -95,17 +95,17 @@ def make_call(makefile: Path, logs: Iterable[Path], root: Path, environment: Map
 
 
 def _called(log: str, folder: Path, text: str) -> tuple[list[str], str]:
-    """Return the words with which a Makefile called make in its folder the last time, and what a log has from there.
+    """Return the words with which a Makefile last called make in its folder, and the rest of the log from there.
 
-    `ram: ; $(MAKE) TOPLEVEL=ram SOURCES=ram.sv` gives its design to the same Makefile in this way.
+    In this way `ram: ; $(MAKE) TOPLEVEL=ram SOURCES=ram.sv` passes its design to the same Makefile.
 
     Args:
-        log: What the run printed.
-        folder: That of the Makefile.
-        text: The Makefile; it has the words where its recipe is not printed.
+        log: Log of the run.
+        folder: Folder of the Makefile.
+        text: Text of the Makefile; its recipe has the words if they are not printed.
 
     Returns:
-        No words, and all of the log, where nothing tells them.
+        The words and the rest of the log; no words and the whole log if they are unknown.
     """
     lines = log.replace("\\\n", " ").split("\n")
     for number in range(len(lines) - 1, -1, -1):
@@ -119,12 +119,12 @@ def _called(log: str, folder: Path, text: str) -> tuple[list[str], str]:
 
 
 def _is_same_folder(name: str, folder: Path) -> bool:
-    """Tell whether a folder that a log names is this one; of another machine's folder by its own name."""
+    """Tell whether a folder named in a log is this one; that of another machine by its last name."""
     return Path(os.path.realpath(name)) == Path(os.path.realpath(folder)) or Path(name).name == folder.name
 
 
 def _of_recipe(text: str, shown: Mapping[str, str]) -> list[str] | None:
-    """Return the words of the only recipe that calls make with what a log shows."""
+    """Return the words of the only recipe that calls make and agrees with the values in a log."""
     found = [
         words
         for line in text.split("\n")
@@ -140,7 +140,7 @@ def _agrees(given: Mapping[str, str], shown: Mapping[str, str]) -> bool:
 
 
 def _words(line: str) -> list[str] | None:
-    """Return targets and variables of a command that calls make; None where it calls none, or they are not plain."""
+    """Return targets and variables of a command that calls make; None if it does not, or cannot be parsed."""
     found = _MAKE.search(line)
     if found is None:
         return None
@@ -162,13 +162,13 @@ def _words(line: str) -> list[str] | None:
 
 
 def _given(words: Sequence[str]) -> dict[str, str]:
-    """Return the variables among the words of a command that calls make, by their present names."""
+    """Return the variables among the words of a make command, by their present names."""
     pairs = (word.partition("=")[::2] for word in words if "=" in word)
     return {_OLD_NAMES.get(name, name): value for name, value in pairs}
 
 
 def _placed_word(word: str, top: Path, folder: Path) -> str:
-    """Return a word in which a path below a folder is relative to the one where the command runs."""
+    """Return a word with a path below the top made relative to the folder where the command runs."""
     name, separator, value = word.rpartition("=")
     inside = value.startswith("/") and Path(value).is_relative_to(top)
     return f"{name}{separator}{relative(value, folder)}" if inside else word
@@ -191,9 +191,9 @@ def _shown(log: str) -> dict[str, str]:
 
 @functools.cache
 def _expressions() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """Return how a log shows the simulator that cocotb's Makefile calls, its name, and the top that it is given."""
+    """Return expressions for a log's call of the simulator, its banner, and the top in the call."""
     called = [name for tool in simulators.tools() for name in tool.called_by_make]
-    # Icarus, which nobody has to ask for, calls itself otherwise.
+    # Icarus is the default and has another name in its banner.
     banners = [name for tool in simulators.tools() for name in tool.called_by_make if name in tool.banners]
     tops = [rf"{name}\b.{{0,4000}} --?(?:{'|'.join(options)})" for name in called if (options := _top_options(name))]
     return (
@@ -210,7 +210,7 @@ def _top_options(program: str) -> list[str]:
 
 
 def _follows(value: str, known: Collection[str]) -> bool:
-    """Tell whether a value that the Makefile sets is made of variables that are given to it."""
+    """Tell whether a value in the Makefile consists of variables that are passed to it."""
     names = set(_REFERENCE.findall(value))
     return bool(names) and names <= set(known)
 
@@ -218,7 +218,7 @@ def _follows(value: str, known: Collection[str]) -> bool:
 def _solved(text: str, names: Collection[str], log: str, shown: Mapping[str, str]) -> dict[str, str]:
     """Return the values of variables that follow from the commands that a log shows.
 
-    `-Pdut.WIDTH=$(WIDTH)` in the Makefile and `-Pdut.WIDTH=16` in the log tell the width.
+    `-Pdut.WIDTH=$(WIDTH)` in the Makefile and `-Pdut.WIDTH=16` in the log give the width.
     """
     found: dict[str, str] = {}
     for name, _, value in _assignments(text):
@@ -235,15 +235,15 @@ def _solved(text: str, names: Collection[str], log: str, shown: Mapping[str, str
 
 
 def _values_in(logged: Collection[str], word: str) -> dict[str, str]:
-    """Return the values of the variables in a word of a Makefile, where all words of a log that fit it say the same."""
-    from pytest_dvwiki.expressions import LONGEST, given  # noqa: PLC0415  # only a Makefile with such words pays for it
+    """Return the values of the variables in a word of a Makefile, if all matching words of a log agree."""
+    from pytest_dvwiki.expressions import LONGEST, given  # noqa: PLC0415  # loaded only for a Makefile with such words
 
     literals, names = _REFERENCE.split(word)[::2], _REFERENCE.findall(word)
     if "" in literals[1:-1]:
-        return {}  # of two variables side by side nobody can tell where one ends
+        return {}  # the boundary between two adjacent variables is unknown
     groups = (f"(?P<v{number}>[^'\"]*?)" for number in range(len(names)))
     parts = (part for pair in zip(map(re.escape, literals), (*groups, r"\z"), strict=True) for part in pair)
-    # Both come from files that anybody may have written: the time must not grow with more than their length.
+    # Both come from untrusted files: the time must be linear in their length.
     expression = given(rf"\A{''.join(parts)}")
     longest = max(literals, key=len)
     fits: set[tuple[tuple[str, str], ...]] = set()
@@ -251,7 +251,7 @@ def _values_in(logged: Collection[str], word: str) -> dict[str, str]:
         match = expression.search(one) if longest in one and len(one) < LONGEST else None
         if match is not None:
             pairs = {(name, match.groups[f"v{number}"]) for number, name in enumerate(names)}
-            if len(pairs) == len(set(names)):  # a variable has one value wherever it stands
+            if len(pairs) == len(set(names)):  # a variable has one value everywhere
                 fits.add(tuple(sorted(pairs)))
     return dict(fits.pop()) if len(fits) == 1 else {}
 
@@ -262,7 +262,7 @@ def _assignments(text: str) -> list[tuple[str, str, str]]:
 
 
 def text_of(makefile: Path) -> str:
-    """Return the text of a Makefile with those that it includes by name, without comments, lines joined."""
+    """Return the text of a Makefile and those that it includes by name, without comments, with lines joined."""
     texts: list[str] = []
     waiting = [makefile]
     seen: set[Path] = set()

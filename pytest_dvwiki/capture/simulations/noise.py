@@ -1,8 +1,8 @@
-"""Error lines: a test may pass although its log has some; they are counted, and strict logs do not let them pass.
+"""Error lines: a test may pass although its log has some; they are counted, and strict logs make the test fail.
 
 An error line is a UVM or pyuvm report of severity error or fatal, an HDL message of severity error or above, or a line
-that a logger of the testbench wrote with level ERROR or above; no line that a benign pattern knows is one, nor, with
-strict logs, one that a waiver accepts.
+that a logger of the testbench wrote with level ERROR or above. A line that matches a benign pattern is none; with
+strict logs, neither is one that a waiver accepts.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.messages import Message
 
 MOST = 10_000
-"""Error lines of one text that are counted."""
+"""Most error lines of one text that are counted."""
 ROOM = 4096
-"""Characters that are kept of them."""
+"""Most characters of them that are kept."""
 _MOST_KINDS = 1024
 _KEPT = 3
-"""Messages that are kept."""
+"""Most messages that are kept."""
 _LITERALS = ("ERROR", "CRITICAL", "FATAL", "Error", "Failure", "Fatal")
 _ERROR = (
     r"(?:[\d.]+|-\.--)\s*(?:[fpnum]?s|sec|step)\s+(?:ERROR|CRITICAL)\b"  # cocotb, pyuvm
@@ -53,7 +53,7 @@ class ErrorLines:
 
     @property
     def first(self) -> int | None:
-        """Number of the first line; None where no line was kept."""
+        """Return the number of the first line; None if no line was kept."""
         return self.lines[0][0] if self.lines else None
 
     def __add__(self, other: ErrorLines) -> ErrorLines:
@@ -65,11 +65,11 @@ NO_ERRORS = ErrorLines()
 
 
 class ErrorCounter:
-    """Finds the error lines of a text that passes by.
+    """Counts the error lines of a text that is fed in parts.
 
     Args:
-        interest: Knows what is benign; without it every error line counts.
-        room: Characters to keep.
+        interest: Decides what is benign; without it every error line counts.
+        room: Most characters to keep.
     """
 
     def __init__(self, interest: Interest | None, room: int = ROOM) -> None:
@@ -82,7 +82,7 @@ class ErrorCounter:
         self._lines: list[tuple[int, str]] = []
 
     def feed(self, first: int, text: str) -> None:
-        """Takes in the next lines.
+        """Process the next lines.
 
         Args:
             first: Number of the first line.
@@ -107,20 +107,20 @@ class ErrorCounter:
             self._keep(number, shown[:end], message.text)
 
     def result(self) -> ErrorLines:
-        """What was found until now."""
+        """Return the result so far."""
         return ErrorLines(self._count, self._text, tuple(self._lines))
 
     def _is_benign(self, text: str) -> bool:
         if self._interest is None:
             return False
-        # A log repeats itself: what one line is, all of its kind are.
+        # Logs repeat themselves: the answer for one line holds for all of its kind.
         its_kind = kind(text.lower())
         known = self._benign.get(its_kind)
         if known is None:
             if len(self._benign) >= _MOST_KINDS:
                 self._benign.clear()
             known = self._benign[its_kind] = self._interest.is_benign(text)
-        # A waiver may be for one value of many, so that it is asked about every line.
+        # A waiver may depend on a value, so it is checked for every line.
         return known or self._interest.is_accepted(text)
 
     def _keep(self, number: int, lines: list[str], text: str) -> None:
@@ -136,11 +136,11 @@ class ErrorCounter:
 
 
 def error_lines(text: LogText, interest: Callable[[], Interest]) -> ErrorLines:
-    """The error lines of a whole text.
+    """Return the error lines of a whole text.
 
     Args:
         text: The text.
-        interest: Gives what is benign; asked only where there is a line that may be an error.
+        interest: Returns the object that decides what is benign; called only if a line may be an error.
     """
     counter = ErrorCounter(None)
     for chunk in LogStream(text):
@@ -156,7 +156,7 @@ def error_lines(text: LogText, interest: Callable[[], Interest]) -> ErrorLines:
 
 
 def _message(lines: list[str]) -> Message | None:
-    """The message that begins with the first line, where it is an error."""
+    """Return the message that begins with the first line, if it is an error."""
     message = next(iter(assemble([strip_line(line) for line in lines])), None)
     if message is None or message.first:
         return None
@@ -180,7 +180,7 @@ def _timed_error() -> re.Pattern[str]:
 
 
 def _may_begin(line: str) -> bool:
-    """Whether an error may begin with a line: most lines that hold one of the literals only mention it."""
+    """Tell whether an error may begin with a line: most lines with one of the literals only mention it."""
     ((_, shown),) = without_progress([(0, line)])
     plain = strip_line(shown).lstrip()
     return _error().match(plain) is not None or _timed_error().match(plain) is not None

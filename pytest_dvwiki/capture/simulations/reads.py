@@ -1,4 +1,4 @@
-"""Which files of a project a simulation read: HDL with what it includes, and Python with what it imports."""
+"""The project files that a simulation read: HDL with its includes, and Python with its imports."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.simulations.builds import Setup
 
 _LIMIT = 200
-"""Files that are told."""
+"""Most files that are returned."""
 _READ_LIMIT = 1 << 20
-"""Bytes of a file that are searched for the files it names."""
+"""Most bytes of a file that are searched for includes and imports."""
 _INCLUDE = re.compile(r'^[ \t]*`include[ \t]+"([^"\n]+)"', re.MULTILINE)
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(\.*+[\w.]*+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#]*)|import[ \t]+([\w., \t]+))", re.MULTILINE
@@ -30,29 +30,29 @@ _IMPORT = re.compile(
 _NAME = re.compile(r"\w+")
 _CONTINUED = re.compile(r"\\\n")
 _UNREAD = frozenset({".c", ".cc", ".cpp", ".h", ".hpp", ".so", ".mk", ".a", ".o"})
-"""What a compiler's own dependencies name besides HDL."""
+"""Suffixes of dependencies of a compiler that are not HDL."""
 
 
 def files_read(
     setup: Setup, *, files: Iterable[str], modules: Iterable[str], folder: str, root: Path
 ) -> tuple[str, ...]:
-    """Return the files of a project that a simulation read; none where they are unknown.
+    """Return the project files that a simulation read; empty if they are unknown.
 
-    They are relative to the top of the git repository, as git names them, which may lie above the root: a design often
-    does, seen from the folder of its tests. Without a repository they are relative to the root.
+    Paths are relative to the top of the git repository, as in git. The top may lie above the root, since a design often
+    lies outside the folder of its tests. Without a repository the paths are relative to the root.
 
     Args:
-        setup: What was built.
+        setup: The design that was built.
         files: Absolute paths of Python files, or a Makefile, that are known to have been read.
         modules: Names of test modules.
         folder: Absolute path of the folder that the simulation ran in.
-        root: Folder of the project; what lies outside of it and of its repository is left out.
+        root: Folder of the project; files outside it and its repository are left out.
     """
     top = workspace(root)[0]
     base, real = f"{top}{os.sep}", f"{os.path.realpath(top)}{os.sep}"
     found: dict[str, None] = {}
     for path in (*_hdl(setup, folder), *_others(files, modules, folder, base)):
-        # git knows a file by its own name, not by a link to it.
+        # git knows a file by its real path, not by that of a link.
         there = os.path.realpath(path)
         if there.startswith(real) and not is_library(there):
             found[redact(there.removeprefix(real).replace(os.sep, "/"))] = None
@@ -62,7 +62,7 @@ def files_read(
 
 
 def _hdl(setup: Setup, folder: str) -> Iterator[str]:
-    """Tell the sources of a build, then the files that they include."""
+    """Yield the sources of a build, then the files that they include."""
     yield from setup.sources
     yield from _dependencies(setup, folder)
     waiting, met = list(reversed(setup.sources)), set(setup.sources)
@@ -78,7 +78,7 @@ def _hdl(setup: Setup, folder: str) -> Iterator[str]:
 
 
 def _dependencies(setup: Setup, folder: str) -> Iterator[str]:
-    """Tell the files that a tool says it has read, in the make rules beside what it made."""
+    """Yield the files that a tool lists as read, in the make rules beside its output."""
     ending = next((tool.dependencies for tool in simulators.tools() if tool.name == setup.simulator), "")
     if not ending or setup.artefact is None:
         return
@@ -91,13 +91,13 @@ def _dependencies(setup: Setup, folder: str) -> Iterator[str]:
         _, _, read = _CONTINUED.sub(" ", _text(name)).partition(" : ")
         for word in read.split():
             suffix = os.path.splitext(word)[1]  # noqa: PTH122  # joined as text
-            # Relative to where the tool ran: a runner's folder of the build, or that of a Makefile.
+            # Relative to where the tool ran: a runner's build folder, or the folder of a Makefile.
             there = (_absolute(each, word) for each in (made, folder)) if suffix and suffix not in _UNREAD else ()
             yield from [path for path in there if os.path.isfile(path)][:1]  # noqa: PTH113  # many of them
 
 
 def _others(files: Iterable[str], modules: Iterable[str], folder: str, base: str) -> Iterator[str]:
-    """Tell Python files, each with the files of the project that it imports, and Makefiles."""
+    """Yield Python files, each with the project files that it imports, and Makefiles."""
     search = list(dict.fromkeys((folder, *(os.path.abspath(each) for each in sys.path))))  # noqa: PTH100
     search = [each for each in search if f"{each}/".startswith(base)]
     waiting = list(files)
@@ -128,7 +128,7 @@ def _others(files: Iterable[str], modules: Iterable[str], folder: str, base: str
 
 
 def _found(module: str, folders: Iterable[str]) -> list[str]:
-    """Return the file of a module in the first folder that has it."""
+    """Return the file of a module in the first folder that has it, in a list; empty if there is none."""
     path = module.replace(".", "/")
     for folder in folders:
         for name in (f"{folder}/{path}.py", f"{folder}/{path}/__init__.py"):

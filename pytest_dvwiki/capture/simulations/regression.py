@@ -1,8 +1,8 @@
-"""Splits a cocotb log into its tests, by what its regression manager says, not by columns.
+"""Splitting of a cocotb log into its tests, by the messages of its regression manager, not by columns.
 
-cocotb 1.9 and 2.x, any level and prefix: `running X (i/n)` opens a test, `X passed`, `X failed` judge it, the next
-`running` ends it. At level WARNING only `X failed` is there: then a test reaches from the end of the one before to the
-end of the traceback under its verdict.
+For cocotb 1.9 and 2.x with any level and prefix: `running X (i/n)` begins a test, `X passed` or `X failed` is its
+verdict, the next `running` ends it. At level WARNING there is only `X failed`: then a test extends from the end of the
+one before to the end of the traceback under its verdict.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NumberedLines = tuple[tuple[int, str], ...]
 _MANAGER = "cocotb.regression"
 _LOADED = "I support registered"
 _BY_NAME = (_MANAGER, _LOADED)
-"""What a line of the regression manager holds, once its lines were seen to bear its name."""
+"""Words in a line of the regression manager, once its lines are known to contain its name."""
 _BY_WORDS = (
     *_BY_NAME,
     "running ",
@@ -41,18 +41,18 @@ _BY_WORDS = (
     "cocotb v",
     "Using Python ",
 )
-"""What such a line may hold with another prefix (COCOTB_LOG_PREFIX), and what comes before the first of them."""
+"""Words in such a line with another prefix (COCOTB_LOG_PREFIX), and in the lines before the first of them."""
 _FOLDER = re.compile(r"(?:^|\s)(?:g?make(?:\[\d+\])?: )?(?P<word>Entering|Leaving) directory '(?P<folder>[^']+)'")
 _RUNNER_SAYS = re.compile(r".*?\bRunning command:? (?P<command>.+?)(?: in directory (?P<folder>\S+))?$")
 _SHOWN_UNTIL = 100_000
-"""Lines of a log without tests in which commands are looked for."""
+"""Most lines of a log without tests that are searched for commands."""
 _COMMANDS_LIMIT = 256
 _COMMAND_LIMIT = 1 << 16
 _BY_MANAGER = re.compile(r"\s*[\d.-]+\w*\s+[A-Z]+\s+cocotb\.regression\s+(?:\S+:\d+\s+in \S+\s+)?(?P<message>.*)$")
 _RUNNING = re.compile(r"(?:^|\s)running (?P<name>\S.*) \((?P<index>\d+)/(?P<total>\d+)\)$")
 _SKIPPING = re.compile(r"^skipping (?P<name>.+?)(?: \(\d+/\d+\)|: .*)?$")
 _FOUND = re.compile(r"^Found test (?P<module>\S+)\.(?P<name>[^.\s]+)$")
-"""cocotb 1.9 names the module here alone."""
+"""The only line in which cocotb 1.9 names the module."""
 _NOT_STARTED = re.compile(r"^Failed to initialize (?P<name>.+)! \(\d+/\d+\)$")
 _JUDGED = re.compile(r"^(?P<name>.+?) (?P<word>passed|failed|xfailed)(?P<note>: .*| \(result was .*)?$")
 _JUDGED_BY_NAME = re.compile(r"(?:^|\s)(?P<name>\S+) (?P<word>passed|failed|xfailed)(?P<note>: .*| \(result was .*)?$")
@@ -63,7 +63,7 @@ _PYTHON = re.compile(r"Using Python (?P<version>\d[\w.+-]*) interpreter at ")
 _COMMAND = re.compile(r"Running command (?:\S*/)?(?P<program>[\w.-]+)")
 _TIME = re.compile(r"\s*(?P<value>\d+(?:\.\d+)?)(?P<unit>fs|ps|ns|us|ms|s|sec|step)\s")
 _CONTINUATION = re.compile(r"\s{8}|$")
-"""What stands under a verdict; a log line of cocotb has at most 5 blanks in front, Icarus's `Time:` 7."""
+"""A line under a verdict; a log line of cocotb begins with at most 5 blanks, Icarus's `Time:` with 7."""
 
 _LIMITS = Limits()
 _SMALL = Limits(chars=4096, head=4, tail=16, candidates=3, after_mark=20)
@@ -77,49 +77,49 @@ _LINES_BACK = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """What a log has of one test."""
+    """One test in a log."""
 
     name: str
-    """With its module, where the log tells it."""
+    """Name, with the module if it is in the log."""
     lines: NumberedLines = ()
-    """Bounded; empty for a test that passed."""
+    """Excerpt of its lines; empty for a test that passed."""
     line: int | None = None
-    """The line to point at: the first cause, else the verdict, else the first line."""
+    """Line to refer to: the first cause, else the verdict, else the first line."""
     verdict: int | None = None
-    """Number of the line with the verdict; the traceback stands below it."""
+    """Number of the line with the verdict; the traceback is below it."""
     judgement: Judgement | None = None
     """None for a test that was still running at the end."""
     note: str = ""
-    """What the verdict adds: 'passed but we expected a failure', 'errored as expected'."""
+    """Text after the verdict: 'passed but we expected a failure', 'errored as expected'."""
     began: bool = True
-    """Whether the log says that the test was started."""
+    """Whether the log shows that the test was started."""
     time: str | None = None
     """Simulation time at its end."""
     errors: ErrorLines = NO_ERRORS
 
     @property
     def expected_to_fail(self) -> bool:
-        """Whether it passed since it failed, as it was to."""
+        """Tell whether it passed because it failed as expected."""
         return self.judgement == "xfailed" or "as expected" in self.note
 
     @property
     def traceback(self) -> str:
-        """The lines under the verdict."""
+        """Return the lines under the verdict."""
         return "\n".join(line for number, line in self.lines if self.verdict is not None and number > self.verdict)
 
 
 @dataclass(slots=True, kw_only=True)
 class Regression:
-    """What a log has of one run of a simulator."""
+    """One run of a simulator in a log."""
 
     blocks: list[Block] = field(default_factory=list)
-    """In the order of the log."""
+    """Tests in the order of the log."""
     preamble: NumberedLines = ()
-    """What stands before the first test: build, elaboration, import of the test modules."""
+    """Lines before the first test: build, elaboration, import of the test modules."""
     rest: NumberedLines = ()
-    """What stands after the last test."""
+    """Lines after the last test."""
     errors: ErrorLines = NO_ERRORS
-    """Of all that stands in no test."""
+    """Error lines outside the tests."""
     simulator: Simulator | None = None
     cocotb: str | None = None
     """Version of cocotb."""
@@ -127,19 +127,19 @@ class Regression:
     """Version of Python."""
     seed: str | None = None
     time: str | None = None
-    """The last simulation time of the log."""
+    """Last simulation time in the log."""
     started: bool = False
     """Whether the simulator loaded cocotb."""
     finished: bool = False
-    """Whether the summary of all tests is there."""
+    """Whether the log has the summary of all tests."""
     commands: tuple[tuple[str, str], ...] = ()
-    """The commands of tools that the log shows before or between tests, each with its folder, empty where unknown."""
+    """Commands of tools before or between tests in the log: folder, empty if unknown, and command."""
     log: LogText | None = None
     sha256: str | None = None
 
     @property
     def in_flight(self) -> Block | None:
-        """The test that was running when the log ended."""
+        """Return the test that was running when the log ended; None if there is none."""
         last = self.blocks[-1] if self.blocks else None
         return last if last is not None and last.judgement is None and last.began else None
 
@@ -151,13 +151,13 @@ def read_regressions(
     names: Collection[str] = (),
     failing: Collection[str] | None = None,
 ) -> list[Regression]:
-    """Reads a log: one Regression for each time a simulator ran in it, at least one.
+    """Read a log; return one Regression for each run of a simulator in it, at least one.
 
     Args:
         log: The log.
-        interest: Says which lines to keep of a long one.
-        names: Names of tests that a results file told, with and without module.
-        failing: Those of them that failed, where a results file told; of all others no lines are kept.
+        interest: Decides which lines of a long log to keep.
+        names: Names of the tests in a results file, with and without module.
+        failing: Names of those that failed, or None without a results file; no lines of other tests are kept.
     """
     stream = LogStream(log)
     splitter = _Splitter(interest, names, failing)
@@ -167,13 +167,13 @@ def read_regressions(
 
 
 def simulator_name(text: str) -> str:
-    """Return the short name of a simulator from what it calls itself or from its program: 'icarus'."""
+    """Return the short name of a simulator, as 'icarus', from its own name for itself or its program."""
     return simulators.owners().get(text) or simulators.name_in_banner(text) or text.lower().partition(" ")[0]
 
 
 @functools.cache
 def _of_commands() -> tuple[str, ...]:
-    """Return what a line of make, or of a runner, holds that shows a command of a tool; it stands between the tests."""
+    """Return words of a line from make or a runner that shows a command of a tool; such lines are between tests."""
     names = simulators.programs()
     endings = (f"{name} " for name in names if not any(name != one and name.endswith(one) for one in names))
     return ("ing directory '", *sorted(endings), *(f"/{binary}" for binary in simulators.binaries()))
@@ -181,13 +181,13 @@ def _of_commands() -> tuple[str, ...]:
 
 @functools.cache
 def _hdl_time() -> re.Pattern[str]:
-    """Return the expression for the time with its unit in a simulator's own messages."""
+    """Return an expression for the time with its unit in a simulator's own messages."""
     return re.compile(simulators.either(lambda tool: tool.time))
 
 
 @functools.cache
 def _shown() -> re.Pattern[str]:
-    """Return the expression for such a command."""
+    """Return an expression for a line that shows a command of a tool."""
     names = "|".join(map(re.escape, sorted([*simulators.programs(), *simulators.binaries()])))
     return re.compile(
         r"\s*(?:\+ )?(?:cd \S+ (?:&&|;) ?)?(?:[A-Za-z_]\w*=(?:\"[^\"\n]*\"|\S*)\s+)*+(?:\S*/)?"
@@ -235,7 +235,7 @@ class _Open:
 
 
 class _Splitter:
-    """Follows a log chunk by chunk."""
+    """Splits a log that is fed chunk by chunk."""
 
     def __init__(self, interest: Interest | None, names: Collection[str], failing: Collection[str] | None) -> None:
         self._interest = interest
@@ -245,17 +245,17 @@ class _Splitter:
         self._now = Regression()
         self._last_index = 0
         self._modules: dict[str, str] = {}
-        """The module of each test, as cocotb 1.9 tells it beforehand."""
+        """Module by test, as cocotb 1.9 lists them before the tests."""
         self._closing = False
         self._named = False
-        """Whether the manager's lines bear its name."""
+        """Whether the manager's lines contain its name."""
         self._commands: list[tuple[str, str]] = []
         self._folders: list[str] = []
-        """The folders that make has entered."""
+        """Folders that make has entered."""
         self._kept = 0
-        """Number of blocks whose lines are held: the more, the less of each."""
+        """Number of blocks whose lines are kept; the more there are, the fewer lines of each are kept."""
         self._noisy = 0
-        """Number of blocks whose error lines are held."""
+        """Number of blocks whose error lines are kept."""
         self._open = self._between(1)
 
     def feed(self, chunk: Chunk) -> None:
@@ -275,13 +275,13 @@ class _Splitter:
         self._take(number, chunk.text[counted:])
 
     def close(self) -> list[Regression]:
-        # Behind the last simulation stands the build of one that never came.
+        # After the last simulation may come the build of one that never started.
         self._now.commands = self._now.commands or tuple(self._commands)
         self._end_regression()
         return self._done
 
     def _command(self, text: str, start: int, end: int) -> int:
-        """Note the command that a line shows, with the lines that continue it; return where they end."""
+        """Record the command that a line shows, with its continuation lines; return where they end."""
         line = text[start:end]
         if "ing directory '" in line and (found := _FOLDER.search(line)):
             if found["word"] == "Entering":
@@ -299,13 +299,13 @@ class _Splitter:
         folder = self._folders[-1] if self._folders else ""
         if by_runner := _RUNNER_SAYS.match(said):
             said, folder = by_runner["command"], by_runner["folder"] or folder
-        # A line that was too long has lost its middle.
+        # The middle of a too long line is missing.
         if len(said) <= _COMMAND_LIMIT and " … " not in said:
             self._commands.append((folder, said.removeprefix("+ ")))
         return end
 
     def _line(self, number: int, text: str) -> None:
-        """Takes one line that may be the regression manager's."""
+        """Process one line that may be the regression manager's."""
         line = text.rstrip()
         told = _BY_MANAGER.match(line)
         message = told["message"] if told else None
@@ -339,7 +339,7 @@ class _Splitter:
         if message is not None or self._named:
             found = _RUNNING.search(message or "")
             return found if found and found.start() == 0 else None
-        # Without the manager's name on the line (COCOTB_LOG_PREFIX) only the right count makes it the manager's.
+        # Without the manager's name on the line (COCOTB_LOG_PREFIX), only the right count identifies it.
         found = _RUNNING.search(line)
         return found if found and int(found["index"]) == self._last_index + 1 else None
 
@@ -355,7 +355,7 @@ class _Splitter:
         judgement: Judgement = "xfailed" if word == "xfailed" else "passed" if word == "passed" else "failed"
         hidden = self._open.name is None
         if not hidden and (self._open.name != name or self._open.judgement is not None):
-            # A test that the log never started: the simulation ended before its turn.
+            # A test that never began in the log: the simulation ended before it.
             self._switch(None, number)
             hidden = True
         if hidden:
@@ -363,7 +363,7 @@ class _Splitter:
             self._names.add(name)
         self._open.judge(judgement, note, number)
         self._take_verdict(number, text)
-        # With no `running` line to come, the test ends where the text under its verdict does.
+        # Without `running` lines, the test ends where the text under its verdict does.
         self._closing = hidden
 
     def _take_verdict(self, number: int, text: str) -> None:
@@ -372,7 +372,7 @@ class _Splitter:
         self._open.feed(number, text, mark=self._open.judgement == "failed")
 
     def _fact(self, number: int, line: str, message: str | None) -> None:
-        """Notes what the log says of the run itself."""
+        """Record facts on the run itself."""
         now = self._now
         if _LOADED in line and (now.blocks or now.finished or self._open.name is not None):
             self._end_regression()
@@ -402,7 +402,7 @@ class _Splitter:
             now.simulator = Simulator(name=known) if known else None
 
     def _take(self, number: int, text: str, *, mark: bool = False) -> None:
-        """Gives lines to the open test."""
+        """Add lines to the open test."""
         if not text:
             return
         if self._closing:
@@ -418,7 +418,7 @@ class _Splitter:
         self._open.feed(number, text, mark=mark)
 
     def _fullname(self, name: str) -> str:
-        """A test's name with its module, where only the list of tests has told it."""
+        """Return a test's name with its module, if only the list of tests names the module."""
         module = self._modules.get(name)
         return f"{module}.{name}" if module and "." not in name else name
 
@@ -435,7 +435,7 @@ class _Splitter:
             end = start
 
     def _switch(self, name: str | None, number: int) -> None:
-        """Ends what is open and opens a test, or the text between tests."""
+        """End the open test or text, and begin a test, or the text between tests."""
         self._finish_open()
         if name is None:
             self._open = self._between(number)
@@ -478,7 +478,7 @@ class _Splitter:
 
 
 def _continuation_end(text: str) -> int:
-    """Offset of the first line that no longer stands under a verdict."""
+    """Return the offset of the first line that no longer belongs to a verdict."""
     start = 0
     while start < len(text):
         end = text.find("\n", start) + 1

@@ -1,4 +1,4 @@
-"""Puts together the command that runs one failing test again, as data; `records/command.py` prints it."""
+"""Construction of the command that runs one failing test again, as data; `records/command.py` prints it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Command
 
 STRICT = ("--dvwiki", "--dvwiki-strict-logs")
-"""Without these a test that failed only by the error lines of its log passes."""
+"""Options without which a test that failed only because of the error lines in its log passes."""
 VARIABLES = (
     "SIM",
     "TOPLEVEL_LANG",
@@ -39,13 +39,13 @@ VARIABLES = (
     "PYTEST_DISABLE_PLUGIN_AUTOLOAD",
     "PYTEST_PLUGINS",
 )
-"""Environment variables by which cocotb, pytest, Python or a common runner file choose what a test does."""
+"""Environment variables of cocotb, pytest, Python or common runner files that affect what a test does."""
 _CONFIGURATIONS = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 _SECRET_NAME = re.compile(r"(?i)token|passw|secret|credential|licen[cs]e|(?:^|_)key(?:_|$)")
 _KEYWORD = re.compile(r"(?!(?:and|or|not|None|True|False)$)[\w:+.\[\]\\/-]+")
-"""A name that pytest's `-k` takes as one word."""
+"""A name that pytest's `-k` accepts as one word."""
 _MOST_EXCLUDED = 20
-# Words of pytest's command line that choose other tests, or change only what is shown or written.
+# Words of pytest's command line that select other tests, or change only what is shown or written.
 _DROPPED = frozenset(
     {
         "--", "--cache-clear", "--co", "--collect-only", "--continue-on-collection-errors", "--dvwiki",
@@ -75,20 +75,20 @@ _SHORT_WITH_VALUE = re.compile(r"-[flqsvx]*[kmnr](?P<value>.*)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """How tests were run, as far as a command that runs one of them again has to repeat it."""
+    """The command line by which tests were run, as far as running one of them again has to repeat it."""
 
     arguments: tuple[str, ...] = ("pytest",)
-    """The program with its options, without tests."""
+    """Program with its options, without tests."""
     variables: dict[str, str] = field(default_factory=dict)
     folder: str = "."
-    """The folder in which it ran, relative to the top of the repository, else to the workspace root."""
+    """Folder in which it ran, relative to the top of the repository, else to the workspace root."""
     in_repository: bool = True
     items: str | None = "."
-    """Path from there to the folder that node ids are relative to; None for `make`, which takes no node id."""
+    """Path from `folder` to the folder that node ids are relative to; None for `make`, which takes no node id."""
     configuration: str | None = None
-    """Path from there to pytest's configuration file; None where it has none."""
+    """Path from `folder` to pytest's configuration file; None if there is none."""
     here: str = ""
-    """Absolute path of the folder; empty where it is not known on this machine."""
+    """Absolute path of the folder; empty if unknown on this machine."""
 
     def path(self, nodeid: str) -> str:
         """Return a node id as an argument of a command in the folder."""
@@ -105,9 +105,9 @@ class Call:
             variables: Further variables.
             options: Further options.
         """
-        from pytest_dvwiki.model import Command  # noqa: PLC0415  # a run without failures needs none of these
+        from pytest_dvwiki.model import Command  # noqa: PLC0415  # a run without failures does not need it
 
-        # The path comes first: an option that takes several values would take it for one of them.
+        # The path comes first: an option with several values would take it as one of them.
         program, own = _split(self.arguments)
         path = [] if self.items is None else [self.path(nodeid)]
         file = path[0].partition("::")[0] if path else ""
@@ -131,11 +131,11 @@ class Call:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The options alone."""
+        """Return the options only."""
         return _split(self.arguments)[1]
 
     def _configuration(self, file: str) -> tuple[str, ...]:
-        """Return the options without which pytest would take another configuration for this file than it took."""
+        """Return the options that make pytest use the same configuration for this file as before."""
         given = any(re.match(r"-c|--config-file|--rootdir", word) for word in self.arguments)
         if given or not self.here:
             return ()
@@ -166,16 +166,16 @@ def pytest_call(
     environment: Mapping[str, str],
     program: Sequence[str] = ("pytest",),
 ) -> Call:
-    """Return how a session of pytest was called.
+    """Return the call of a pytest session.
 
     Args:
         words: Its command line.
         root: pytest's root folder, which is the workspace root.
-        here: The folder in which it was called.
+        here: The folder in which it was started.
         configuration: pytest's configuration file.
         items: The words of the command line that name tests.
-        environment: Its variables.
-        program: How pytest is started.
+        environment: Its environment variables.
+        program: The words that start pytest.
     """
     from pytest_dvwiki.records.command import workspace  # noqa: PLC0415  # a run without failures needs none
 
@@ -215,7 +215,7 @@ def options_of(words: Sequence[str], items: Sequence[str] = ()) -> list[str]:
             kept += [word, *rest[:1]]
             del rest[:1]
         elif word in _DROPPED_WITH_VALUE or (short and not short["value"]):
-            if rest and not re.match(r"-\D", rest[0]):  # `--cov` and its like may go without
+            if rest and not re.match(r"-\D", rest[0]):  # the value of `--cov` and the like is optional
                 del rest[:1]
         elif not (short or word in _DROPPED or word.partition("=")[0] in _DROPPED_WITH_VALUE or _SHORT.fullmatch(word)):
             kept.append(word)
@@ -225,12 +225,12 @@ def options_of(words: Sequence[str], items: Sequence[str] = ()) -> list[str]:
 def with_places(variables: Mapping[str, str], top: Path, here: Path) -> dict[str, str]:
     """Return variables whose paths below a folder begin with `$PWD`, so that they hold on every machine.
 
-    A part of PYTHONPATH outside of that folder is left out: the command's reader has another one.
+    Parts of PYTHONPATH outside that folder are left out: they differ on the reader's machine.
 
     Args:
-        variables: By name.
+        variables: Variables by name.
         top: The folder.
-        here: That in which the command runs.
+        here: The folder in which the command runs.
     """
     found = {}
     for name, value in variables.items():
@@ -244,7 +244,7 @@ def with_places(variables: Mapping[str, str], top: Path, here: Path) -> dict[str
 
 
 def _placed(text: str, top: Path, place: Callable[[str], str]) -> str:
-    """Return a text in which the paths below a folder are written in another way."""
+    """Return a text in which the paths below a folder are replaced by `place`."""
     return re.sub(
         rf"(?<![\w./-]){re.escape(str(top))}(?:/[^\s:;,'\"]*)?(?![\w.-])", lambda found: place(found[0]), text
     )
@@ -268,12 +268,12 @@ def again(
     """Return the command that runs a cocotb test of a pytest item, or of a Makefile.
 
     Args:
-        call: How it ran.
+        call: The call that ran it.
         nodeid: The pytest item.
-        test: Name of the cocotb test inside it; all of them where None.
-        module: Module of the test, where another module of the item may have a test of that name.
+        test: Name of the cocotb test inside it; None for all of them.
+        module: Module of the test, if another module of the item may have a test of that name.
         seed: The random seed.
-        cocotb: Version of cocotb; 1.x knows other variables.
+        cocotb: Version of cocotb; 1.x uses other variables.
         strict: Whether only the error lines of its log make it fail.
     """
     old = cocotb is not None and cocotb.startswith("1.")
@@ -294,24 +294,24 @@ def native(
     """Return the command for a test of cocotb's own pytest plugin.
 
     Args:
-        call: How pytest was called.
-        nodeid: The test; all of the runner's where None.
+        call: The call of pytest.
+        nodeid: The test; None for all tests of the runner.
         runner: Node id of the item that runs its simulator.
-        seed: The runner's seed; None where unknown.
-        others: Names of the session's other runners and tests, from which this one is to be told apart.
+        seed: The runner's seed; None if unknown.
+        others: Names of the session's other runners and tests, which must not run.
         strict: Whether only the error lines of its log make it fail.
     """
     logs = STRICT if strict else ()
     variables = {} if seed is None else {"COCOTB_RANDOM_SEED": str(seed)}
-    # A node id would select the runner and none of its tests: in the simulator the same words name other items.
+    # A node id would select the runner and none of its tests: in the simulator the same words refer to other items.
     names = [_keyword(name.rpartition("::")[2]) for name in (runner, nodeid) if name is not None]
     file = runner.partition("::")[0]
     if not any(_contains(other, name) for name in names for other in others):
         return call.command(file, variables, (*logs, "-k", " and ".join(names)))
     if nodeid is None:
         return call.command(runner, variables, logs)
-    # The pytest in the simulator has arguments of its own: to exclude a test here would exclude its runner here. They
-    # name the file as well, since its conftest.py may be what loads cocotb's plugin with its options.
+    # The pytest in the simulator gets its own arguments: excluding a test in the outer pytest would exclude its runner.
+    # They name the file too, since its conftest.py may load cocotb's plugin with its options.
     # A runner's name is a keyword of all its tests.
     excluded = sorted(other for other in others if _contains(other, names[1]) and not _contains(f"{runner} ", other))
     told = (other for other in excluded[:_MOST_EXCLUDED] if _KEYWORD.fullmatch(other))
@@ -321,12 +321,12 @@ def native(
 
 
 def _keyword(name: str) -> str:
-    """Return what chooses a test by pytest's `-k`: its name, or that of its function where `-k` cannot take it."""
+    """Return the name of a test for pytest's `-k`, or that of its function if `-k` does not accept it."""
     return name if _KEYWORD.fullmatch(name) else name.partition("[")[0]
 
 
 def _contains(text: str, part: str) -> bool:
-    """Whether a part chooses a text for pytest's `-k`, and is not all of it."""
+    """Tell whether `part` selects `text` by pytest's `-k`, and is not equal to it."""
     return part.lower() in text.lower() and part != text
 
 
@@ -337,7 +337,7 @@ def _filter(test: str, module: str | None) -> str:
 
 
 def _filter_of_make(test: str, module: str | None) -> str:
-    """Return the same for a Makefile, which expands `$` and hands the text to a shell without quotes."""
+    """Return the same expression for a Makefile, which expands `$` and passes the text to a shell without quotes."""
     name = f"{module}.{test}" if module else f".{test}"
     safe = "".join(
         char if char.isalnum() or char in "_-/=,:@%" else f"[{char}]" if char in ".+*?" else "." for char in name
@@ -352,7 +352,7 @@ def _split(arguments: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _masked(text: str) -> str:
-    """Return a text in which a mark stands for each secret."""
+    """Return a text with its secrets masked."""
     from pytest_dvwiki.model import MASKED  # noqa: PLC0415
     from pytest_dvwiki.redact import redact  # noqa: PLC0415
 
@@ -360,7 +360,7 @@ def _masked(text: str) -> str:
 
 
 def _masked_value(name: str, value: str) -> str:
-    """Return the value of a variable, or a mark where it must not be kept."""
+    """Return the value of a variable, or a mask if it must not be stored."""
     from pytest_dvwiki.model import MASKED  # noqa: PLC0415
 
     return MASKED if _SECRET_NAME.search(name) or MASKED in _masked(f"{name}={value}") else _masked(value)

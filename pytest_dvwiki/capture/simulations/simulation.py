@@ -1,7 +1,7 @@
-"""From what one cocotb simulation left behind to a Failure per failing test and a Result per test.
+"""Conversion of one cocotb simulation into a Failure per failing test and a Result per test.
 
-The results file tells which tests failed and by what; the log tells what led to it, which test was running when the
-simulation ended, and, where no results file was written, how the tests before it ended.
+The results file says which tests failed, and with which error. The log shows what led to it, which test was running
+when the simulation ended and, if there is no results file, how the tests before it ended.
 """
 
 from __future__ import annotations
@@ -40,101 +40,101 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Command, Interest, Phase, Source
 
 _CLOCK_TOLERANCE = 1.0
-"""Seconds by which a file system's clock may lag behind."""
+"""Seconds by which a file system's clock may be behind."""
 _MESSAGE_LIMIT = 4096
 _ENTRY = Limits(chars=16 * 1024, head=40, tail=60)
 _REPORT = Limits(chars=6 * 1024, head=20, tail=40)
 _SIDE_CHARS = 8 * 1024
-"""For all streams together beside the one with the tests."""
+"""Most characters of all streams other than the one with the tests."""
 
 _TIMEOUT = "SimTimeoutError"
 _EXIT = re.compile(r"SystemExit(?:: -?\d+)?$|\w*ParseError\b")
-"""How runner and cocotb-test end an item whose results are missing."""
+"""Exceptions by which cocotb's runner and cocotb-test end an item without results."""
 _BY_THE_DESIGN = r"^UVM_FATAL\b|\$fatal\b"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Simulation:
-    """What is known of one run of a simulator by a pytest item, or of the build that came before it."""
+    """One run of a simulator by a pytest item, or the build before it."""
 
     nodeid: str
     """Node id of the pytest item that ran the simulator."""
     root: Path
-    """The folder that paths are shown relative to."""
+    """Folder that paths are shown relative to."""
     results: Path | None = None
-    """The results file that the run was to write; it may not exist."""
+    """Results file that the run should write; it may not exist."""
     logs: tuple[LogText, ...] = ()
-    """Texts of the run, in any order and split in any way: captured streams, a log file, a spool."""
+    """Texts of the run, in any order and division: captured streams, a log file, a spool."""
     regression: Regression | None = None
-    """What a log has of this run, where the caller has read it; `logs` are then not read."""
+    """This run in a log that the caller has already read; `logs` are then not read."""
     after_others: bool = False
-    """Whether the item ran other simulations before this one, with whose output the logs begin."""
+    """Whether the item ran other simulations before this one; the logs begin with their output."""
     status: int | None = None
-    """Exit status of the simulator, negative for a signal; read from `error` where None."""
+    """Exit status of the simulator, negative for a signal; if None, it is read from `error`."""
     started: float | None = None
-    """When the item began, seconds since the epoch; an older results file is another run's."""
+    """Start of the item, seconds since the epoch; an older results file is another run's."""
     phase: Phase = "call"
     error: str = ""
-    """The exception that ended the item: 'SystemExit: 1', 'RuntimeError: … return code: -9'; empty where it passed."""
+    """Exception that ended the item: 'SystemExit: 1', 'RuntimeError: … return code: -9'; empty if it passed."""
     longrepr: str = ""
     """pytest's own text of the item's failure."""
     cut_short: bool = False
     """Whether the process that ran the item was killed before the item ended."""
     strict_logs: bool = False
-    """Whether a test with error lines in its log is to fail although it passed."""
+    """Whether error lines in the log make a passed test fail."""
     failed: bool = False
-    """Whether it failed for all that the caller knows, though it saw neither exit status nor exception."""
+    """Whether it counts as failed although the caller saw neither exit status nor exception."""
     simulator: str | None = None
-    """Name of the simulator where the caller knows it: 'icarus', or its program."""
+    """Name of the simulator if the caller knows it: 'icarus', or its program."""
     modules: tuple[str, ...] = ()
-    """Names of the test modules, where known (COCOTB_TEST_MODULES)."""
+    """Names of the test modules, if known (COCOTB_TEST_MODULES)."""
     seed: str | None = None
     setup: Setup | None = None
-    """What it ran, where the caller saw the tools being called; else the log may show it."""
+    """Design that it ran, if the caller saw the calls of the tools; otherwise the log may show it."""
     builds: Builds | None = None
-    """The builds before it, for a log that shows only the run."""
+    """Builds before it, for a log that shows only the run."""
     folder: Path | None = None
-    """The folder in which the commands of its log started."""
+    """Folder in which the commands of its log started."""
     files: tuple[str, ...] = ()
-    """Absolute paths of further files by which it was run: the item's own, or its Makefile."""
+    """Absolute paths of the files that ran it: the item's own, or its Makefile."""
     duration_s: float = 0.0
     interest: Interest | None = None
     call: Call | None = None
-    """How the item was run; without it no command is given."""
+    """Call that ran the item; without it there is no command."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationOutcome:
-    """What `collect` found. Where `failures` is empty, a failure of the item is the item's own."""
+    """The result of `collect`. Without `failures`, a failure of the item is the item's own."""
 
     failures: tuple[Failure, ...] = ()
     results: tuple[Result, ...] = ()
-    """One for each cocotb test that ended, failed ones too; none for the item itself."""
+    """One for each cocotb test that ended, including failed ones; none for the item itself."""
     simulator: Simulator | None = None
     config: str | None = None
     axes: Axes = field(default_factory=Axes)
-    """What its log says of Python and cocotb."""
+    """Versions of Python and cocotb in its log."""
     reads: tuple[str, ...] = ()
-    """Files that the simulation read; only of one that failed."""
+    """Files that the simulation read; only for one that failed."""
     build_failed: bool = False
     """Whether the simulation never began: compiler, elaborator or missing tool."""
     noise_errors: int = 0
-    """Error lines of tests that passed, over all tests; where there are none, of the item."""
+    """Number of error lines of tests that passed; without tests, of the item."""
     refused: tuple[Failure, ...] = ()
-    """With strict logs the tests that passed with error lines; not in `failures`."""
+    """With strict logs, failures of the tests that passed with error lines; not in `failures`."""
 
 
 def collect(sim: Simulation) -> SimulationOutcome:
-    """Finds the failing tests of a simulation with their evidence.
+    """Return the failures of a simulation with their evidence, and the results of its tests.
 
-    The memory it takes does not grow with the log. A log that cannot be opened counts as absent, a results file that
+    Memory does not grow with the size of the log. A log that cannot be opened counts as missing, a results file that
     cannot be read as not written.
     """
     return _Collector(sim).outcome()
 
 
 class _Collector:
-    """Puts the evidence of one simulation together."""
+    """Collects the evidence of one simulation."""
 
     def __init__(self, sim: Simulation) -> None:
         self._sim = sim
@@ -181,7 +181,7 @@ class _Collector:
         return Simulator(name=simulator_name(name)) if name else None
 
     def _what_ran(self) -> Setup:
-        """Return what the simulation ran: by the calls that the caller saw, else by those that the log shows."""
+        """Return the design that the simulation ran: from the calls that the caller saw, else from those in the log."""
         sim = self._sim
         seen = sim.setup or UNKNOWN
         shown = next((one.commands for one in (self._main, *self._sides) if one.commands), ())
@@ -192,8 +192,8 @@ class _Collector:
 
     @functools.cached_property
     def _reads(self) -> tuple[str, ...]:
-        """The files of the project that the simulation read."""
-        from pytest_dvwiki.capture.simulations.reads import files_read  # noqa: PLC0415  # only failures pay for it
+        """Return the project files that the simulation read."""
+        from pytest_dvwiki.capture.simulations.reads import files_read  # noqa: PLC0415  # loaded only for failures
 
         sim = self._sim
         told = (test.case.file for test in self._tests if test.case is not None and test.case.file is not None)
@@ -217,9 +217,9 @@ class _Collector:
     # Error lines of tests that passed
 
     def _errors(self) -> dict[str, ErrorLines]:
-        """Error lines by the test that passed with them, under an empty name those of an item without tests.
+        """Return the error lines by the test that passed with them; those of an item without tests under an empty name.
 
-        What stands in no test, such as a severity at time 0 or in a final block, counts with the last test that passed.
+        Error lines outside the tests, as at time 0 or from a final block, count for the last test that passed.
         """
         outside = next((one.errors for one in (self._main, *self._sides) if one.errors.count), NO_ERRORS)
         passed = [test for test in self._tests if test.outcome == "passed"]
@@ -275,7 +275,7 @@ class _Collector:
             *_excerpts("results", test.entry, sim.interest, _ENTRY),
             *self._log_excerpt(self._main, block.lines if block is not None else ()),
             *(self._log_excerpt(self._main, self._last_words()) if test.in_flight else ()),
-            # What a simulator says as it dies may be on its error stream, where no test's name stands beside it.
+            # The last words of a crashing simulator may be on its error stream, without the name of a test.
             *(self._side_excerpts() if test.in_flight and self._ending.bad_status else ()),
         ]
         return self._failure(
@@ -296,7 +296,7 @@ class _Collector:
         )
 
     def _unbound(self) -> str | None:
-        """The first component that stayed without an entity, which the log tells before all tests."""
+        """Return a sentence on the first component without an entity, which the log reports before all tests."""
         lines = (line for one in (self._main, *self._sides) for _, line in one.preamble)
         found = next(filter(None, map(_unbound().match, lines)), None)
         return f"{found['place']}: no entity was compiled for component {found['name']}" if found else None
@@ -306,9 +306,9 @@ class _Collector:
             return None
         module = test.module if test.name != test.bare else None
         file = test.case.file if test.case is not None else None
-        # pyuvm gives its tests to cocotb 1.x under other names than they are reported by: then all of them are run.
+        # With cocotb 1.x, pyuvm registers its tests under names that differ from the reported ones: then all are run.
         hidden = (self._cocotb or "").startswith("1.") and file is not None and is_library(file)
-        # One that failed before it may have left the design in the middle of something, which made this one fail.
+        # An earlier failed test may have left the design in a state that made this one fail.
         is_first = strict or test is self._first_failed
         return reproduce.again(
             self._sim.call,
@@ -330,19 +330,19 @@ class _Collector:
         return reproduce.again(self._sim.call, self._sim.nodeid, seed=seed, cocotb=self._cocotb, strict=strict)
 
     def _why_ended(self, test: CocotbTest) -> str | None:
-        """What ended the simulation during a test; None where the log says it better."""
+        """Return a sentence on what ended the simulation during a test; None if the log shows it better."""
         lines = (*(test.block.lines if test.block is not None else ()), *self._last_words())
         told = any(_said_by_the_design().search(line) for _, line in lines)
         if self._cases is not None and not self._ending.abnormal and (told or self._ending.bad_status):
             return None
         if said := self._sentence(test.name, test.time, finished=False):
             return said
-        # Without results cocotb told no end: the log's last time is all there is.
+        # Without results the end is unknown: the last time in the log is all there is.
         at = ", at " if self._cases is not None else LOGGED
         return f"simulation ended before {test.name} was done" + (f"{at}{test.time}" if test.time else "")
 
     def _last_words(self) -> NumberedLines:
-        """What the design said as it ended the simulation, where that comes after all tests: under cocotb 1.9."""
+        """Return the design's message that ended the simulation, if it comes after all tests, as with cocotb 1.9."""
         rest = self._main.rest
         return rest if any(_said_by_the_design().search(line) for _, line in rest) else ()
 
@@ -353,9 +353,9 @@ class _Collector:
         return frame or self._place_of(test)
 
     def _place_of(self, test: CocotbTest) -> Frame | None:
-        """The place of a test whose exception shows none of the user's lines."""
+        """Return the place of a test whose exception has none of the user's frames."""
         case, of_limit = test.case, test.exception == _TIMEOUT
-        # The test's own limit leaves no traceback, and no two tests in common: it was the whole test that waited.
+        # A test's own timeout leaves no traceback, and concerns this test only: the whole test was waiting.
         function = redact(test.function) if of_limit else ""
         if case is not None and case.file is not None and not is_library(case.file):
             return Frame(file=redact(shown_path(case.file, self._sim.root)), line=case.line or 0, function=function)
@@ -373,7 +373,7 @@ class _Collector:
             return True
         if self._began() or ending.cut_short or ending.timeout:
             return False
-        # GHDL elaborates, and any simulator may fail to load, when it is told to run.
+        # GHDL elaborates at the start of a run, and any simulator may fail to load then.
         return (ending.bad_status or self._sim.failed) and (self._sim.phase == "setup" or bool(self._texts()))
 
     def _began(self) -> bool:
@@ -385,12 +385,12 @@ class _Collector:
             return False
         if sim.failed or ending.abnormal or ending.bad_status:
             return True
-        # An exception with words of its own, before anything ran, is no simulation's.
+        # Any other exception, raised before anything ran, is not a simulation's.
         own = bool(sim.error) and not _EXIT.match(sim.error) and not self._began() and not self._texts()
         return bool(sim.error or sim.longrepr) and not own
 
     def _unexplained(self) -> bool:
-        """Whether something failed that no test's failure tells."""
+        """Tell whether something failed that no failure of a test covers."""
         if self._ending.interrupted:
             return False
         failed = any(test.failed for test in self._tests)
@@ -416,7 +416,7 @@ class _Collector:
         return self._own_failure(said, trace, in_simulator=True)
 
     def _import_trace(self) -> Trace | None:
-        """The exception by which cocotb gave up before the first test."""
+        """Return the exception with which cocotb gave up before the first test; None if there is none."""
         texts = ("\n".join(line for _, line in one.preamble) for one in (self._main, *self._sides))
         traces = (last_trace(text, self._sim.root) for text in texts if "Traceback (" in text)
         return next(filter(None, traces), None)
@@ -429,7 +429,7 @@ class _Collector:
 
     def _own_failure(self, said: str | None, trace: Trace | None, *, in_simulator: bool) -> Failure:
         sim = self._sim
-        # No seed changes what a compiler says, nor what an import meets.
+        # The result of a compilation or an import does not depend on a seed.
         seed = self._seed if in_simulator and trace is None else None
         excerpts = [
             *self._run_excerpt(said),
@@ -446,7 +446,7 @@ class _Collector:
             excerpts=excerpts,
             in_simulator=in_simulator,
             seed=redact(seed) if seed else None,
-            # Of artefacts nobody saw how the simulator was called.
+            # For artefacts, the call of the simulator is unknown.
             seeded=in_simulator and trace is None and (self._began() or sim.started is None),
             sim_time=self._main.time if self._main.blocks and in_simulator else None,
             duration_s=sim.duration_s,
@@ -454,7 +454,7 @@ class _Collector:
             unreproducible=self._ending.from_outside,
         )
 
-    # What all failures have in common
+    # Common parts of failures
 
     def _failure(
         self,
@@ -507,19 +507,19 @@ class _Collector:
         return [Excerpt(source="run", lines=((1, redact(said)),))] if said else []
 
     def _texts(self) -> list[Excerpt]:
-        """What the logs have outside the tests."""
+        """Return excerpts of the logs outside the tests."""
         main = self._main.rest if self._main.blocks else self._main.preamble
         return [*self._log_excerpt(self._main, main), *self._side_excerpts()]
 
     def _side_excerpts(self) -> list[Excerpt]:
-        """The other streams of the run."""
+        """Return excerpts of the other streams of the run."""
         share = _SIDE_CHARS // max(1, len(self._sides))
         excerpts = [self._log_excerpt(one, _fitting(one.preamble, share)) for one in self._sides]
         return [excerpt for found in excerpts for excerpt in found]
 
     def _log_excerpt(self, one: Regression, lines: NumberedLines) -> list[Excerpt]:
         if self._ending.signal is not None:
-            # What make says of the signal, the sentence about the simulator tells better.
+            # The sentence on the simulator describes the signal better than make's line.
             lines = tuple((number, line) for number, line in lines if status_in((line,)) is None)
         if not any(line.strip() for _, line in lines):
             return []
@@ -535,12 +535,12 @@ class _Collector:
 
 
 def _ended_by_itself(test: CocotbTest) -> bool:
-    """Whether a test came to an end before a person interrupted its simulation; the interrupt may reach its Python."""
+    """Tell whether a test ended before a person interrupted its simulation; the interrupt may reach its Python."""
     return test.started and not test.in_flight and test.exception != "KeyboardInterrupt"
 
 
 def _fresh_results(sim: Simulation) -> tuple[tuple[Case, ...] | None, ResultsError | None]:
-    """The tests of the results file, or None, with the reason where there is a file all the same."""
+    """Return the tests of the results file, or None, with the error if the file cannot be used."""
     if sim.results is None:
         return None, None
     try:
@@ -554,7 +554,7 @@ def _fresh_results(sim: Simulation) -> tuple[tuple[Case, ...] | None, ResultsErr
 
 
 def _regressions(sim: Simulation, cases: Sequence[Case] | None) -> tuple[Regression, tuple[Regression, ...]]:
-    """The part of the logs that has the tests of this simulation, and the last part of each other log."""
+    """Return the part of the logs with the tests of this simulation, and the last part of each other log."""
     names = {name for case in cases or () for name in (case.fullname, case.name)}
     failing = {
         name for case in cases or () if case.status in {"failed", "error"} for name in (case.fullname, case.name)
@@ -574,9 +574,9 @@ def _regressions(sim: Simulation, cases: Sequence[Case] | None) -> tuple[Regress
         else:
             others.append(part)
     if best is not None and best.finished and cases is None and sim.after_others:
-        # The whole regression is that of the simulation before, which has its results; what follows it is this one's.
+        # The finished regression is that of the simulation before, which has its results; the rest is this one's.
         best = Regression(preamble=best.rest, simulator=best.simulator, log=best.log, sha256=best.sha256)
-    # Two copies of the tests (a log file and a spool) are one; only texts without tests say something more.
+    # A second copy of the tests (a log file and a spool) adds nothing; only texts without tests do.
     sides = tuple(one for one in others if not one.blocks)
     return best or Regression(), sides
 
@@ -591,13 +591,13 @@ def _weight(one: Regression, names: set[str]) -> tuple[int, int, bool, bool]:
 
 
 def _last_lines(logs: Iterable[Regression]) -> Iterator[str]:
-    """The lines of logs among which make says how its command ended."""
+    """Yield the lines of logs in which make may report how its command ended."""
     for one in logs:
         yield from (line for _, line in (*one.rest, *(one.blocks[-1].lines if one.blocks else one.preamble)))
 
 
 def _excerpts(source: Source, text: str, interest: Interest | None, limits: Limits) -> list[Excerpt]:
-    """The excerpt of a text in memory; none of an empty one."""
+    """Return the excerpt of a text in memory, in a list; empty for a blank text."""
     if not text.strip():
         return []
     builder = ExcerptBuilder(interest, limits)
@@ -606,7 +606,7 @@ def _excerpts(source: Source, text: str, interest: Interest | None, limits: Limi
 
 
 def _fitting(lines: NumberedLines, chars: int) -> NumberedLines:
-    """The last lines that fit."""
+    """Return as many of the last lines as fit."""
     fitting: list[tuple[int, str]] = []
     for number, line in reversed(lines):
         chars -= len(line) + 1
@@ -618,7 +618,7 @@ def _fitting(lines: NumberedLines, chars: int) -> NumberedLines:
 
 @functools.cache
 def _said_by_the_design() -> re.Pattern[str]:
-    """Return the expression for a line by which the design, or its simulator, says why the simulation ended."""
+    """Return an expression for a line in which the design, or its simulator, says why the simulation ended."""
     return re.compile(simulators.either(lambda tool: tool.fatal, _BY_THE_DESIGN))
 
 

@@ -1,1 +1,1 @@
-"""Texts of any size: read as lines, cut to bounded excerpts, searched for the user's frames."""
+"""Texts of any size: read as lines, reduced to bounded excerpts, searched for the user's frames."""

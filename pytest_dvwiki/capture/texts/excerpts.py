@@ -1,4 +1,4 @@
-"""Takes a bounded excerpt from a text that passes by: head, the lines round each candidate for a cause, tail."""
+"""Bounded excerpts of a text stream: head, the lines around each candidate for a cause, tail."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much of a text is kept."""
+    """Limits to the size of an excerpt."""
 
     chars: int = 32 * 1024
-    """All lines together."""
+    """Most characters of all lines together."""
     line: int = 4096
-    """One line; of a longer one its two ends are kept."""
+    """Most characters of one line; of a longer one its two ends are kept."""
     head: int = 20
     tail: int = 60
     candidates: int = 12
-    """Candidates of each tier."""
+    """Most candidates of each tier."""
     before: int = 3
     after: int = 3
-    """Lines of context round a candidate."""
+    """Lines of context after a candidate."""
     marks: int = 4
     after_mark: int = 40
     """Lines after a marked one: a failure's traceback."""
 
 
-# Which lines go first where not all fit.
+# Ranks of lines: the lower ones come first if not all fit.
 _MARK, _CAUSE, _MARK_CONTEXT, _TAIL, _CAUSE_CONTEXT, _SYMPTOM, _HEAD, _OTHER = range(8)
 _RANK_OF_TIER: dict[Tier, tuple[int, int]] = {
     "cause": (_CAUSE, _CAUSE_CONTEXT),
@@ -53,13 +53,13 @@ def excerpt(
     *,
     source: Source = "log",
 ) -> Excerpt:
-    """Takes the excerpt of a whole stream.
+    """Return the excerpt of a whole stream.
 
     Args:
         chunks: The text, for instance `open_log(path)`.
-        interest: Says which lines are candidates for a cause; without it head and tail are kept.
+        interest: Decides which lines are candidates for a cause; without it only head and tail are kept.
         limits: How much to keep.
-        source: What the text is.
+        source: Source of the text.
     """
     limits = limits or Limits()
     stream = iter(chunks)
@@ -79,7 +79,7 @@ def _is_kept_whole(text: str, limits: Limits) -> bool:
 
 
 class ExcerptBuilder:
-    """Collects the excerpt of a text that is fed in order; holds a few hundred lines at most."""
+    """Collects the excerpt of a text that is fed in order; keeps a few hundred lines at most."""
 
     def __init__(self, interest: Interest | None, limits: Limits) -> None:
         self._interest = interest
@@ -91,15 +91,15 @@ class ExcerptBuilder:
         self._fed = 0
         self._awaited: dict[int, int] = {}
         self.first_cause: int | None = None
-        """Number of the first line that a cause's pattern asked for."""
+        """Number of the first line that matched a pattern of tier cause."""
 
     def feed(self, first: int, text: str, *, mark: bool = False) -> None:
-        """Takes in the next lines.
+        """Process the next lines.
 
         Args:
             first: Number of the first line.
             text: Whole lines, each with a line feed at its end.
-            mark: Whether the first line is to be kept in any case, with many lines after it.
+            mark: Whether to keep the first line in any case, with many lines after it.
         """
         if not text:
             return
@@ -112,7 +112,7 @@ class ExcerptBuilder:
         self._remember_tail(first, text)
 
     def lines(self) -> tuple[tuple[int, str], ...]:
-        """The excerpt so far: numbered lines in order, redacted, within the limits."""
+        """Return the excerpt so far: numbered lines in order, redacted, within the limits."""
         ranked = dict(self._kept)
         for number, line in self._tail:
             if number not in ranked or ranked[number][0] > _TAIL:
@@ -127,7 +127,7 @@ class ExcerptBuilder:
         return tuple(sorted(chosen))
 
     def _continue(self, first: int, text: str) -> None:
-        """Keeps what earlier lines asked for: the head, and the context after a candidate at the end of a chunk."""
+        """Keep the head, and the context after a candidate at the end of the chunk before."""
         missing = self._limits.head - self._fed
         wanted = max(self._awaited, default=0) + 1 - first
         for number, line in _lines(text, 0, first, max(missing, wanted)):
@@ -153,7 +153,7 @@ class ExcerptBuilder:
             self._keep(number, offset, text, _RANK_OF_TIER[tier], limits.after)
 
     def _keep(self, number: int, offset: int, text: str, ranks: tuple[int, int], after: int) -> None:
-        """Keeps the line at an offset with its context."""
+        """Keep the line at an offset with its context."""
         rank, context_rank = ranks
         start, before = offset, self._limits.before
         while before and start:
@@ -196,7 +196,7 @@ def _by_need(item: tuple[int, tuple[int, str]]) -> tuple[int, int]:
 
 
 def _lines(text: str, offset: int, number: int, count: int) -> Iterator[tuple[int, str]]:
-    """Up to `count` numbered lines from an offset on."""
+    """Yield up to `count` numbered lines from an offset."""
     while count > 0 and offset < len(text):
         end = text.find("\n", offset)
         yield number, text[offset:end]

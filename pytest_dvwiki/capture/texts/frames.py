@@ -1,4 +1,4 @@
-"""Reads Python tracebacks out of texts: the exception, its message, and the user's frame that it came from."""
+"""Parsing of Python tracebacks in texts: the exception, its message, and the user's frame that raised it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _EXCEPTION = re.compile(r"^[\s|]*(?:[A-Za-z_]\w*\.)*(?P<type>[A-Z]\w*)(?:: (?P<message>.*))?$")
-# cocotb 1.9 logs the traceback of a failed import, so that its first line has the prefix of the log.
+# cocotb 1.9 logs the traceback of a failed import, whose first line therefore has the log's prefix.
 _HEADING = re.compile(
     r"^(?P<before>[\s|+]*|\s*[\d.-]+[a-z]+\s+[A-Z]+\s+\S+\s+)(?:Exception Group )?Traceback \(most recent call last\):$"
 )
@@ -25,17 +25,17 @@ _HEADING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The last exception that a text shows."""
+    """The last exception in a text."""
 
     exception: str
     """Its type, without the module."""
     message: str
-    """Its message; of several lines where the text is indented, so that its end can be told."""
+    """Its message; with several lines only if the text is indented, so that its end can be found."""
     frame: Frame | None
 
 
 def shown_path(path: str, root: Path) -> str:
-    """A path as records show it: relative to the root with `/`; outside it the last two parts."""
+    """Return a path as in records: relative to the root with `/`; outside it the last two parts."""
     plain = path.replace("\\", "/")
     base = root.as_posix().rstrip("/") + "/"
     if plain.startswith(base):
@@ -46,7 +46,7 @@ def shown_path(path: str, root: Path) -> str:
 
 
 def user_frame(text: str, root: Path) -> Frame | None:
-    """The innermost frame outside Python and its installed packages, of the last traceback that has one.
+    """Return the innermost frame outside Python and its installed packages, of the last traceback that has one.
 
     The traceback may be Python's, or pytest's in its long or short style.
     """
@@ -73,12 +73,12 @@ def _innermost_first(lines: Sequence[str]) -> Iterator[Frame]:
 
 
 def last_trace(text: str, root: Path) -> Trace | None:
-    """The last traceback of a text, or the bare exception where the text begins with one."""
+    """Return the last traceback of a text, or the bare exception if the text begins with one."""
     lines = text.split("\n")
     headings = [(i, found.end("before")) for i, line in enumerate(lines) if (found := _HEADING.match(line))]
     start, margin = headings[-1] if headings else (0, indent(lines[0]))
-    # A SyntaxError shows its file below the heading without a function; frames end at the first line that is as far
-    # left as the heading and names an exception.
+    # A SyntaxError shows its file below the heading without a function; frames end at the first line that is indented
+    # no more than the heading and names an exception.
     for index in range(start + 1 if headings else 0, len(lines)):
         found = _EXCEPTION.match(lines[index])
         if found and indent(lines[index]) <= margin:
@@ -90,7 +90,7 @@ def last_trace(text: str, root: Path) -> Trace | None:
 
 
 def _continued(lines: Sequence[str], margin: int) -> Iterator[str]:
-    """The further lines of a message, up to the first that is not as far right as the traceback."""
+    """Yield the further lines of a message, up to the first that is indented less than the traceback."""
     for line in lines if margin else ():
         if not line.strip() or line[:margin].strip(" |"):
             return

@@ -1,4 +1,4 @@
-"""Log texts of any size: decoded, normalised, line by line numbered, in pieces of about a megabyte."""
+"""Log texts of any size: decoded, normalised, with numbered lines, in chunks of about a megabyte."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LINE_END_KEPT = 4096
 _KEY_LINES = 200
 _SAMPLE = 4096
 
-# cocotb-test passes the simulator's lines through a logger of its own, which under `-p no:logging` prints them.
+# cocotb-test passes the simulator's lines through its own logger, which prints them under `-p no:logging`.
 _COCOTB_TEST = re.compile(r"^(?:INFO|ERROR) (?: *cocotb:simulator\.py:\d+|cocotb:) ", re.MULTILINE)
 _UNBOUNDED_ESCAPE = re.compile(r"\x1b[\]PX^_]")
 _KEY_BEGIN = re.compile(r"----[- ]BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?[- ]----|Private-Lines: \d+")
@@ -37,7 +37,7 @@ _UTF8_LEADING = bytes(range(0xC0, 0x100))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogText:
-    """One text that a run left behind: in memory, or (a part of) a file."""
+    """One text of a run: in memory, or (a part of) a file."""
 
     source: Source
     text: str = ""
@@ -45,9 +45,9 @@ class LogText:
     """A file to read instead of `text`."""
     start: int = 0
     end: int | None = None
-    """The part of the file, in bytes; until its end where None."""
+    """End of the part of the file, in bytes; None for the file's end."""
     lasting: bool = True
-    """Whether the file stays where it is, so that a page may refer to it (a spool does not)."""
+    """Whether the file is permanent, so that a page may refer to it (a spool is not)."""
     open: Callable[[Path], BufferedReader] = reading.open_regular
 
 
@@ -64,8 +64,8 @@ class Chunk:
 class LogStream:
     """A log to be iterated once, in chunks of whole lines.
 
-    A line feed alone ends a line, as an editor counts; carriage returns, escape codes and the prefix of cocotb-test are
-    taken out; a line beyond 64 KiB keeps its two ends; private keys are masked, since an excerpt may begin inside one.
+    Only a line feed ends a line, as in an editor. Carriage returns, escape sequences and the prefix of cocotb-test are
+    removed; a line beyond 64 KiB keeps its two ends; private keys are masked, since an excerpt may begin inside one.
     """
 
     def __init__(self, log: LogText) -> None:
@@ -76,7 +76,7 @@ class LogStream:
 
     @property
     def sha256(self) -> str | None:
-        """Hash of the file's bytes, once all of a whole file has been iterated."""
+        """Return the hash of the file's bytes, after all of a whole file has been iterated; None otherwise."""
         whole = self._log.path is not None and self._log.start == 0 and self._log.end is None
         return self._hash.hexdigest() if whole and self._complete else None
 
@@ -125,15 +125,15 @@ class LogStream:
 
 
 def open_log(path: Path) -> LogStream:
-    """A stream of all of a log file."""
+    """Return a stream of a whole log file."""
     return LogStream(LogText(source="log", path=path))
 
 
 def lines_with(text: str, literals: Iterable[str]) -> Iterator[tuple[int, int]]:
-    """Start and end of each line that holds one of the literals, in order.
+    """Yield start and end of each line that holds one of the literals, in order.
 
-    A search for each literal is several times faster than one expression for all, and a look for single characters is
-    some forty times faster than that: most texts lack one of most literals.
+    A search for each literal is several times faster than one expression for all, and a search for single characters
+    some forty times faster than that: most texts lack a character of most literals.
     """
     starts: set[int] = set()
     for literal in literals:
@@ -148,14 +148,14 @@ def lines_with(text: str, literals: Iterable[str]) -> Iterator[tuple[int, int]]:
 
 
 def _without_escapes(text: str) -> str:
-    """Takes escape sequences out; none of them may swallow the end of its line."""
+    """Remove escape sequences; none of them may span the end of its line."""
     if _UNBOUNDED_ESCAPE.search(text):
         return "\n".join(map(strip_escapes, text.split("\n")))
     return strip_escapes(text)
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Cuts a text into pieces of whole lines."""
+    """Yield a text in pieces of whole lines."""
     position = 0
     while position < len(text):
         end = text.rfind("\n", position, position + _CHUNK) + 1
@@ -175,9 +175,9 @@ def _two_ends(line: str) -> str:
 
 
 def blocks(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """The bytes of a log in blocks of whole lines, each with a line feed at its end.
+    """Yield the bytes of a log in blocks of whole lines, each with a line feed at its end.
 
-    UTF-16 becomes UTF-8, a byte-order mark goes, and a line beyond 64 KiB keeps its two ends.
+    UTF-16 is converted to UTF-8, a byte-order mark is removed, and a line beyond 64 KiB keeps its two ends.
 
     Args:
         chunks: The bytes in pieces of any size.
@@ -201,7 +201,7 @@ def blocks(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _utf16(head: bytes) -> str | None:
-    """The codec of a text in UTF-16, by its mark or else by the zeros that every other byte of ASCII then is."""
+    """Return the codec of a text in UTF-16, by its byte-order mark or the zeros beside ASCII characters, else None."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     sample = head[:_SAMPLE]
@@ -214,7 +214,7 @@ def _utf16(head: bytes) -> str | None:
 def _as_utf8(encoding: str, head: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
     decoder = codecs.getincrementaldecoder(encoding)("replace")
     for data in itertools.chain((head,), chunks):
-        # An odd half of a character yields nothing yet, and nothing is the end to whoever reads on.
+        # Half a character decodes to nothing, and an empty chunk would mean the end to the reader.
         if text := decoder.decode(data):
             yield text.encode("utf-8", "replace")
     yield decoder.decode(b"", final=True).encode("utf-8", "replace")
@@ -236,6 +236,6 @@ def _line_as_utf8(line: bytes) -> bytes:
 
 
 def _two_byte_ends(line: bytes) -> bytes:
-    """The two ends of a line, neither cut inside a character; more of the line may follow."""
+    """Return the two ends of a line, not cut inside a character; more of the line may follow."""
     head = line[:_LINE_END_KEPT].rstrip(_UTF8_INNER).rstrip(_UTF8_LEADING)
     return head + " … ".encode() + line[-_LINE_END_KEPT:].lstrip(_UTF8_INNER)
