@@ -20,7 +20,7 @@ Standing = Literal["held", "passing", "chance", "stated", "returned", "failed", 
 """The standing of a fix.
 
 It `held`; its passes are more than chance but too few to call it held (`passing`); they may be chance (`chance`);
-somebody names it and no run has passed since (`stated`); the cause `returned` although its passes were more than
+somebody stated it and no run has passed since (`stated`); the cause `returned` although its passes were more than
 chance; it changed nothing (`failed`); or it fixed other tests or simulators than those that fail (`elsewhere`).
 """
 

@@ -1,6 +1,6 @@
 r"""The contract of a pattern's expression, and the literals by which a scan finds its candidates.
 
-Only what Hyperscan, RE2 and `re` all take the same way is allowed: literals, classes, `. * + ? {m,n}`, groups,
+Only syntax that Hyperscan, RE2 and `re` all read the same way is allowed: literals, classes, `. * + ? {m,n}`, groups,
 `(?P<name>)`, `(?:)`, `(?i)` at the start, `|`, `^ $ \b \d \w \s` and their opposites.
 """
 

@@ -19,7 +19,7 @@ WORTH_BUILDING = 100
 _MEMORY = 64 << 20
 
 Fitting = dict[int, list[int]]
-"""By number of an entry the numbers of its expressions whose literals are all there; both ascending."""
+"""For each entry number the numbers of its expressions whose literals are all present; both ascending."""
 
 
 class Literals:
@@ -27,8 +27,8 @@ class Literals:
 
     Args:
         entries: The patterns, in their order of precedence.
-        triggers: For each trigger the numbers of the entries to try where it is found. A message that fits any but a
-            benign entry has one of them.
+        triggers: For each trigger the numbers of the entries to try if it is found. A message that matches any entry
+            but a benign one contains a trigger.
     """
 
     def __init__(self, entries: Sequence[Entry], triggers: Mapping[str, Sequence[int]]) -> None:

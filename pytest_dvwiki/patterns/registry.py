@@ -36,7 +36,7 @@ _AFTER_TOOLS = ("fusesoc", "vhdl_libraries", "pytest", "python", "hdl", "fallbac
 _CODES = "_codes"
 """Suffix of files with patterns that match a tool's messages by their codes."""
 REPLACEMENT = "A pattern replaces all patterns of the same id that stand behind it in this order."
-"""What `precedence` means for two patterns of one id."""
+"""The rule of precedence for two patterns with one id."""
 BUILTIN_FOLDER = "builtin/"
 """Prefix of the source of a built-in pattern."""
 
@@ -46,8 +46,8 @@ class Registry:
 
     Args:
         entries: The patterns, the first with the highest precedence.
-        replaced: By id the source of the pattern that stood behind another one of that id.
-        chosen: The literals by which their messages are found; chosen at first use where None.
+        replaced: The source of each replaced pattern, by id.
+        chosen: The literals by which their messages are found; chosen at first use if None.
     """
 
     def __init__(
@@ -55,11 +55,11 @@ class Registry:
     ) -> None:
         self.entries = _in_order(entries)
         self.replaced = dict(replaced or {})
-        """By id the file whose pattern it replaces."""
+        """The file of the replaced pattern, by id."""
         self._triggers = chosen
         self._by_id = {entry.pattern.id: entry for entry in self.entries}
         self.hash = hashlib.sha256(msgspec.json.encode(self.patterns)).hexdigest()[:16]
-        """Names the registry in records: the same patterns give the same hash, wherever they stand."""
+        """Identifies the registry in records: the same patterns give the same hash, whatever their files."""
 
     @property
     def triggers(self) -> Triggers:

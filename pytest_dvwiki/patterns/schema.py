@@ -138,7 +138,7 @@ class _Place:
     """The place of one entry."""
 
     name: str
-    """Of the file."""
+    """Name of the file."""
     text: str
     """The text of the file; empty if there is none."""
     position: int

@@ -66,7 +66,7 @@ class UnprovenPass:
     finished: str
     nodeid: str
     simulator: str
-    """Empty where it is not on record."""
+    """Empty if it is not on record."""
     changed: str
     """A `model.Change`."""
     seed: str | None
@@ -79,7 +79,7 @@ class CauseHistory:
     """What the records say of one cause."""
 
     fingerprint: str
-    """Of its newest occurrence."""
+    """The fingerprint of its newest occurrence."""
     runs: int
     tests: int
     first_seen: str
@@ -105,7 +105,7 @@ class CauseHistory:
     waived: tuple[Waived, ...]
     """The waivers of its newest occurrence."""
     proposal: Proposal | None
-    """A fix that held for another cause of the same pattern, where the cause has none that lasts."""
+    """A fix that held for another cause of the same pattern, if no fix of this cause lasts."""
     same_commits: tuple[str, ...]
     """Other causes that the commits of its newest fix fixed too."""
 
@@ -196,7 +196,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
         fingerprints: Its fingerprint, and others that it has or had.
 
     Returns:
-        None where no record has one of them.
+        None if no record has one of them.
     """
     found = archive.newest_occurrence(fingerprints)
     if found is None:
@@ -281,10 +281,10 @@ def _waived(archive: Archive, fingerprints: Sequence[str], newest: Row) -> tuple
 
 
 def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
-    """Return where a cause came in since its last fix whose passes count, None where no record has it.
+    """Tell where a cause came in since its last fix whose passes count; return None if no record has it.
 
-    A range from before a pass with the seed that failed is not told, whether that pass proves a fix or not: what fails
-    since may be another fault.
+    A range from before a pass with the seed that failed is left out, whether or not that pass proves a fix:
+    the failures since then may be another fault.
     """
     states = archive.fix_states(fingerprints)
     newest = next((state for state in reversed(states) if state.fix.counts), None)
@@ -384,7 +384,7 @@ def subtype(archive: Archive, name: str, merged: Iterable[Sequence[str]] = ()) -
         merged: Groups of fingerprints; each group is one cause, whatever the records call it.
 
     Returns:
-        None where no record has it.
+        None if no record has it.
     """
     tallies: dict[str, dict[str, tuple[int, int]]] = {"class": {}, "pattern": {}, "subtype": {}}
     for kind, of, runs, tests in archive.db.execute(

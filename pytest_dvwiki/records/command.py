@@ -33,7 +33,7 @@ def workspace(root: Path) -> tuple[Path, bool]:
         root: The workspace root.
 
     Returns:
-        The top of the git repository, and True; or the root, and False where there is no repository.
+        The top of the git repository, and True; or the root, and False if there is no repository.
     """
     top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), None)
     return (root, False) if top is None else (top, True)
@@ -69,7 +69,7 @@ def from_here(command: Command, *, root: Path, here: Path) -> list[str]:
     Args:
         command: The command to run.
         root: The workspace root.
-        here: Where the user stands.
+        here: The user's current folder.
     """
     root = Path(os.path.realpath(root))
     top = workspace(root)[0] if command.in_repository else root

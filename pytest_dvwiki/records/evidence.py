@@ -67,7 +67,7 @@ class Evidence:
         self._until = until
 
     def came(self) -> str:
-        """Return the moment of the first occurrence, empty where there is none."""
+        """Return the moment of the first occurrence; empty if there is none."""
         row = self._db.execute(
             "SELECT MIN(moment) FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
             " AND NOT without_fix",

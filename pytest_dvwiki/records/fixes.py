@@ -68,7 +68,7 @@ class Step:
     date: str
     test: Target | None = None
     failed_seed: str | None = None
-    """Of the failure before it; `UNKNOWN_SEED` where it is not on record."""
+    """The seed of the failure before it; `UNKNOWN_SEED` where it is not on record."""
     same_seed: bool = False
     """Whether the pass had the seed that failed, or none can change the failure."""
     seed_passed: bool = False
@@ -113,7 +113,7 @@ class PassingRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixState:
-    """A fix and what became of it."""
+    """A fix and its result."""
 
     fix: Fix
     task_id: str
@@ -143,7 +143,7 @@ class Evidence(Protocol):
     """What records say of one cause; moments are sort keys of runs."""
 
     def came(self) -> str:
-        """Return the moment of the first occurrence, empty where there is none."""
+        """Return the moment of the first occurrence; empty if there is none."""
         ...
 
     def returns(self, moment: str, tests: Sequence[Target]) -> Return | None:
@@ -278,7 +278,7 @@ def _state(group: list[Step], presence: _Presence, returned: Return | None, evid
     tests = tuple(sorted({step.test for step in group if step.test}))
     tests = tests or tuple(evidence.failed_before(first.moment))
     deterministic = evidence.is_deterministic(first.moment)
-    # What passes later, on another simulator for one, changes nothing of how often these failed.
+    # Later passes, for example on another simulator, do not change how often these tests failed.
     at_first = tuple(sorted({step.test for step in group if step.test and step.moment == first.moment})) or tests
     past = None if deterministic else _past(at_first, presence, group, evidence)
     seeds = [step.failed_seed for step in group if step.failed_seed is not None]

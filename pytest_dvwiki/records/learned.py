@@ -75,7 +75,7 @@ class _Row:
     file: str
     function: str
     source: str
-    """Empty where no traceback showed the statement."""
+    """Empty if no traceback showed the statement."""
 
 
 def _rows(db: sqlite3.Connection, family: str) -> list[_Row]:

@@ -49,7 +49,7 @@ class Failing(NamedTuple):
 
     target: Target
     seed: str
-    """Empty where it has none, `UNKNOWN_SEED` where it is not on record."""
+    """Empty if it has none, `UNKNOWN_SEED` where it is not on record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class Change:
     """What changed between a fix and a run."""
 
     since: str
-    """Sort key of the run at which the fix stood; empty where that is not on record."""
+    """Sort key of the run that showed the fix; empty if it is not on record."""
     files: frozenset[str]
     """Files that differ from that run."""
     is_whole: bool

@@ -1,4 +1,4 @@
-"""Records and suite lists on the disk: `tasks/YYYY/MM/{task_id}.yaml` and `tasks/suites/{sha256:16}.txt`."""
+"""Records and lists of tests on disk: `tasks/YYYY/MM/{task_id}.yaml` and `tasks/suites/{sha256:16}.txt`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FIRST_YEAR = 1970
 _TIME = re.compile(r"(\d{4})-(\d\d)-\d\dT\d\d:\d\d:\d\dZ")
 _TASK_ID = re.compile(r"[A-Za-z0-9_.-]{1,200}")
 _MADE_ID = re.compile(r"[A-Za-z0-9_.-]+_(?:\d{8}T\d{6}Z_[0-9a-f]{6}|[a-z]+_[0-9a-f]{12})")
-"""A task id as this tool makes it; a file of that name is a record, whatever is left of it."""
+"""A task id as this tool makes it; a file with such a name is a record, even if it is damaged."""
 _YEAR = re.compile(r"\d{4}")
 _MONTH = re.compile(r"\d\d")
 _MONTH_FILE = re.compile(r"\d\d\.yaml")
@@ -35,7 +35,7 @@ _DOCUMENT = re.compile(rb"^---[ \t]*\n", re.MULTILINE)
 
 
 def record_path(tasks: Path, record: RunRecord) -> Path:
-    """Where a record stands.
+    """Return the path of a record.
 
     Raises:
         WikiError: Its id is no file name, or its time is not `YYYY-MM-DDThh:mm:ssZ`.
@@ -50,7 +50,7 @@ def record_path(tasks: Path, record: RunRecord) -> Path:
 
 
 def _is_moment(time: str) -> bool:
-    """Tell whether there is such a time, from which days can be counted back and forth."""
+    """Tell whether a time is valid, in a range that leaves room for counting days back and forth."""
     try:
         return _FIRST_YEAR <= datetime.fromisoformat(time).year < MAXYEAR
     except ValueError:
@@ -58,15 +58,15 @@ def _is_moment(time: str) -> bool:
 
 
 def write_record(tasks: Path, record: RunRecord, data: bytes | None = None) -> bool:
-    """Writes a record once.
+    """Write a record once.
 
     Args:
         tasks: The folder of all records.
         record: The run.
-        data: The bytes of its document, where it was read from a file: it keeps them.
+        data: The bytes of its document, if it was read from a file: they are kept unchanged.
 
     Returns:
-        False where the same record was there already.
+        False if the same record was there already.
 
     Raises:
         WikiError: Another record has this id, or the file cannot be written.
@@ -75,18 +75,18 @@ def write_record(tasks: Path, record: RunRecord, data: bytes | None = None) -> b
 
 
 def suite_id(names: Iterable[str]) -> str:
-    """The id of a list of tests: the same for the same names in any order."""
+    """Return the id of a list of tests: the same for the same names in any order."""
     return hashlib.sha256(_suite_bytes(names)).hexdigest()[:16]
 
 
 def _suite_bytes(names: Iterable[str]) -> bytes:
-    # A line feed would make two names of one; node ids may hold it through a parameter.
+    # A parameter may bring a line feed into a node id, which would make two names of one.
     clean = {name.replace("\r", "\\r").replace("\n", "\\n") for name in names}
     return "".join(f"{name}\n" for name in sorted(clean)).encode("utf-8", "backslashreplace")
 
 
 def write_suite(tasks: Path, names: Iterable[str]) -> str:
-    """Writes the list of the tests that ran, once per distinct list.
+    """Write the list of the tests that ran, once per distinct list.
 
     Returns:
         Its id, for `RunRecord.suite`.
@@ -101,7 +101,7 @@ def write_suite(tasks: Path, names: Iterable[str]) -> str:
 
 
 def read_suite(tasks: Path, identity: str) -> tuple[str, ...]:
-    """The names of a suite list; none where the list is missing or its id is no file name."""
+    """Return the names in a list of tests; none if the list is missing or its id is no file name."""
     if not re.fullmatch(r"[0-9a-f]{16}", identity):
         return ()
     try:
@@ -112,12 +112,12 @@ def read_suite(tasks: Path, identity: str) -> tuple[str, ...]:
 
 
 def folders(tasks: Path) -> Iterator[Path]:
-    """The folders that hold records: each year (its month files) and each month."""
+    """Return the folders that hold records: each year (with its month files) and each month."""
     return (tasks / place for place in folder_times(tasks))
 
 
 def folder_times(tasks: Path) -> dict[str, int]:
-    """The same folders as paths from the one of all records, each with its time of change in ns, in order."""
+    """Return the paths of these folders relative to that of all records, each with its time of change in ns, sorted."""
     years = _entries(tasks, _YEAR)
     months = {year: _entries(tasks / year, _MONTH) for year in years}
     of_months = {f"{year}/{month}": time for year, found in months.items() for month, time in found.items()}
@@ -128,7 +128,7 @@ def _entries(folder: Path, name: re.Pattern[str]) -> dict[str, int]:
     found: dict[str, int] = {}
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            # Others stay known where one is taken away meanwhile.
+            # A folder removed meanwhile must not hide the others.
             with contextlib.suppress(OSError):
                 if name.fullmatch(entry.name) and entry.is_dir():
                     found[entry.name] = entry.stat().st_mtime_ns
@@ -136,7 +136,7 @@ def _entries(folder: Path, name: re.Pattern[str]) -> dict[str, int]:
 
 
 def record_files(folder: Path) -> set[str]:
-    """The names in one of `folders` that may be files of records."""
+    """Return the names in one of `folders` that may be files of records."""
     names = os.listdir(folder)  # noqa: PTH208 (20,000 names)
     if _YEAR.fullmatch(folder.name):
         return set(filter(_MONTH_FILE.fullmatch, names))
@@ -152,8 +152,8 @@ def read_records(path: Path, data: bytes, name: str) -> tuple[list[RunRecord], l
         name: What to call the file in a message.
 
     Returns:
-        The records, and one message for each that is torn or cannot be read. Documents of other kinds are left out in
-        silence.
+        The records, and one message for each that is torn or cannot be read. Other documents are
+        skipped silently.
     """
     found, problems = read_documents(path, data, name)
     return [record for record, _ in found], problems
@@ -193,7 +193,7 @@ _COUNT = "records"
 """The key of a month file's first document: how many records follow."""
 _RESTORE = "restore it, for example from git"
 _OURS = {"schema", "task_id", "end"}
-"""A document without any of these keys is somebody else's."""
+"""Keys of which a record has at least one; a document without them is not ours."""
 
 
 def _named(document: dict[str, object], name: str) -> int:
@@ -204,7 +204,7 @@ def _named(document: dict[str, object], name: str) -> int:
 
 
 def _parsed(data: bytes, name: str, above: int, *, must_be_record: bool) -> object:
-    """Parse a document, above which so many lines stand in its file.
+    """Parse a document with `above` lines before it in its file.
 
     Raises:
         RecordError: It is not YAML, or must be a record and is not even a mapping.
@@ -213,7 +213,7 @@ def _parsed(data: bytes, name: str, above: int, *, must_be_record: bool) -> obje
         document = load(data, name)
     except YamlError as error:
         if above:
-            # Once more, for the number of the line in the file.
+            # Parsed again for the line number in the file.
             return _parsed(b"\n" * above + data, name, 0, must_be_record=must_be_record)
         raise RecordError(
             f"{str(error).removesuffix(MEND)}the record is torn: {_RESTORE}" if must_be_record else str(error)
@@ -225,7 +225,7 @@ def _parsed(data: bytes, name: str, above: int, *, must_be_record: bool) -> obje
 
 
 def _record(path: Path, document: object, data: bytes, name: str) -> RunRecord | None:
-    """Make a record of a document, None where it is somebody else's.
+    """Make a record from a document; return None if it is not ours.
 
     Raises:
         RecordError: It is torn, or cannot be read.
@@ -242,7 +242,7 @@ def _record(path: Path, document: object, data: bytes, name: str) -> RunRecord |
         raise RecordError(f"{name}: the record is torn, its end is missing or its bytes were changed; {_RESTORE}")
     record = codec.decode(document, name)
     try:
-        record_path(path.parent, record)  # raises where it could not have been filed
+        record_path(path.parent, record)  # raises if the record could not have been stored
     except WikiError as error:
         raise RecordError(f"{name}: {error}") from error
     if is_single and record.task_id != path.stem:
@@ -259,7 +259,7 @@ def split_month(path: Path, data: bytes, name: str) -> dict[str, bytes]:
         name: What to call the file in a message.
 
     Raises:
-        RecordError: It holds something else, which must not get lost, or two records of one id.
+        RecordError: The file holds something else, which must not get lost, or two records with one id.
     """
     documents, problems = read_documents(path, data, name)
     if problems:

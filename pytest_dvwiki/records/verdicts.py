@@ -73,7 +73,7 @@ class Ruling:
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """A cause that is one with others, and where it was seen first."""
+    """A cause that is one with others, and its first occurrence."""
 
     fingerprint: str
     word: str

@@ -78,7 +78,7 @@ class Frames:
     @functools.cached_property
     def _raised(self) -> list[tuple[int, int, Frame | None]]:
         """Return line number, first line number of the part without a gap, and frame for each exception."""
-        # Imported here, and below: most logs hold no traceback.
+        # Imported here and below: most logs hold no traceback.
         from pytest_dvwiki.triage.traceback import innermost  # noqa: PLC0415
 
         return [

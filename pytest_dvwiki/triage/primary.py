@@ -170,7 +170,7 @@ def choose_in_text(
         lines: Numbered lines, with gaps in the numbers for lines left out.
         matcher: The patterns.
         among: The lines whose messages count, if the whole text decided that; a message next to a gap may be
-        incomplete.
+            incomplete.
     """
     marks = sections_of(lines)
     whole = "\n".join(line for _, line in lines)
@@ -217,7 +217,7 @@ def _warning() -> re.Pattern[str]:
 def _candidates(excerpt: Excerpt, matcher: Matcher, *, cocotb: bool) -> Iterator[Candidate]:
     lines = excerpt.lines
     if excerpt.source == "report":
-        # Imported here, and below: a bare log holds no report of pytest, and most hold no traceback.
+        # Imported here and below: a bare log holds no report of pytest, and most hold no traceback.
         from pytest_dvwiki.triage.pytest_report import said  # noqa: PLC0415
 
         shown = said([line for _, line in lines])
