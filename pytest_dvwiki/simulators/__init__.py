@@ -1,4 +1,4 @@
-"""Everything that the project knows about HDL tools: one module per tool, found because it is in this folder.
+"""HDL tools and all facts about them: one module per tool, found because it is in this folder.
 
 To add a tool:
 

@@ -1,1 +1,1 @@
-"""Turn a failure into its name, its first cause and its likely origin."""
+"""The analysis of a failure: its name, its first cause and its likely origin."""
