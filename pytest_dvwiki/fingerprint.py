@@ -189,7 +189,7 @@ def fingerprint(
 
 
 _COMPONENT = re.compile(r"[.\[@]")
-"""In an id that is the name of a component, as of a report by `get_full_name()`: equal instances are one."""
+"""Characters of an id that is a component's name, as from `get_full_name()`; instances of it share one identity."""
 _COUNTED = re.compile(r"_?\d+$")
 _FIXED = {
     "url": "URL",
@@ -203,14 +203,14 @@ _FIXED = {
     "bits": "XZ",
     "worker": "gw",
 }
-"""Kinds whose token does not depend on the text."""
+"""Masks of the kinds for which the text of the token does not matter."""
 _BASE = re.compile(r"^[-+]?(?:\d*'[sS]?\w|0\w|\w(?=\"))[ ]?[-+]?", re.ASCII)
-"""The base of a number: it may itself be written x."""
+"""Base of a number, removed before the search for X: the base itself may be written `x`."""
 
 
 def masked(found: re.Match[str]) -> str:
-    """Return what stands for a token."""
-    # The last group that closed: that of the kind itself, and `value` behind a `lead`.
+    """Return the mask of a token."""
+    # The last group that closed is the token's kind: a `lead` closes before its value.
     kind = found.lastgroup or ""
     return _FIXED[kind] if kind in _FIXED else _SHOWN[kind](found)
 
@@ -250,4 +250,4 @@ _SHOWN: dict[str, Callable[[re.Match[str]], str]] = {
     "file": lambda found: re.split(r"[\\/]", found[0])[-1],
     **dict.fromkeys(("path", "hierarchy"), lambda found: _last_name(found[0])),
 }
-"""What stands for a token of the other kinds."""
+"""Masks of the other kinds, by the text of the token."""

@@ -1,4 +1,4 @@
-"""Fingerprints of version 1: under them older records name their causes."""
+"""Fingerprints of version 1, which name the causes in older records."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _token() -> re.Pattern[str]:
 
 
 def mask_v1(text: str) -> str:
-    """Return the mask of a text, of which version 1 replaced words, too, that are hex digits or stand for a value."""
+    """Return the mask of version 1, which also replaced words that are hex digits or names of values."""
     return joined(_token().sub(masked, shortened(text)))
 
 
@@ -37,7 +37,7 @@ def fingerprint_v1(
     source_line: str | None,
     text: str,
 ) -> str:
-    """Return the identity of a cause as version 1 had it, from the same parts as `fingerprint`."""
+    """Return the fingerprint of a cause by version 1, from the same parts as `fingerprint`."""
     return fingerprint(
         report_class=report_class,
         file=file,

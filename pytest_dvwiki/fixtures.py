@@ -120,7 +120,7 @@ def dvwiki_prompt(pytestconfig: pytest.Config) -> PromptSource:
 @pytest.fixture(scope="session")
 def dvwiki(pytestconfig: pytest.Config) -> WikiQueryService:
     """Return a query service for the wiki: patterns, bugs, coverage holes and pages."""
-    from pytest_dvwiki.agent.query import WikiQueryService  # noqa: PLC0415  # only a test that asks pays for it
+    from pytest_dvwiki.agent.query import WikiQueryService  # noqa: PLC0415  # loaded only for a test that uses it
 
     return WikiQueryService(_config(pytestconfig))
 

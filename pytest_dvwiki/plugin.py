@@ -77,7 +77,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Report why the plugin is off, where an option suggests that somebody wants it on."""
+    """Report why the plugin is off: because of an error, or because options were given without `--dvwiki`."""
     config = terminalreporter.config
     # cocotb gives the pytest inside a simulator the arguments of the pytest that a person started.
     if config.pluginmanager.hasplugin(_SIMULATOR_PLUGIN):

@@ -60,7 +60,7 @@ _IDENTIFIER_LEAST = 24
 _OPAQUE_LEAST, _RANDOM_LEAST = 6, 16
 _DIGITS_LEAST = 4
 _HEX_LEAST = 9
-"""Fewest hex digits of a value that is too long for the data of a bus."""
+"""Fewest hex digits that make a number too long for a word on a bus."""
 _ENVIRONMENT = re.compile(r"\W*|.*(?:export|set|env|-e)\s*")
 """Text before a variable where an environment is printed or set."""
 _BEFORE_MOST = 200

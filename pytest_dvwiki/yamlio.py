@@ -271,7 +271,7 @@ def _places(node: yaml.Node, path: tuple[str | int, ...], depth: int) -> Iterato
 
 
 def describe(error: Exception, name: str) -> str:
-    """Say in one line what is wrong with a YAML text, where, and what to do."""
+    """Return in one line what is wrong with a YAML text, where, and a remedy."""
     if isinstance(error, yaml.MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
         place = f"{name}:{mark.line + 1}" if mark else name

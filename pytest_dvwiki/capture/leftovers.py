@@ -479,7 +479,7 @@ def _package(cases: Sequence[Case]) -> str | None:
 
 
 def _place(classname: str, file: str | None, root: Path) -> str:
-    """Return the node id of the module and class of a test of any other tool, if the module is a file.
+    """Return where a test of any other tool is: module file and classes as in a node id, else its file or class name.
 
     Args:
         classname: Module and classes.

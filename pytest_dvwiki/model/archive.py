@@ -86,7 +86,7 @@ class Occurrence:
     """Command as text, in a record of schema 1."""
     ip_type: str | None = None
     fingerprint_v1: str | None = None
-    """The fingerprint of version 1, by which older records and pages name the cause."""
+    """Fingerprint of version 1, which names the cause in older records and pages."""
     command: Command | None = None
     unreproducible: str = ""
     """Why no command can reproduce the failure."""
@@ -339,7 +339,7 @@ class Run:
     always_record: bool = False
     """Whether a record is written even where nothing failed."""
     vcs: Vcs | None = None
-    """The state of the repository during the run; None where it is that of now."""
+    """State of the repository during the run; None for the present state."""
     coverage: tuple[CoverBin, ...] = ()
     """Bins of all its coverage reports merged, each bin once."""
     whole: bool = True

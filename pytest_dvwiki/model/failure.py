@@ -51,7 +51,7 @@ class Frame:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """The statement that reported a cause, with its words, which tell it from other checks on the same line."""
+    """The statement that reported a cause, with its words, which tell a differing value from a different check."""
 
     report: str
     """Severity or exception type of the report."""
@@ -145,7 +145,7 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """How one test ended, for the totals and the list of tests."""
+    """The result of one test, for the totals and the list of tests."""
 
     nodeid: str
     outcome: Outcome

@@ -29,7 +29,7 @@ class Guard:
         """Return a context manager that turns an exception into a note; KeyboardInterrupt and SystemExit pass.
 
         Args:
-            doing: What the block does, for the note.
+            doing: Name of the action in the block, for the note.
         """
         return _Guarded(self, doing)
 

@@ -221,7 +221,7 @@ class MainRole:
             wiki=self._settings.layout.wiki,
             noise=noise,
         )
-        width = terminalreporter._tw.fullwidth  # noqa: SLF001  # no public way tells the width that pytest itself uses
+        width = terminalreporter._tw.fullwidth  # noqa: SLF001  # there is no public access to the width that pytest uses
         if verbosity >= 0:
             terminalreporter.write_sep("=", "dvwiki")
         for line in terminal.render(report, verbosity=verbosity, width=width):

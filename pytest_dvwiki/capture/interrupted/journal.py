@@ -165,7 +165,7 @@ def open_journal(places: Sequence[Place], task_id: str, process: str = MAIN) -> 
 
 
 def remove(folder: Path) -> None:
-    """Removes a run's folder, and the folder of journals with it where it was the last."""
+    """Remove a run's folder."""
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -45,7 +45,7 @@ _LIMIT_STATUS = 124
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How a simulation, or the build before it, ended, as far as the caller could see."""
+    """The end of a simulation, or of the build before it, as far as the caller saw it."""
 
     status: int | None = None
     """Exit status; None where unknown."""

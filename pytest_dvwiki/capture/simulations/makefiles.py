@@ -56,7 +56,8 @@ def from_outside(text: str) -> frozenset[str]:
 def make_call(makefile: Path, logs: Iterable[Path], root: Path, environment: Mapping[str, str] | None = None) -> Call:
     """Return the command line with which a Makefile was run.
 
-    Variables that it takes from outside have the values that follow from the log, the others their present values.
+    A variable has the value that follows from the log; any other that the Makefile takes from outside has its present
+    value.
 
     Args:
         makefile: The Makefile.
@@ -204,7 +205,7 @@ def _expressions() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
 
 
 def _top_options(program: str) -> list[str]:
-    """Return the options by which a program is given the top, without their dashes."""
+    """Return the options of a program that name the top, without their dashes."""
     separate = simulators.programs()[program].separate
     return [option.lstrip("-") for option, kind in separate.items() if kind == "top"]
 

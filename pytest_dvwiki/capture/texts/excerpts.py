@@ -58,7 +58,7 @@ def excerpt(
     Args:
         chunks: The text, for instance `open_log(path)`.
         interest: Decides which lines are candidates for a cause; without it only head and tail are kept.
-        limits: How much to keep.
+        limits: Limits to the size of the excerpt.
         source: Source of the text.
     """
     limits = limits or Limits()
