@@ -288,7 +288,7 @@ def standing(state: FixState, *, failing: bool = False) -> Standing:
 
 
 def _failed_since(cause: Cause, state: FixState) -> str:
-    """Return the time of the last failure of a cause after a standing fix; empty if there is none."""
+    """Return the time of the last recorded failure since a fix; empty if there is none or the fix is over."""
     if cause.history is None or cause.news is not None or state.returned or state.fix.result == "failed":
         return ""
     last = next((row for row in cause.history.rows if not row.without_fix), None)

@@ -114,7 +114,7 @@ def _waiver(said: of.Waiver, style: Style = PLAIN) -> str:
 
 @text.register
 def _came(said: of.Came, style: Style = PLAIN) -> str:
-    """Return the commits with which a cause came; without evidence, when it was first seen and its test last passed."""
+    """Return the commits with which a cause came; if none is known, when it was first seen and its test last passed."""
     found = said.found
     good, bad = style.name(found.good[:_SHORT]), style.name(found.bad[:_SHORT])
     files = ", ".join(map(style.name, found.files[:_FILES]))
