@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.output import LINE_START
-from pytest_dvwiki.cli.place import add_place, see_that_there_is_something, settings_of, writing
+from pytest_dvwiki.cli.place import add_place, require_content, settings_of, writing
 
 if TYPE_CHECKING:
     import argparse
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--check writes nothing, and --reclassify writes verdicts; give only one of them")
     settings = settings_of(args)
     layout = settings.layout
-    see_that_there_is_something(layout)
+    require_content(layout)
     with writing():
         reclassified = _reclassify(settings) if args.reclassify else None
         progress = _progress if sys.stderr.isatty() else None

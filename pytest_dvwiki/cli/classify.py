@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.patterns.force import add_sources, registry_of
-from pytest_dvwiki.cli.patterns.texts import see_that_it_is_bare
+from pytest_dvwiki.cli.patterns.active import add_sources, registry_of
+from pytest_dvwiki.cli.patterns.texts import require_bare_name
 
 if TYPE_CHECKING:
     import argparse
@@ -79,7 +79,7 @@ def _verdict(name: str, classifier: Classifier) -> Verdict | None:
     """Return the verdict on a log, read the way `dvwiki scan` reads it."""
     from pytest_dvwiki.capture.texts.logs import blocks  # noqa: PLC0415
 
-    see_that_it_is_bare(name)
+    require_bare_name(name)
     sieve = classifier.sieve()
     try:
         with contextlib.nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as stream:

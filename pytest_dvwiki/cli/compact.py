@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.place import add_place, see_that_there_is_something, settings_of, writing
+from pytest_dvwiki.cli.place import add_place, require_content, settings_of, writing
 
 if TYPE_CHECKING:
     import argparse
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--older-than {args.older_than}: a number of days cannot be negative")
     settings = settings_of(args)
     layout = settings.layout
-    see_that_there_is_something(layout)
+    require_content(layout)
     with writing():
         done = compact(layout, older_than_days=args.older_than, lock_timeout=settings.lock_timeout)
     for month, count in done.months.items():

@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.place import add_place, see_that_there_is_something, settings_of, shown, writing
-from pytest_dvwiki.cli.statement import said, stated
+from pytest_dvwiki.cli.manual_record import record_of_now, required_text
+from pytest_dvwiki.cli.place import add_place, require_content, settings_of, shown, writing
 from pytest_dvwiki.wiki.listed import page_name
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
 
     settings = settings_of(args)
     layout = settings.layout
-    see_that_there_is_something(layout)
+    require_content(layout)
     repository = Repository(layout)
     if args.take_back:
         if args.commit or args.result:
@@ -55,14 +55,14 @@ def run(args: argparse.Namespace) -> int:
         fingerprint, page = _cause(layout, args.cause)
         row, told = _taken_back(layout, fingerprint, _called(fingerprint, page))
     else:
-        text = said(args.text, "--text", "say what was done")
+        text = required_text(args.text, "--text", "say what was done")
         fingerprint, page = _cause(layout, args.cause)
         row = {"fingerprint": fingerprint, "text": text, "by": "person", "commits": [], "result": args.result or "open"}
         row |= _commits(repository, args.commit)
         called = _called(fingerprint, page)
         told = f"fix of {called} is on record (to take it back: `dvwiki fix {called} --take-back`)"
     with writing():
-        archive(layout, stated("fix", repository, fixes=(row,)), lock_timeout=settings.lock_timeout)
+        archive(layout, record_of_now("fix", repository, fixes=(row,)), lock_timeout=settings.lock_timeout)
     print(f"{told}{f', see {shown(layout.wiki / page)}' if page else ''}")
     return 0
 
@@ -105,7 +105,7 @@ def _cause(layout: Layout, name: str) -> tuple[str, str | None]:
         UsageError: No record matches, or more than one cause.
     """
     from pytest_dvwiki.records import aggregate  # noqa: PLC0415
-    from pytest_dvwiki.upkeep.named import SHORTEST, few, pages_called  # noqa: PLC0415
+    from pytest_dvwiki.upkeep.lookup import SHORTEST, few, pages_called  # noqa: PLC0415
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
 
     with WikiHistory(layout) as history:
@@ -127,7 +127,7 @@ def _cause(layout: Layout, name: str) -> tuple[str, str | None]:
 
 
 def _unknown(history: WikiHistory, name: str, known: Sequence[str]) -> str:
-    from pytest_dvwiki.upkeep.named import few, nearest  # noqa: PLC0415
+    from pytest_dvwiki.upkeep.lookup import few, nearest  # noqa: PLC0415
 
     pages = {page.name: next(iter(page.fingerprints()), "") for page in history.catalogue.all("bugs")}
     near = nearest(name, [*known, *pages])

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.cli.place import add_place, see_that_it_stands, settings_of, writing
+from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of, writing
 
 if TYPE_CHECKING:
     import argparse
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 
     settings = settings_of(args)
     layout = settings.layout
-    see_that_it_stands(layout)
+    require_wiki(layout)
     with writing():
         if args.fix:
             build(layout, lock_timeout=settings.lock_timeout)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.place import add_place, see_that_it_stands, settings_of, shown, writing
-from pytest_dvwiki.cli.statement import said
+from pytest_dvwiki.cli.manual_record import required_text
+from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of, shown, writing
 
 if TYPE_CHECKING:
     import argparse
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         1 if a page was left alone.
     """
-    from pytest_dvwiki.upkeep.named import page_named  # noqa: PLC0415 (YAML and the caches load with these)
+    from pytest_dvwiki.upkeep.lookup import page_named  # noqa: PLC0415 (YAML and the caches load with these)
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
     from pytest_dvwiki.wiki.supersession import MergeError  # noqa: PLC0415
     from pytest_dvwiki.wiki.text.markdown import one_line  # noqa: PLC0415
@@ -44,10 +44,10 @@ def run(args: argparse.Namespace) -> int:
 
     settings = settings_of(args)
     layout = settings.layout
-    see_that_it_stands(layout)
+    require_wiki(layout)
     reason = None
     if args.reason is not None:
-        reason = one_line(said(args.reason, "--reason", "say why they are the same cause"), _LONGEST)
+        reason = one_line(required_text(args.reason, "--reason", "say why they are the same cause"), _LONGEST)
     if args.undo:
         return _undo(args, settings, reason)
     try:
@@ -82,7 +82,7 @@ def _undo(args: argparse.Namespace, settings: Settings, reason: str | None) -> i
     Returns:
         1 if a page was left alone.
     """
-    from pytest_dvwiki.upkeep.named import cause_named  # noqa: PLC0415
+    from pytest_dvwiki.upkeep.lookup import cause_named  # noqa: PLC0415
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
     from pytest_dvwiki.wiki.supersession import MergeError  # noqa: PLC0415
     from pytest_dvwiki.wiki.writing.build import undo_merge  # noqa: PLC0415

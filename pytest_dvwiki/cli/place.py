@@ -59,7 +59,7 @@ def settings_of(args: argparse.Namespace) -> Settings:
         raise UsageError(str(error)) from error
 
 
-def see_that_it_stands(layout: Layout) -> None:
+def require_wiki(layout: Layout) -> None:
     """Check that there is a wiki, for a command that needs one.
 
     Raises:
@@ -69,14 +69,14 @@ def see_that_it_stands(layout: Layout) -> None:
         raise UsageError(without_wiki(layout))
 
 
-def see_that_there_is_something(layout: Layout) -> None:
+def require_content(layout: Layout) -> None:
     """Check that there is a wiki, or records from which one can be made.
 
     Raises:
         UsageError: There is neither.
     """
     if not layout.tasks.is_dir():
-        see_that_it_stands(layout)
+        require_wiki(layout)
 
 
 def without_wiki(layout: Layout) -> str:

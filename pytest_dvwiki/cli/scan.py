@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.classify import classifier_of, details
 from pytest_dvwiki.cli.output import LINE_START
-from pytest_dvwiki.cli.patterns.force import add_sources
+from pytest_dvwiki.cli.patterns.active import add_sources
 from pytest_dvwiki.model.sentences import count
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.place import add_place, see_that_it_stands, settings_of
+from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of
 
 if TYPE_CHECKING:
     import argparse
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     if args.limit < 1:
         raise UsageError(f"--limit {args.limit}: give 1 or more")
     settings = settings_of(args)
-    see_that_it_stands(settings.layout)
+    require_wiki(settings.layout)
     if settings.search_backend == "none":
         raise UsageError("search_backend is none, which switches searching off; set it to bm25 or keyword")
     try:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.cli.manual_record import record_of_now, required_text
 from pytest_dvwiki.cli.place import add_place, settings_of, shown, writing
-from pytest_dvwiki.cli.statement import said, stated
 
 if TYPE_CHECKING:
     import argparse
@@ -39,10 +39,10 @@ def run(args: argparse.Namespace) -> int:
     settings = settings_of(args)
     layout = settings.layout
     feature, kind, text = (
-        said(given, where, _ADVICE)
+        required_text(given, where, _ADVICE)
         for given, where in ((args.feature, "FEATURE"), (args.type, "--type"), (args.text, "--text"))
     )
-    record = stated("spec", Repository(layout), evidence=(text,))
+    record = record_of_now("spec", Repository(layout), evidence=(text,))
     clarification = Clarification(
         feature=feature,
         kind=kind,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading
-from pytest_dvwiki.records import disk, hunks, store
+from pytest_dvwiki.records import disk, git_conflicts, store
 from pytest_dvwiki.records.codec import RecordError
 
 if TYPE_CHECKING:
@@ -70,10 +70,10 @@ def _is_settled(path: Path, name: str, *, check: bool) -> bool:
         RecordError: The file holds something that is no record, or the sides have different versions of one record.
     """
     data = reading.read_records(path)
-    if not hunks.may_be_in(data):
+    if not git_conflicts.may_be_in(data):
         return True
     text = data.decode("utf-8", "surrogateescape")
-    sides = hunks.sides(text)
+    sides = git_conflicts.sides(text)
     if sides is None:
         return True
     both = [store.split_month(path, side.encode("utf-8", "surrogateescape"), name) for side in sides]

@@ -10,8 +10,8 @@ from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION, mask
 from pytest_dvwiki.model import Excerpt, Failure
 from pytest_dvwiki.model.sentences import is_own
 from pytest_dvwiki.patterns.schema import UNKNOWN
-from pytest_dvwiki.triage.anatomy import dissect
 from pytest_dvwiki.triage.place import frame_in_excerpt, is_part_of_identity
+from pytest_dvwiki.triage.report_parts import parse_report
 
 if TYPE_CHECKING:
     from pytest_dvwiki.model import Occurrence, Source, Verdict
@@ -79,8 +79,8 @@ def _source(text: str) -> Source:
 
 def _has_its_place(verdict: Verdict, excerpt: Excerpt) -> bool:
     """Tell whether the excerpt holds the place of an exception, if that is part of its identity."""
-    anatomy = dissect(verdict.primary)
-    is_exception = anatomy.file is None and anatomy.message_id is None and _EXCEPTION.fullmatch(anatomy.report_class)
-    if not is_exception or not is_part_of_identity(anatomy):
+    parts = parse_report(verdict.primary)
+    is_exception = parts.file is None and parts.message_id is None and _EXCEPTION.fullmatch(parts.report_class)
+    if not is_exception or not is_part_of_identity(parts):
         return True
     return frame_in_excerpt(excerpt, verdict.line or 0) is not None

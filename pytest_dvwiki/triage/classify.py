@@ -18,10 +18,10 @@ from pytest_dvwiki.patterns.schema import UNKNOWN
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.triage import compared
 from pytest_dvwiki.triage import origin as origins
-from pytest_dvwiki.triage.anatomy import Anatomy, dissect
 from pytest_dvwiki.triage.missing import of_any_tool
 from pytest_dvwiki.triage.place import Frames, frame_in_excerpt, is_part_of_identity, place_of, with_place
 from pytest_dvwiki.triage.primary import Candidate, Choice, choose, choose_in_text
+from pytest_dvwiki.triage.report_parts import ReportParts, parse_report
 from pytest_dvwiki.triage.sections import sections_of
 from pytest_dvwiki.triage.sieve import Kept, Sieve, watched
 from pytest_dvwiki.triage.wrapped import choose_in_wrapped
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Excerpt, Failure, Frame, Like, Result
     from pytest_dvwiki.patterns.registry import Registry
     from pytest_dvwiki.patterns.schema import Subtype
-    from pytest_dvwiki.triage.unfold import Folds
+    from pytest_dvwiki.triage.escaped_lines import Folds
 
 RUNNERS_UP = 3
 EXCERPT_LINES = 40
@@ -202,8 +202,8 @@ class Classifier:
         seen: dict[str, Sighting] = {}
         for candidate in (best, *others):
             finding = _finding_in(frames, Choice(candidate, ""), kept.lines, simulator=simulator)
-            anatomy = dissect(finding.text)
-            identity = _identity(anatomy, finding.frame if is_part_of_identity(anatomy) else None)
+            parts = parse_report(finding.text)
+            identity = _identity(parts, finding.frame if is_part_of_identity(parts) else None)
             hits = 1 if kept.hits is None else kept.hits[candidate.line]
             if identity in seen:
                 seen[identity] = replace(seen[identity], hits=seen[identity].hits + hits)
@@ -226,15 +226,15 @@ class Classifier:
         candidate = choice.candidate if choice else None
         error_class, failure_subtype = self._label(finding)
         pattern = candidate.pattern if candidate else None
-        anatomy = dissect(finding.text)
-        frame = finding.frame if is_part_of_identity(anatomy) else None
-        identity = _identity(anatomy, frame)
+        parts = parse_report(finding.text)
+        frame = finding.frame if is_part_of_identity(parts) else None
+        identity = _identity(parts, frame)
         known = self._history.cause(identity) if self._history else None
         clues = origins.judge(
             error_class=error_class,
             failure_subtype=failure_subtype,
             pattern=pattern,
-            file=anatomy.file,
+            file=parts.file,
             frame=finding.frame,
             subtypes=self.registry.subtypes,
             sources=finding.sources,
@@ -246,7 +246,7 @@ class Classifier:
             error_class=error_class,
             failure_subtype=failure_subtype,
             fingerprint=identity,
-            primary=_told(finding, anatomy),
+            primary=_told(finding, parts),
             pattern=pattern.id if pattern else None,
             line=candidate.line if candidate else None,
             source=candidate.source if candidate else None,
@@ -257,8 +257,8 @@ class Classifier:
             runners_up=_runners_up(choice),
             excerpt=finding.excerpt,
             like=self._like(finding, failure_subtype),
-            fingerprint_v1=fingerprint_v1(**_parts(anatomy, frame)),
-            place=place_of(anatomy, frame),
+            fingerprint_v1=fingerprint_v1(**_parts(parts, frame)),
+            place=place_of(parts, frame),
         )
 
     def _like(self, finding: _Finding, failure_subtype: str) -> Like | None:
@@ -277,7 +277,7 @@ class Classifier:
             return UNKNOWN, UNKNOWN
         candidate = finding.choice.candidate
         label = _class(candidate.pattern.error_class, finding.text), candidate.pattern.failure_subtype
-        if label[1] in _CHECKS and compared.shows_unknown(f"{dissect(finding.text).text} {finding.values}"):
+        if label[1] in _CHECKS and compared.shows_unknown(f"{parse_report(finding.text).text} {finding.values}"):
             return label[0], "x_propagation"
         if not candidate.exception or label[0].startswith("uvm_"):
             return label
@@ -361,13 +361,13 @@ def _in_the_text(verdict: Verdict, folds: Folds) -> Verdict:
     return replace(verdict, line=folds.line(verdict.line), runners_up=others)
 
 
-def _told(finding: _Finding, anatomy: Anatomy) -> str:
+def _told(finding: _Finding, parts: ReportParts) -> str:
     """Return the first cause as it is shown: with its place if it says nothing by itself, a limit with its time."""
-    text = with_place(finding.text, anatomy, finding.frame)
+    text = with_place(finding.text, parts, finding.frame)
     for more in (finding.values, finding.difference):
         if more and more not in text:
             text = f"{text} {more}" if more is finding.values else f"{text}, {more}"
-    if anatomy.report_class == _LIMIT and finding.sim_time is not None:
+    if parts.report_class == _LIMIT and finding.sim_time is not None:
         text = f"{text} at {finding.sim_time}"
     return redact(compared.shortened(" ".join(text.split())))[:LONGEST_PRIMARY]
 
@@ -378,7 +378,7 @@ def _number(numbered: tuple[int, str]) -> int:
 
 def _severity(text: str, default: str) -> str:
     """Return the class of a UVM report by its severity, whatever its text says."""
-    return _SEVERITIES.get(dissect(text).report_class, "uvm_fatal" if "UVM_FATAL" in text else default)
+    return _SEVERITIES.get(parse_report(text).report_class, "uvm_fatal" if "UVM_FATAL" in text else default)
 
 
 def settle(
@@ -495,18 +495,18 @@ def _test(nodeid: str, value: str) -> str:
     return re.sub(rf"(?<=[\[-])[^\d\[\]-]*{re.escape(value)}(?=[\]-])", "", nodeid)
 
 
-def _identity(anatomy: Anatomy, frame: Frame | None) -> str:
-    return fingerprint(**_parts(of_any_tool(anatomy), frame))
+def _identity(parts: ReportParts, frame: Frame | None) -> str:
+    return fingerprint(**_parts(of_any_tool(parts), frame))
 
 
-def _parts(anatomy: Anatomy, frame: Frame | None) -> _Parts:
+def _parts(parts: ReportParts, frame: Frame | None) -> _Parts:
     return {
-        "report_class": anatomy.report_class,
-        "file": frame.file if frame else anatomy.file,
-        "message_id": anatomy.message_id,
+        "report_class": parts.report_class,
+        "file": frame.file if frame else parts.file,
+        "message_id": parts.message_id,
         "function": frame.function if frame else None,
         "source_line": frame.source if frame else None,
-        "text": anatomy.text,
+        "text": parts.text,
     }
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki import simulators
 
 if TYPE_CHECKING:
-    from pytest_dvwiki.triage.anatomy import Anatomy
+    from pytest_dvwiki.triage.report_parts import ReportParts
 
 _HANDLE = re.compile(r"(?P<owner>[\w$.\[\]()]+) contains no (?:child )?object named (?P<name>[\w$]+)")
 _SYNTAX = re.compile(r"syntax error(?:,|$)")
@@ -29,18 +29,16 @@ def _named() -> tuple[tuple[str, re.Pattern[str]], ...]:
     )
 
 
-def of_any_tool(anatomy: Anatomy) -> Anatomy:
+def of_any_tool(parts: ReportParts) -> ReportParts:
     """Return the parts of a message that identify it whichever tool reports it; other messages are unchanged."""
-    if " contains no " in anatomy.text and (handle := _HANDLE.search(anatomy.text)):
+    if " contains no " in parts.text and (handle := _HANDLE.search(parts.text)):
         # A component that caught the exception may report it with words of its own.
-        return replace(
-            anatomy, report_class="missing handle", file=None, message_id=handle["name"], text=handle["owner"]
-        )
-    if anatomy.file is None or anatomy.line is None:
-        return anatomy
-    if _SYNTAX.match(anatomy.text):
-        return replace(anatomy, report_class="syntax error", message_id=str(anatomy.line), text="")
+        return replace(parts, report_class="missing handle", file=None, message_id=handle["name"], text=handle["owner"])
+    if parts.file is None or parts.line is None:
+        return parts
+    if _SYNTAX.match(parts.text):
+        return replace(parts, report_class="syntax error", message_id=str(parts.line), text="")
     for kind, expression in _named():
-        if found := expression.match(anatomy.text):
-            return replace(anatomy, report_class=kind, message_id=found["name"], text="")
-    return anatomy
+        if found := expression.match(parts.text):
+            return replace(parts, report_class=kind, message_id=found["name"], text="")
+    return parts

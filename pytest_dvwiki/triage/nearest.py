@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.fingerprint import mask
 from pytest_dvwiki.model import Like
 from pytest_dvwiki.patterns.schema import UNKNOWN
-from pytest_dvwiki.triage.anatomy import dissect
+from pytest_dvwiki.triage.report_parts import parse_report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -79,7 +79,7 @@ class Nearest:
 
 def words(message: str) -> Sequence[str]:
     """Return the words of a message that are compared, without its place, names and values."""
-    masked = mask(dissect(message).text).lower()
+    masked = mask(parse_report(message).text).lower()
     return [word for word in _WORD.findall(masked) if word not in _EMPTY and len(word) > 1]
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_dvwiki.model import Excerpt, Frame
-    from pytest_dvwiki.triage.anatomy import Anatomy
+    from pytest_dvwiki.triage.report_parts import ReportParts
 
 _NAMES_ITS_CAUSE = re.compile(
     r"contains no (?:child )?object\b|\bsimulator precision\b"
@@ -31,28 +31,28 @@ _MOST_WORDS = 1000
 """Number of characters of a masked text that are recorded."""
 
 
-def is_part_of_identity(anatomy: Anatomy) -> bool:
+def is_part_of_identity(parts: ReportParts) -> bool:
     """Tell whether an exception's place distinguishes causes with the same text.
 
     It does for an assertion (`assert V == V`), an exception without a text, and most others (`list index out of
     range`). It does not if the text names something missing: a handle, an entry, a time scale, a module or a source of
     the design is one cause however many tests ask for it.
     """
-    return anatomy.report_class not in _IMPORTS and not _NAMES_ITS_CAUSE.search(anatomy.text)
+    return parts.report_class not in _IMPORTS and not _NAMES_ITS_CAUSE.search(parts.text)
 
 
-def place_of(anatomy: Anatomy, frame: Frame | None) -> Place | None:
+def place_of(parts: ReportParts, frame: Frame | None) -> Place | None:
     """Return the statement that reported a cause: the place of the exception, else the place that a report names."""
-    file, line = (frame.file, frame.line) if frame else (anatomy.file, anatomy.line)
+    file, line = (frame.file, frame.line) if frame else (parts.file, parts.line)
     if file is None or not line:
         return None
-    words = redact(mask(anatomy.text))
+    words = redact(mask(parts.text))
     return Place(
-        report=anatomy.report_class,
+        report=parts.report_class,
         words=words if len(words) <= _MOST_WORDS else "",
         file=file,
         line=line,
-        id=anatomy.message_id,
+        id=parts.message_id,
         function=frame.function if frame else "",
         source=redact(" ".join(frame.source.split())) if frame else "",
         callers=frame.callers if frame else (),
@@ -102,16 +102,16 @@ def frame_in_excerpt(excerpt: Excerpt, line: int) -> Frame | None:
     return Frames(tuple(enumerate(lines))).of(at)
 
 
-def with_place(text: str, anatomy: Anatomy, frame: Frame | None) -> str:
+def with_place(text: str, parts: ReportParts, frame: Frame | None) -> str:
     """Return the text of an exception, with its place if the text says nothing by itself."""
-    if frame is None or not (_is_bare(anatomy) or _WORDLESS.fullmatch(mask(anatomy.text))):
+    if frame is None or not (_is_bare(parts) or _WORDLESS.fullmatch(mask(parts.text))):
         return text
     where = f"{frame.file}:{frame.function or frame.line}"
-    if anatomy.report_class == "AssertionError" and frame.source.startswith("assert"):
+    if parts.report_class == "AssertionError" and frame.source.startswith("assert"):
         return f"AssertionError: {frame.source} in {where}"
     return f"{text.rstrip(':')} in {where}" + (f": {frame.source}" if frame.source else "")
 
 
-def _is_bare(anatomy: Anatomy) -> bool:
+def _is_bare(parts: ReportParts) -> bool:
     """Tell whether an exception has no text but its class."""
-    return bool(anatomy.report_class) and anatomy.text.rsplit(".", 1)[-1].rstrip(":") == anatomy.report_class
+    return bool(parts.report_class) and parts.text.rsplit(".", 1)[-1].rstrip(":") == parts.report_class

@@ -46,8 +46,8 @@ from pytest_dvwiki.patterns.matcher import DEEPEST_BLOCK
 from pytest_dvwiki.patterns.messages import strip_line
 from pytest_dvwiki.patterns.schema import UNKNOWN
 from pytest_dvwiki.triage.acquittal import is_acquitted
-from pytest_dvwiki.triage.anatomy import dissect
 from pytest_dvwiki.triage.numbered import unbroken
+from pytest_dvwiki.triage.report_parts import parse_report
 from pytest_dvwiki.triage.sections import sections_of
 
 if TYPE_CHECKING:
@@ -334,7 +334,7 @@ def _rule(ranked: list[Candidate], function: str | None) -> tuple[Candidate, str
         return found
     if best.text.startswith(_FATAL):
         told = best.text.removeprefix(_FATAL)
-        report = next((c for c in noise if dissect(c.text).report_class == "CRITICAL" and told in c.text), None)
+        report = next((c for c in noise if parse_report(c.text).report_class == "CRITICAL" and told in c.text), None)
         if report is not None:
             return report, "pyuvm raised the exception for this report"
     found = _stopped_by(best, ranked)
@@ -383,7 +383,7 @@ def _stopped_by(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, st
     """Return the check that failed before a line that only stops the simulation, with the rule."""
     if best.exception or best.pattern.failure_subtype not in {"assertion_fail", _ENDED, UNKNOWN}:
         return None
-    said = _DETAILS.sub("", dissect(best.text).text)
+    said = _DETAILS.sub("", parse_report(best.text).text)
     if said and not _STOP.search(said):
         return None
     checks = (
@@ -394,7 +394,10 @@ def _stopped_by(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, st
         and not c.exception
         and c.pattern.tier != "rollup"
         and c.pattern.failure_subtype in _CHECKS
-        and (c.pattern.failure_subtype != "assertion_fail" or not _STOP.search(_DETAILS.sub("", dissect(c.text).text)))
+        and (
+            c.pattern.failure_subtype != "assertion_fail"
+            or not _STOP.search(_DETAILS.sub("", parse_report(c.text).text))
+        )
     )
     check = min(checks, key=lambda c: c.line, default=None)
     return (check, "the check that failed goes before the line that stopped the simulation") if check else None
@@ -439,12 +442,12 @@ def _caught(report: Candidate, noise: list[Candidate]) -> tuple[Candidate, str] 
 
 def _tells_values(candidate: Candidate) -> bool:
     """Tell whether a message shows at least two values, as a comparison does."""
-    return len(_VALUE.findall(dissect(candidate.text).text)) >= _COMPARED_VALUES
+    return len(_VALUE.findall(parse_report(candidate.text).text)) >= _COMPARED_VALUES
 
 
 def _values(candidate: Candidate) -> set[str]:
     """Return the values that a message shows."""
-    return set(_VALUE.findall(dissect(candidate.text).text))
+    return set(_VALUE.findall(parse_report(candidate.text).text))
 
 
 def _of_assertion(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, str] | None:

@@ -16,7 +16,7 @@ from pytest_dvwiki.patterns.kinds import Found
 from pytest_dvwiki.patterns.matcher import DEEPEST_BLOCK, decoded
 from pytest_dvwiki.patterns.messages import LONGEST
 from pytest_dvwiki.triage import acquittal, sections
-from pytest_dvwiki.triage.unfold import Folds
+from pytest_dvwiki.triage.escaped_lines import Folds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading
-from pytest_dvwiki.upkeep.declared import declared
+from pytest_dvwiki.upkeep.declarations import declared
 from pytest_dvwiki.upkeep.findings import Finding
 from pytest_dvwiki.upkeep.page import PageText
 from pytest_dvwiki.wiki.catalogue import Catalogue

@@ -10,9 +10,19 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from pytest_dvwiki.records.archive import Archive
-from pytest_dvwiki.upkeep import calibration, claims, contents, drift, duplicates, links, past, staleness, structure
+from pytest_dvwiki.upkeep import (
+    calibration,
+    claims,
+    contents,
+    drift,
+    duplicates,
+    git_history,
+    links,
+    staleness,
+    structure,
+)
 from pytest_dvwiki.upkeep.configuration import check_configuration
-from pytest_dvwiki.upkeep.consequences import without_consequences
+from pytest_dvwiki.upkeep.explained import without_explained
 from pytest_dvwiki.upkeep.findings import Finding
 from pytest_dvwiki.upkeep.page import PageText
 from pytest_dvwiki.wiki.catalogue import Catalogue
@@ -107,14 +117,14 @@ def check(layout: Layout, depth: Depth = "quick") -> Checked:
         catalogue.refresh()
         found = set(_quick(layout, catalogue))
         if depth == "quick":
-            return Checked(sorted(without_consequences(found)))
+            return Checked(sorted(without_explained(found)))
         with Archive(layout.tasks, cache / "records.sqlite") as archive:
             archive.refresh()
             found |= set(_full(layout, catalogue, archive))
             deciles = calibration.deciles(archive, catalogue)
             expected = indexes(catalogue.rows, archive.last_updated(), catalogue.commits())
         found |= {*calibration.check_calibration(deciles), *_derived(layout, expected)}
-        return Checked(sorted(without_consequences(found)), deciles)
+        return Checked(sorted(without_explained(found)), deciles)
 
 
 def _quick(layout: Layout, catalogue: Catalogue) -> Iterator[Finding]:
@@ -136,8 +146,8 @@ def _full(layout: Layout, catalogue: Catalogue, archive: Archive) -> Iterator[Fi
         yield from claims.check_sources(text, archive, layout.tasks)
         yield from drift.check_drift(layout.root, text)
         yield from drift.check_hints(layout.root, text)
-    yield from past.check_log(layout)
-    yield from past.check_records(layout, archive)
+    yield from git_history.check_log(layout)
+    yield from git_history.check_records(layout, archive)
 
 
 def _derived(layout: Layout, expected: Mapping[str, bytes]) -> Iterator[Finding]:

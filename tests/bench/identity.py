@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.fingerprint import fingerprint
-from pytest_dvwiki.triage.anatomy import dissect
+from pytest_dvwiki.triage.report_parts import parse_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -277,7 +277,7 @@ def ours(reports_: list[Report]) -> list[str]:
     """Fingerprints."""
     found = []
     for report in reports_:
-        parts = dissect(report.text)
+        parts = parse_report(report.text)
         found.append(
             fingerprint(
                 report_class=parts.report_class,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pytest_dvwiki.cli.patterns.force import add_sources, registry_of, shown
+from pytest_dvwiki.cli.patterns.active import add_sources, registry_of, shown
 from pytest_dvwiki.cli.place import settings_of
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.patterns.force import add_sources, registry_of
+from pytest_dvwiki.cli.patterns.active import add_sources, registry_of
 from pytest_dvwiki.cli.place import layout_of
 
 if TYPE_CHECKING:

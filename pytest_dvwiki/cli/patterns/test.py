@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.cli.patterns.force import add_sources, registry_of, shown
+from pytest_dvwiki.cli.patterns.active import add_sources, registry_of, shown
 from pytest_dvwiki.cli.patterns.texts import read_text
 from pytest_dvwiki.cli.place import layout_of
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from pytest_dvwiki.cli import UsageError
 
 
-def see_that_it_is_bare(name: str) -> None:
+def require_bare_name(name: str) -> None:
     """Check that a file is plain text, by its name.
 
     Raises:
@@ -28,7 +28,7 @@ def read_text(name: str) -> str:
     """
     from pytest_dvwiki.capture.texts.logs import LogStream, LogText  # noqa: PLC0415
 
-    see_that_it_is_bare(name)
+    require_bare_name(name)
     if name == "-":
         log = LogText(source="log", text=sys.stdin.buffer.read().decode("utf-8", "replace"))
     else:

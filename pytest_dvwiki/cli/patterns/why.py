@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.patterns.force import add_sources, registry_of, shown
+from pytest_dvwiki.cli.patterns.active import add_sources, registry_of, shown
 from pytest_dvwiki.cli.patterns.texts import read_text
 from pytest_dvwiki.cli.place import settings_of
 

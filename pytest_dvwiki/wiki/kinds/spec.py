@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pytest_dvwiki.records import hunks
+from pytest_dvwiki.records import git_conflicts
 from pytest_dvwiki.wiki.text import pages, parts
 from pytest_dvwiki.wiki.text.markdown import cite, escape, one_line
 from pytest_dvwiki.wiki.text.names import file_name
@@ -68,7 +68,7 @@ def with_further(data: bytes, further: Clarification) -> bytes | Refused:
         text = data.decode()
     except UnicodeDecodeError as error:
         return Refused(f"it is not UTF-8 (byte {error.start})")
-    if hunks.may_be_in(data):
+    if git_conflicts.may_be_in(data):
         return Refused("it has a conflict that a merge left; settle it by hand")
     if f": {further.said} (source: tasks/" in text:
         return data

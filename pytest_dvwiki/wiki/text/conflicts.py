@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.records.hunks import Hunk, may_be_in, split
+from pytest_dvwiki.records.git_conflicts import Hunk, may_be_in, split
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.text.pages import Refused
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from pytest_dvwiki.cli import main, statement
+from pytest_dvwiki.cli import main, manual_record
 from pytest_dvwiki.wiki.writing.build import archive
 
 from ..samples import CAUSE, TEST, TODAY, git, layout, occurrence, record, written
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """What people say comes after the runs, one word a second: two in one second have no order."""
     clock = itertools.count(TODAY.timestamp())
-    monkeypatch.setattr(statement, "time", SimpleNamespace(time=lambda: next(clock)))
+    monkeypatch.setattr(manual_record, "time", SimpleNamespace(time=lambda: next(clock)))
 
 
 @pytest.fixture
@@ -169,7 +169,7 @@ def test_a_fix_that_held_is_what_a_prompt_shows(place: Layout, capsys: pytest.Ca
     assert main(["fix", bug(place).stem, "--text", "reset the pointer", "--result", "held"]) == 0
     capsys.readouterr()
     assert main(["context", "--test", TEST]) == 0
-    assert "Fix: reset the pointer (held)" in capsys.readouterr().out
+    assert "Fixed by `reset the pointer`, 2026-11-22, held." in capsys.readouterr().out
 
 
 def test_a_fix_names_its_commits(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,7 +55,7 @@ from pytest_dvwiki.capture.texts.logs import LogText
 from pytest_dvwiki.patterns.matcher import Matcher
 from pytest_dvwiki.patterns.reference import reference
 from pytest_dvwiki.patterns.registry import load_registry
-from pytest_dvwiki.triage.anatomy import dissect
+from pytest_dvwiki.triage.report_parts import parse_report
 
 class Interest:
     def is_benign(self, text): return False
@@ -68,7 +68,7 @@ ACME>   no signal rdy
 registry = load_registry()
 hit = Matcher(registry).hits(log)[0]
 call = read_call(("acmesim", "-top", "dut", "a.v"), "/p")
-report = dissect(hit.text)
+report = parse_report(hit.text)
 print(json.dumps({
     "program": simulator_name("acmesim"),
     "call": [call.simulator, sorted(call.items), call.builds, call.runs],

@@ -8,8 +8,8 @@ import pytest
 
 from pytest_dvwiki.fingerprint import fingerprint
 from pytest_dvwiki.patterns.registry import load_registry
-from pytest_dvwiki.triage.anatomy import dissect
 from pytest_dvwiki.triage.classify import Classifier
+from pytest_dvwiki.triage.report_parts import parse_report
 
 SEEDS = 1000
 
@@ -28,7 +28,7 @@ PY_CHECKERS = (
 
 
 def identity(line: str) -> str:
-    parts = dissect(line)
+    parts = parse_report(line)
     return fingerprint(
         report_class=parts.report_class,
         file=parts.file,
@@ -115,7 +115,7 @@ def test_file_severity_and_id_of_a_report_tell_causes_apart(one: str, other: str
     ],
 )
 def test_the_id_of_a_report_is_found_behind_an_instance_of_an_array(line: str, message_id: str, text: str) -> None:
-    parts = dissect(line)
+    parts = parse_report(line)
     assert (parts.message_id, parts.text) == (message_id, text)
 
 

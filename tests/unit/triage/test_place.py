@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_dvwiki.model import Frame
-from pytest_dvwiki.triage.anatomy import dissect
 from pytest_dvwiki.triage.place import is_part_of_identity, with_place
+from pytest_dvwiki.triage.report_parts import parse_report
 
 FRAME = Frame(file="tb/regs_tb.py", line=48, function="write", source='await with_timeout(write, 2, "us")')
 CHECK = Frame(file="tb/x.py", line=9, function="check", source="assert ok")
@@ -31,7 +31,7 @@ CHECK = Frame(file="tb/x.py", line=9, function="check", source="assert ok")
     ],
 )
 def test_a_place_tells_causes_apart_unless_the_text_names_what_is_missing(message: str, part: bool) -> None:
-    assert is_part_of_identity(dissect(message)) is part
+    assert is_part_of_identity(parse_report(message)) is part
 
 
 @pytest.mark.parametrize(
@@ -52,4 +52,4 @@ def test_a_place_tells_causes_apart_unless_the_text_names_what_is_missing(messag
     ],
 )
 def test_a_text_that_says_too_little_is_shown_with_its_place(message: str, frame: Frame | None, shown: str) -> None:
-    assert with_place(message, dissect(message), frame) == shown
+    assert with_place(message, parse_report(message), frame) == shown

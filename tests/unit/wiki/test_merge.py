@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.records import hunks
+from pytest_dvwiki.records import git_conflicts
 from pytest_dvwiki.upkeep.compact import compact
 from pytest_dvwiki.upkeep.lint import lint
 from pytest_dvwiki.wiki.kinds import bug
@@ -322,7 +322,7 @@ def test_of_49_pairs_of_edits_no_conflict_mixes_lines_of_the_tool_and_of_people(
         _no_hunk_mixes(page.read_text())
         build(place)
         text = page.read_text()
-        left = [part for part in hunks.split(text) if isinstance(part, hunks.Hunk)]
+        left = [part for part in git_conflicts.split(text) if isinstance(part, git_conflicts.Hunk)]
         assert len(left) <= 1, (ours, theirs)
         if left:
             page.write_text(text.replace(left[0].whole, left[0].ours))
@@ -335,9 +335,9 @@ def test_of_49_pairs_of_edits_no_conflict_mixes_lines_of_the_tool_and_of_people(
 
 
 def _no_hunk_mixes(text: str) -> None:
-    parts = hunks.split(text)
+    parts = git_conflicts.split(text)
     for hunk in parts:
-        if not isinstance(hunk, hunks.Hunk):
+        if not isinstance(hunk, git_conflicts.Hunk):
             continue
         both = [
             "".join(part if isinstance(part, str) else side if part is hunk else part.ours for part in parts).encode()

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.triage.classify import Classifier
-from pytest_dvwiki.triage.parted import parted
+from pytest_dvwiki.triage.run_together import split_run_together
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ def test_lines_that_lost_their_line_feeds_are_lines_again(line: str, wanted: str
     ],
 )
 def test_one_message_in_one_line_is_left_alone(line: str) -> None:
-    assert parted([line, ""]) is None
+    assert split_run_together([line, ""]) is None
 
 
 def test_a_log_with_many_lines_is_left_alone() -> None:
     told = "INFO: compared: # ** Warning: top.sv(9): 'q' might be read before written. # ** Error: (vsim-3033) failed."
-    assert parted([told, *(f"INFO: {number} of 9 done" for number in range(3)), ""]) is None
+    assert split_run_together([told, *(f"INFO: {number} of 9 done" for number in range(3)), ""]) is None

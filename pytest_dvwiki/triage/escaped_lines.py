@@ -9,7 +9,7 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.triage.parted import parted
+from pytest_dvwiki.triage.run_together import split_run_together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +78,7 @@ class Folds:
 
     def part(self, lines: list[str]) -> list[str]:
         """Return the lines of a whole text, split if it lost its line feeds."""
-        found = parted(lines)
+        found = split_run_together(lines)
         if found is None:
             return lines
         lines, self._numbers = found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.upkeep.declared import declared
+from pytest_dvwiki.upkeep.declarations import declared
 
 if TYPE_CHECKING:
     from pathlib import Path

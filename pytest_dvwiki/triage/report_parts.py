@@ -18,7 +18,7 @@ _SOURCE = r"(?P<file>[^\s:()\"',]{1,300}\.\w{1,5})"
 
 
 @dataclass(frozen=True, slots=True)
-class Anatomy:
+class ReportParts:
     """The parts of one report."""
 
     report_class: str
@@ -85,19 +85,20 @@ def _compiled(shape: str) -> re.Pattern[str]:
     return re.compile(shape, re.ASCII)
 
 
-def dissect(message: str) -> Anatomy:
+def parse_report(message: str) -> ReportParts:
     """Split a message into its parts; one of unknown shape is text only."""
     # Sentences of the capture name the running test and the time, which are not part of the cause.
     if (end := end_told(message)) is not None:
-        return Anatomy(report_class="", text=end)
+        return ReportParts(report_class="", text=end)
     exception = _EXCEPTION.match(message)
     if exception is not None:
-        return Anatomy(report_class=exception["type"].rsplit(".", 1)[-1], text=exception["text"] or exception["type"])
+        name = exception["type"]
+        return ReportParts(report_class=name.rsplit(".", 1)[-1], text=exception["text"] or name)
     for literal, shape in _shapes():
         found = _compiled(shape).search(message) if literal in message else None
         if found is not None:
             parts = found.groupdict()
-            return Anatomy(
+            return ReportParts(
                 report_class=parts["class"] or "error",
                 text=parts["text"].strip(),
                 file=parts.get("file"),
@@ -106,5 +107,5 @@ def dissect(message: str) -> Anatomy:
             )
     logged = _LOG_LINE.match(message)
     if logged is not None:
-        return Anatomy(report_class=logged["class"], text=logged["text"], file=logged["file"])
-    return Anatomy(report_class="", text=message)
+        return ReportParts(report_class=logged["class"], text=logged["text"], file=logged["file"])
+    return ReportParts(report_class="", text=message)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import RunRecord
 
 
-def stated(name: str, repository: Repository, **parts: Any) -> RunRecord:
+def record_of_now(name: str, repository: Repository, **parts: Any) -> RunRecord:
     """Return a record of this moment that has no run.
 
     Args:
@@ -39,7 +39,7 @@ def stated(name: str, repository: Repository, **parts: Any) -> RunRecord:
     )
 
 
-def said(text: str, where: str, advice: str) -> str:
+def required_text(text: str, where: str, advice: str) -> str:
     """Return a user's text on one line, with secrets masked.
 
     Args:

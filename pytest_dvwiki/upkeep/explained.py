@@ -25,7 +25,7 @@ _CAUSES: dict[Kind, frozenset[Kind]] = {
 """For each kind, the kinds that explain it when both are found in the same place."""
 
 
-def without_consequences(found: Collection[Finding]) -> list[Finding]:
+def without_explained(found: Collection[Finding]) -> list[Finding]:
     """Return the findings that no other finding explains; settling that other one settles both."""
     kinds_in: dict[str, set[Kind]] = {}
     for finding in found:

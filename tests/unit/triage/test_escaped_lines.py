@@ -8,7 +8,7 @@ import pytest
 
 from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.triage.classify import Classifier
-from pytest_dvwiki.triage.unfold import Folds, unfolded
+from pytest_dvwiki.triage.escaped_lines import Folds, unfolded
 
 LOG = (
     "make: Entering directory '/w/tb'\n"

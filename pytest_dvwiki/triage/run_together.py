@@ -23,7 +23,7 @@ _HEADS = (
 _LAST = r"make(?:\[\d+\])?:\s\*\*\*"
 
 
-def parted(lines: list[str]) -> tuple[list[str], list[int]] | None:
+def split_run_together(lines: list[str]) -> tuple[list[str], list[int]] | None:
     """Split a text that lost its line feeds: each head of a message begins a line.
 
     Returns:
