@@ -354,7 +354,7 @@ class Passed:
     tests: tuple[str, ...] = ()
     """The tests that pass again; empty if only the number of passes is news."""
     fix: Fix | None = None
-    """The changes between failure and pass."""
+    """The newest fix for `HELD`, else the changes between failure and pass."""
     no_proof: NoProof | None = None
     """Why the passes may be chance, if there is a possible fix."""
     no_fix: Change | Literal["fails elsewhere"] | None = None

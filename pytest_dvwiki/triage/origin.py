@@ -221,7 +221,7 @@ def of_changes(
 
 
 def of_seeds(failed: int, passed: int) -> tuple[Clue, ...]:
-    """Return the clue of failed and passed seeds of the same test: only some stimuli may show a fault."""
+    """Return the clue that a test fails with some of its seeds only: the fault depends on the stimulus."""
     if not passed or failed + passed < FEWEST_SEEDS:
         return ()
     text = f"fails with {failed} of {failed + passed} seeds: it depends on the stimulus"

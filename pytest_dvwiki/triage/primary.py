@@ -432,7 +432,7 @@ def _better_told(raised: Candidate, report: Candidate) -> str | None:
 
 
 def _caught(report: Candidate, noise: list[Candidate]) -> tuple[Candidate, str] | None:
-    """Return the exception that a component caught, if the check after it got too few values and shows none."""
+    """Return the exception that a component caught before a check that shows no two values, with the rule."""
     if _tells_values(report):
         return None
     before = (c for c in noise if c.pattern.id in _CAUGHT and c.source == report.source and c.line < report.line)

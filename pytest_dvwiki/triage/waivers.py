@@ -302,7 +302,7 @@ def _agrees(wanted: str, value: str) -> bool:
 
 
 def _expression(wanted: str) -> Search:
-    """Return the expression of a value of `match`; None if the value is plain text.
+    """Return the search for a value of `match`: an expression after `regex:`, else a glob.
 
     Raises:
         ExpressionError: It is no valid expression.
