@@ -234,7 +234,7 @@ class _Reader:
         return not seeds or not logged or not seeds.isdisjoint(logged)
 
     def _ended_before_its_tests(self, log: Artefact, file: ResultsFile) -> bool:
-        """Tell whether a log is of a run later than a results file that failed before its tests.
+        """Tell whether a log is of a run that came after a results file and failed before its own tests.
 
         A makefile that stops before it removes the results file leaves that of the run before. A log may give the
         reason for failures in a results file, but a compiler's error is not the reason, since there was a simulation.

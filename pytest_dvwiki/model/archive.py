@@ -167,7 +167,7 @@ class Totals:
 
 @dataclass(frozen=True, kw_only=True)
 class PassedAgain:
-    """A test's pass after its failure with a cause, if it is the first, or the first with such strong proof."""
+    """A test's first pass after it failed with a cause, or its first pass with stronger proof."""
 
     nodeid: str
     fingerprint: str
@@ -242,7 +242,7 @@ class FirstBad:
 
     @property
     def is_certain(self) -> bool:
-        """Tell whether the cause certainly came with one of the commits."""
+        """Tell whether it is certain that one of the commits brought the cause."""
         return self.passed_with == "same" and not self.dirty
 
     @property
@@ -267,7 +267,7 @@ class SinceFix:
 
 @dataclass(frozen=True, kw_only=True)
 class OtherTest:
-    """A test that neither simply passed nor simply failed."""
+    """A test with an outcome other than passed, failed or error."""
 
     nodeid: str
     outcome: Outcome

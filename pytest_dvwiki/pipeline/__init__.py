@@ -166,7 +166,7 @@ def _as_recorded(rows: Sequence[_Row], history: History) -> tuple[_Row, ...]:
 
 
 def _as_one(causes: Sequence[Cause], history: History) -> tuple[Cause, ...]:
-    """Return the causes as shown: those that share a page become one, and none of these counts as new."""
+    """Return the causes as shown: those that share a page become one, which is new only if all of them are."""
     groups: dict[str, list[Cause]] = {}
     for cause in causes:
         prints, pages = history.names(cause.occurrence.fingerprint, None)

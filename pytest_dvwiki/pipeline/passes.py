@@ -127,7 +127,7 @@ class _Told(NamedTuple):
 
 
 def _told(failing: StillFailing, vcs: Vcs, difference: Difference, repository: Repository) -> _Told:
-    """Return what fixed a failure; where a fix on record lies between failure and pass, that fix.
+    """Return the difference that fixed a failure: the fix on record, if that lies between failure and pass.
 
     Commits after the first passing run then do not widen the range. If that run alone may be chance, its commits are
     used only if they touch a file that the failing simulation read, or if it is unknown what it read.

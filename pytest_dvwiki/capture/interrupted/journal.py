@@ -170,7 +170,10 @@ def remove(folder: Path) -> None:
 
 
 def try_lock(descriptor: int) -> bool:
-    """Try to take the lock of an open file. It is a record lock, since a forked child does not inherit those."""
+    """Try to take the lock of an open file, and return whether that succeeded.
+
+    It is a record lock, since a forked child does not inherit those.
+    """
     try:
         if sys.platform == "win32":
             os.lseek(descriptor, 1 << 30, os.SEEK_SET)  # far beyond the text, which stays readable for others

@@ -119,7 +119,7 @@ def _reported(orphan: Orphan) -> Iterator[Failure]:
 
 
 def _told_of(failures: tuple[Failure, ...], flight: Flight | None) -> tuple[Failure, ...]:
-    """Return the failures; a native runner stands only for the test that was running in it, since others reported."""
+    """Return the failures of an item; for a native runner only that of the test that was running in it."""
     return failures if flight is None else (cut_off(failures[-1], flight),)
 
 

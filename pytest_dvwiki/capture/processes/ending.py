@@ -81,7 +81,7 @@ class Ending:
 
 
 def read_ending(*, status: int | None, error: str, longrepr: str, cut_short: bool) -> Ending:
-    """Return the ending by an exit status and by the exception and report of the item."""
+    """Derive the ending from an exit status and from the exception and report of the item."""
     if status is None and (found := _STATUS.search(error) or _STATUS.search(longrepr)):
         status = int(found[1])
     limited = status == _LIMIT_STATUS and _LIMIT_PROGRAM.search(error) is not None

@@ -99,7 +99,7 @@ class Block:
 
     @property
     def expected_to_fail(self) -> bool:
-        """Tell whether it passed because it failed as expected."""
+        """Tell whether it failed as expected, and passed therefore."""
         return self.judgement == "xfailed" or "as expected" in self.note
 
     @property
@@ -372,7 +372,7 @@ class _Splitter:
         self._open.feed(number, text, mark=self._open.judgement == "failed")
 
     def _fact(self, number: int, line: str, message: str | None) -> None:
-        """Record facts on the run itself."""
+        """Record what a line shows of the run itself: versions, seed, simulator, start."""
         now = self._now
         if _LOADED in line and (now.blocks or now.finished or self._open.name is not None):
             self._end_regression()
