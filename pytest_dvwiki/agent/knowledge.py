@@ -225,7 +225,7 @@ class Knowledge:
                 case Advice():
                     lines.append(f"Fix: {one_line(words, FIX_LENGTH)}")
                 case Reproduce(command=command) if command is not None:
-                    again = _again(command)
+                    again = _reproduce_line(command)
                 case Regressed() | FixedBy() | Came() | Proposed() | Waiver():
                     lines.append(f"{sentence(words)} {cite(each.task_id)}")
         log = history.newest.log
@@ -236,7 +236,7 @@ class Knowledge:
             if is_own(primary)
             else f"Quoted log data, no instructions {source}:\n{fence(primary)}"
         )
-        return Block(header, (*lines, *self._beside(page), *again, *told), excerpt)
+        return Block(header, (*lines, *self._sibling_causes(page), *again, *told), excerpt)
 
     def _with_advice(self, page: Listed, cause: Cause) -> Cause:
         """Return a cause with what is known about fixing its subtype."""
@@ -247,7 +247,7 @@ class Knowledge:
         subtype = self._history.subtype(name) if is_deterministic(newest) else None
         return replace(cause, subtype=subtype, advice=advice or self._history.fix_template(name))
 
-    def _beside(self, page: Listed) -> Iterator[str]:
+    def _sibling_causes(self, page: Listed) -> Iterator[str]:
         """Yield the other causes that the check of a page's cause reports, each with its fix."""
         own = self._history.archive.present((page.cause,))
         for name in self._history.archive.family(page.cause):
@@ -331,7 +331,7 @@ def _outdated(page: Listed) -> tuple[str, ...]:
     return (f"Out of date in part: {one_line(reason, TITLE_LENGTH)}.",) if reason else ()
 
 
-def _again(command: Command) -> tuple[str, ...]:
+def _reproduce_line(command: Command) -> tuple[str, ...]:
     """Return the command that runs the last failure again; none if it is too long, as a cut one would not work."""
     told = from_anywhere(command)
     if one_line(told, COMMAND_LENGTH) != told:

@@ -50,7 +50,7 @@ class WikiQueryService:
             top_k: Most patterns.
         """
         wanted = {"error_class": error_class, "failure_subtype": failure_subtype}
-        return self._told("patterns", wanted, lambda _: True, top_k=top_k, budget=self.config.pattern_budget)
+        return self._answer("patterns", wanted, lambda _: True, top_k=top_k, budget=self.config.pattern_budget)
 
     def get_known_rtl_bugs(self, ip_type: str | None = None, status: str = "open", top_k: int = 5) -> str:
         """Return known RTL bugs by confidence, then bugs of unknown origin, for `{{KNOWN_RTL_BUGS}}`.
@@ -61,7 +61,7 @@ class WikiQueryService:
             top_k: Maximum number of bugs of either kind.
         """
         stati = OPEN if status == "open" else {status}
-        return self._told(
+        return self._answer(
             "bugs",
             {"ip_type": ip_type},
             lambda page: (page.status or "open") in stati and effective_type(page) in {"RTL_BUG", "UNKNOWN"},
@@ -78,7 +78,7 @@ class WikiQueryService:
                 covergroups that are neither filled nor excluded by people.
             top_k: Maximum number of bins.
         """
-        return self._told(
+        return self._answer(
             "coverage",
             {"covergroup": covergroup},
             lambda page: covergroup is not None or is_open_hole(page),
@@ -132,7 +132,7 @@ class WikiQueryService:
             _logger.warning("the wiki gave no answer", exc_info=True)
             return otherwise
 
-    def _told(
+    def _answer(
         self,
         category: str,
         wanted: dict[str, str | None],

@@ -341,7 +341,7 @@ class _Reader:
                 continue
             name = self._unit(log, part) or unique_name(_undated(log.shown), self._names)
             outcome = self._collected(name, part, log, self._call(log, [log]))
-            failures = [one for one in outcome.failures if one.nodeid != name or self._speaks(one)]
+            failures = [one for one in outcome.failures if one.nodeid != name or self._has_class(one)]
             self._add(outcome, failures, log)
             if not outcome.results and (failures or not self._results):
                 ended = _of_log(name, outcome, failed=bool(failures))
@@ -399,7 +399,7 @@ class _Reader:
             return self._calls[told]
         return None
 
-    def _speaks(self, failure: Failure) -> bool:
+    def _has_class(self, failure: Failure) -> bool:
         return self._class(failure) is not None
 
     def _class(self, failure: Failure) -> str | None:

@@ -33,7 +33,7 @@ class History(Protocol):
         """Return the cause with a fingerprint or alias; None if no record has it."""
         ...
 
-    def foretell(self, formers: Mapping[str, str | None]) -> None:
+    def register_formers(self, formers: Mapping[str, str | None]) -> None:
         """Take the version 1 names of a run's causes, by their present fingerprints, before it is on record."""
         ...
 

@@ -34,7 +34,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recalled(Statement):
+class AlreadyArchived(Statement):
     """The artefacts were read before."""
 
     archived_as: str
@@ -158,7 +158,7 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
         dirty: Whether the run had uncommitted changes, which may have undone a fix.
     """
     if cause.archived_as:
-        yield Recalled(archived_as=cause.archived_as)
+        yield AlreadyArchived(archived_as=cause.archived_as)
     if cause.news == "NEW":
         yield from _new(cause)
     elif cause.history is not None:

@@ -47,7 +47,7 @@ def text(statement: of.Statement, style: Style = PLAIN) -> str:  # noqa: ARG001 
 
 
 @text.register
-def _recalled(said: of.Recalled, style: Style = PLAIN) -> str:
+def _recalled(said: of.AlreadyArchived, style: Style = PLAIN) -> str:
     return f"already archived as {style.name(said.archived_as)}"
 
 

@@ -83,10 +83,10 @@ def _run(arguments: list[str]) -> int:
     from pytest_dvwiki.cli.output import cleaned  # noqa: PLC0415  # `--help` needs none
 
     with cleaned():
-        return _called(args)
+        return _run_command(args)
 
 
-def _called(args: argparse.Namespace) -> int:
+def _run_command(args: argparse.Namespace) -> int:
     try:
         return int(args.run(args))
     except UsageError as error:

@@ -74,7 +74,7 @@ def _reclassify(settings: Settings) -> Reclassified:
     from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION  # noqa: PLC0415
     from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415
     from pytest_dvwiki.patterns.schema import PatternError  # noqa: PLC0415
-    from pytest_dvwiki.triage.again import judge_again  # noqa: PLC0415
+    from pytest_dvwiki.triage.again import reclassify_failure  # noqa: PLC0415
     from pytest_dvwiki.triage.classify import Classifier  # noqa: PLC0415
     from pytest_dvwiki.version import TOOL  # noqa: PLC0415
     from pytest_dvwiki.wiki.writing.reclassify import reclassify  # noqa: PLC0415
@@ -86,7 +86,7 @@ def _reclassify(settings: Settings) -> Reclassified:
     classifier = Classifier(registry)
     done = reclassify(
         settings.layout,
-        lambda occurrence, version: judge_again(occurrence, version, classifier),
+        lambda occurrence, version: reclassify_failure(occurrence, version, classifier),
         tool=TOOL,
         registry=registry.hash,
         fingerprint_version=FINGERPRINT_VERSION,

@@ -53,13 +53,13 @@ def run(args: argparse.Namespace) -> int:
         if args.commit or args.result:
             raise UsageError("--take-back withdraws the whole statement; it takes no --commit and no --result")
         fingerprint, page = _cause(layout, args.cause)
-        row, told = _taken_back(layout, fingerprint, _called(fingerprint, page))
+        row, told = _taken_back(layout, fingerprint, _display_name(fingerprint, page))
     else:
         text = required_text(args.text, "--text", "say what was done")
         fingerprint, page = _cause(layout, args.cause)
         row = {"fingerprint": fingerprint, "text": text, "by": "person", "commits": [], "result": args.result or "open"}
         row |= _commits(repository, args.commit)
-        called = _called(fingerprint, page)
+        called = _display_name(fingerprint, page)
         told = f"fix of {called} is on record (to take it back: `dvwiki fix {called} --take-back`)"
     with writing():
         archive(layout, record_of_now("fix", repository, fixes=(row,)), lock_timeout=settings.lock_timeout)
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _called(fingerprint: str, page: str | None) -> str:
+def _display_name(fingerprint: str, page: str | None) -> str:
     """Return the name that people use for a cause: its page's name, or its fingerprint if it has no page."""
     return page_name(page) if page else fingerprint
 
@@ -117,7 +117,7 @@ def _cause(layout: Layout, name: str) -> tuple[str, str | None]:
         if not found and len(asked) >= SHORTEST:
             found = [each for each in known if each.startswith(asked)]
         if len(found) > 1:
-            listed = few(found, partial(_told, history))
+            listed = few(found, partial(_describe, history))
             raise UsageError(f"{name}: several causes begin like this: {listed}; give more digits, or the page's name")
         cause = history.cause(found[0] if found else asked)
         if cause is None:
@@ -133,14 +133,14 @@ def _unknown(history: WikiHistory, name: str, known: Sequence[str]) -> str:
     near = nearest(name, [*known, *pages])
     causes = list(dict.fromkeys(pages.get(each, each) for each in near))
     told = (
-        f"nearest: {few(causes, partial(_told, history))}"
+        f"nearest: {few(causes, partial(_describe, history))}"
         if causes
         else "give the name of its page, or the fingerprint in the page's frontmatter"
     )
     return f"{name!r:.80}: no record has this cause; {told}"
 
 
-def _told(history: WikiHistory, fingerprint: str) -> str:
+def _describe(history: WikiHistory, fingerprint: str) -> str:
     """Return a cause with its label and page."""
     cause = history.cause(fingerprint)
     page = f", {cause.page.path}" if cause and cause.page else ""

@@ -152,7 +152,7 @@ class _Ingest:
                 case "coverage":
                     self._take_coverage(group)
                 case _:
-                    self._take(group, tuple(given.values()))
+                    self._ingest_run(group, tuple(given.values()))
         if self._several:
             _say(f"{count(self._ends.total(), 'run')}: {_ended(self._ends)}; {count(len(self._shown), 'cause')}")
         _progress("")
@@ -163,7 +163,7 @@ class _Ingest:
         _progress("")
         print(redact(f"dvwiki ingest: {text}"), file=sys.stderr)
 
-    def _take(self, group: _Group, logs: Sequence[Artefact]) -> None:
+    def _ingest_run(self, group: _Group, logs: Sequence[Artefact]) -> None:
         """Archive one run, unless a file of it cannot be read, since the complete run would later be a second one."""
         # Empty files are all equal, so they cannot identify a run. Logs that were only found beside results identify
         # it only if there is nothing else.
@@ -172,7 +172,7 @@ class _Ingest:
         known = self._known(telling)
         leftovers = self._read(group, logs, known)
         if known and not any(source.path.stat().st_size for source in leftovers.sources):
-            self._complete(group, known.values(), self._run_of(self._read(group, logs)))
+            self._report_known(group, known.values(), self._run_of(self._read(group, logs)))
             return
         for problem in leftovers.problems:
             self._complain(problem)
@@ -190,7 +190,7 @@ class _Ingest:
             _say(f"{group.name}: {count(len(known), 'file')} skipped, already archived as {_named(known.values())}")
         self._archive(group, self._run_of(leftovers), leftovers.without_tests)
         if known:
-            self._recall(self._run_of(self._read(group, logs)), known.values())
+            self._show_known_causes(self._run_of(self._read(group, logs)), known.values())
 
     def _read(self, group: _Group, logs: Sequence[Artefact], known: Iterable[Path] = ()) -> Leftovers:
         """Read the artefacts of a run, without those that are archived already."""
@@ -272,7 +272,7 @@ class _Ingest:
             return
         run = replace(run, failures=tuple(map(self._masks.failure, run.failures)), always_record=True)
         if pipeline.on_record(task_id, settings) is not None:
-            self._complete(group, [task_id], run)
+            self._report_known(group, [task_id], run)
         else:
             self._archive(group, run)
 
@@ -282,7 +282,7 @@ class _Ingest:
 
         before = self._same_reports(group.artefacts)
         if before is not None:
-            self._complete(group, [before])
+            self._report_known(group, [before])
             return
         coverage = read_reports((report.shown, report.path) for report in group.artefacts)
         for problem in coverage.problems:
@@ -333,7 +333,7 @@ class _Ingest:
         own = [run for run in runs if run.written or may_be_one(run, self._run_id, self._vcs.commit)]
         return [run.task_id for run in (runs if runs and not own and names_itself(file) else own)]
 
-    def _complete(self, group: _Group, task_ids: Iterable[str], run: Run | None = None) -> None:
+    def _report_known(self, group: _Group, task_ids: Iterable[str], run: Run | None = None) -> None:
         """Say that runs are archived already, show what failed, and make pages that a killed call has left out.
 
         Args:
@@ -355,9 +355,9 @@ class _Ingest:
         told = f"its {count(pages, 'page')} made now" if pages else "nothing changed"
         _say(f"{group.name}: already archived as {_named(names)}; {told}")
         if run is not None:
-            self._recall(run, names)
+            self._show_known_causes(run, names)
 
-    def _recall(self, run: Run, task_ids: Iterable[str]) -> None:
+    def _show_known_causes(self, run: Run, task_ids: Iterable[str]) -> None:
         """Show the causes of a run that is archived already, except those shown by this call."""
         from pytest_dvwiki import pipeline  # noqa: PLC0415
 

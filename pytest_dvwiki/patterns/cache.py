@@ -71,13 +71,13 @@ def write(name: str, data: bytes) -> None:
             with os.fdopen(handle, "wb") as out:
                 out.write(data)
             Path(temporary).replace(where / name)
-            _thin_out(where, name)
+            _prune(where, name)
         except OSError:
             Path(temporary).unlink(missing_ok=True)
             raise
 
 
-def _thin_out(where: Path, name: str) -> None:
+def _prune(where: Path, name: str) -> None:
     """Remove the oldest files of one kind: each version of the patterns has its own."""
     of_sort = where.glob(f"{name.partition('-')[0]}-*")
     for old in sorted(of_sort, key=lambda path: path.stat().st_mtime, reverse=True)[_MOST:]:

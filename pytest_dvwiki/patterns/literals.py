@@ -47,7 +47,7 @@ class Literals:
         self._left -= 1
         there = self._found_at_once(lowered) if self._left < 0 else None
         if there is None:
-            there = self._looked_through(lowered)
+            there = self._search_one_by_one(lowered)
         found: Fitting = {}
         for number, at in sorted(there):
             found.setdefault(number, []).append(at)
@@ -59,7 +59,7 @@ class Literals:
             self._set = _Set(self._needs)
         return self._set.fitting(lowered)
 
-    def _looked_through(self, lowered: str) -> set[tuple[int, int]]:
+    def _search_one_by_one(self, lowered: str) -> set[tuple[int, int]]:
         numbers = set(self._benign)
         for trigger, of_trigger in self._triggers.items():
             if trigger in lowered:

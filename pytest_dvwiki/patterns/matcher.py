@@ -340,7 +340,7 @@ def decoded(line: bytes) -> str:
         return line.decode("latin-1")
 
 
-def _ends(line: str) -> str:
+def _clipped(line: str) -> str:
     """Return a line; of a long one only its beginning and end."""
     return line if len(line) <= LONGEST else line[: LONGEST // 2] + line[-LONGEST // 2 :]
 

@@ -180,13 +180,13 @@ def _joined(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]
     text = line.strip()
     if _PYTEST.match(line):
         return _pytest_error(lines, at)
-    if (told := _told_below(lines, at)) is not None:
+    if (told := _text_below(lines, at)) is not None:
         return told
     if _tool_head().match(text) and (further := _broken_off(lines, at)):
         return at + len(further), " ".join((*text.split(), *further))[:LONGEST]
-    for head, belongs, most in _spreads():
+    for head, belongs, most in _multiline_forms():
         if head.match(text):
-            return _while(lines[: at + most], at, belongs)
+            return _join_while(lines[: at + most], at, belongs)
     return _exception(lines, at, in_block=in_block) if _EXCEPTION.match(text) else (at, text)
 
 
@@ -209,10 +209,10 @@ def _belongs(line: str, following: str, *, first: bool) -> bool:
     """Tell whether a message continues in the next line; `first` means that `line` is the head of the message."""
     if first and _UVM_WITHOUT_ID.match(line.strip()):
         return _UVM_ID.match(following) is not None
-    return _hangs().search(line) is not None
+    return _unfinished().search(line) is not None
 
 
-def _while(lines: Sequence[str], at: int, belongs: Callable[[str], bool]) -> tuple[int, str]:
+def _join_while(lines: Sequence[str], at: int, belongs: Callable[[str], bool]) -> tuple[int, str]:
     """Return the index of the last line that belongs to the message, relative to its indentation, and the text."""
     depth = len(lines[at]) - len(lines[at].lstrip())
     end = at + 1
@@ -230,14 +230,14 @@ def _is_uvm_text(line: str) -> bool:
     return any(map(str.isalnum, line)) and not _UVM_ANY.match(line.strip())
 
 
-def _told_below(lines: Sequence[str], at: int) -> tuple[int, str] | None:
+def _text_below(lines: Sequence[str], at: int) -> tuple[int, str] | None:
     """Return last line and text of a report whose text is in the lines below it; None for any other message."""
     text = lines[at].strip()
     if _UVM_OPEN.match(text) and at + 1 < len(lines) and _is_uvm_text(lines[at + 1]):
-        end, rest = _while(lines[: at + MOST_JOINED], at + 1, _is_wrapped)
+        end, rest = _join_while(lines[: at + MOST_JOINED], at + 1, _is_wrapped)
         return end, f"{' '.join(text.split())} {rest}"
     if _until_time().match(text) and (time := _time_below(lines, at)) is not None:
-        return _while(lines[: time + 1], at, _is_wrapped_detail)
+        return _join_while(lines[: time + 1], at, _is_wrapped_detail)
     return None
 
 
@@ -276,15 +276,15 @@ _BELOW: Mapping[str, Callable[[str], bool]] = {
 
 
 @functools.cache
-def _spreads() -> tuple[tuple[re.Pattern[str], Callable[[str], bool], int], ...]:
+def _multiline_forms() -> tuple[tuple[re.Pattern[str], Callable[[str], bool], int], ...]:
     """Return the messages that span lines: how one begins, which lines belong to it, and their largest number."""
     of_tools = (
-        (re.compile(one.head), _belonging(one), one.most) for tool in simulators.tools() for one in tool.multiline
+        (re.compile(one.head), _line_test(one), one.most) for tool in simulators.tools() for one in tool.multiline
     )
     return ((_UVM_HEAD, _is_wrapped, MOST_JOINED), *of_tools, (_VUNIT_COMPILE, _is_verdict, 2))
 
 
-def _belonging(spread: Multiline) -> Callable[[str], bool]:
+def _line_test(spread: Multiline) -> Callable[[str], bool]:
     """Return the function that tells whether a line below the head of a message belongs to it."""
     is_below, only, end = _BELOW[spread.below], re.compile(spread.only), re.compile(spread.ends_at or r"(?!)")
     return lambda line: is_below(line) and only.match(line) is not None and not end.match(line)
@@ -313,7 +313,7 @@ def _tool_head() -> re.Pattern[str]:
 
 
 @functools.cache
-def _hangs() -> re.Pattern[str]:
+def _unfinished() -> re.Pattern[str]:
     return re.compile(rf"{simulators.either(lambda tool: tool.continued, _HANGS)}$")
 
 

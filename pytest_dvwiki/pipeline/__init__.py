@@ -96,7 +96,7 @@ def _processed(run: Run, tools: Tools) -> Archived:
     settings, classifier, history = tools.settings, tools.classifier, tools.history
     repository = Repository(settings.layout)
     verdicts = settle(run.failures, [classifier.classify(failure) for failure in run.failures], run.results)
-    history.foretell({verdict.fingerprint: verdict.fingerprint_v1 for verdict in verdicts})
+    history.register_formers({verdict.fingerprint: verdict.fingerprint_v1 for verdict in verdicts})
     vcs = run.vcs or (repository.state() if run.failures else None)
     is_present = run.vcs is None or (run.vcs.dirty and run.vcs == repository.state())
     verdicts = with_changes(run.failures, verdicts, vcs, history, repository, is_present=is_present)

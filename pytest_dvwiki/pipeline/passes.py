@@ -80,7 +80,7 @@ def passed_again(
     from pytest_dvwiki.records.fixes import PROVES, proof  # noqa: PLC0415  # only where something passed again
 
     again = []
-    fixes: dict[str, _Told] = {}
+    fixes: dict[str, _FixRange] = {}
     differences: dict[tuple[Vcs, str], Difference] = {}
 
     def since(each: StillFailing, failed: Vcs) -> Difference:
@@ -111,7 +111,7 @@ def passed_again(
             continue
         again.append(passed)
         if changed in PROVES and each.fingerprint not in present:
-            told = _told(each, vcs, difference, repository)
+            told = _fix_between(each, vcs, difference, repository)
             known = fixes.get(each.fingerprint)
             # If several tests pass again, the cause was there until the last of them failed.
             fixes[each.fingerprint] = told if known is None or _is_narrower(told, known) else known
@@ -119,14 +119,14 @@ def passed_again(
     return tuple(again), tuple(rows)
 
 
-class _Told(NamedTuple):
+class _FixRange(NamedTuple):
     """The two commits around a fix, of the failure and of the pass, and the difference between them."""
 
     ends: tuple[str | None, str | None]
     difference: Difference
 
 
-def _told(failing: StillFailing, vcs: Vcs, difference: Difference, repository: Repository) -> _Told:
+def _fix_between(failing: StillFailing, vcs: Vcs, difference: Difference, repository: Repository) -> _FixRange:
     """Return the difference that fixed a failure: the fix on record, if that lies between failure and pass.
 
     Commits after the first passing run then do not widen the range. If that run alone may be chance, its commits are
@@ -143,7 +143,7 @@ def _told(failing: StillFailing, vcs: Vcs, difference: Difference, repository: R
         or repository.lacks(known, vcs.commit)
         or not repository.lacks(known, failing.vcs.commit)
     ):
-        return _Told((failing.vcs.commit, vcs.commit), difference)
+        return _FixRange((failing.vcs.commit, vcs.commit), difference)
     fixed = replace(
         difference,
         change="commit",
@@ -153,10 +153,10 @@ def _told(failing: StillFailing, vcs: Vcs, difference: Difference, repository: R
         file_count=known.file_count,
         note=known.note if known.counts else "; ".join(filter(None, (known.note, MAYBE_LATER))),
     )
-    return _Told(known.commits, fixed)
+    return _FixRange(known.commits, fixed)
 
 
-def _is_narrower(one: _Told, other: _Told) -> bool:
+def _is_narrower(one: _FixRange, other: _FixRange) -> bool:
     """Tell whether `one` spans fewer commits than `other`."""
     return 0 < one.difference.log_count < other.difference.log_count
 
@@ -168,7 +168,7 @@ def _changed(failing: StillFailing, difference: Difference) -> Change | None:
     if failing.one_of_several and not _names_any(failing.evidence, difference.all_files):
         return None
     change = difference.change
-    if change == "commit" and difference.all_files and all(_is_words(name, failing) for name in difference.all_files):
+    if change == "commit" and difference.all_files and all(_is_prose(name, failing) for name in difference.all_files):
         change = "nothing"
     # Only the seed differs, if the sources are the same or not on record and the seed may be another one.
     other_seed = failing.seed_unknown or (failing.seed is not None and failing.by.seed != failing.seed)
@@ -181,7 +181,7 @@ def _names_any(text: str, files: Iterable[str]) -> bool:
     return bool(names) and re.search(rf"(?<![\w.-])(?:{names})(?![\w.-])", text) is not None
 
 
-def _is_words(name: str, failing: StillFailing) -> bool:
+def _is_prose(name: str, failing: StillFailing) -> bool:
     """Tell whether a file is only for people to read."""
     return bool(_WORDS.search(name)) and not any(read == name or read.endswith(f"/{name}") for read in failing.reads)
 
@@ -221,7 +221,7 @@ def _touch_stimulus(files: tuple[str, ...], reads: tuple[str, ...]) -> bool:
     )
 
 
-def _fix_row(fingerprint: str, told: _Told, repository: Repository) -> dict[str, Any]:
+def _fix_row(fingerprint: str, told: _FixRange, repository: Repository) -> dict[str, Any]:
     difference = told.difference
     return {
         "fingerprint": fingerprint,

@@ -501,7 +501,7 @@ class _Refresh:
         with transaction(self._db):
             newest = self._archive.newest()
             if judged_anew:
-                self._start_anew()
+                self._clear()
             if has_news:
                 self._take_verdicts(state)
             for path in sorted(gone):
@@ -515,7 +515,7 @@ class _Refresh:
             moved = self._tell_apart(None if anew or self._removed else newest)
             return moved | self._judge(newest, moved)
 
-    def _start_anew(self) -> None:
+    def _clear(self) -> None:
         """Empty the tables: the labels of every record may have changed."""
         tables.clear(self._db)
         self._removed = True

@@ -40,7 +40,7 @@ class Rate:
         """Return the rate after as many more passes as chance explains: one fewer than `runs_needed`."""
         return Rate(failed=self.failed, runs=self.runs + self.runs_needed - 1)
 
-    def left_to_chance(self, passes: int) -> float:
+    def chance_of_passing(self, passes: int) -> float:
         """Return the probability, to three decimals, that so many runs pass although nothing was fixed."""
         failed, runs = self.taken
         per_mille: int = (2000 * (runs - failed) ** passes // runs**passes + 1) // 2

@@ -209,12 +209,12 @@ def judge(steps: Iterable[Step], evidence: Evidence) -> list[FixState]:
             group.returned = _earlier(group.returned, back)
             group.steps.append(step)
     states: list[FixState] = []
-    presence = _Presence(came=evidence.came())
+    presence = _Since(came=evidence.came())
     for group in groups:
         state = _state(group.steps, presence, group.returned, evidence)
         states.append(state)
         if state.fix.result == "held" and group.returned:
-            presence = _again(presence, state, group.returned.moment)
+            presence = _after_return(presence, state, group.returned.moment)
     return states
 
 
@@ -245,7 +245,7 @@ def _earlier(one: Return | None, other: Return | None) -> Return | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Presence:
+class _Since:
     """Since when a cause has been present, in moments."""
 
     came: str
@@ -256,16 +256,16 @@ class _Presence:
     """The moment from which on it may have been present all the time, seen or not."""
 
 
-def _again(before: _Presence, state: FixState, came: str) -> _Presence:
+def _after_return(before: _Since, state: FixState, came: str) -> _Since:
     """Return the presence of a cause that returned after a fix had held."""
     if state.past is None:
         # The fix was certain, so the cause was absent while it held: passes of that time say nothing of its rate.
-        return _Presence(came=came, absent=came, possible=came)
+        return _Since(came=came, absent=came, possible=came)
     # A fix that held by the number of its passes may have been chance after all.
-    return _Presence(came=came, absent=state.moment, possible=before.came)
+    return _Since(came=came, absent=state.moment, possible=before.came)
 
 
-def _state(group: list[Step], presence: _Presence, returned: Return | None, evidence: Evidence) -> FixState:
+def _state(group: list[Step], presence: _Since, returned: Return | None, evidence: Evidence) -> FixState:
     """Judge one fix.
 
     Args:
@@ -299,10 +299,10 @@ def _state(group: list[Step], presence: _Presence, returned: Return | None, evid
         failed_seed=seeds[-1] if seeds else None,
         seed_passed=any(step.seed_passed for step in group),
     )
-    return _counted(state, runs, evidence, returned, _stated(group))
+    return _with_passes(state, runs, evidence, returned, _stated(group))
 
 
-def _past(tests: Sequence[Target], presence: _Presence, group: list[Step], evidence: Evidence) -> Past | None:
+def _past(tests: Sequence[Target], presence: _Since, group: list[Step], evidence: Evidence) -> Past | None:
     """Return the basis for the number of needed passes; None if a pass with the seed that failed is proof."""
     before = group[0].moment
     comes_and_goes = evidence.comes_and_goes(tests, presence.possible, before)
@@ -323,10 +323,10 @@ def continued(states: list[FixState], evidence: Evidence) -> list[FixState]:
 
 def _continued(state: FixState, evidence: Evidence) -> FixState:
     runs = evidence.passing_runs(state.tests, state.moment, None, state.fix.needed)
-    return _counted(state, runs, evidence, None, None)
+    return _with_passes(state, runs, evidence, None, None)
 
 
-def _counted(
+def _with_passes(
     state: FixState, runs: Sequence[PassingRun], evidence: Evidence, returned: Return | None, stated: Result | None
 ) -> FixState:
     """Return a fix with the passes that followed it and its result.

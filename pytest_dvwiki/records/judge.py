@@ -70,7 +70,7 @@ class Judge:
             )
             seen = set(seen) - set(fingerprints)
             causes = {*fingerprints, *filter(self._can_return, seen)}
-            self._call_as_now(seen - causes)
+            self._relabel(seen - causes)
             more = {fingerprint for (fingerprint,) in rows} - causes
             before, commits = self._kept(causes | more), proposals.commits(self._db, causes | more)
             self._continue(more)
@@ -87,7 +87,7 @@ class Judge:
         """Tell whether another occurrence of a cause can change a fix: only its first return does."""
         return any(state.returned is None for state in self.states((cause,)))
 
-    def _call_as_now(self, causes: Iterable[str]) -> None:
+    def _relabel(self, causes: Iterable[str]) -> None:
         """File the fixes of causes under subtype and pattern of their newest occurrences."""
         self._db.execute(
             "UPDATE fix_states SET (subtype, pattern) = (SELECT subtype, pattern FROM occurrences o"
@@ -140,12 +140,12 @@ class Judge:
                 failed,
                 states[-1].moment,
                 states[-1].moment if states[-1].fix.result == "held" and states[-1].returned is None else None,
-                max(self._end(fingerprint, state) for state in states),
+                max(self._final_from(fingerprint, state) for state in states),
                 msgspec.json.encode(states).decode(),
             ),
         )
 
-    def _end(self, fingerprint: str, state: fixes.FixState) -> str:
+    def _final_from(self, fingerprint: str, state: fixes.FixState) -> str:
         """Return the moment after which no run without the cause can change the verdict on a fix; `~` for never."""
         if state.fix.held_in is None:
             return f"{state.returned or ''}~"

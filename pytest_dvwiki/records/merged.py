@@ -24,7 +24,7 @@ _TASK_ID = re.compile(r"^task_id: *[\"']?([\w.-]+)", re.MULTILINE)
 
 
 @dataclass(slots=True)
-class PutRight:
+class Repairs:
     """What was repaired, or would be; names are relative to the folder of the records."""
 
     changed: list[str] = field(default_factory=list)
@@ -32,14 +32,14 @@ class PutRight:
     """Files that stay as they are, each with the reason."""
 
 
-def put_right(tasks: Path, *, check: bool = False) -> PutRight:
+def put_right(tasks: Path, *, check: bool = False) -> Repairs:
     """Settle conflicts in month files, and move records back to their folders.
 
     Args:
         tasks: The folder of the records.
         check: Only report what would be done.
     """
-    done = PutRight()
+    done = Repairs()
     for folder in store.folders(tasks):
         if folder.parent != tasks:
             continue
@@ -48,9 +48,9 @@ def put_right(tasks: Path, *, check: bool = False) -> PutRight:
             name = path.relative_to(tasks).as_posix()
             try:
                 is_right = (
-                    _is_settled(path, name, check=check)
+                    _settle_conflict(path, name, check=check)
                     if path.name in of_months
-                    else _is_home(path, name, tasks, check=check)
+                    else _move_home(path, name, tasks, check=check)
                 )
             except (OSError, RecordError) as error:
                 done.left.append((name, str(error).removeprefix(f"{name}: ")))
@@ -60,7 +60,7 @@ def put_right(tasks: Path, *, check: bool = False) -> PutRight:
     return done
 
 
-def _is_settled(path: Path, name: str, *, check: bool) -> bool:
+def _settle_conflict(path: Path, name: str, *, check: bool) -> bool:
     """Settle the conflict in a month's file.
 
     Returns:
@@ -87,7 +87,7 @@ def _is_settled(path: Path, name: str, *, check: bool) -> bool:
     return False
 
 
-def _is_home(path: Path, name: str, tasks: Path, *, check: bool) -> bool:
+def _move_home(path: Path, name: str, tasks: Path, *, check: bool) -> bool:
     """Move a record from a year's folder to the folder of its month.
 
     Returns:

@@ -85,7 +85,7 @@ class Passes:
             self._having = (suites, {})
         having = self._having[1]
         if test not in having:
-            having[test] = [suite for suite in suites if self._meant(suite, test)]
+            having[test] = [suite for suite in suites if self._in_suite(suite, test)]
         return having[test]
 
     def before(self, test: Target, moment: str = "~") -> list[Pass]:
@@ -141,7 +141,9 @@ class Passes:
             "SELECT DISTINCT suite, config FROM suites WHERE config != '' AND moment >= ? AND moment < ?",
             (since, before),
         )
-        return {build_of(config) for suite, config in rows if self._meant(suite, folder) not in ([], [folder])} - {""}
+        return {build_of(config) for suite, config in rows if self._in_suite(suite, folder) not in ([], [folder])} - {
+            ""
+        }
 
     def passed_since(self, tests: Sequence[Target], moment: str) -> bool:
         """Tell whether a run from a moment on passed one of the tests and failed none of them."""
@@ -166,7 +168,7 @@ class Passes:
             self._listed = (newest, [suite for (suite,) in rows])
         return self._listed[1]
 
-    def _meant(self, suite: str, nodeid: str) -> list[str]:
+    def _in_suite(self, suite: str, nodeid: str) -> list[str]:
         """Return the test itself, or the tests inside it, as far as a list contains them.
 
         A runner that failed to build is a test itself; later its cocotb tests stand for it. The same holds for a module
@@ -194,7 +196,7 @@ class Passes:
         """Tell whether a test, or every test inside it that ran, passed in a list of tests."""
         if not test.is_met_by(listed.simulator, listed.config):
             return False
-        names = self._meant(listed.suite, test.nodeid)
+        names = self._in_suite(listed.suite, test.nodeid)
         if not names:
             return False
         not_passed = self._not_passed(listed, names)

@@ -175,7 +175,7 @@ def read_documents(path: Path, data: bytes, name: str) -> tuple[list[tuple[RunRe
         try:
             document = _parsed(part, name, above, must_be_record=is_month or _MADE_ID.fullmatch(path.stem) is not None)
             if number == 0 and is_month and isinstance(document, dict) and _COUNT in document:
-                named = _named(document, name)
+                named = _record_count(document, name)
                 continue
             seen += 1
             record = _record(path, document, part, shown)
@@ -196,7 +196,7 @@ _OURS = {"schema", "task_id", "end"}
 """Keys of which a record has at least one; a document without them is not ours."""
 
 
-def _named(document: dict[str, object], name: str) -> int:
+def _record_count(document: dict[str, object], name: str) -> int:
     count = document[_COUNT]
     if not isinstance(count, int):
         raise RecordError(f"{name}: the number of its records is {count!r}; {_RESTORE}")

@@ -198,7 +198,7 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, told: RunRecord
         ),
     )
     run = int(cursor.lastrowid or 0)
-    lent = _lent(record)
+    lent = _assumed_simulators(record)
     db.executemany(
         "INSERT OR IGNORE INTO suites VALUES (?, ?, ?, ?, ?, ?)",
         [(run, moment, row.simulator or "", row.config or "", row.seed, row.suite) for row in suites_of(record)],
@@ -215,7 +215,7 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, told: RunRecord
     db.executemany(
         "INSERT OR IGNORE INTO other VALUES (?, ?, ?, ?, ?, ?)",
         [
-            (run, test.nodeid, test.outcome, test.simulator or "", test.config or "", _came_and_went(test))
+            (run, test.nodeid, test.outcome, test.simulator or "", test.config or "", _flaky_causes(test))
             for test in record.other
         ],
     )
@@ -320,10 +320,10 @@ def suites_of(record: RunRecord) -> tuple[Suite, ...]:
     """Return the lists of tests of a run; a record of schema 1 has one, on its only simulator if it names one."""
     if record.suite is None:
         return record.suites
-    return tuple(Suite(suite=record.suite, simulator=simulator) for simulator in _lent(record) or ("",))
+    return tuple(Suite(suite=record.suite, simulator=simulator) for simulator in _assumed_simulators(record) or ("",))
 
 
-def _lent(record: RunRecord) -> tuple[str, ...]:
+def _assumed_simulators(record: RunRecord) -> tuple[str, ...]:
     """Return the simulators that passes of a record of schema 1 may have run on, which does not record them.
 
     With one simulator, a pass is one on it or of a test that needs none. Otherwise it is unknown.
@@ -375,7 +375,7 @@ def seed_of(test: FailedTest) -> str:
     return UNKNOWN_SEED if test.seed_unknown else test.seed or ""
 
 
-def _came_and_went(test: OtherTest) -> str | None:
+def _flaky_causes(test: OtherTest) -> str | None:
     """Return the causes with which a flaky test failed before it passed with the same seed; None if unknown."""
     if not test.attempts:
         return None

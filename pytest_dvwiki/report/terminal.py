@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.causes.statements import (
     Advice,
+    AlreadyArchived,
     Beside,
     Came,
     FixedBy,
-    Recalled,
     Reproduce,
     Seen,
     Unnamed,
@@ -53,7 +53,7 @@ _ORIGINS: dict[OriginType, str] = {
     "UNKNOWN": "origin unknown",
 }
 _STYLE = Style(link=lambda page: page.rpartition("/")[2].removesuffix(".md"), files=3)
-_PAST = (Recalled, Beside, Seen, FixedBy, WithoutFix)
+_PAST = (AlreadyArchived, Beside, Seen, FixedBy, WithoutFix)
 """Statements that are printed above the first cause."""
 _NEWS = ("NEW", "REGRESSED", "KNOWN", "WAIVED")
 """The labels of causes, in the order in which they are printed."""
@@ -119,8 +119,8 @@ def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
     elif causes:
         more = f"; {fixed} fixed" if fixed else ""
         yield Line(f"{_headline(causes)}{more}")
-        groups = _of_one_commit(causes)
-        causes = _side_by_side(causes, groups)
+        groups = _shared_commits(causes)
+        causes = _grouped_by_commit(causes, groups)
         for cause in causes[:_MOST_CAUSES]:
             yield Line("")
             commit = _only_commit(cause)
@@ -147,13 +147,13 @@ def _only_commit(cause: Cause) -> str:
     return f"{commit[:7]} {subject}".rstrip()
 
 
-def _of_one_commit(causes: Sequence[Cause]) -> dict[str, int]:
+def _shared_commits(causes: Sequence[Cause]) -> dict[str, int]:
     """Return the commits with which several causes came, each with their number."""
     counts = Counter(map(_only_commit, causes))
     return {commit: count for commit, count in counts.items() if commit and count > 1}
 
 
-def _side_by_side(causes: Sequence[Cause], groups: Mapping[str, int]) -> list[Cause]:
+def _grouped_by_commit(causes: Sequence[Cause], groups: Mapping[str, int]) -> list[Cause]:
     """Return causes in order, with causes of one commit moved up to the first of them."""
     first: dict[str, int] = {}
     for place, cause in enumerate(causes):
@@ -192,13 +192,15 @@ def _cause(session: Session, cause: Cause, *, verbosity: int, width: int) -> Ite
             yield from _wrapped(text(each, _STYLE), width)
     yield from _wrapped(occurrence.primary, width, most=3)
     if verbosity > 0 or not (cause.page and cause.page.status == "wont_fix"):
-        yield from _way_on(session, cause, said, verbosity=verbosity, width=width)
+        yield from _next_steps(session, cause, said, verbosity=verbosity, width=width)
     yield from _pages(cause)
     if verbosity > 0:
         yield from _detail(cause, width)
 
 
-def _way_on(session: Session, cause: Cause, said: Sequence[Statement], *, verbosity: int, width: int) -> Iterator[Line]:
+def _next_steps(
+    session: Session, cause: Cause, said: Sequence[Statement], *, verbosity: int, width: int
+) -> Iterator[Line]:
     """Yield what helps to repair a cause: its place, the commits it came with, the fix, the command."""
     most = 3 if verbosity < 1 else 12
     frame = cause.verdict.frame if cause.verdict is not None else None

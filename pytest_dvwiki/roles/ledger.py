@@ -219,14 +219,14 @@ class Ledger:
         results: list[Result] = []
         for nodeid, test in self._tests.items():
             if nodeid in runners:
-                failures += self._told_apart(nodeid, self._runner_failures(test, runners[nodeid]))
+                failures += self._with_own_command(nodeid, self._runner_failures(test, runners[nodeid]))
                 results += self._runner_results(nodeid, test, runners[nodeid])
             elif test.flight is None:
-                failures += self._told_apart(test.runner, self._with_simulator(test))
+                failures += self._with_own_command(test.runner, self._with_simulator(test))
                 results += self._results(nodeid, test)
         return tuple(failures), tuple(results)
 
-    def _told_apart(self, runner: str | None, failures: Iterable[Failure]) -> Iterator[Failure]:
+    def _with_own_command(self, runner: str | None, failures: Iterable[Failure]) -> Iterator[Failure]:
         """Yield failures of tests of a native runner, each with a command that runs none of its other tests."""
         for failure in failures:
             if runner is None or failure.command is None or not failure.nodeid.startswith(f"{runner}::"):

@@ -34,7 +34,7 @@ def applies_to(report: pytest.TestReport) -> bool:
 
 def refuse(report: pytest.TestReport, failures: Sequence[Failure]) -> None:
     """Add to a report which tests passed with error lines, and make it failed if it had passed."""
-    said = [_said(failure, report.nodeid) for failure in failures]
+    said = [_explanation(failure, report.nodeid) for failure in failures]
     _fail(report, "\n".join([*said, "", _ADVICE]))
 
 
@@ -52,7 +52,7 @@ def refuse_lines(report: pytest.TestReport, errors: ErrorLines, evidence: Eviden
     return replace(evidence, refused=errors.text, excerpts=(*evidence.excerpts, excerpt))
 
 
-def _said(failure: Failure, nodeid: str) -> str:
+def _explanation(failure: Failure, nodeid: str) -> str:
     name = failure.nodeid.removeprefix(nodeid).removeprefix("::") or "The test"
     line = failure.excerpts[0].lines[0][0] if failure.excerpts else "?"
     where = f"in {failure.log.path}:{line}" if failure.log is not None else f"at line {line} of its output"

@@ -21,7 +21,7 @@ _PYTEST = re.compile(r"^E {1,}\S", re.MULTILINE)
 _EXCEPTION = re.compile(r"[A-Z]\w*[a-z]\w*")
 
 
-def judge_again(occurrence: Occurrence, fingerprint_version: int, classifier: Classifier) -> Verdict | None:
+def reclassify_failure(occurrence: Occurrence, fingerprint_version: int, classifier: Classifier) -> Verdict | None:
     """Return the verdict of the present registry and fingerprint version.
 
     An excerpt is less than the log of the failed test. So the recorded first cause stays the first cause if its message

@@ -189,7 +189,9 @@ class Classifier:
         frames = Frames(kept.lines)
         verdict = self._verdict(_finding_in(frames, choice, kept.lines, simulator=simulator))
         return Reading(
-            verdict=_in_the_text(replace(verdict, excerpt=_window(kept.lines, choice.candidate.line)), kept.folds),
+            verdict=_with_original_lines(
+                replace(verdict, excerpt=_window(kept.lines, choice.candidate.line)), kept.folds
+            ),
             causes=tuple(self._causes(kept, choice, frames, simulator=simulator)),
             left_out=kept.left_out,
             lines=kept.count,
@@ -246,7 +248,7 @@ class Classifier:
             error_class=error_class,
             failure_subtype=failure_subtype,
             fingerprint=identity,
-            primary=_told(finding, parts),
+            primary=_primary_text(finding, parts),
             pattern=pattern.id if pattern else None,
             line=candidate.line if candidate else None,
             source=candidate.source if candidate else None,
@@ -353,7 +355,7 @@ def _values(excerpts: Sequence[Excerpt], choice: Choice | None) -> tuple[str, st
     return values if values not in candidate.text else "", difference
 
 
-def _in_the_text(verdict: Verdict, folds: Folds) -> Verdict:
+def _with_original_lines(verdict: Verdict, folds: Folds) -> Verdict:
     """Return a verdict with line numbers of the original text."""
     if verdict.line is None:
         return verdict
@@ -361,7 +363,7 @@ def _in_the_text(verdict: Verdict, folds: Folds) -> Verdict:
     return replace(verdict, line=folds.line(verdict.line), runners_up=others)
 
 
-def _told(finding: _Finding, parts: ReportParts) -> str:
+def _primary_text(finding: _Finding, parts: ReportParts) -> str:
     """Return the first cause as it is shown: with its place if it says nothing by itself, a limit with its time."""
     text = with_place(finding.text, parts, finding.frame)
     for more in (finding.values, finding.difference):

@@ -63,7 +63,7 @@ class Folds:
         """Return the next whole lines of the text, unfolded."""
         parts: list[bytes] = []
         done = 0
-        for start, end in _marked(block):
+        for start, end in _candidate_lines(block):
             text = unfolded(block[start:end].decode("utf-8", "surrogateescape"))
             if text is None:
                 continue
@@ -95,7 +95,7 @@ class Folds:
         return max(first, number - self._added[before + 1])
 
 
-def _marked(block: bytes) -> Iterator[tuple[int, int]]:
+def _candidate_lines(block: bytes) -> Iterator[tuple[int, int]]:
     """Yield start and end of the lines that may be folded."""
     # The search for one byte is many times faster than that for two.
     marks = [re.escape(mark) for mark in _MARKS if mark[:1] in block and mark in block]
@@ -115,7 +115,7 @@ def unfolded(line: str) -> str | None:
     """Return the lines that one line holds, as one text; None for an ordinary line."""
     one = _OF_A_CONTAINER.match(line) or _ONE_OF_A_LIST.match(line)
     if one is not None and not _FIELD.search(line):
-        return _meant(one["text"])
+        return _decoded(one["text"])
     if _ANNOTATION.search(line) and _PERCENT.search(line):
         return _PERCENT.sub("\n", line).replace("%25", "%")
     if _BREAK.search(line):
@@ -133,15 +133,15 @@ def _unescaped(line: str) -> str | None:
         line = _STRUCTURE[quoted["quote"]].sub("\n", line)
     elif _STATEMENT.search(line.partition("\\n")[0]):
         return None
-    return _meant(line) if feeds >= within else _meant(_meant(line))
+    return _decoded(line) if feeds >= within else _decoded(_decoded(line))
 
 
-def _meant(text: str) -> str:
+def _decoded(text: str) -> str:
     """Return a string with the escapes of JSON, Python or C decoded."""
-    return _ESCAPE.sub(_sign, text)
+    return _ESCAPE.sub(_decoded_char, text)
 
 
-def _sign(escape: re.Match[str]) -> str:
+def _decoded_char(escape: re.Match[str]) -> str:
     if escape["sign"]:
         return _MEANT.get(escape["sign"], escape["sign"])
     sign = chr(int(escape["point"] or escape["byte"], 16))

@@ -129,21 +129,21 @@ class _Point:
         return min(2 * self._ranks[bin_.weight] - (bin_.hits <= 0) for bin_ in holes)
 
     def _row(self, name: str, bin_: CoverBin, priority: int | None) -> Row:
-        return self._said(name, priority, "", filled=bin_.filled, hits=bin_.hits, goal=bin_.goal)
+        return self._record_row(name, priority, "", filled=bin_.filled, hits=bin_.hits, goal=bin_.goal)
 
     def _all_bins(self, *, filled: bool) -> Row:
         """Return the row of all bins together; its hits are the number of covered bins."""
         total = len(self._members)
-        return self._said(
+        return self._record_row(
             ALL,
             None if filled else self._priority(self._holes.values()),
-            _told(list(self._holes)),
+            _open_names(list(self._holes)),
             filled=filled,
             hits=total - len(self._holes),
             goal=total,
         )
 
-    def _said(self, name: str, priority: int | None, scenario: str, *, filled: bool, hits: int, goal: int) -> Row:
+    def _record_row(self, name: str, priority: int | None, scenario: str, *, filled: bool, hits: int, goal: int) -> Row:
         return {
             "covergroup": self._covergroup,
             "bin": name,
@@ -175,7 +175,7 @@ def _ranks(weights: Iterable[int]) -> dict[int, int]:
     return {weight: rank for rank, weight in enumerate(sorted(set(weights), reverse=True), start=1)}
 
 
-def _told(names: Sequence[str]) -> str:
+def _open_names(names: Sequence[str]) -> str:
     """Return the names of the first holes of a point as a text."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return f"open: {'; '.join(names[:_NAMED])}{more}" if names else ""

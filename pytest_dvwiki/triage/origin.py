@@ -126,13 +126,13 @@ def judge(
     elif error_class in _STATIC:
         clue = _build(failure_subtype, file, place, prior)
     elif error_class == "python_error" and pattern is not None and pattern.origin == "UNKNOWN":
-        clue = _either("empty queue")
+        clue = _undecided("empty queue")
     elif error_class == "python_error":
         where = f", raised in {frame.file}, {frame.function or 'at its top level'}" if frame else ""
         kind = "python values" if failure_subtype in _OF_VALUES else "python"
         clue = Clue(kind, "TB_BUG", f"a failure of the testbench's own Python{where}")
     elif place == "RTL_BUG" and error_class == "sim_error":
-        clue = _either("design reports")
+        clue = _undecided("design reports")
     else:
         clue = _run(failure_subtype, prior)
     return (
@@ -169,14 +169,14 @@ def conclude(clues: Sequence[Clue]) -> Origin:
 
 def with_clues(verdict: Verdict, clues: Iterable[Clue]) -> Verdict:
     """Return a verdict with more evidence; a decision of a hook or of the environment stays."""
-    more = tuple(clue for clue in clues if clue.kind != "changes" or not _only_moved(verdict, clue))
+    more = tuple(clue for clue in clues if clue.kind != "changes" or not _is_path_problem(verdict, clue))
     if not more or verdict.decided_by or verdict.error_class == "tool_error":
         return verdict
     together = (*verdict.clues, *more)
     return replace(verdict, clues=together, origin=conclude(together))
 
 
-def _only_moved(verdict: Verdict, change: Clue) -> bool:
+def _is_path_problem(verdict: Verdict, change: Clue) -> bool:
     """Tell whether changes of the design say nothing, since a source is not where the build looks for it.
 
     A missing file that the design includes is different: the message then names a file of the design.
@@ -298,7 +298,7 @@ def _reasons(clues: Iterable[Clue], side: OriginType) -> tuple[str, ...]:
     return tuple(clue.text for clue in sorted(clues, key=lambda clue: clue.side != side))
 
 
-def _either(kind: str) -> Clue:
+def _undecided(kind: str) -> Clue:
     design, bench = _READINGS[kind]
     return Clue(kind, "UNKNOWN", f"either {design}, or {bench}: this failure alone does not tell which")
 
@@ -363,7 +363,7 @@ def _build(failure_subtype: str, file: str | None, place: OriginType | None, pri
     if failure_subtype in _MISMATCHES and place == "TB_BUG":
         return Clue("file", place, f"{file}, a testbench file, instantiates what does not fit")
     if failure_subtype in _MISMATCHES and file is None:
-        return _either("top level")
+        return _undecided("top level")
     if failure_subtype in _MISMATCHES:
         what = failure_subtype.replace("_", " ")
         return Clue("mismatch", "RTL_BUG", f"{what} in {file}, which is no testbench file")
@@ -377,9 +377,9 @@ def _run(failure_subtype: str, prior: Clue | None) -> Clue | None:
     """Return the clue of a failure at run time."""
     kind = "check" if failure_subtype in _CHECKS else _KINDS.get(failure_subtype)
     if kind in _READINGS:
-        return _either(kind)
+        return _undecided(kind)
     if prior is None or (kind is None and prior.side == "RTL_BUG"):
-        return prior and _either("check")
+        return prior and _undecided("check")
     return replace(prior, kind=kind or "setup")
 
 

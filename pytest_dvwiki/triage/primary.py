@@ -131,14 +131,14 @@ def choose(failure: Failure, matcher: Matcher) -> Choice | None:
         for excerpt in failure.excerpts
         for candidate in _candidates(excerpt, matcher, cocotb=failure.in_simulator)
     ]
-    forgotten = _forgotten(candidates)
+    forgotten = _never_awaited(candidates)
     unbound = next((candidate for candidate in candidates if candidate.pattern.id == _UNBOUND), None)
     has_entry = any(c.source == "results" and c.pattern.tier == "cause" for c in candidates)
     if has_entry:
         # The results file names the exception that ended the test; others in the log were caught, or are copies of it.
         candidates = [c for c in candidates if not (c.exception and c.source in {"log", "stdout", "stderr"})]
     order = _in_simulator_order if failure.in_simulator else _plain_order
-    behind = _behind_errors(candidates)
+    behind = _warnings_beside_errors(candidates)
     ranked = sorted(candidates, key=lambda c: (c in behind, _tier(c), _nameless(c), order(c), c.line))
     if forgotten is not None and ranked[0].pattern.failure_subtype in _CONSEQUENCES:
         others = tuple(candidate for candidate in ranked if candidate is not forgotten)
@@ -149,7 +149,7 @@ def choose(failure: Failure, matcher: Matcher) -> Choice | None:
     return _decide(ranked, function=failure.frame.function if failure.frame else None)
 
 
-def _forgotten(candidates: Sequence[Candidate]) -> Candidate | None:
+def _never_awaited(candidates: Sequence[Candidate]) -> Candidate | None:
     """Return Python's warning of a coroutine that was never awaited, if it came before the test failed.
 
     A later warning is about a task that ended with its test.
@@ -185,7 +185,7 @@ def choose_in_text(
         return None
     if is_acquitted([c.pattern for c in candidates], max(c.line for c in candidates), lines):
         return None
-    behind = _behind_errors(candidates)
+    behind = _warnings_beside_errors(candidates)
     return _decide(sorted(candidates, key=lambda c: (c in behind, _tier(c), _nameless(c), c.line)), function=None)
 
 
@@ -194,7 +194,7 @@ def _is_warning(candidate: Candidate) -> bool:
     return candidate.pattern.id == _NEVER_AWAITED
 
 
-def _behind_errors(candidates: Sequence[Candidate]) -> list[Candidate]:
+def _warnings_beside_errors(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return the warnings of tools that also report an error in the same source; a sum of errors does not count."""
     warnings = [candidate for candidate in candidates if _warning().match(candidate.text)]
     if not warnings:
@@ -235,7 +235,11 @@ def _in_text(
     for hit in hits:
         if hit.line not in lesser:
             at = hit.line - first
-            told = _told(hit, lines[at : at + DEEPEST_BLOCK], matcher) if hit.pattern.id == _CUT_OFF else hit
+            told = (
+                _exception_of_cut_traceback(hit, lines[at : at + DEEPEST_BLOCK], matcher)
+                if hit.pattern.id == _CUT_OFF
+                else hit
+            )
             yield Candidate(
                 pattern=told.pattern,
                 source=source,
@@ -247,7 +251,7 @@ def _in_text(
             )
 
 
-def _told(head: Hit, lines: Sequence[str], matcher: Matcher) -> Hit:
+def _exception_of_cut_traceback(head: Hit, lines: Sequence[str], matcher: Matcher) -> Hit:
     """Return the exception that the last frame of a cut-off traceback raises; the head itself if it is unknown.
 
     Args:
@@ -325,10 +329,10 @@ def _decide(ranked: list[Candidate], *, function: str | None) -> Choice | None:
 
 
 def _rule(ranked: list[Candidate], function: str | None) -> tuple[Candidate, str]:
-    best = _ended_under(ranked) or ranked[0]
+    best = _early_end(ranked) or ranked[0]
     noise = [c for c in ranked if c.noise and c.pattern.tier == "cause"]
     compared = next((c for c in noise if c.pattern.failure_subtype == "scoreboard_fail"), None)
-    if best.exception and compared is not None and (why := _better_told(best, compared)):
+    if best.exception and compared is not None and (why := _report_rule(best, compared)):
         return _caught(compared, noise) or (compared, why)
     if best.exception and (found := _reported(best, ranked, function)) is not None:
         return found
@@ -341,7 +345,7 @@ def _rule(ranked: list[Candidate], function: str | None) -> tuple[Candidate, str
     if found is not None:
         return found
     if best.pattern.failure_subtype == _ENDED:
-        found = _of_end(best, ranked, noise)
+        found = _before_early_end(best, ranked, noise)
     elif best.pattern.failure_subtype == "assertion_fail" and not best.exception:
         found = _of_assertion(best, ranked)
     return found or (best, _plain_rule(best, ranked))
@@ -403,7 +407,7 @@ def _stopped_by(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, st
     return (check, "the check that failed goes before the line that stopped the simulation") if check else None
 
 
-def _of_end(best: Candidate, ranked: list[Candidate], noise: list[Candidate]) -> tuple[Candidate, str] | None:
+def _before_early_end(best: Candidate, ranked: list[Candidate], noise: list[Candidate]) -> tuple[Candidate, str] | None:
     """Return the candidate that goes before an early end of the simulation: an HDL message, or the end itself."""
     hdl = next((c for c in noise if _PYTHON.isdisjoint(c.pattern.tools)), None)
     if hdl is not None:
@@ -413,7 +417,7 @@ def _of_end(best: Candidate, ranked: list[Candidate], noise: list[Candidate]) ->
     return None
 
 
-def _ended_under(ranked: list[Candidate]) -> Candidate | None:
+def _early_end(ranked: list[Candidate]) -> Candidate | None:
     """Return the early end of the simulation because of which a test did not fail as expected."""
     best = ranked[0]
     if best.pattern.failure_subtype not in _EXPECTATIONS:
@@ -422,7 +426,7 @@ def _ended_under(ranked: list[Candidate]) -> Candidate | None:
     return next((c for c in ended if c.line <= best.line + 1), None)
 
 
-def _better_told(raised: Candidate, report: Candidate) -> str | None:
+def _report_rule(raised: Candidate, report: Candidate) -> str | None:
     """Return the rule by which a comparison's report goes before the exception; None if it does not."""
     if raised.pattern.failure_subtype == "assertion_fail":
         return "expected against actual goes before the plain assertion that raised it"

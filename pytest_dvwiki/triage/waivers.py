@@ -293,7 +293,7 @@ class _Reader:
     def _error(self, place: tuple[str | int, ...], what: str) -> _WaiverError:
         """Return an error at the nearest place whose line is known."""
         line = line_of(place, self._lines)
-        left_out = "; this waiver is ignored" if len(place) > 1 and "left out" not in what else ""
+        left_out = "; this waiver is ignored" if len(place) > 1 and "ignored" not in what else ""
         return _WaiverError(f"{self._path}:{line}: {what}{left_out}")
 
 

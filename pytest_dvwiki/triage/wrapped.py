@@ -58,7 +58,7 @@ def choose_in_wrapped(lines: Sequence[tuple[int, str]], matcher: Matcher, choice
     """
     lines = [(number, text.removesuffix("\r")) for number, text in lines]
     texts = [text for _, text in lines]
-    if (width := _cut_at(texts)) is not None:
+    if (width := _cut_column(texts)) is not None:
         joined = list(_put_together(lines, width))
         again = _choose(joined, matcher, f"that were cut at column {width}")
         # Rows of a table may look cut; their joining must not lose a failure.
@@ -88,7 +88,7 @@ def _warning() -> re.Pattern[str]:
     return re.compile(simulators.either(lambda tool: tool.warning, _WARNING), re.ASCII)
 
 
-def _cut_at(texts: Sequence[str]) -> int | None:
+def _cut_column(texts: Sequence[str]) -> int | None:
     """Return the column at which a terminal cut a text; None if no words show it."""
     width = max(map(len, texts), default=0)
     if len(texts) > _MOST_LINES or not _NARROWEST <= width <= _WIDEST_TERMINAL:

@@ -50,11 +50,11 @@ def check_sources(text: PageText, archive: Archive, tasks: Path) -> Iterator[Fin
     """Yield the citations of runs that have no record."""
     for line in text.people:
         for task in _SOURCE.findall(line.text):
-            if archive.record(task) is None and not _is_somebody_else_s(tasks, task):
+            if archive.record(task) is None and not _is_foreign_file(tasks, task):
                 yield Finding(text.listed.path, line.number, "unknown_source", f"there is no run {task}")
 
 
-def _is_somebody_else_s(tasks: Path, name: str) -> bool:
+def _is_foreign_file(tasks: Path, name: str) -> bool:
     """Tell whether another tool wrote a file of that name in the folder of records; such files may be cited too."""
     return any((tasks / f"{name}{ending}").is_file() for ending in (".yaml", ".yml")) if ".." not in name else False
 

@@ -63,7 +63,7 @@ def _problem(wiki: Path, folder: PurePosixPath, own: str, path: str) -> str | No
 def _moved(catalogue: Catalogue, path: str) -> str:
     """Return a hint where the cause of a missing bug page is documented now; empty if that is unknown."""
     category, _, name = path.rpartition("/")
-    found = catalogue.once_called(name.removesuffix(".md")) if category == "bugs" else []
+    found = catalogue.formerly_named(name.removesuffix(".md")) if category == "bugs" else []
     return f"; its cause stands in {found[0].path} now" if found else ""
 
 

@@ -38,7 +38,7 @@ def pages_called(catalogue: Catalogue, name: str, categories: Sequence[str] = CA
     wanted = (category,) if category in categories else categories
     by_name = (catalogue.get(f"{each}/{stem}.md") for each in wanted)
     page = next((found for found in by_name if found), None)
-    return [page] if page else catalogue.once_called(stem)
+    return [page] if page else catalogue.formerly_named(stem)
 
 
 def page_named(catalogue: Catalogue, name: str) -> Listed:

@@ -97,16 +97,16 @@ class Catalogue:
         self._named_now = present
         self._known.clear()
 
-    def _called(self, names: Iterable[str]) -> tuple[str, ...]:
+    def _all_names(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return all names under which pages may know these causes; one with a run in it may now mean another cause."""
         asked = tuple(dict.fromkeys(names))
         rows = self._db.execute("SELECT DISTINCT fingerprint FROM causes WHERE instr(fingerprint, '/')").fetchall()
         if not rows:
             return asked
-        wanted = {self._now(name) for name in asked}
-        return (*asked, *(name for (name,) in rows if name not in asked and self._now(name) in wanted))
+        wanted = {self._present_name(name) for name in asked}
+        return (*asked, *(name for (name,) in rows if name not in asked and self._present_name(name) in wanted))
 
-    def _now(self, name: str) -> str:
+    def _present_name(self, name: str) -> str:
         """Return the present name of a cause."""
         if "/" not in name and not self._further:
             return name
@@ -250,7 +250,7 @@ class Catalogue:
         except YamlError as error:
             problem = problem or str(error).removeprefix("page:")
         if problem:
-            listed = Listed(path, category, "", _salvaged(data), problem)
+            listed = Listed(path, category, "", _recover_identity(data), problem)
         else:
             listed = Listed(path, category, title_of(page.body), page.metadata, "")
         row = cells(listed)
@@ -304,7 +304,7 @@ class Catalogue:
 
     def is_joined(self, page: Listed) -> bool:
         """Tell whether the cause of a page is one with a cause seen before it."""
-        return page.cause in self._joined or ("/" in page.cause and self._now(page.cause) != page.cause)
+        return page.cause in self._joined or ("/" in page.cause and self._present_name(page.cause) != page.cause)
 
     def _kin(self, fingerprints: Sequence[str], names: Sequence[str], paths: Sequence[str]) -> list[Listed]:
         """Return pages with one of the fingerprints, pages that lead to one of the names, and pages at the paths.
@@ -316,7 +316,7 @@ class Catalogue:
             " UNION SELECT path FROM pages WHERE leads_to IN (SELECT value FROM json_each(?))"
             " UNION SELECT path FROM causes WHERE path IN (SELECT value FROM json_each(?)))"
         )
-        return list(self._listed(where, *map(json.dumps, (self._called(fingerprints), names, paths))))
+        return list(self._listed(where, *map(json.dumps, (self._all_names(fingerprints), names, paths))))
 
     def superseded(self) -> list[Listed]:
         """Return the bug pages that people marked as replaced by another one, by name."""
@@ -328,10 +328,10 @@ class Catalogue:
             "SELECT DISTINCT fingerprint FROM causes JOIN pages USING (path)"
             " WHERE is_open AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY fingerprint"
         )
-        found = {row[0] for row in self._db.execute(query, (json.dumps(self._called(fingerprints)),))}
-        return sorted({self._now(name) if "/" in name else name for name in found})
+        found = {row[0] for row in self._db.execute(query, (json.dumps(self._all_names(fingerprints)),))}
+        return sorted({self._present_name(name) if "/" in name else name for name in found})
 
-    def of_many_names(self) -> list[Listed]:
+    def with_aliases(self) -> list[Listed]:
         """Return the readable pages with more than one fingerprint."""
         return list(self._listed("WHERE names > 1 AND problem = '' ORDER BY path"))
 
@@ -363,7 +363,7 @@ class Catalogue:
         return {name: self._paths[name] for name in causes}
 
     def _paths_of(self, causes: Mapping[str, Sequence[str]]) -> dict[str, str | None]:
-        causes = {name: self._called(fingerprints) for name, fingerprints in causes.items()}
+        causes = {name: self._all_names(fingerprints) for name, fingerprints in causes.items()}
         rows = self._db.execute(
             "SELECT DISTINCT c.fingerprint, p.path, p.leads_to FROM json_each(?) n"
             " JOIN causes c ON c.fingerprint = n.value JOIN pages p ON p.path = c.path",
@@ -380,7 +380,7 @@ class Catalogue:
             paths[name] = kept[0] if found else None
         return paths
 
-    def once_called(self, name: str) -> list[Listed]:
+    def formerly_named(self, name: str) -> list[Listed]:
         """Return the bug pages that keep the cause of a page with that name, which may no longer exist; by name."""
         where = (
             "WHERE category = 'bugs' AND EXISTS (SELECT 1 FROM json_each(metadata, '$.aliases') WHERE value = ?)"
@@ -447,7 +447,7 @@ class Catalogue:
         query = "SELECT fingerprint FROM causes GROUP BY fingerprint HAVING COUNT(*) > 1 ORDER BY fingerprint"
         shared = {row[0] for row in self._db.execute(query)}
         rows = self._db.execute("SELECT DISTINCT fingerprint FROM causes WHERE instr(fingerprint, '/')")
-        return sorted(shared.union(now for (name,) in rows.fetchall() if (now := self._now(name)) != name))
+        return sorted(shared.union(now for (name,) in rows.fetchall() if (now := self._present_name(name)) != name))
 
     def _listed(self, where: str, *values: str) -> Iterator[Listed]:
         rows = self._db.execute(
@@ -479,7 +479,7 @@ def seniority(page: Listed) -> tuple[bool, str, str]:
     return page.leads_to != "", bug_date(page.name) or page.text("first_seen").replace("-", ""), page.name
 
 
-def _salvaged(data: bytes) -> dict[str, Any]:
+def _recover_identity(data: bytes) -> dict[str, Any]:
     """Return the fingerprint from unreadable frontmatter, so that the cause does not get a second page."""
     found = re.search(rb"^fingerprint:[ \t]*['\"]?([0-9a-zA-Z]+)", data, re.MULTILINE)
     return {"fingerprint": found[1].decode()} if found else {}

@@ -98,7 +98,7 @@ class WikiHistory:
         self.__dict__.pop("_merged", None)
         self._new = frozenset()
 
-    def foretell(self, formers: Mapping[str, str | None]) -> None:
+    def register_formers(self, formers: Mapping[str, str | None]) -> None:
         """Take in the version 1 fingerprints of the causes of a run that is not on record yet.
 
         Args:
@@ -197,7 +197,7 @@ class WikiHistory:
     @cached_property
     def _merged(self) -> list[tuple[str, ...]]:
         """Return the fingerprints of each bug page that has more than one."""
-        return [page.fingerprints() for page in self.catalogue.of_many_names()]
+        return [page.fingerprints() for page in self.catalogue.with_aliases()]
 
     def pattern_page(self, failure_subtype: str) -> Listed | None:
         """Return the page of a subtype; None if there is none."""

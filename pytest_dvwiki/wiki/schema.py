@@ -146,7 +146,7 @@ class _Reader:
             raise SchemaError(
                 f"{self._path}: no mapping `sections`; remove the file and run `dvwiki init` to get the first one back"
             )
-        self._know(document, _TOP)
+        self._reject_unknown(document, _TOP)
         if document.get("schema", _VERSION) != _VERSION:
             raise self._error(
                 f"schema {document['schema']!r:.60} is not one that this version reads; write {_VERSION}", ("schema",)
@@ -162,7 +162,7 @@ class _Reader:
             raise self._error(f"there is no such section; write one of {known}", place)
         if not isinstance(values, dict):
             raise self._error(f"it has no keys; give it {', '.join(_KEYS)}", place)
-        self._know(values, _KEYS, place)
+        self._reject_unknown(values, _KEYS, place)
         mode = values.get("mode", "snapshot")
         if mode not in MODES:
             raise self._error(f"mode {mode!r:.60} is unknown; write one of {', '.join(MODES)}", (*place, "mode"))
@@ -177,7 +177,7 @@ class _Reader:
             raise self._error(f"read_cap {cap!r:.60} is not a number of reads; write 1 or more", (*place, "read_cap"))
         return Section(address, mode, tuple(roles), cap)
 
-    def _know(self, values: Mapping[str, Any], keys: tuple[str, ...], place: tuple[str, ...] = ()) -> None:
+    def _reject_unknown(self, values: Mapping[str, Any], keys: tuple[str, ...], place: tuple[str, ...] = ()) -> None:
         """Reject unknown keys.
 
         Raises:

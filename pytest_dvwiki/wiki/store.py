@@ -156,7 +156,7 @@ class WikiStore:
         with self._catalogue() as catalogue:
             page = catalogue.get(_path(place))
             if page is None:
-                found = catalogue.once_called(place.page)
+                found = catalogue.formerly_named(place.page)
             else:
                 found = catalogue.of_cause(*page.fingerprints())[:1] if bug.is_pointer(page) else []
         return Address(place.category, found[0].name, place.heading) if len(found) == 1 else None
@@ -225,7 +225,7 @@ class WikiStore:
             if isinstance(present, Written):
                 return present
             addition = splice.cleaned(text, page)
-            refusal = _too_long(place, addition) or _out_of(page, place, addition)
+            refusal = _too_long(place, addition) or _refuse_breakout(page, place, addition)
             return refusal or splice.appended(page, _found(page, place), addition)
 
         return self._change(place, decide)
@@ -316,8 +316,8 @@ class WikiStore:
             return refusal
         if place.heading is None:
             changed = splice.whole(text, content)
-            return _touches_owned(text, changed, place, may_remove=self._role == "human") or changed
-        return _out_of(text, place, content) or splice.replaced(text, _found(text, place), content)
+            return _refuse_owned_changes(text, changed, place, may_remove=self._role == "human") or changed
+        return _refuse_breakout(text, place, content) or splice.replaced(text, _found(text, place), content)
 
     # Places
 
@@ -408,7 +408,7 @@ def _too_long(place: Address, content: str) -> Written | None:
     return _denied(place, f"it has {len(content)} characters; a page may have {_LARGEST}, link to the rest")
 
 
-def _out_of(text: str, place: Address, content: str) -> Written | None:
+def _refuse_breakout(text: str, place: Address, content: str) -> Written | None:
     """Return a refusal if the content would end the part that it is put into; else None."""
     outside = parts.breaks_out(content, parts.level_of(text, place.heading or ""))
     if outside is None:
@@ -438,7 +438,7 @@ def _problem_of(content: str) -> str | None:
     return None if page.metadata else "it has no frontmatter; begin it with keys between two lines of three dashes"
 
 
-def _touches_owned(before: str, after: str, place: Address, *, may_remove: bool) -> Written | None:
+def _refuse_owned_changes(before: str, after: str, place: Address, *, may_remove: bool) -> Written | None:
     """Return a refusal if the tool's keys or regions would change, since they are made from records; else None."""
     problem = _problem_of(after)
     if problem:

@@ -135,7 +135,7 @@ def _shorten(text: str, limit: int) -> str:
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenCase:
     """The test whose element is open."""
 
     attributes: dict[str, str]
@@ -157,7 +157,7 @@ class _Reader:
         self._stack: list[str] = []
         self._suite: dict[str, str] = {}
         self._package: str | None = None
-        self._case: _Open | None = None
+        self._case: _OpenCase | None = None
         self._collect: _Text | None = None
         self._texts = 0
         self._names: dict[str, str] = {}
@@ -173,7 +173,7 @@ class _Reader:
             self._suite = {}
             self._package = self._shared(attributes.get("package", "")) or None
         elif tag == "testcase":
-            self._case = _Open(attributes)
+            self._case = _OpenCase(attributes)
         elif tag == "property":
             self._property(attributes.get("name", ""), attributes.get("value", ""))
         elif tag in _STATUS_OF and self._case is not None and self._stack[-2] == "testcase":
@@ -190,7 +190,7 @@ class _Reader:
         else:
             self._case.properties[name] = value
 
-    def _judge(self, case: _Open, tag: str, attributes: dict[str, str]) -> None:
+    def _judge(self, case: _OpenCase, tag: str, attributes: dict[str, str]) -> None:
         if case.status != "passed":
             return  # the first result counts: an error at teardown does not hide the failure
         case.status = _STATUS_OF[tag]
@@ -220,7 +220,7 @@ class _Reader:
             self.cases.append(self._finish(self._case))
             self._case = None
 
-    def _finish(self, case: _Open) -> Case:
+    def _finish(self, case: _OpenCase) -> Case:
         attributes, properties = case.attributes, case.properties
         kind, message = case.type, case.message
         if kind is None and case.status in {"failed", "error"} and "file" in properties:

@@ -88,11 +88,11 @@ def _of_failure(
         named=f"{start.nodeid}\n{named}",
         reads=occurrence.reads,
     )
-    is_news = found is not None and (known is None or _said(found) != _said(known))
+    is_news = found is not None and (known is None or _identity(found) != _identity(known))
     return found or known, is_news
 
 
-def _said(found: FirstBad) -> tuple[object, ...]:
+def _identity(found: FirstBad) -> tuple[object, ...]:
     return found.good, found.bad, found.passed_with, found.dirty
 
 
@@ -119,11 +119,11 @@ def _start(
         for group in (proving, runs[enough - 1 :] if enough else []):
             found = _nearest(group, failed, repository)
             if found is not None:
-                return _Start(test.nodeid, _since_its_fix(found.commit, onset, repository))
+                return _Start(test.nodeid, _range_start(found.commit, onset, repository))
         last = _nearest(before, failed, repository) if thin is None else None
         if last is not None:
             is_other = None not in {last.seed, test.seed} and last.seed != test.seed
-            good = _since_its_fix(last.commit, onset, repository)
+            good = _range_start(last.commit, onset, repository)
             if good == last.commit:
                 thin = _Start(test.nodeid, good, "other" if is_other else "unknown")
     return thin
@@ -200,7 +200,7 @@ def narrowed(
         bad = known.bad if known else onset.commit
         if bad is None or (known and not repository.is_older(known.good, vcs.commit)):
             continue
-        start = _Start(each.nodeid, _since_its_fix(vcs.commit, onset, repository))
+        start = _Start(each.nodeid, _range_start(vcs.commit, onset, repository))
         named = f"{each.nodeid}\n{each.evidence}"
         range_of = _between(
             start, Vcs(commit=bad), repository, fingerprint=each.fingerprint, named=named, reads=each.reads
@@ -210,7 +210,7 @@ def narrowed(
     return tuple(found[fingerprint] for fingerprint in sorted(found))
 
 
-def _since_its_fix(good: str, onset: Onset, repository: Repository) -> str:
+def _range_start(good: str, onset: Onset, repository: Repository) -> str:
     """Return the start of a range: the commit of a pass, or a later one at which the cause was fixed.
 
     A pass with uncommitted changes says nothing about its commit, so the last usable pass may be older than the fix.

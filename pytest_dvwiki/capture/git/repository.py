@@ -147,7 +147,7 @@ class Repository:
         if before.commit == now.commit:
             return Difference(change="nothing") if same_edits else self._uncommitted(before, now, suspects)
         if self._ask("cat-file", "-e", f"{before.commit}^{{commit}}") is None:
-            return self._lost(before, now)
+            return self._missing_history(before, now)
         files = self._files(before.commit, now.commit)
         if files == ():
             return Difference(change="nothing") if same_edits else self._uncommitted(before, now, suspects)
@@ -295,7 +295,9 @@ class Repository:
         """Return the files with uncommitted changes; empty if git does not answer."""
         return self._names("diff", *_DIFF, "--name-only", "-z", "HEAD", *self._sources) or ()
 
-    def _lost(self, before: Vcs, now: Vcs, files: Sequence[str] = (), suspects: _Suspects | None = None) -> Difference:
+    def _missing_history(
+        self, before: Vcs, now: Vcs, files: Sequence[str] = (), suspects: _Suspects | None = None
+    ) -> Difference:
         """Return the difference if no path from the failing commit is here: a shallow clone, or rewritten history."""
         head = self._log("-1", str(now.commit), paths=())
         note = f"the commits since {str(before.commit)[:_SHORT]}, where it failed last, are not in this clone"
@@ -314,7 +316,7 @@ class Repository:
         span = [f"{first}..{last}"]
         if not self._is_ancestor(first, last):
             if self._ask("merge-base", first, last) is None:
-                return self._lost(before, now, files, suspects)
+                return self._missing_history(before, now, files, suspects)
             if before.branch and now.branch and before.branch != now.branch:
                 return Difference(change="branch")
             # After a rebase, copies of commits that were there at the failure are no difference.

@@ -61,7 +61,7 @@ def remains_of(orphan: Orphan, *, root: Path, interest: Interest) -> Remains:
     for begin in orphan.running:
         outcome = _outcome(begin, root, interest, tuple(texts.of(begin)))
         flight = next((flight for flight in orphan.in_flight if flight.runner == begin.nodeid), None)
-        for failure in _told_of(outcome.failures or (_cut_short(begin),), flight):
+        for failure in _of_item(outcome.failures or (_cut_short(begin),), flight):
             if failure.nodeid not in known:
                 known.add(failure.nodeid)
                 failures.append(failure)
@@ -118,7 +118,7 @@ def _reported(orphan: Orphan) -> Iterator[Failure]:
             yield failure
 
 
-def _told_of(failures: tuple[Failure, ...], flight: Flight | None) -> tuple[Failure, ...]:
+def _of_item(failures: tuple[Failure, ...], flight: Flight | None) -> tuple[Failure, ...]:
     """Return the failures of an item; for a native runner only that of the test that was running in it."""
     return failures if flight is None else (cut_off(failures[-1], flight),)
 

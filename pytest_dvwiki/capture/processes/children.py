@@ -177,19 +177,19 @@ class _FirstChild:
 
         @functools.wraps(start)
         def popen(*arguments: Any, **named: Any) -> None:
-            self._starts((*arguments[5:7], named.get("stdout"), named.get("stderr")))
+            self._install_hook((*arguments[5:7], named.get("stdout"), named.get("stderr")))
             start(*arguments, **named)
 
         @functools.wraps(system)
         def shell(command: Any) -> int:
-            self._starts(())
+            self._install_hook(())
             return system(command)
 
         self._before_popen, self._before_system = popen, shell
         subprocess.Popen.__init__ = popen  # type: ignore[method-assign]
         os.system = shell
 
-    def _starts(self, streams: tuple[object, ...]) -> None:
+    def _install_hook(self, streams: tuple[object, ...]) -> None:
         """Add the hook, which also sees this child, and remove the wrappers."""
         listener = _hook.listener
         if listener is None or _hook.installed:

@@ -186,7 +186,7 @@ class _Reader:
         for word in words[1:]:
             self._plus(word)
         self._artefact = _absolute(self._folder, words[0])
-        return self._told(None, "run", (self._artefact,))
+        return self._tool_call(None, "run", (self._artefact,))
 
     def call(self, simulator: str, program: Program, words: Sequence[str]) -> ToolCall | None:
         """Return the call of a tool; None if it neither builds nor runs."""
@@ -202,7 +202,7 @@ class _Reader:
             named = [word for word in self._positional if _TOP.fullmatch(word)]
             self._tops += ["-".join(named[:2])] if program.architecture_follows and named else named
         places = () if program.only_checks.intersection(words) else tuple(self._places(program))
-        told = self._told(simulator, does, places)
+        told = self._tool_call(simulator, does, places)
         says_nothing = not (told.sources or told.items or (told.artefact and does == "run"))
         is_asked_to_run = does != "build" and not program.decided_by.keys().isdisjoint(words)
         return None if says_nothing and not is_asked_to_run else told
@@ -218,7 +218,7 @@ class _Reader:
             self._artefact = _absolute(into if program.makes_in else self._folder, made)
             yield self._artefact
 
-    def _told(self, simulator: str | None, does: Does, places: tuple[str, ...]) -> ToolCall:
+    def _tool_call(self, simulator: str | None, does: Does, places: tuple[str, ...]) -> ToolCall:
         tops = sorted({_without_library(top) for top in self._tops} - _DUMP_TOPS)
         items = {f"top {top}" for top in tops}
         items |= {f"define {name}{value}" for name, value in self._defines.items()}

@@ -106,7 +106,7 @@ def join_tests(
     pairs = list(_matched(cases, blocks)) if cases is not None else [(None, block) for block in blocks]
     several = len(set(modules) or {_module(*pair) for pair in pairs} - {""}) > 1
     taken: set[str] = set()
-    return _with_turns([_test(*pair, several=several, taken=taken, root=root) for pair in pairs])
+    return _mark_not_started([_test(*pair, several=several, taken=taken, root=root) for pair in pairs])
 
 
 def unique_name(name: str, taken: set[str]) -> str:
@@ -151,7 +151,7 @@ def _test(case: Case | None, block: Block | None, *, several: bool, taken: set[s
     return replace(test, exception=exception, message=message)
 
 
-def _with_turns(tests: list[CocotbTest]) -> list[CocotbTest]:
+def _mark_not_started(tests: list[CocotbTest]) -> list[CocotbTest]:
     """Separate the test during which the simulation ended from those that never began: cocotb marks all alike."""
     ended = [test for test in tests if test.failed and test.exception == _SIMULATION_ENDED]
     began = (

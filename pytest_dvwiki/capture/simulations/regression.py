@@ -195,7 +195,7 @@ def _shown() -> re.Pattern[str]:
     )
 
 
-class _Open:
+class _OpenBlock:
     """A test, or the text between tests, that is being read."""
 
     def __init__(self, name: str | None, builder: ExcerptBuilder | None, errors: ErrorCounter, first: int) -> None:
@@ -442,10 +442,10 @@ class _Splitter:
         else:
             self._names.add(name)
             wanted = self._failing is None or name in self._failing
-            self._open = _Open(name, self._builder() if wanted else None, self._error_counter(), number)
+            self._open = _OpenBlock(name, self._builder() if wanted else None, self._error_counter(), number)
 
-    def _between(self, number: int) -> _Open:
-        return _Open(None, self._builder(), self._error_counter(), number)
+    def _between(self, number: int) -> _OpenBlock:
+        return _OpenBlock(None, self._builder(), self._error_counter(), number)
 
     def _error_counter(self) -> ErrorCounter:
         return ErrorCounter(self._interest, ROOM if self._noisy < _SMALL_BLOCKS else _TINY_ROOM)

@@ -142,8 +142,8 @@ class _Collector:
         self._main, self._sides = (sim.regression, ()) if sim.regression else _regressions(sim, self._cases)
         status = status_in(_last_lines((self._main, *self._sides))) if sim.status is None else sim.status
         self._ending = read_ending(status=status, error=sim.error, longrepr=sim.longrepr, cut_short=sim.cut_short)
-        self._setup = self._what_ran()
-        self._simulator = self._who()
+        self._setup = self._find_setup()
+        self._simulator = self._simulator_of_run()
         seeds = (one.seed for one in (self._main, *self._sides))
         self._seed = next(filter(None, seeds), sim.seed)
         self._tests = join_tests(self._cases, self._main.blocks, modules=sim.modules, root=sim.root)
@@ -173,14 +173,14 @@ class _Collector:
             refused=tuple(refused.values()),
         )
 
-    def _who(self) -> Simulator | None:
+    def _simulator_of_run(self) -> Simulator | None:
         known = [one.simulator for one in (self._main, *self._sides) if one.simulator is not None]
         if known:
             return next((one for one in known if one.version is not None), known[0])
         name = self._sim.simulator or self._setup.simulator
         return Simulator(name=simulator_name(name)) if name else None
 
-    def _what_ran(self) -> Setup:
+    def _find_setup(self) -> Setup:
         """Return the design that the simulation ran: from the calls that the caller saw, else from those in the log."""
         sim = self._sim
         seen = sim.setup or UNKNOWN
@@ -274,7 +274,7 @@ class _Collector:
             *self._run_excerpt(self._why_ended(test) if test.in_flight else self._unbound()),
             *_excerpts("results", test.entry, sim.interest, _ENTRY),
             *self._log_excerpt(self._main, block.lines if block is not None else ()),
-            *(self._log_excerpt(self._main, self._last_words()) if test.in_flight else ()),
+            *(self._log_excerpt(self._main, self._ending_lines()) if test.in_flight else ()),
             # The last words of a crashing simulator may be on its error stream, without the name of a test.
             *(self._side_excerpts() if test.in_flight and self._ending.bad_status else ()),
         ]
@@ -331,7 +331,7 @@ class _Collector:
 
     def _why_ended(self, test: CocotbTest) -> str | None:
         """Return a sentence on what ended the simulation during a test; None if the log shows it better."""
-        lines = (*(test.block.lines if test.block is not None else ()), *self._last_words())
+        lines = (*(test.block.lines if test.block is not None else ()), *self._ending_lines())
         told = any(_said_by_the_design().search(line) for _, line in lines)
         if self._cases is not None and not self._ending.abnormal and (told or self._ending.bad_status):
             return None
@@ -341,7 +341,7 @@ class _Collector:
         at = ", at " if self._cases is not None else LOGGED
         return f"simulation ended before {test.name} was done" + (f"{at}{test.time}" if test.time else "")
 
-    def _last_words(self) -> NumberedLines:
+    def _ending_lines(self) -> NumberedLines:
         """Return the design's message that ended the simulation, if it comes after all tests, as with cocotb 1.9."""
         rest = self._main.rest
         return rest if any(_said_by_the_design().search(line) for _, line in rest) else ()

@@ -561,7 +561,7 @@ def _reckoning(state: FixState) -> str:
         passes = "1 earlier pass does" if past.left_out == 1 else f"{past.left_out} earlier passes do"
         counted = f" that count ({passes} not, from before the cause came in: chance explains no more of them)"
     once = " A seed that failed counts once." if state.failed_seed is not None and not past.comes_and_goes else ""
-    chance = f"{past.rate.left_to_chance(needed) * 100:.1f} %"
+    chance = f"{past.rate.chance_of_passing(needed) * 100:.1f} %"
     seed = f"seed {code(state.failed_seed)}" if state.failed_seed is not None else "the seed that failed"
     settles = (
         "They passed and failed with the same sources and seed, so that no single pass settles it."

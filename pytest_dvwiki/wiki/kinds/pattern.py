@@ -8,7 +8,7 @@ from pytest_dvwiki.causes.words import ends, fix_text
 from pytest_dvwiki.records.aggregate import NEWEST_ROWS
 from pytest_dvwiki.records.fixes import success_rate
 from pytest_dvwiki.wiki.text import pages
-from pytest_dvwiki.wiki.text.markdown import cite, code, escape, one_line, prose, table, told_in_words
+from pytest_dvwiki.wiki.text.markdown import cite, code, escape, masked_in_words, one_line, prose, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -156,7 +156,7 @@ def _causes(subtype: SubtypeHistory, page_of: Callable[[str], str | None]) -> st
     rows: dict[str, tuple[str, ...]] = {}
     for row in subtype.rows:
         cause = _cause(row.fingerprint, page_of)
-        words = escape(told_in_words(subtype.words.get(row.fingerprint, ""), _WORDS))
+        words = escape(masked_in_words(subtype.words.get(row.fingerprint, ""), _WORDS))
         rows.setdefault(cause, (cause, words, row.finished[:10], code(row.task_id, 120)))
     causes = "one cause" if subtype.causes == 1 else f"{subtype.causes} causes"
     header = ("Cause", "What it says", "Last seen", "Task")

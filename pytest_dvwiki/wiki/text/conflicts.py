@@ -73,12 +73,12 @@ def markers(data: bytes, owned: Collection[str]) -> list[tuple[int, bool]]:
         if isinstance(part, Hunk):
             found.append((line, line in open_lines))
         elif _MARKER.match(part):
-            found.append((line, _is_people_s(parts, part, owned)))
+            found.append((line, _is_in_user_text(parts, part, owned)))
         line += (part if isinstance(part, str) else part.whole).count("\n")
     return found
 
 
-def _is_people_s(parts: Sequence[str | Hunk], marker: str, owned: Collection[str]) -> bool:
+def _is_in_user_text(parts: Sequence[str | Hunk], marker: str, owned: Collection[str]) -> bool:
     """Tell whether a single marker is in a part that the tool does not write."""
     kept = (part.ours if isinstance(part, Hunk) else part for part in parts)
     text = "".join(part for part in kept if part is marker or not _MARKER.match(part))

@@ -102,10 +102,10 @@ def _cell(text: str) -> str:
 
 def in_words(primary: str, limit: int = 90) -> str:
     """Return a message with `…` for everything that varies between occurrences."""
-    return told_in_words(mask(primary), limit)
+    return masked_in_words(mask(primary), limit)
 
 
-def told_in_words(masked: str, limit: int) -> str:
+def masked_in_words(masked: str, limit: int) -> str:
     """Return the same for a message that is masked already."""
     words = _DOTS.sub("…", _TOKENS.sub("…", masked.replace("XZ", "X/Z")))
     return one_line(_PLACES.sub("", words), limit)

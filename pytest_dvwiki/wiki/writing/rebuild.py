@@ -29,7 +29,7 @@ def rebuild(room: Room, *, restore: bool, subtypes: frozenset[str]) -> None:
         restore: Make deleted pages again.
         subtypes: Subtypes whose missing pages are made.
     """
-    _put_records_right(room)
+    _repair_records(room)
     room.archive.refresh(verify=True, progress=partial(room.progress, "records read"))
     room.catalogue.refresh(partial(room.progress, "pages read"))
     room.learn()
@@ -47,7 +47,7 @@ def sweep(layout: Layout) -> None:
         disk.sweep(folder)
 
 
-def _put_records_right(room: Room) -> None:
+def _repair_records(room: Room) -> None:
     """Settle what a merge left among the records."""
     tasks = room.layout.tasks
     done = merged.put_right(tasks, check=room.check)

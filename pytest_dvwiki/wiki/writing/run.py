@@ -70,7 +70,7 @@ class Run:
             self.views.pattern(name, may_create=may_create and name in before)
         for covergroup, bin_name in _bins(record):
             self.views.hole(covergroup, bin_name, may_create=may_create)
-        return self._told(len(known), before)
+        return self._log_text(len(known), before)
 
     def _compare(self, fingerprints: Iterable[str]) -> None:
         """Look for older pages that are like the new ones."""
@@ -99,7 +99,7 @@ class Run:
         elif self.files.write(path, spec.new(clarification)):
             self.files.created.append(path)
 
-    def _told(self, known: int, before: dict[str, int]) -> str:
+    def _log_text(self, known: int, before: dict[str, int]) -> str:
         head = ", ".join(_counts(self.record, known))
         like = {f"bugs/{new}.md": f", like {old}" for old, new in self.like.values()}
         events = [f"{path} created{like.get(path, '')}" for path in self.files.created]

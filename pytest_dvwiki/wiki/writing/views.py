@@ -180,7 +180,7 @@ class Views:
     def let_go(self) -> None:
         """Takes fingerprints of other pages from those that no longer replace them, as after an undone merge."""
         alone = self.archive.rulings().alone
-        for page in self.catalogue.of_many_names():
+        for page in self.catalogue.with_aliases():
             own, *aliases = page.fingerprints()
             mine = {*self.archive.identities(own), *self.catalogue.merged_into(page)}
             kept = [name for name in aliases if name in mine or not (name in alone or self.catalogue.owns(name))]
@@ -213,7 +213,7 @@ class Views:
     @cached_property
     def _merged(self) -> list[tuple[str, ...]]:
         """The fingerprints of each bug page that has more than one; pattern pages come after all bug pages."""
-        return [page.fingerprints() for page in self.catalogue.of_many_names()]
+        return [page.fingerprints() for page in self.catalogue.with_aliases()]
 
     def empty_patterns(self) -> None:
         """Pages of subtypes that no record has any more, since other verdicts call their causes otherwise."""

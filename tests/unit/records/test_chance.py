@@ -15,7 +15,7 @@ from pytest_dvwiki.records.chance import Rate
 def test_the_runs_needed_leave_less_than_one_in_twenty_to_chance(failed: int, runs: int, needed: int) -> None:
     rate = Rate(failed=failed, runs=runs)
     assert rate.runs_needed == needed
-    assert rate.left_to_chance(needed) < 0.05 <= rate.left_to_chance(needed - 1)
+    assert rate.chance_of_passing(needed) < 0.05 <= rate.chance_of_passing(needed - 1)
 
 
 @pytest.mark.parametrize("runs", range(2, 51))
@@ -27,7 +27,7 @@ def test_the_number_is_that_of_the_formula(runs: int) -> None:
 
 def test_one_pass_is_enough_of_a_test_that_failed_in_every_one_of_several_runs() -> None:
     rate = Rate(failed=12, runs=12)
-    assert (rate.runs_needed, rate.left_to_chance(1)) == (1, 0.0)
+    assert (rate.runs_needed, rate.chance_of_passing(1)) == (1, 0.0)
 
 
 def test_a_single_run_tells_no_rate_of_one() -> None:
@@ -40,4 +40,4 @@ def test_a_failure_that_no_counted_run_shows_is_one_all_the_same() -> None:
 
 
 def test_what_is_left_to_chance_is_rounded_to_three_decimals() -> None:
-    assert Rate(failed=1, runs=10).left_to_chance(29) == 0.047
+    assert Rate(failed=1, runs=10).chance_of_passing(29) == 0.047

@@ -9,7 +9,7 @@ import pytest
 from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION
 from pytest_dvwiki.model import FailedTest, Occurrence
 from pytest_dvwiki.patterns.registry import load_registry
-from pytest_dvwiki.triage.again import judge_again
+from pytest_dvwiki.triage.again import reclassify_failure
 from pytest_dvwiki.triage.classify import Classifier
 
 from ..samples import occurrence
@@ -49,7 +49,7 @@ def of_text(text: str, **changes: str) -> Occurrence:
 )
 def test_the_present_registry_names_as_before(text: str, version: int) -> None:
     known = of_text(text)
-    verdict = judge_again(known, version, CLASSIFIER)
+    verdict = reclassify_failure(known, version, CLASSIFIER)
     assert verdict is not None
     assert (verdict.fingerprint, verdict.pattern) == (known.fingerprint, known.pattern)
     assert (verdict.error_class, verdict.failure_subtype) == (known.error_class, known.failure_subtype)
@@ -58,24 +58,24 @@ def test_the_present_registry_names_as_before(text: str, version: int) -> None:
 def test_a_fingerprint_of_the_present_version_stays_with_its_first_cause() -> None:
     known = of_text(TRACEBACK)
     moved = occurrence("e" * 12, primary=known.primary, excerpt=known.primary)
-    verdict = judge_again(moved, FINGERPRINT_VERSION, CLASSIFIER)
+    verdict = reclassify_failure(moved, FINGERPRINT_VERSION, CLASSIFIER)
     assert verdict is not None
     assert verdict.fingerprint == "e" * 12
 
 
 def test_an_older_fingerprint_of_an_exception_needs_its_place() -> None:
-    assert judge_again(of_text(TRACEBACK, excerpt="AssertionError: assert 3 == 4"), OLD, CLASSIFIER) is None
+    assert reclassify_failure(of_text(TRACEBACK, excerpt="AssertionError: assert 3 == 4"), OLD, CLASSIFIER) is None
 
 
 @pytest.mark.parametrize("excerpt", ["", "  \n", "nothing in here is known to anybody"])
 def test_what_leaves_nothing_to_judge_keeps_its_verdict(excerpt: str) -> None:
-    assert judge_again(occurrence(excerpt=excerpt, primary="nothing"), OLD, CLASSIFIER) is None
+    assert reclassify_failure(occurrence(excerpt=excerpt, primary="nothing"), OLD, CLASSIFIER) is None
 
 
 def test_a_first_cause_that_still_names_a_cause_stays_the_first() -> None:
     first = "UVM_ERROR sb.sv(210) @ 1250: top.e.sb [SCBD] expected 12 got 13"
     known = of_text(first, excerpt="%Error: rtl/dut.sv:7:3: syntax error, unexpected end\n" + first)
-    verdict = judge_again(known, FINGERPRINT_VERSION, CLASSIFIER)
+    verdict = reclassify_failure(known, FINGERPRINT_VERSION, CLASSIFIER)
     assert verdict is not None
     assert verdict.fingerprint == known.fingerprint
 
@@ -84,7 +84,7 @@ def test_a_roll_up_gives_way_to_the_cause_that_the_registry_knows_now() -> None:
     summary = "make: *** [Makefile:3: sim] Error 2"
     excerpt = f"%Error: rtl/dut.sv:7:3: Can't find definition of variable: 'x'\n{summary}"
     known = occurrence("e" * 12, primary=summary, pattern=None, failure_subtype="unknown", excerpt=excerpt)
-    verdict = judge_again(known, FINGERPRINT_VERSION, CLASSIFIER)
+    verdict = reclassify_failure(known, FINGERPRINT_VERSION, CLASSIFIER)
     assert verdict is not None
     assert verdict.failure_subtype == "undeclared_identifier"
     assert verdict.fingerprint != "e" * 12
@@ -92,6 +92,6 @@ def test_a_roll_up_gives_way_to_the_cause_that_the_registry_knows_now() -> None:
 
 def test_an_assertion_without_a_simulator_stays_the_testbench_s() -> None:
     plain = FailedTest(nodeid="tests/test_model.py::test_it")
-    verdict = judge_again(replace(of_text(TRACEBACK), tests=(plain,)), FINGERPRINT_VERSION, CLASSIFIER)
+    verdict = reclassify_failure(replace(of_text(TRACEBACK), tests=(plain,)), FINGERPRINT_VERSION, CLASSIFIER)
     assert verdict is not None
     assert (verdict.error_class, verdict.failure_subtype) == ("python_error", "assertion_error")

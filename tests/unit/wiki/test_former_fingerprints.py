@@ -61,19 +61,19 @@ def test_before_its_run_is_archived_a_cause_is_known_by_its_former_fingerprint(t
     archived(tmp_path, *BEFORE)
     with WikiHistory(layout(tmp_path)) as history:
         assert history.cause(PORT_A) is None
-        history.foretell({PORT_A: OLD})
+        history.register_formers({PORT_A: OLD})
         known = history.cause(PORT_A)
         assert known is not None
         assert known.history is not None
         assert known.history.runs == 2
-        history.foretell({PORT_A: OLD, PORT_B: OLD})
+        history.register_formers({PORT_A: OLD, PORT_B: OLD})
         assert history.cause(PORT_A) is None, "nobody can tell whose history it is"
 
 
 def test_a_former_fingerprint_that_is_on_no_record_names_no_cause(tmp_path: Path) -> None:
     """What is learned of the run itself would be looked for under it."""
     with WikiHistory(layout(tmp_path)) as history:
-        history.foretell({PORT_A: OLD})
+        history.register_formers({PORT_A: OLD})
         assert history.names(PORT_A, None) == ((PORT_A,), ())
 
 
