@@ -44,7 +44,7 @@ def test_a_passing_test_with_an_error_line_fails_and_is_archived(project: Projec
     result.stdout.fnmatch_lines(
         [
             "The test passed, but its log has an error at line 2 of its output: UVM_ERROR sb.sv(210) @ 1250: *",
-            "*say so by a pattern of tier benign in .agent/patterns*",
+            "*add a pattern of tier benign to .agent/patterns*",
         ]
     )
     (cause,) = [cause for cause in project.records()[0]["occurrences"] if "lost a packet" in cause["primary"]]

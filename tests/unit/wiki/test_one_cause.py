@@ -317,7 +317,7 @@ def test_the_command_sets_causes_apart_by_page_or_fingerprint(
     assert main(["merge", "--undo", kept, alone[:8], "--reason", "a fault of its own", "--root", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"{kept} and ")
-    assert "are two causes, and stay so" in out
+    assert "are two causes from now on" in out
     assert sorted(standing(tmp_path).values()) == [1, 1]
     assert main(["merge", "--undo", kept, kept, "--root", str(tmp_path)]) == 2
     (said_so,) = [path for path in (layout(tmp_path).tasks / "verdicts").glob("*.yaml") if "apart" in path.read_text()]

@@ -199,7 +199,7 @@ def test_what_people_say_of_a_fix_stays_with_the_cause_that_they_named(
     found = keys(tmp_path)
     said = ["--text", "writes: ack later", "--root", str(tmp_path)]
     assert main(["fix", CAUSE, *said]) == 2
-    assert "more than one cause begins so" in capsys.readouterr().err
+    assert "several causes begin like this" in capsys.readouterr().err
     assert main(["fix", found[FOUND]["id"], *said]) == 0
     assert "writes: ack later" in page(tmp_path, FOUND)
     assert "writes: ack later" not in page(tmp_path, CAUSE)

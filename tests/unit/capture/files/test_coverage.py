@@ -139,7 +139,7 @@ def test_reports_of_one_run_are_added_up_and_a_broken_one_is_named(tmp_path: Pat
         (tmp_path / name).write_text(XML.format(1, 1, hits))
     found = read_reports((f"out/{path.name}", path) for path in sorted(tmp_path.iterdir()))
     assert told(list(found.bins)) == {"g.p:a": (3, 1, 1), "g.p:b": (0, 1, 1)}
-    assert found.problems == ("out/odd.xml: line 2: the hits of 'a' is 'many', no number; export the report again",)
+    assert found.problems == ("out/odd.xml: line 2: the hits of 'a' is 'many', not a number; export the report again",)
 
 
 def test_a_point_of_no_weight_counts_for_nothing(tmp_path: Path) -> None:
@@ -153,17 +153,17 @@ def test_a_point_of_no_weight_counts_for_nothing(tmp_path: Path) -> None:
         ("r.xml", XML.format(1, 1, 1)[:150], "not well-formed XML: .*: line 2"),
         ("r.xml", '<!DOCTYPE a [<!ENTITY b "c">]><top abs_name="t">&b;</top>', "declares the entity 'b'"),
         ("r.xml", '<coverage line-rate="1"/>', "line 1: not a coverage report: its root is <coverage>"),
-        ("r.xml", XML.format("often", 1, 1), "line 2: at_least is 'often', no number; export the report again"),
+        ("r.xml", XML.format("often", 1, 1), "line 2: at_least is 'often', not a number; export the report again"),
         ("r.xml", f'{UCIS_HEAD}<c:coverpoint name="p"><c:coverpointBin name="a">', "line 1"),
         ("r.xml", "<a>" * 80, "nested deeper than 64|not a coverage report"),
-        ("r.yml", "t.p:\n  cover_percentage: 1\n  bins:_hits: 3\n", "t.p: bins:_hits is 3, no list of bins"),
-        ("r.yml", "t.p:\n  cover_percentage: 1\n  bins:_hits: {a: x}\n", "t.p: the hits of 'a' is 'x', no number"),
+        ("r.yml", "t.p:\n  cover_percentage: 1\n  bins:_hits: 3\n", "t.p: bins:_hits is 3, not a list of bins"),
+        ("r.yml", "t.p:\n  cover_percentage: 1\n  bins:_hits: {a: x}\n", "t.p: the hits of 'a' is 'x', not a number"),
         ("r.yml", "t.p:\n  cover_percentage: [\n", "cannot be read as plain YAML: line 3"),
         ("r.yml", "- a\n", "not a coverage report"),
         ("r.yml", "coverage:\n  covergroups:\n  - name: cg\n", "as PyUCIS, export UCIS XML"),
         ("r.yml", "t: !!python/object/apply:os.system ['x']\n", "cannot be read as plain YAML: line 1"),
-        ("gone.xml", None, r"cannot be read \(no such file or directory\); see"),
-        ("gone.yml", None, r"cannot be read \(no such file or directory\); see"),
+        ("gone.xml", None, r"cannot be read \(no such file or directory\); check"),
+        ("gone.yml", None, r"cannot be read \(no such file or directory\); check"),
     ],
 )
 def test_a_report_that_cannot_be_used_names_file_place_and_remedy(
