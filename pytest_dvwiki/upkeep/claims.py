@@ -22,6 +22,8 @@ _CLAIM = re.compile(
 _CITED = re.compile(r"\(source: ")
 _SOURCE = re.compile(r"\(source: tasks/([^|)\s]+?)\.ya?ml(?=[ |)])")
 _NO_PROSE = re.compile(r"\s*(?:#{1,6} |\||<!--|-->|- \[[ xX]\] |\d+\. *$|[-*_]{3,}\s*$|>|cause: \"?[0-9a-f]{12}\b)")
+_ONLY_CITED = re.compile(r"(?:[-*+] )?\(source: [^)]*\)\.?")
+"""A paragraph that is nothing but a citation, which covers its whole section."""
 _QUESTION = re.compile(r"\?\s*$")
 _GUIDANCE = {
     "bugs": frozenset({"Symptom"}),
@@ -35,10 +37,14 @@ _GUIDANCE = {
 
 
 def check_claims(text: PageText) -> Iterator[Finding]:
-    """Yield the paragraphs of people that make a claim without naming a source."""
-    guidance = _GUIDANCE[text.listed.category]
-    for paragraph in _paragraphs(text):
-        if paragraph[0].section in guidance or any(_CITED.search(line.text) for line in paragraph):
+    """Yield the paragraphs of people that claim something and name no source, nor does a citation for their section."""
+    paragraphs = list(_paragraphs(text))
+    covered = {
+        lines[0].section for lines in paragraphs if len(lines) == 1 and _ONLY_CITED.fullmatch(lines[0].text.strip())
+    }
+    covered |= _GUIDANCE[text.listed.category]
+    for paragraph in paragraphs:
+        if paragraph[0].section in covered or any(_CITED.search(line.text) for line in paragraph):
             continue
         claim = next((line for line in paragraph if _claims(line.text)), None)
         if claim is not None:

@@ -72,9 +72,7 @@ def test_the_page_of_a_cause_says_that_it_is_waived(accepted: Project) -> None:
     waivers.write_text(WAIVERS, encoding="utf-8")
     accepted.run()
     text = "".join(path.read_text(encoding="utf-8") for path in (accepted.wiki / "bugs").glob("[!_]*.md"))
-    told = (
-        "Waived in the newest run by `W-1`: waits for the specification (fifo team, until 2999-12-31). (source: tasks/"
-    )
+    told = "Waived in the newest run by `W-1`: waits for the specification (fifo team, until 2999-12-31)."
     assert text.count(told) == 1
     assert "hit_count: 2" in text
     checked = accepted.pytester.run("dvwiki", "build", "--check")

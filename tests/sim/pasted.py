@@ -24,7 +24,7 @@ def on_terminal(text: str) -> list[str]:
 
 def on_page(text: str) -> str:
     """Return the command that a page shows."""
-    region = text.partition("dvwiki:begin reproduce")[2].partition("dvwiki:end reproduce")[0]
+    region = text.partition("\n## Reproduce\n")[2].partition("\n## ")[0]
     found = re.search(r"^```sh\n(.*?)\n```", region, re.MULTILINE | re.DOTALL)
     assert found is not None, f"no command:\n{region}"
     return found[1]

@@ -6,7 +6,7 @@ the same cause is seen first, so that git merges the two pages without a questio
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from pytest_dvwiki.causes.cause import Cause, PageFacts
 from pytest_dvwiki.causes.statements import (
@@ -27,7 +27,7 @@ from pytest_dvwiki.records.command import from_anywhere, masked_note, seed_of, s
 from pytest_dvwiki.records.fixes import tally
 from pytest_dvwiki.records.kinds import UNKNOWN_SEED
 from pytest_dvwiki.records.same_check import check_of
-from pytest_dvwiki.wiki.text import pages
+from pytest_dvwiki.wiki.text import former, pages
 from pytest_dvwiki.wiki.text.markdown import cite, code, escape, fence, in_words, one_line, prose, table
 from pytest_dvwiki.wiki.text.names import bug_origin, file_name
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pytest_dvwiki.causes.statements import Statement
-    from pytest_dvwiki.model import Command, Fix, Occurrence, OriginType
+    from pytest_dvwiki.model import Command, Fix, LogReference, Occurrence, OriginType
     from pytest_dvwiki.records.aggregate import CauseHistory, Row, UnprovenPass
     from pytest_dvwiki.records.fixes import FixState
     from pytest_dvwiki.wiki.listed import Listed
@@ -79,14 +79,6 @@ _REPLACED = "superseded by "
 ORIGINS = {"RTL_BUG": "RTL bug", "TB_BUG": "Testbench bug", "UNKNOWN": "Failure of unknown origin"}
 _TYPES = frozenset({*ORIGINS, "TOOL"})
 _DECIDED = frozenset({"confirmed", "closed"})
-_SECTIONS = (
-    ("Evidence", "evidence"),
-    ("Classification Rationale", "rationale"),
-    ("Related Patterns", "related"),
-    ("Reproduce", "reproduce"),
-    ("Occurrences", "occurrences"),
-    ("Fixes", "fixes"),
-)
 _UNKNOWN = """\
 No pattern knows any line that this failure left behind: the project's own, those of installed packages and the built-in
 ones were tried on each of them. So it has no name, and there is no pattern page. To give it one:
@@ -152,33 +144,26 @@ def words_of_title(page: Listed) -> str:
     return title
 
 
-def new(origin: str, occurrence: Occurrence, description: str) -> bytes:
-    """A new bug page, with its owned keys and regions still empty.
+def new(name: str, origin: str, occurrence: Occurrence, description: str) -> bytes:
+    """Return a new bug page, with its owned keys and its region still empty.
 
     Args:
+        name: The page's name, which the lines that all pages have carry.
         origin: RTL_BUG, TB_BUG or UNKNOWN; the title does not name it, since it may be another one later.
         occurrence: One of the cause; only what all of them share is used.
         description: What the subtype means, empty where nothing is known of it.
     """
     words = in_words(occurrence.primary) or f"{occurrence.error_class} {occurrence.failure_subtype}"
     label = f"`{occurrence.error_class}` / `{occurrence.failure_subtype}`"
-    symptom = [
-        f"First cause, without the values that differ from run to run ({label}):",
-        "",
-        _said(in_words(occurrence.primary, 400))
-        if is_own(occurrence.primary)
-        else fence(in_words(occurrence.primary, 400) or words),
-    ]
+    said = in_words(occurrence.primary, 400)
+    shown = _own_words(said) if is_own(occurrence.primary) else code(said or words, 400)
+    symptom = [f"First cause, without the values that differ from run to run ({label}): {shown}"]
     if description:
         symptom += ["", description]
     people = {"type": origin, "status": "open"} | dict.fromkeys(PEOPLE[2:])
-    sections = (
-        ("Symptom", "\n".join(symptom)),
-        *((title, pages.region(name)) for title, name in _SECTIONS),
-        ("Resolution", RESOLUTION),
-        ("Citation", pages.region("citation")),
-    )
-    return pages.new(people, OWNED, escape(words), sections)
+    sections = (("Symptom", "\n".join(symptom)), ("Resolution", RESOLUTION), (former.NOTES, ""))
+    ending = pages.region(former.RECORDS, name)
+    return pages.new(people, OWNED, escape(words), sections, page=name, ending=ending)
 
 
 def keys(
@@ -244,7 +229,7 @@ def regions(
     others: Sequence[Listed] = (),
     kin: Sequence[str] = (),
 ) -> dict[str, str]:
-    """The regions of a bug page.
+    """Return what stands in the region of a bug page, facts first.
 
     Args:
         history: What the records say of the cause.
@@ -257,15 +242,24 @@ def regions(
     cause = Cause.on_record(history.fingerprint, history)
     links = _style(page_of)
     said = [(each, text(each, links)) for each in statements(cause)]
-    return {
-        "evidence": _evidence(history, said),
-        "rationale": _rationale(history, kind),
-        "related": "\n".join([_related(history.newest, fix_of), *map(_taken_in, others), *kin]),
-        "reproduce": _reproduce(history, said),
-        "occurrences": _occurrences(history),
-        "fixes": _fixes(history, said, page_of),
-        "citation": "\n".join(f"- {cite(task)}" for task in history.task_ids),
-    }
+    return _region(
+        ("Evidence", _evidence(history, said)),
+        ("Reproduce", _reproduce(history, said)),
+        ("Fixes", _fixes(history, said, page_of)),
+        ("Occurrences", _occurrences(history)),
+        ("Classification Rationale", _rationale(history, kind)),
+        ("Related Patterns", "\n".join([_related(history.newest, fix_of), *map(_taken_in, others), *kin])),
+        ("Citation", "\n".join(f"- {cite(task)}" for task in history.task_ids)),
+    )
+
+
+def _region(*sections: tuple[str, str]) -> dict[str, str]:
+    """Return the region of a page with its sections.
+
+    No blank line stands round their headings: git would take both for those of a page that has a region for each
+    section, and merge what people wrote there into this region, where it would be lost.
+    """
+    return {former.RECORDS: "\n".join(f"## {heading}\n{content}" for heading, content in sections)}
 
 
 def _style(page_of: Callable[[str], str | None]) -> Style:
@@ -291,7 +285,7 @@ def is_pointer(page: Listed) -> bool:
 
 
 def pointer_regions(page: Listed, keeper: Listed) -> dict[str, str]:
-    """The regions of such a page."""
+    """Return what stands in the region of such a page."""
     link = f"[{keeper.name}]({keeper.name}.md)"
     if page.leads_to:
         why = f" ({_why(page)})" if _why(page) else ""
@@ -303,7 +297,7 @@ def pointer_regions(page: Listed, keeper: Listed) -> dict[str, str]:
             f"Another page has the same cause, and was there first. What the records say of it stands in {link};"
             " what people wrote here stays."
         )
-    return dict.fromkeys((name for _, name in _SECTIONS), "") | {"evidence": text, "citation": ""}
+    return _region(("Evidence", text))
 
 
 def _taken_in(other: Listed) -> str:
@@ -317,64 +311,76 @@ def _why(page: Listed) -> str:
     return escape(one_line(page.text("superseded_reason"))) if page.leads_to else ""
 
 
+class _Claim(NamedTuple):
+    """What a page says, and where it comes from."""
+
+    text: str
+    task: str
+    log: LogReference | None = None
+    block: str = ""
+    """What stands below it."""
+
+
+def _cited(claims: Sequence[_Claim]) -> str:
+    """Return claims as a list; where one record is the source of all, it is cited once, at the end."""
+    if len({claim.task for claim in claims}) > 1:
+        items = [f"- {claim.text} {_source(claim)}{claim.block and ':'}" for claim in claims]
+        return "\n".join("\n".join(filter(None, both)) for both in zip(items, (c.block for c in claims), strict=True))
+    lines = ["\n".join(filter(None, (f"- {claim.text}{claim.block and ':'}", claim.block))) for claim in claims]
+    best = next((claim for claim in claims if claim.log), claims[0])
+    return "\n".join([*lines, "", _source(best)])
+
+
+def _source(claim: _Claim) -> str:
+    return cite(claim.task, claim.log.path, claim.log.line) if claim.log else cite(claim.task)
+
+
 def _evidence(history: CauseHistory, said: Sequence[tuple[Statement, str]]) -> str:
     newest, last = history.newest, history.rows[0]
-    path, line = (newest.log.path, newest.log.line) if newest.log else (None, None)
-
-    def told(*kinds: type[Statement]) -> list[str]:
-        return [f"- {sentence(words)} {cite(each.task_id)}" for each, words in said if isinstance(each, kinds)]
-
-    lines = told(Regressed, FixedBy)
-    lines += [f"- {sentence(words)} {cite(last.task_id, path, line)}" for each, words in said if isinstance(each, Seen)]
+    log, task = newest.log, last.task_id
+    claims = [_first_cause(newest, task)]
+    for each, words in said:
+        if isinstance(each, Waiver):
+            claims.append(_Claim(f"Waived in the newest run by {words}.", task))
+        elif isinstance(each, Seen):
+            claims.append(_Claim(sentence(words), task, log))
+        elif isinstance(each, Regressed | FixedBy | Came):
+            claims.append(_Claim(sentence(words), each.task_id))
     if last.names:
         more = f" and {last.tests - len(last.names)} more" if last.tests > len(last.names) else ""
         names = ", ".join(code(name, 160) for name in last.names)
-        lines.append(f"- Tests that failed last: {names}{more}. {cite(last.task_id)}")
+        claims.append(_Claim(f"Tests that failed last: {names}{more}.", task))
     if history.seeds:
-        lines.append(f"- Seeds that failed: {', '.join(map(code, history.seeds))}. {cite(last.task_id)}")
+        claims.append(_Claim(f"Seeds that failed: {', '.join(map(code, history.seeds))}.", task))
     where = _where(last)
+    times = [code(time) for time in sorted({test.sim_time for test in newest.tests if test.sim_time})[:5]]
     if where:
-        lines.append(f"- Last failure: {where}. {cite(last.task_id)}")
-    lines += [
-        f"- Waived in the newest run by {words}. {cite(last.task_id)}"
-        for each, words in said
-        if isinstance(each, Waiver)
-    ]
-    lines += told(Came)
-    times = sorted({test.sim_time for test in newest.tests if test.sim_time})
+        claims.append(_Claim(f"Last failure: {where}.", task))
     if times:
-        shown = ", ".join(code(time) for time in times[:5])
         ended = (
             "The last simulation time in the log of its failing tests is"
             if is_own(newest.primary)
-            else ("Its failing tests ended at the simulation time")
+            else "Its failing tests ended at the simulation time"
         )
-        lines.append(f"- {ended} {shown}. {cite(last.task_id)}")
-    if is_own(newest.primary):
-        lines += [
-            "",
-            f"First cause, as the end of the simulation shows it: {_said(newest.primary)} {cite(last.task_id)}",
-        ]
-    else:
-        lines += [
-            "",
-            f"First cause, as it was reported last {cite(last.task_id, path, line)}:",
-            "",
-            fence(newest.primary),
-        ]
-    if newest.excerpt.strip():
-        place = code(path) if path else "the test's output"
-        lines += [
-            "",
-            f"Excerpt of {place}, quoted data of the run {cite(last.task_id, path, line)}:",
-            "",
-            fence(newest.excerpt),
-        ]
-    return "\n".join(lines)
+        claims.append(_Claim(f"{ended} {', '.join(times)}.", task))
+    if newest.excerpt.strip() not in {"", newest.primary.strip()}:
+        place = code(log.path) if log else "the test's output"
+        claims.append(_Claim(f"Excerpt of {place}, quoted data of the run", task, log, fence(newest.excerpt)))
+    return _cited(claims)
 
 
-def _said(sentence: str) -> str:
-    """A sentence of the capture, which no log holds."""
+def _first_cause(newest: Occurrence, task: str) -> _Claim:
+    """Return the message of a cause as it was reported last."""
+    primary = newest.primary.strip()
+    if is_own(primary):
+        return _Claim(f"First cause, as the end of the simulation shows it: {_own_words(primary)}", task)
+    if one_line(primary) == primary:
+        return _Claim(f"First cause, as it was reported last: {code(primary)}", task, newest.log)
+    return _Claim("First cause, as it was reported last", task, newest.log, fence(newest.primary))
+
+
+def _own_words(sentence: str) -> str:
+    """Return a sentence of the capture, which no log holds."""
     return f"{escape(one_line(sentence))}."
 
 
@@ -392,8 +398,8 @@ def _rationale(history: CauseHistory, kind: str) -> str:
     origin = newest.origin
     pattern = f", the failure recognised by the pattern {code(newest.pattern)}" if newest.pattern else ""
     sure = "" if origin.type == "UNKNOWN" else f" with confidence {origin.confidence:.2f}"
-    lines = [f"{origin.type}{sure}{pattern} {cite(task)}:", ""]
-    lines += [f"- {escape(one_line(reason))} {cite(task)}" for reason in origin.reasons]
+    lines = [f"{origin.type}{sure}{pattern} {cite(task)}:"]
+    lines += [f"- {escape(one_line(reason))}" for reason in origin.reasons]
     if not origin.reasons:
         lines.append("- no evidence for an origin was found")
     if kind != origin.type:
@@ -416,19 +422,19 @@ def _reproduce(history: CauseHistory, said: Sequence[tuple[Statement, str]]) -> 
     found = next(((each, words) for each, words in said if isinstance(each, Reproduce)), None)
     if found is None or not isinstance(found[0], Reproduce):
         if history.newest.reproduce.strip():  # a record of schema 1 has text, which starts from pytest's root folder
-            return f"This runs the last failure again {task}:\n\n{fence(history.newest.reproduce, 'sh')}"
+            return f"This runs the last failure again {task}:\n{fence(history.newest.reproduce, 'sh')}"
         return "No command is on record for the newest occurrence."
     command = found[0].command
     if command is None:
         return f"{sentence(found[1])} {task}"
     seeded = ", with its seed" if seed_of(command) is not None else ""
     where = f", {start(command)}" if start(command) else ""
-    parts = [f"This runs the last failure again{seeded}{where} {task}:", _shell(command)]
+    parts = [f"This runs the last failure again{seeded}{where} {task}:\n{_shell(command)}"]
     if masked_note(command):
         parts.append(f"{masked_note(command)}.")
     for each, _ in said:
         if isinstance(each, Compare):
-            parts += [f"With this seed it passed {cite(each.task_id)}:", _shell(each.command)]
+            parts.append(f"With this seed it passed {cite(each.task_id)}:\n{_shell(each.command)}")
     return "\n\n".join(parts)
 
 

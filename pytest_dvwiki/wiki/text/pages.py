@@ -7,8 +7,10 @@ the values of owned keys are replaced, at the marks that the parser gives. A reg
     two lines of text               two lines of text
     -->                             -->
 
-Each is four lines long, since git joins changes that stand up to three equal lines apart. What cannot be edited with
-certainty is refused with a reason, and the page is left as it is.
+Each is four lines long, since git joins changes that stand up to three equal lines apart. A bug page has one region,
+and each line of its comments holds the page's id, as in `<!-- dvwiki:begin NAME of ID`: otherwise git takes two pages
+for one that was renamed, and moves what people wrote on the one to the other. What cannot be edited with certainty is
+refused with a reason, and the page is left as it is.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _FENCE = re.compile(r"---[ \t]*\r?")
-_MARK = re.compile(r"^<!-- dvwiki:(?P<kind>begin|end) (?P<name>[a-z_]+)[ \t]*\r?$", re.MULTILINE)
+_MARK = re.compile(
+    r"^<!-- dvwiki:(?P<kind>begin|end) (?P<name>[a-z_]+)(?: of (?P<page>[\w-]+))?[ \t]*\r?$", re.MULTILINE
+)
 _CLOSE = re.compile(r"-->[ \t]*\r?$", re.MULTILINE)
 _MARKS = re.compile(r"<!-- dvwiki:(?:begin|end) [a-z_]+[^>]*-->", re.DOTALL)
 _COLON = re.compile(r"[ \t]*:(?=\s|$)")
@@ -88,8 +92,15 @@ class _UneditableError(ValueError):
     """A page, or a part of it, that cannot be edited with certainty."""
 
 
-def begin_marker(name: str) -> str:
-    """The four lines before a region."""
+def begin_marker(name: str, page: str = "") -> str:
+    """Return the four lines before a region, with the page's id where that is given."""
+    if page:
+        return (
+            f"<!-- dvwiki:begin {name} of {page}\n"
+            f"{page}: the tool writes from here to the end mark,\n"
+            f"{page}: and replaces it at the next run. Write above\n"
+            f"{page}: this comment, or below the end mark. -->"
+        )
     return (
         f"<!-- dvwiki:begin {name}\n"
         "The tool writes what stands from here to the end mark and replaces it at the next\n"
@@ -97,8 +108,15 @@ def begin_marker(name: str) -> str:
     )
 
 
-def end_marker(name: str) -> str:
-    """The four lines after a region."""
+def end_marker(name: str, page: str = "") -> str:
+    """Return the four lines after a region, with the page's id where that is given."""
+    if page:
+        return (
+            f"<!-- dvwiki:end {name} of {page}\n"
+            f"{page}: here ends what the tool writes.\n"
+            f"{page}: all text from here to the end of the page\n"
+            f"{page}: is people's and stays as it is. -->"
+        )
     return (
         f"<!-- dvwiki:end {name}\n"
         "Here ends what the tool writes. All text from here to the next begin mark, or to\n"
@@ -106,30 +124,60 @@ def end_marker(name: str) -> str:
     )
 
 
-def region(name: str) -> str:
-    """An empty region as it stands in a new page."""
-    return f"{begin_marker(name)}\n\n{end_marker(name)}"
+def region(name: str, page: str = "") -> str:
+    """Return an empty region as it stands in a new page."""
+    return f"{begin_marker(name, page)}\n\n{end_marker(name, page)}"
 
 
-def new(people: Mapping[str, Any], owned: Iterable[str], title: str, sections: Iterable[tuple[str, str]]) -> bytes:
-    """A new page, whose owned keys are still empty.
+def comments(page: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the comments before and after the owned keys of a page, with its id."""
+    return (
+        (
+            f"# {page}: dvwiki writes the keys from here to",
+            f"# {page}: the dashes, from the records in tasks, and",
+            f"# {page}: replaces what people change there. The keys",
+            f"# {page}: above are people's: set them, add your own.",
+        ),
+        (
+            f"# {page}: below, the tool writes only between",
+            f"# {page}: the comments dvwiki:begin and dvwiki:end.",
+            f"# {page}: If deleted, the page comes back with its",
+            f"# {page}: failure; `status: wont_fix` silences it.",
+        ),
+    )
+
+
+def new(
+    people: Mapping[str, Any],
+    owned: Iterable[str],
+    title: str,
+    sections: Iterable[tuple[str, str]],
+    *,
+    page: str = "",
+    ending: str = "",
+) -> bytes:
+    """Return a new page, whose owned keys are still empty.
 
     Args:
         people: Keys that belong to people from now on, with scalars.
         owned: Keys that the tool writes; without any the page has no comments about them.
         title: Markdown on one line.
         sections: Heading and Markdown of each.
+        page: The id that its comments carry, empty where they carry none.
+        ending: What stands below the sections.
     """
     empty = [f"{key}: null" for key in owned]
+    begin, end = comments(page) if page else (OWNED_BEGIN, OWNED_END)
     lines = [
         "---",
         *(f"{key}: {yamlio.flow(value)}" for key, value in people.items()),
-        *([*OWNED_BEGIN, *empty, *OWNED_END] if empty else []),
+        *([*begin, *empty, *end] if empty else []),
         "---",
         "",
         f"# {title}",
         "",
-        *(line for heading, text in sections for line in (f"## {heading}", "", text, "")),
+        *(line for heading, text in sections for line in (f"## {heading}", *(["", text] if text else []), "")),
+        *([ending, ""] if ending else []),
     ]
     return "\n".join(lines).encode()
 
@@ -231,6 +279,20 @@ def regions(data: bytes) -> dict[str, str] | Refused:
         return {name: text[start:end] for name, (start, end) in _places(text).items()}
     except _UneditableError as error:
         return Refused(str(error))
+
+
+def extents(text: str) -> dict[str, tuple[int, int]] | Refused:
+    """Return start and end of each region with its marks, by their names, in the order in which they stand."""
+    try:
+        places = _places(text)
+    except _UneditableError as error:
+        return Refused(str(error))
+    found = {}
+    for name, (start, end) in places.items():
+        close = _CLOSE.search(text, end)
+        assert close is not None  # noqa: S101  # it was found when the places were
+        found[name] = text.rindex("<!-- dvwiki:begin ", 0, start), close.end()
+    return found
 
 
 def region_names(data: bytes) -> list[str]:
@@ -471,7 +533,10 @@ def _edit_regions(text: str, body: int, regions: Mapping[str, str], newline: str
     for name, place in reversed(_places(text, body).items()):
         if name in regions:
             content = regions[name].strip("\n")
-            lines = ["", *content.split("\n"), "", ""] if content else ["", ""]
+            # A region that begins with a heading follows its mark: git would take a blank line and this heading for
+            # those of a page that has a region for each section, and put what people wrote above it behind the mark.
+            lead = [] if content.startswith("## ") else [""]
+            lines = [*lead, *content.split("\n"), "", ""] if content else ["", ""]
             parts += [text[place[1] : end], newline.join(lines)]
             end = place[0]
     return "".join(reversed([*parts, text[body:end]]))

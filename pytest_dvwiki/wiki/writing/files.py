@@ -10,8 +10,8 @@ from pytest_dvwiki.records import disk
 from pytest_dvwiki.records.disk import explained
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.catalogue import is_page
-from pytest_dvwiki.wiki.listed import CATEGORIES
-from pytest_dvwiki.wiki.text import pages
+from pytest_dvwiki.wiki.listed import CATEGORIES, page_name
+from pytest_dvwiki.wiki.text import former, pages
 from pytest_dvwiki.wiki.text.pages import Refused
 
 if TYPE_CHECKING:
@@ -90,7 +90,9 @@ class Files:
         if self.looks_again:
             self._catalogue.look_at((path,))
         data, known = self.read(path), self._catalogue.get(path)
-        edited = pages.edit(data, keys, regions, known.metadata if known else None)
+        edited: bytes | Refused = former.converted(data, page_name(path)) if former.RECORDS in regions else data
+        if isinstance(edited, bytes):
+            edited = pages.edit(edited, keys, regions, known.metadata if known else None)
         if isinstance(edited, bytes) and edited != data:
             missing = self._unreadable(cited.decode() for cited in _CITED.findall(data))
             if missing:

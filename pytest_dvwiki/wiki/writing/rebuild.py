@@ -11,6 +11,7 @@ from pytest_dvwiki.wiki.catalogue import is_page
 from pytest_dvwiki.wiki.kinds.owned import OWNED
 from pytest_dvwiki.wiki.listed import CATEGORIES
 from pytest_dvwiki.wiki.text import conflicts
+from pytest_dvwiki.wiki.writing import sides
 from pytest_dvwiki.wiki.writing.log import ingested
 from pytest_dvwiki.wiki.writing.views import UNKNOWN
 
@@ -102,6 +103,9 @@ def _settle(room: Room) -> None:
             settled = conflicts.settle(data, OWNED.get(category, ()))
             if settled is None:
                 continue
+            anew = sides.merged(room.layout.wiki, f"{category}/{path.name}") if settled.open_lines else None
+            if anew is not None:
+                settled = conflicts.settle(anew, OWNED.get(category, ())) or conflicts.Settled(anew, ())
             if settled.open_lines:
                 lines = ", ".join(map(str, settled.open_lines))
                 room.files.refused.append(

@@ -33,7 +33,7 @@ lies, and what fixed them. pytest-dvwiki keeps it; people and agents read it and
 
 Below its comment in a page's frontmatter, and between the comments `dvwiki:begin` and `dvwiki:end`, the tool writes;
 its next run replaces what stands there. All other text is people's and stays byte for byte: titles, Symptom,
-Resolution, Description, Fix Template, further sections, further keys.
+Resolution, Notes, Description, Fix Template, further sections, further keys.
 
 - `status` (open, confirmed, closed, wont_fix) and `type` (RTL_BUG, TB_BUG, UNKNOWN) of a bug page are people's. A
   closed bug that comes back is reported as REGRESSED and listed as `regressed`; one that is `wont_fix` stays KNOWN, is
@@ -54,6 +54,8 @@ parts that are people's. People review a bug page before a change of the RTL is 
 A claim on a page ends in its source, the record of a run and where there is one the line of a log:
 
     (source: tasks/{task_id}.yaml | log: {file}:{line})
+
+Where one source covers a whole section, it stands there once, in a paragraph of its own.
 """
 
 SCHEMA_YAML = """\

@@ -75,6 +75,7 @@ class Views:
             f"bugs/{name}.md",
             # Of causes that are one it names the first, also where another one is newer.
             bug.new(
+                name,
                 origin,
                 self.archive.first_called(fingerprint) or cause.newest,
                 lesson.description.strip() if lesson else "",

@@ -46,7 +46,7 @@ def bug_page(wiki: Path) -> Path:
 def append(wiki: Path, text: str) -> int:
     """Adds a text to the end of a bug's Resolution, and gives its line."""
     page = bug_page(wiki)
-    head, mark, tail = page.read_text("utf-8").partition("\n## Citation\n")
+    head, mark, tail = page.read_text("utf-8").partition("\n## Notes\n")
     page.write_text(f"{head}\n{text}\n{mark}{tail}", "utf-8")
     return head.count("\n") + 2
 
@@ -112,7 +112,7 @@ def test_each_kind_is_found_in_a_wiki_that_has_everything_wrong(wiki: Path) -> N
     append(wiki, "It is late (source: tasks/nobody.yaml). See [x](nothing.md), `rtl/fifo.sv:old_fifo`, `rtl/gone.sv`.")
     append(wiki, "\nIt never was early.")
     set_key(named["f" * 12], "status: open", "status: done")
-    set_key(named["e" * 12], "<!-- dvwiki:end fixes", "")
+    set_key(named["e" * 12], "<!-- dvwiki:end records", "")
     set_key(hole, "actionable", "design_excluded")
     set_key(named[OTHER], "status: open", "status: [open")
     twin = bug_page(wiki).with_name("RTL_20991231_000001.md")
@@ -263,16 +263,13 @@ def test_a_page_that_the_tool_cannot_write_is_named_with_its_line(
     wiki: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page, root = bug_page(wiki), wiki.parent.parent
-    set_key(page, "<!-- dvwiki:end evidence", "")
+    set_key(page, "<!-- dvwiki:end records", "")
     (one,) = lint(layout(root), "full")
     assert (one.page, one.kind, one.is_settled_by_build) == (f"bugs/{page.name}", "left_alone", False)
-    assert page.read_text("utf-8").split("\n")[one.line - 1] == "<!-- dvwiki:begin evidence"
+    assert page.read_text("utf-8").split("\n")[one.line - 1] == f"<!-- dvwiki:begin records of {page.stem}"
     assert main(["build", "--root", str(root)]) == 1
     said = capsys.readouterr()
-    assert (
-        said.err
-        == f"left alone: bugs/{page.name}: line {one.line}: the region evidence has no end mark before the next mark\n"
-    )
+    assert said.err == f"left alone: bugs/{page.name}: line {one.line}: the region records has no end mark\n"
     assert said.out == "1 file left alone; everything else agrees with the records\n"
 
 
@@ -645,3 +642,14 @@ def test_what_the_session_leaves_is_told(wiki: Path) -> None:
 def test_a_session_without_a_wiki_makes_none(tmp_path: Path) -> None:
     assert look(Settings(layout=layout(tmp_path))) is None
     assert not (tmp_path / ".agent").exists()
+
+
+def test_a_citation_in_a_paragraph_of_its_own_covers_its_section(wiki: Path) -> None:
+    page = bug_page(wiki)
+    text = page.read_text("utf-8")
+    claims = "## Ours\n\nIt is late.\n\n- It was early.\n"
+    page.write_text(text.replace("## Notes\n", f"{claims}\n## Notes\n"), "utf-8")
+    assert len(found(wiki, "uncited")) == 2
+    source = f"(source: tasks/{record(1).task_id}.yaml)"
+    page.write_text(text.replace("## Notes\n", f"{claims}\n{source}\n\n## Notes\n"), "utf-8")
+    assert found(wiki, "uncited") == []

@@ -112,7 +112,7 @@ def test_the_page_says_what_an_engineer_needs(place: Layout) -> None:
         "`icarus 11.0`",
         "commit `000000000000` on `main`",
         "COCOTB_RANDOM_SEED=42 pytest",
-        "- fails with 3 of 3 seeds (source:",
+        "- fails with 3 of 3 seeds\n",
         "[scoreboard_fail](../patterns/scoreboard_fail.md)",
         f"(source: tasks/{record(1).task_id}.yaml | log: sim_build/test_fifo.log:1880)",
     ):
@@ -138,7 +138,7 @@ def test_what_people_wrote_survives_byte_for_byte(place: Layout) -> None:
         text.replace("type: RTL_BUG", "type: TB_BUG   # the model was wrong")
         .replace("status: open", "status:    confirmed")
         .replace("owner: null", "owner: 'fifo team'\njira: [FIFO-1]")
-        .replace("## Evidence", "Our own words,  with blanks  \n\n## Evidence")
+        .replace("## Resolution", "Our own words,  with blanks  \n\n## Resolution")
         .replace("- [ ] Workaround until then", "- [x] none needed\n\n\ttabbed")
         .replace("\n", "\r\n")
     )
@@ -231,7 +231,7 @@ def test_a_run_tells_which_fixes_it_made_hold(place: Layout) -> None:
 
 def test_the_table_of_fixes_holds_whatever_git_says(place: Layout) -> None:
     archive(place, record(1, occurrence()))
-    nasty = "a | b `c` <b> [x](y) ## <!-- dvwiki:end fixes --> _d_"
+    nasty = "a | b `c` <b> [x](y) ## <!-- dvwiki:end records --> _d_"
     log = [f"{number:012x} {nasty}" for number in range(10)]
     files = [f"rtl/`{number}`|.v" for number in range(20)]
     row = fixed(2, text=nasty, log=log, log_count=500, files=files, file_count=300)
@@ -242,7 +242,7 @@ def test_the_table_of_fixes_holds_whatever_git_says(place: Layout) -> None:
     assert "; and 495 more |" in line
     assert "``rtl/`0`\\|.v``" in line
     assert " +296 |" in line
-    assert text.count("<!-- dvwiki:end fixes") == 1
+    assert text.count("<!-- dvwiki:end records") == 1
     assert build(place, check=True).changed == []
 
 
@@ -317,22 +317,22 @@ def test_a_pass_with_another_seed_stands_beside_the_command_that_fails(place: La
     archive(place, record(2, passed_again=(again,)))
     told = pages.regions(_bug(place).read_bytes())
     assert isinstance(told, dict)
-    assert "&& COCOTB_RANDOM_SEED=42 pytest tests/test_fifo.py::test_fifo\n" in told["reproduce"]
-    assert "With this seed it passed (source: tasks/regression_20261121T020000Z_000002.yaml):" in told["reproduce"]
-    assert "&& COCOTB_RANDOM_SEED=7 pytest tests/test_fifo.py::test_fifo\n" in told["reproduce"]
+    assert "&& COCOTB_RANDOM_SEED=42 pytest tests/test_fifo.py::test_fifo\n" in told["records"]
+    assert "With this seed it passed (source: tasks/regression_20261121T020000Z_000002.yaml):" in told["records"]
+    assert "&& COCOTB_RANDOM_SEED=7 pytest tests/test_fifo.py::test_fifo\n" in told["records"]
 
 
 def test_a_page_begins_with_how_its_cause_stands_and_has_the_advice_of_its_pattern(place: Layout) -> None:
     archive(place, record(1, occurrence()))
     told = pages.regions(_bug(place).read_bytes())
     assert isinstance(told, dict)
-    assert told["evidence"].strip().startswith("- Seen in 1 run")
-    assert "- `uvm.scoreboard_mismatch`, which recognised it: Reproduce with the same seed" in told["related"]
+    assert f"as it was reported last: `{PRIMARY}`\n- Seen in 1 run" in told["records"]
+    assert "- `uvm.scoreboard_mismatch`, which recognised it: Reproduce with the same seed" in told["records"]
     archive(place, passing(2))
     told = pages.regions(_bug(place).read_bytes())
     assert isinstance(told, dict)
     fix = "`0000000` fifo: reset the read pointer, 2026-11-21: passed 1 of 4 runs needed to call it held"
-    assert told["evidence"].strip().startswith(f"- Fixed by {fix}. (source: tasks/")
+    assert f"\n- Fixed by {fix}. (source: tasks/" in told["records"]
 
 
 def test_a_pattern_page_says_what_its_causes_say_as_far_as_they_are_on_record(place: Layout) -> None:

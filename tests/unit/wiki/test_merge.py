@@ -46,8 +46,8 @@ EDITS = {
     "key": ("type: RTL_BUG", "ticket: {branch}-1\ntype: RTL_BUG"),
     "comment": ("superseded_reason: null", "superseded_reason: null  # asked by {branch}"),
     "title": ("# UVM_ERROR sb.sv:", "# {branch}:"),
-    "symptom": ("\n## Evidence\n", "\nSeen by {branch}.\n\n## Evidence\n"),
-    "between": ("## Related Patterns\n", "## Related Patterns\n\nSee also what {branch} wrote.\n"),
+    "symptom": ("\n## Resolution\n", "\nSeen by {branch}.\n\n## Resolution\n"),
+    "notes": ("## Notes\n", "## Notes\n\nSee also what {branch} wrote.\n"),
     "resolution": ("- [ ] Workaround until then", "- [x] Workaround of {branch}"),
 }
 
@@ -130,7 +130,7 @@ def test_the_same_cause_on_two_dates_keeps_one_page_and_a_pointer(place: Layout)
     def ours() -> None:
         _seen(place, range(30, 32))
         page = _bug(place)
-        page.write_text(page.read_text().replace("## Evidence", "What we know.\n\n## Evidence"))
+        page.write_text(page.read_text().replace("## Resolution", "What we know.\n\n## Resolution"))
 
     _merge(place, ours, lambda: _seen(place, range(2, 4)))
     assert build(place).refused == []

@@ -127,8 +127,8 @@ def test_a_write_of_what_stands_there_writes_nothing(wiki: Path) -> None:
     ("old", "new", "reason"),
     [
         ("hit_count: 1", "hit_count: 7", "hit_count is the tool's, made from the records"),
-        ("expected 0x12", "expected 0x99", "between the marks of evidence"),
-        ("<!-- dvwiki:end evidence", "", "the region evidence has no end mark before the next mark"),
+        ("expected 0x12", "expected 0x99", "between the marks of records"),
+        ("<!-- dvwiki:end records", "", "the region records has no end mark"),
         ("---\ntype", "type", "it has no frontmatter"),
         ("status: open", "status: [", "its frontmatter cannot be read"),
     ],

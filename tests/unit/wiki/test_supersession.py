@@ -129,7 +129,7 @@ def test_both_say_so_with_the_reason(place: Layout) -> None:
 def test_what_people_wrote_on_either_stays_there(place: Layout) -> None:
     kept, other = page_of(place), page_of(place, RENAMED)
     change(place, kept, "owner: null", "owner: fifo team  # since May")
-    change(place, other, "## Evidence", "We saw it on the bench too.\n\n## Evidence")
+    change(place, other, "## Resolution", "We saw it on the bench too.\n\n## Resolution")
     change(place, other, "- [ ] Workaround until then", "- [x] Workaround: slow the clock down")
     merge(place, kept, other)
     assert "owner: fifo team  # since May" in (place.wiki / kept).read_text("utf-8")
@@ -379,7 +379,7 @@ def test_a_name_that_a_page_had_finds_it(place: Layout) -> None:
     assert keys(place, kept)["aliases"] == [gone]
     found = WikiSearchIndex.create("bm25", place.wiki).search(gone)
     assert found[0].page_path == kept
-    change(place, kept, "## Evidence", f"As in [it]({gone}.md).\n\n## Evidence")
+    change(place, kept, "## Resolution", f"As in [it]({gone}.md).\n\n## Resolution")
     (finding,) = [each for each in lint(place, "full") if each.kind == "broken_link"]
     assert finding.text == f"{gone}.md is not there, seen from {kept}; its cause stands in {kept} now"
     archive(place, record(7, occurrence(THIRD)))

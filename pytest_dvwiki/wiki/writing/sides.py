@@ -1,0 +1,82 @@
+"""A bug page that git could not merge since only one side has one region: both sides get one, then git merges them."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_dvwiki.wiki.kinds import bug
+from pytest_dvwiki.wiki.listed import page_name
+from pytest_dvwiki.wiki.text import former, pages
+from pytest_dvwiki.yamlio import YamlError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_TIMEOUT_S = 10
+_MOST_CONFLICTS = 127
+"""The highest exit status that is a number of conflicts; a higher one is an error."""
+_BASE_OURS_THEIRS = (1, 2, 3)
+"""How git's index counts the versions of a file whose merge is not finished."""
+
+
+def merged(wiki: Path, path: str) -> bytes | None:
+    """Return what people wrote on both sides of an unfinished merge, with the tool's part of one side.
+
+    Conflicts are left where both sides changed the same lines of people's.
+
+    Args:
+        wiki: The folder of the wiki.
+        path: A page in it.
+
+    Returns:
+        None where all sides have one region, or git does not have all three versions.
+    """
+    found = [_git(wiki, "show", f":{number}:./{path}", most=0) for number in _BASE_OURS_THEIRS]
+    versions = [data for data in found if data is not None]
+    if len(versions) < len(_BASE_OURS_THEIRS):
+        return None
+    alike = [former.converted(data, page_name(path)) for data in versions]
+    if alike == versions:
+        return None
+    try:
+        metadata = pages.read(versions[1]).metadata
+    except YamlError:
+        return None
+    keys = {key: metadata[key] for key in bug.OWNED if key in metadata}
+    return _three_way(wiki, [data if isinstance(data, pages.Refused) else _with(data, keys) for data in alike])
+
+
+def _with(data: bytes, keys: dict[str, Any]) -> bytes | pages.Refused:
+    """Return a page with keys of the tool and an empty region."""
+    return pages.edit(data, keys, {former.RECORDS: ""})
+
+
+def _three_way(wiki: Path, versions: Sequence[bytes | pages.Refused]) -> bytes | None:
+    """Return what git makes of a base, our and their version; None where one cannot be edited."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder) / name for name in ("base", "ours", "theirs")]
+        for file, data in zip(files, versions, strict=True):
+            if isinstance(data, pages.Refused):
+                return None
+            file.write_bytes(data)
+        base, ours, theirs = map(str, files)
+        names = ("-L", "ours", "-L", "base", "-L", "theirs")
+        return _git(wiki, "merge-file", "-p", *names, ours, base, theirs, most=_MOST_CONFLICTS)
+
+
+def _git(folder: Path, *arguments: str, most: int) -> bytes | None:
+    """Return what git prints; None where its exit status is higher than a number, or it cannot be run."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *arguments],
+            capture_output=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            timeout=_TIMEOUT_S,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout if 0 <= done.returncode <= most else None

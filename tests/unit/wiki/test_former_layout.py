@@ -1,0 +1,162 @@
+"""Pages with a region for each section become pages with one, and no byte that people wrote is lost or doubled."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dvwiki.records import git_conflicts
+from pytest_dvwiki.wiki.kinds import bug
+from pytest_dvwiki.wiki.text import former, pages
+from pytest_dvwiki.wiki.writing.build import archive, build
+
+from ..samples import git, layout, occurrence, record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_dvwiki.settings import Layout
+
+ORDER = ("Evidence", "Classification Rationale", "Related Patterns", "Reproduce", "Occurrences", "Fixes")
+REGION = {words: name for name, words in former._HEADINGS.items()}
+EDITS = {
+    "title": ("# UVM_ERROR", "# SEEN UVM_ERROR"),
+    "value": ("owner: null", "owner: SEEN"),
+    "symptom": ("\n## Evidence\n", "\nSEEN\n\n## Evidence\n"),
+    "resolution": ("- [ ] Workaround until then", "- [x] SEEN"),
+    "further": ("- [ ] Workaround until then\n", "- [ ] Workaround until then\n\nSEEN\n"),
+    "own section": ("\n## Reproduce\n", "\n## Our bench\n\n  SEEN  \n\n## Reproduce\n"),
+    "changed": ("The bench was cold.", "SEEN the bench was cold."),
+    **{f"above {words}": (f"\n## {words}\n", f"\nSEEN\n\n## {words}\n") for words in (*ORDER[1:], "Citation")},
+    **{f"below {words}": (f"\n## {words}\n", f"\n## {words}\n\nSEEN\n") for words in (*ORDER, "Citation")},
+    "end": (None, "\nSEEN\n"),
+}
+
+
+def as_it_was(data: bytes) -> bytes:
+    """Return a page as it was written with a region for each section, with a line of people's below its fixes."""
+    head, _, rest = data.decode().partition(f"\n## {former.NOTES}\n")
+    told = dict(re.findall(r"^## ([A-Z][\w ]+)\n(.*?)(?=^## |\n<!-- dvwiki:end)", rest, re.MULTILINE | re.DOTALL))
+    people, _, resolution = head.partition("\n## Resolution\n")
+    page = pages.read(data).metadata["id"]
+    for new, old in zip(pages.comments(page), (pages.OWNED_BEGIN, pages.OWNED_END), strict=True):
+        people = people.replace("\n".join(new), "\n".join(old))
+
+    def section(words: str) -> str:
+        begin, end = pages.begin_marker(REGION[words]), pages.end_marker(REGION[words])
+        return f"\n## {words}\n\n{begin}\n\n{told[words].strip()}\n\n{end}\n"
+
+    sections = "".join(map(section, ORDER))
+    return f"{people}{sections}\nThe bench was cold.\n\n## Resolution\n{resolution}{section('Citation')}".encode()
+
+
+def edited(text: str, name: str, word: str) -> str:
+    old, new = EDITS[name]
+    assert old is None or old in text, name
+    new = new.replace("SEEN", word)
+    return text + new if old is None else text.replace(old, new, 1)
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Layout:
+    """A wiki with one page in the former layout, in a repository."""
+    place = layout(tmp_path)
+    git(tmp_path, "init", "--quiet", "--initial-branch=main")
+    archive(place, record(1, occurrence()))
+    page = bug_page(place)
+    page.write_bytes(as_it_was(page.read_bytes()))
+    commit(place, "base")
+    return place
+
+
+def bug_page(place: Layout) -> Path:
+    return next((place.wiki / "bugs").glob("RTL_*.md"))
+
+
+def commit(place: Layout, message: str) -> None:
+    git(place.root, "add", "--all")
+    git(place.root, "commit", "--quiet", "--message", message)
+
+
+def test_a_build_converts_a_page_and_keeps_what_people_wrote(old: Layout) -> None:
+    page = bug_page(old)
+    text = page.read_text()
+    for number, name in enumerate(name for name in EDITS if name != "changed"):
+        if name not in {"further", "resolution"}:
+            text = edited(text, name, f"word-{number}-")
+    page.write_text(text)
+    assert build(old).refused == []
+    after = page.read_text()
+    for number, name in enumerate(name for name in EDITS if name != "changed"):
+        if name not in {"further", "resolution"}:
+            assert after.count(f"word-{number}-") == 1, name
+    assert pages.region_names(after.encode()) == [former.RECORDS]
+    headings = re.findall(r"^## (.*)$", re.sub(r"(?s)-->\n## Evidence.*?<!-- dvwiki:end", "", after), re.MULTILINE)
+    assert headings == ["Symptom", "Our bench", "Resolution", "Notes"]
+    assert "\n### Fixes\n\nThe bench was cold.\n" in after
+    assert "\n## Our bench\n\n  word-" in after
+    assert build(old).changed == []
+
+
+def test_line_ends_and_pages_that_cannot_be_read_stay_as_they_are(old: Layout) -> None:
+    data = bug_page(old).read_bytes()
+    found = former.converted(data.replace(b"\n", b"\r\n"), "RTL_1")
+    assert isinstance(found, bytes)
+    assert found.count(b"\n") == found.count(b"\r\n")
+    assert found.replace(b"\r\n", b"\n") == former.converted(data, "RTL_1")
+    assert former.converted(found, "RTL_1") == found
+    assert isinstance(former.converted(data.replace(b"<!-- dvwiki:end fixes", b""), "RTL_1"), pages.Refused)
+
+
+@pytest.mark.parametrize("both", [False, True], ids=["one side converted", "both sides converted"])
+@pytest.mark.parametrize("direction", ["ours", "theirs"])
+def test_branches_of_both_layouts_merge(old: Layout, direction: str, *, both: bool) -> None:
+    """A person edits one branch in every place, a run converts the page on the other; a page for each place."""
+    page = bug_page(old)
+    base = page.read_text()
+    build(old)
+    regions = pages.regions(page.read_bytes())
+    assert isinstance(regions, dict)
+    page.write_text(base)
+    copies = {name: page.with_name(f"{page.stem}_{number}.md") for number, name in enumerate(EDITS)}
+    for copy in copies.values():
+        copy.write_text(base)
+    commit(old, "copies")
+    git(old.root, "checkout", "--quiet", "-b", "converted")
+    for copy in copies.values():
+        copy.write_bytes(converted(copy, regions))
+    commit(old, "converted")
+    git(old.root, "checkout", "--quiet", "-b", "edited", "main")
+    for name, copy in copies.items():
+        copy.write_text(edited(base, name, "SEEN"))
+        if both:
+            copy.write_bytes(
+                converted(copy, {former.RECORDS: regions[former.RECORDS].replace("Seen in 1", "Seen in 7")})
+            )
+    commit(old, "edited")
+    ours, theirs = ("converted", "edited") if direction == "ours" else ("edited", "converted")
+    git(old.root, "checkout", "--quiet", ours)
+    git(old.root, "merge", "--quiet", theirs, check=False)
+    result = build(old)
+    assert [path for path, _ in result.refused] == []
+    for name, copy in copies.items():
+        text = copy.read_text()
+        assert not any(isinstance(part, git_conflicts.Hunk) for part in git_conflicts.split(text)), name
+        found = converted(copy, regions).decode()
+        assert found.count("SEEN") == 1, name
+        assert found.count("he bench was cold.") == 1, name
+        assert found.count("- [") == bug.RESOLUTION.count("- [") + found.count("- [scoreboard"), name
+        outside = re.sub(r"(?s)<!-- dvwiki:begin records.*?<!-- dvwiki:end", "", found)
+        assert "SEEN" in outside, name
+        assert "RTL_BUG with confidence" not in outside, name
+
+
+def converted(page: Path, regions: dict[str, str]) -> bytes:
+    """Return a page with one region, with other content."""
+    data = former.converted(page.read_bytes(), page.stem)
+    assert isinstance(data, bytes)
+    found = pages.edit(data, {"hit_count": 2}, regions)
+    assert isinstance(found, bytes)
+    return found
