@@ -35,6 +35,8 @@ _FENCE = re.compile(r"---[ \t]*\r?")
 _MARK = re.compile(
     r"^<!-- dvwiki:(?P<kind>begin|end) (?P<name>[a-z_]+)(?: of (?P<page>[\w-]+))?[ \t]*\r?$", re.MULTILINE
 )
+_COMMENT = re.compile(r"^# ((?:RTL|TB|UNK)_\d{8}_\w+): ", re.MULTILINE)
+"""A line of the comments round the tool's keys."""
 _CLOSE = re.compile(r"-->[ \t]*\r?$", re.MULTILINE)
 _MARKS = re.compile(r"<!-- dvwiki:(?:begin|end) [a-z_]+[^>]*-->", re.DOTALL)
 _COLON = re.compile(r"[ \t]*:(?=\s|$)")
@@ -293,6 +295,14 @@ def extents(text: str) -> dict[str, tuple[int, int]] | Refused:
         assert close is not None  # noqa: S101  # it was found when the places were
         found[name] = text.rindex("<!-- dvwiki:begin ", 0, start), close.end()
     return found
+
+
+def ids(data: bytes) -> set[str]:
+    """Return the ids that the marks and the comments of a page carry."""
+    text = data.decode("utf-8", "replace")
+    marks = {mark["page"] for mark in _MARK.finditer(text) if mark["page"]}
+    found = _split(text.removeprefix(_BOM))
+    return marks | set(_COMMENT.findall(text, 0, found[2] if found else 0))
 
 
 def region_names(data: bytes) -> list[str]:

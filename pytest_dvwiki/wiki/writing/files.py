@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 _CITED = re.compile(rb"[A-Za-z0-9_.-]{1,180}_(?:\d{8}T\d{6}Z_[0-9a-f]{6}|[a-z]+_[0-9a-f]{12})\b")
 """A task id in a page."""
+_OTHER = (
+    "its comments carry the id of {0}: git took one page for the other, so that text of people's may stand on the wrong"
+    " one; compare it with the last commit that has {0}.md, then write this page's name into its comments"
+)
 
 
 class Files:
@@ -90,7 +94,11 @@ class Files:
         if self.looks_again:
             self._catalogue.look_at((path,))
         data, known = self.read(path), self._catalogue.get(path)
-        edited: bytes | Refused = former.converted(data, page_name(path)) if former.RECORDS in regions else data
+        edited: bytes | Refused = data
+        if former.RECORDS in regions:
+            known_as = {page_name(path), *keys.get("aliases", ())}
+            other = {name for name in pages.ids(data) - known_as if not self._has_cause(name, keys.get("cause"))}
+            edited = Refused(_OTHER.format(min(other))) if other else former.converted(data, page_name(path))
         if isinstance(edited, bytes):
             edited = pages.edit(edited, keys, regions, known.metadata if known else None)
         if isinstance(edited, bytes) and edited != data:
@@ -100,6 +108,11 @@ class Files:
                 self.refused.append((path, reason))
                 return
         self.change(path, data, edited)
+
+    def _has_cause(self, name: str, cause: Any) -> bool:
+        """Return whether a bug page is there and has a cause."""
+        page = self._catalogue.get(f"bugs/{name}.md")
+        return page is not None and page.cause == cause
 
     def change(self, path: str, data: bytes, edited: bytes | Refused) -> None:
         """Write the edited content of a page if it differs."""

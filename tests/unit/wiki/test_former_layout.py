@@ -160,3 +160,21 @@ def converted(page: Path, regions: dict[str, str]) -> bytes:
     found = pages.edit(data, {"hit_count": 2}, regions)
     assert isinstance(found, bytes)
     return found
+
+
+def test_a_build_names_a_page_that_git_took_for_another_one(tmp_path: Path) -> None:
+    place = layout(tmp_path)
+    archive(
+        place,
+        record(1, occurrence(), occurrence("b" * 12, primary="UVM_ERROR arb.sv(1) @ 2ns: reporter [ARB] no grant")),
+    )
+    one, other = sorted((place.wiki / "bugs").glob("RTL_*.md"))
+    text = one.read_text()
+    one.write_text(text.replace(f"<!-- dvwiki:end records of {one.stem}", f"<!-- dvwiki:end records of {other.stem}"))
+    ((path, reason),) = build(place).refused
+    assert path == f"bugs/{one.name}"
+    assert reason.startswith(f"its comments carry the id of {other.stem}: ")
+    one.write_text(text.replace(f"# {one.stem}: below", f"# {other.stem}: below"))
+    assert [path for path, _ in build(place).refused] == [f"bugs/{one.name}"]
+    one.write_text(text)
+    assert build(place).refused == []
