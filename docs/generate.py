@@ -111,7 +111,7 @@ def generated() -> dict[Path, str]:
 
 
 def _filled(path: Path, parts: Mapping[str, Callable[[], str]]) -> str:
-    """Return a file with the text between its markers made again."""
+    """Return a file with the text between its markers regenerated."""
     return _PART.sub(lambda found: found[1] + parts[found[2]]() + found[3], path.read_text(encoding="utf-8"))
 
 

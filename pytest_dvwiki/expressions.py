@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 LONGEST = 4096
-"""Most characters of a line that are searched; of a longer line half of them from each end."""
+"""Maximum number of characters of a line that are searched; of a longer line half of them from each end."""
 _MEMORY = 16 << 20
 """Bytes that RE2 may take for one expression."""
 _REMEDIES = (
     (r"\(\?<?[=!]", "{} (a look-around)", "match the text around it in the same expression, or in a second one"),
-    (r"\\[1-9]|\(\?P=\w*\)?", "{} (a back reference)", "name the texts that may stand there, as in (?:one|two)"),
+    (r"\\[1-9]|\(\?P=\w*\)?", "{} (a back reference)", "list the texts that may be there, as in (?:one|two)"),
     (r"\(\?>", "{} (an atomic group)", "write (?:"),
     (r"\(\?\(", "{} (a condition)", "write two expressions"),
     (r"\(\?#", "{} (a comment)", "leave it out; YAML has comments"),
@@ -93,7 +93,7 @@ def given(source: str) -> Search:
     try:
         return _Given(re2.compile(source, options))
     except UnicodeEncodeError:
-        raise ExpressionError("it contains half a character; write it again") from None
+        raise ExpressionError("it contains an unpaired surrogate; type it again") from None
     except re2.error as error:
         words = error.args[0] if error.args else ""
         reason = words.decode("utf-8", "replace") if isinstance(words, bytes) else str(words)

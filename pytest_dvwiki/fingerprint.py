@@ -15,7 +15,7 @@ FINGERPRINT_VERSION = 2
 """Increased when the same failure would get another fingerprint; an occurrence then carries the former one as well."""
 
 LONGEST = 4096
-"""Most characters of a text that count; of a longer one half from its start, half from its end."""
+"""Maximum number of characters of a text that count; of a longer one half from its start, half from its end."""
 DIGITS = 12
 
 UNIT = r"(?:fs|ps|ns|us|ms|s|sec|step|steps)\b"

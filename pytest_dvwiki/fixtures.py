@@ -57,7 +57,7 @@ class ContextSource(Protocol):
             test: Node id of a test whose failures are wanted. Without its parameters, or without the test inside
                 the simulator, it stands for all of them.
             category: `bugs`, `patterns`, `coverage` or `specs`; None for all.
-            budget: Most tokens; None for the setting `max_context_tokens`.
+            budget: Maximum number of tokens; None for the setting `max_context_tokens`.
 
         Returns:
             Known patterns and bugs, best first; empty where the wiki knows nothing, is missing or broken.

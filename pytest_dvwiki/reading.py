@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from io import BufferedReader
 
 MOST = 64 << 20
-"""Most bytes of a file that is read as a whole."""
+"""Maximum number of bytes of a file that is read as a whole."""
 MOST_BY_HAND = 1 << 20
-"""Most bytes of a file that people write by hand: settings, patterns, waivers, schema.yaml."""
+"""Maximum number of bytes of a file that people write by hand: settings, patterns, waivers, schema.yaml."""
 MOST_OF_RECORDS = 256 << 20
-"""Most bytes of a file of a month's records."""
+"""Maximum number of bytes of a file of a month's records."""
 _KINDS = {
     stat.S_IFIFO: "a FIFO",
     stat.S_IFCHR: "a device",
@@ -33,7 +33,7 @@ _REMEDIES = {
     errno.EPERM: "give yourself read permission",
     errno.ELOOP: "the link leads to itself; replace it by a file",
     errno.ENOENT: "check the name",
-    errno.ENOTDIR: "a file stands where a folder should be; move it away",
+    errno.ENOTDIR: "there is a file where a folder should be; move it away",
     errno.ENAMETOOLONG: "give it a shorter name",
 }
 
@@ -96,7 +96,7 @@ def open_below(folder: Path, path: Path, *, owner: int) -> BufferedReader:
     Args:
         folder: Folder that must contain the file.
         path: Its absolute path; a linked folder on the way is allowed if it leads into the folder.
-        owner: Number of the user who must own the file.
+        owner: Id of the user who must own the file.
 
     Raises:
         OSError: There is no such file; an `UnreadableError` if it must not be read.
@@ -125,7 +125,7 @@ def handle_below(folder: Path, path: Path, flags: int) -> int:
     try:
         handle = _descend(folder, path, flags)
     except ValueError as error:
-        raise UnreadableError(errno.EINVAL, "has a name that no file can have; remove it", os.fspath(path)) from error
+        raise UnreadableError(errno.EINVAL, "has an invalid file name; remove it", os.fspath(path)) from error
     except UnreadableError:
         raise
     except OSError as error:
@@ -166,7 +166,7 @@ def read_bytes(path: Path, most: int = MOST) -> bytes:
 
     Args:
         path: The file, or a link to a regular file.
-        most: Most bytes that it may have.
+        most: Maximum number of bytes.
 
     Raises:
         FileNotFoundError: There is no such file.

@@ -64,7 +64,7 @@ _HEX_LEAST = 9
 _ENVIRONMENT = re.compile(r"\W*|.*(?:export|set|env|-e)\s*")
 """Text before a variable where an environment is printed or set."""
 _BEFORE_MOST = 200
-"""Most characters before a variable that are examined."""
+"""Maximum number of characters before a variable that are examined."""
 _RANDOM = re.compile(r"[A-Za-z0-9+/=_-]*")
 _NAME_BEFORE = re.compile(r"[\w.-]{1,60}\Z")
 
@@ -223,7 +223,7 @@ class _Compared:
         return [start for start, _ in spans], [end for _, end in spans]
 
     def beside(self, span: tuple[int, int]) -> bool:
-        """Tell whether a comparing word stands in the line of a value, before or after it."""
+        """Tell whether a comparing word is in the line of a value, before or after it."""
         starts, ends = self._places
         before = bisect.bisect_right(ends, span[0]) - 1
         if before >= 0 and starts[before] > self._text.rfind("\n", 0, span[0]):

@@ -374,9 +374,9 @@ def resolve(
 
     Args:
         root: Absolute path of the project.
-        command_line: Values by option name; None where the flag is not given.
+        command_line: Values by option name; None if the flag is not given.
         environ: The environment.
-        ini: pytest's configuration, by option name; None where it has no value.
+        ini: pytest's configuration, by option name; None if it has no value.
 
     Raises:
         SettingsError: A value or a key cannot be used.

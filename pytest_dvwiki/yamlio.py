@@ -49,11 +49,11 @@ MEND = "correct this line"
 DEEPEST = 50
 """Deepest nesting of lists and mappings."""
 MOST_VALUES = 500_000
-"""Most values in one document, keys included."""
+"""Maximum number of values in one document, keys included."""
 MOST_REPEATED = 10_000
-"""Most values in a document with its aliases expanded."""
+"""Maximum number of values in a document with its aliases expanded."""
 LONGEST_NUMBER = 64
-"""Most characters of a number."""
+"""Maximum number of characters of a number."""
 _TOO_DEEP = f"lists or mappings are nested more than {DEEPEST} deep; flatten them"
 _TOO_MANY = "more than {} values in one document; split it"
 _ODD = (KeyError, IndexError, AttributeError, TypeError, ValueError, OverflowError)

@@ -47,7 +47,7 @@ class WikiQueryService:
         Args:
             error_class: Only those that were seen mostly with this class.
             failure_subtype: Only that of this subtype.
-            top_k: Most patterns.
+            top_k: Maximum number of patterns.
         """
         wanted = {"error_class": error_class, "failure_subtype": failure_subtype}
         return self._answer("patterns", wanted, lambda _: True, top_k=top_k, budget=self.config.pattern_budget)

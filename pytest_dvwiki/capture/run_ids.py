@@ -40,7 +40,7 @@ _CI: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 Variables that count attempts or jobs are not included, since a second attempt is the same run.
 """
 _NO_NUMBERS = frozenset({"bamboo_planKey", "DRONE_REPO", "CI_REPO", "TEAMCITY_BUILDCONF_NAME", "JOB_NAME"})
-"""Variables that name the project of a number, and are no number themselves."""
+"""Variables that name the project of a number, and are not a number themselves."""
 _EPOCH = 1970
 _LONGEST = 200
 _ENDS = 1 << 16

@@ -60,7 +60,7 @@ class History(Protocol):
         ...
 
     def refresh(self) -> None:
-        """Read what was archived since the first query."""
+        """Read what has been archived since the first query."""
         ...
 
     def undone_fix(self, occurrence: Occurrence) -> FixState | None:
@@ -94,9 +94,9 @@ class History(Protocol):
         ...
 
     def onset(self, fingerprint: str) -> Onset | None:
-        """Tell where a cause came in since its last fix; None if no record has it."""
+        """Tell where a cause first appeared since its last fix; None if no record has it."""
         ...
 
     def coverage(self) -> dict[tuple[str, str], KnownBin]:
-        """Return by covergroup and bin the record of every bin that is, or was, a coverage hole."""
+        """Return, by covergroup and bin, the record of every bin that is, or was, a coverage hole."""
         ...

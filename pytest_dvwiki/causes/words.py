@@ -149,7 +149,7 @@ def _advice(said: of.Advice, style: Style = PLAIN) -> str:
 
 @text.register
 def _unnamed(said: of.Unnamed, style: Style = PLAIN) -> str:  # noqa: ARG001
-    return "none known, as no pattern knows this failure: `dvwiki patterns propose` makes one from the records"
+    return "none known, as no pattern matches it: `dvwiki patterns propose` makes one from the records"
 
 
 @text.register
@@ -222,7 +222,7 @@ def passed_of(fix: Fix) -> str:
 
 
 def of_passes(said: of.Passed) -> str:
-    """Return why passes may be chance or are no fix, or that a fix holds; empty for a proven fix."""
+    """Return why passes may be chance or are not a fix, or that a fix holds; empty for a proven fix."""
     if said.word == "HELD":
         passes = said.fix.passes if said.fix is not None else 0
         rest = "no test that it made pass failed with the cause" if said.no_fix else "the cause did not return"
@@ -259,7 +259,7 @@ _NO_FIX = {
 
 
 def no_fix(changed: str, seed: str | None, failed_seed: str | None) -> str:
-    """Return why a pass is no fix, by the kind of change between failure and pass."""
+    """Return why a pass is not a fix, by the kind of change between failure and pass."""
     if changed == "seed":
         if failed_seed in {None, UNKNOWN_SEED}:
             return _NO_FIX["seed"].format("failed")

@@ -1,4 +1,4 @@
-"""`dvwiki build`: makes all derived content again from records and pages."""
+"""`dvwiki build`: rebuilds all derived content from records and pages."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.output import LINE_START
 from pytest_dvwiki.cli.place import add_place, require_content, settings_of, writing
+from pytest_dvwiki.model.sentences import count
 
 if TYPE_CHECKING:
     import argparse
@@ -98,7 +99,7 @@ def _reclassify(settings: Settings) -> Reclassified:
         print("every cause already has the name that the present patterns give it")
     if done.kept:
         shown = ", ".join(done.kept[:_SHOWN]) + (" …" if len(done.kept) > _SHOWN else "")
-        print(f"verdict kept, since their excerpts say too little: {len(done.kept)} of the causes ({shown})")
+        print(f"verdict kept, as the excerpt is not enough for a new one: {count(len(done.kept), 'cause')} ({shown})")
     return done
 
 
@@ -108,9 +109,9 @@ def _progress(done: str, count: int) -> None:
 
 def _report(result: BuildResult, *, check: bool) -> None:
     for path in result.changed if check else result.changed[:_FILES_SHOWN]:
-        print(f"{'differs' if check else 'made again'}: {path}")
+        print(f"{'differs' if check else 'rebuilt'}: {path}")
     if not check and len(result.changed) > _FILES_SHOWN:
-        print(f"made again: {len(result.changed) - _FILES_SHOWN:,} more files")
+        print(f"rebuilt: {len(result.changed) - _FILES_SHOWN:,} more files")
     for path, reason in result.refused:
         print(f"left alone: {path}: {reason}", file=sys.stderr)
     for problem in result.problems:

@@ -262,7 +262,7 @@ class _Ingest:
         try:
             with orphans.left_behind(file.path.parent) as orphan:
                 if orphan is None:
-                    raise BlockingIOError(errno.EBUSY, "its run is still going on")
+                    raise BlockingIOError(errno.EBUSY, "its run is still in progress")
                 is_ours = file.path.is_relative_to(settings.layout.journal)
                 told = replace(orphan if is_ours else orphans.moved(orphan), task_id=task_id)
                 run = pipeline.run_of(told, settings, self._tools.interest)

@@ -66,7 +66,7 @@ class FailedTest:
     simulator: str | None = None
     duration_s: float = 0.0
     config: str | None = None
-    """12 hex of the build configuration; None where it is unknown."""
+    """12 hex of the build configuration; None if it is unknown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +104,7 @@ class Vcs:
     branch: str | None = None
     dirty: bool = False
     changes: str | None = None
-    """Hash of the uncommitted changes, 12 hex; None where they could not be read."""
+    """Hash of the uncommitted changes, 12 hex; None if they could not be read."""
     edited: tuple[str, ...] = ()
     """All files with uncommitted changes, relative to the repository's top; empty where unknown or too many."""
 
@@ -137,9 +137,9 @@ class Suite:
     """Id of their list, `tasks/suites/{suite}.txt`."""
     simulator: str | None = None
     config: str | None = None
-    """12 hex of the build configuration; None where it is unknown."""
+    """12 hex of the build configuration; None if it is unknown."""
     seed: str | None = None
-    """The seed with which all of them ran; None where they have none, or several."""
+    """The seed with which all of them ran; None if they have none, or several."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,12 +174,12 @@ class PassedAgain:
     seed: str | None = None
     changed: Change = "unrecorded"
     failed_seed: str | None = None
-    """Seed of the failure; None where it has none, no seed can change it, or it is not on record."""
+    """Seed of the failure; None if it has none, no seed can change it, or it is not on record."""
     seed_unknown: bool = False
     """Whether it failed with a seed that is not on record."""
     simulator: str | None = None
     config: str | None = None
-    """12 hex of the build configuration; None where it is unknown."""
+    """12 hex of the build configuration; None if it is unknown."""
     new_stimulus: bool = False
     """Whether the code that draws the stimulus changed too, so that the same seed no longer gives the same run."""
 
@@ -199,7 +199,7 @@ class Waived:
     reason: str
     owner: str = ""
     expires: str | None = None
-    """The last day on which it holds; None where it has none."""
+    """The last day on which it holds; None if it has none."""
 
 
 PassSeed = Literal["same", "other", "unknown"]
@@ -213,12 +213,12 @@ class Pass(NamedTuple):
     task_id: str
     commit: str
     seed: str | None
-    """None where the test has none, or it is not on record."""
+    """None if the test has none, or it is not on record."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FirstBad:
-    """The range of commits that brought a cause: after a run that passed, up to the first run that failed."""
+    """The range of commits that introduced a cause: after a run that passed, up to the first run that failed."""
 
     fingerprint: str
     nodeid: str
@@ -242,12 +242,12 @@ class FirstBad:
 
     @property
     def is_certain(self) -> bool:
-        """Tell whether it is certain that one of the commits brought the cause."""
+        """Tell whether it is certain that one of the commits introduced the cause."""
         return self.passed_with == "same" and not self.dirty
 
     @property
     def only_commit(self) -> str:
-        """Return the commit that brought the cause, as in `log`; empty if it may be one of several."""
+        """Return the commit that introduced the cause, as in `log`; empty if it may be one of several."""
         return self.log[0] if self.is_certain and self.log_count == len(self.log) == 1 else ""
 
 
@@ -273,7 +273,7 @@ class OtherTest:
     outcome: Outcome
     simulator: str | None = None
     config: str | None = None
-    """12 hex of the build configuration; None where it is unknown."""
+    """12 hex of the build configuration; None if it is unknown."""
     attempts: tuple[Attempt, ...] = ()
     """Attempts of a flaky test: the failed ones in order, then the one that passed."""
 
@@ -412,7 +412,7 @@ class KnownBin:
     filled: bool
     """Whether it was covered in the newest run that recorded it."""
     hits: int | None = None
-    """Hits in that run; None where they are not on record."""
+    """Hits in that run; None if they are not on record."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -420,7 +420,7 @@ class Onset:
     """When a cause appeared: since its last fix, or from the beginning."""
 
     moment: str | None = None
-    """Sort key of the first run that failed; None where it has not returned since the fix."""
+    """Sort key of the first run that failed; None if it has not returned since the fix."""
     commit: str | None = None
     """Commit of the first failing run without uncommitted changes."""
     first_bad: FirstBad | None = None
@@ -441,7 +441,7 @@ class Passing:
     seed: str | None = None
     simulator: str | None = None
     config: str | None = None
-    """12 hex of the build configuration; None where it is unknown."""
+    """12 hex of the build configuration; None if it is unknown."""
     whole: bool = True
     """Whether nothing inside it failed."""
 
@@ -455,7 +455,7 @@ class StillFailing:
     seed: str | None
     """Seed of the pass if the test failed with it since its last fix, else seed of its last failure.
 
-    None where no seed matters, or none is on record.
+    None if no seed matters, or none is on record.
     """
     vcs: Vcs
     """Repository in the last run with a known commit in which it failed."""

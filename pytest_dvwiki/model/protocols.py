@@ -18,7 +18,7 @@ class Interest(Protocol):
         ...
 
     def is_benign(self, message: str) -> bool:
-        """Tell whether a message, given as one line, looks like a failure but is none."""
+        """Tell whether a message, given as one line, looks like a failure but is not."""
         ...
 
     def is_accepted(self, message: str) -> bool:

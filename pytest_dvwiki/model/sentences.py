@@ -23,7 +23,7 @@ _OTHERS = re.compile(
 
 
 def end_told(message: str) -> str | None:
-    """Return how a simulation ended, without test and time; None if the message is no sentence about an end.
+    """Return how a simulation ended, without test and time; None if the message is not a sentence about an end.
 
     Args:
         message: Any message.

@@ -1,4 +1,4 @@
-"""The folder for files that can be made again: compiled registries and databases of engines.
+"""The folder for files that can be rebuilt: compiled registries and databases of engines.
 
 Nothing is lost with it, and nothing fails without it.
 """
@@ -57,7 +57,7 @@ def read(name: str) -> bytes | None:
 
 
 def write(name: str, data: bytes) -> None:
-    """Write a file to the cache, whole or not at all; a cache that cannot be written is no error."""
+    """Write a file to the cache, whole or not at all; a cache that cannot be written is not an error."""
     where = folder()
     if where is None:
         return

@@ -86,7 +86,7 @@ class Checker:
         )
 
     def _company(self, pattern: Pattern) -> str:
-        """Return a line that a pattern needs beside its own, taken from the examples of other patterns."""
+        """Return a line that a pattern needs besides its own, taken from the examples of other patterns."""
         rule = next(Rule(entry) for entry in self.registry.entries if entry.pattern.id == pattern.id)
         examples = (example for other in self.registry for example in other.examples)
         return next(filter(rule.company, examples), "") if pattern.together_with else ""

@@ -54,7 +54,7 @@ def load(sources: Callable[[], Mapping[str, str]], make: Callable[[Mapping[str, 
     if cached is not None:
         try:
             return decode(cached)
-        except ValueError:  # a damaged cache is made again
+        except ValueError:  # a damaged cache is rebuilt
             pass
     made = make(texts)
     if not made.problems:
@@ -71,7 +71,7 @@ def decode(data: bytes) -> Compiled:
     """Parse the content of the file.
 
     Raises:
-        ValueError: It is no such file.
+        ValueError: It is not such a file.
     """
     return msgspec.json.decode(data, type=Compiled)
 

@@ -54,7 +54,7 @@ class Literals:
         return found
 
     def _found_at_once(self, lowered: str) -> set[tuple[int, int]] | None:
-        """Return entries and expressions that the set finds; None if the set fails."""
+        """Return the entries and expressions that the set finds; None if the set fails."""
         if self._set is None:
             self._set = _Set(self._needs)
         return self._set.fitting(lowered)
@@ -113,7 +113,7 @@ class _Set:
         self._matcher.Compile()
 
     def fitting(self, lowered: str) -> set[tuple[int, int]] | None:
-        """Return entries and expressions that may match; None if the automaton fails."""
+        """Return the entries and expressions that may match; None if the automaton fails."""
         try:
             literals = self._matcher.Match(lowered)
         except UnicodeEncodeError:

@@ -106,7 +106,7 @@ class Rule:
         return told == text or self._expression(number).search(told) is not None
 
     def company(self, text: str) -> bool:
-        """Tell whether the text has what the pattern needs beside its own message."""
+        """Tell whether the text has what the pattern needs besides its own message."""
         if self._together is None:
             self._together = tuple(map(self._compiled, self.pattern.together_with))
         # RE2 gets single lines, as it reads a limited part of a text; `re` gets all of it: no expression spans lines.
@@ -169,7 +169,7 @@ class Matcher:
         Args:
             text: Lines without a gap.
             first_line: The number of its first line.
-            whole: The text that it is a part of, in which a pattern looks for what it needs beside its own message.
+            whole: The text that it is a part of, in which a pattern looks for what it needs besides its own message.
         """
         found: list[Hit] = []
         line, counted = first_line, 0
@@ -202,11 +202,11 @@ class Matcher:
                 yield Hit(rule.pattern, 1, message, groups)
 
     def may_be_company(self, lowered: str) -> bool:
-        """Tell whether a line, in lower case, has a literal of what some pattern needs beside its own message."""
+        """Tell whether a line, in lower case, has a literal of what some pattern needs besides its own message."""
         return self._of_company is not None and self._of_company.search(lowered) is not None
 
     def is_company(self, line: str) -> bool:
-        """Tell whether a line is what some pattern needs beside its own message."""
+        """Tell whether a line is what some pattern needs besides its own message."""
         return any(rule.company(line) for rule in self._rules if rule.pattern.together_with)
 
     def search(
@@ -223,7 +223,7 @@ class Matcher:
         Args:
             block: Whole lines.
             found: The number of lines of each kind that were yielded, with their limit.
-            company: Tells whether the text has what a pattern needs beside its own message.
+            company: Tells whether the text has what a pattern needs besides its own message.
             span: The part of the block to search for candidates; their messages may begin and end outside it.
             watch: Receives the offset and the lower-case text of each line that holds a literal.
         """
@@ -251,7 +251,7 @@ class Matcher:
     def _candidates(
         self, block: bytes, found: Found, span: tuple[int, int], watch: Callable[[int, str], None] | None
     ) -> Iterator[tuple[int, str]]:
-        """Yield offset and kind of each line that holds a literal, ascending, without kinds that are skipped."""
+        """Yield the offset and kind of each line that holds a literal, ascending, without skipped kinds."""
         kinds: dict[str, str] = {}
         first, after = span
         done = first
@@ -288,7 +288,7 @@ class Matcher:
         return None, certain
 
     def _winners(self, message: str) -> tuple[tuple[Rule, dict[str, str]], ...]:
-        """Return the patterns that match a message, with their groups, up to the first that needs nothing beside it.
+        """Return the patterns that match a message, with their groups, up to the first that needs nothing besides it.
 
         A test's output is part of several texts, so the results are cached.
         """
@@ -341,7 +341,7 @@ def decoded(line: bytes) -> str:
 
 
 def _clipped(line: str) -> str:
-    """Return a line; of a long one only its beginning and end."""
+    """Return a line; only the two ends of a long one."""
     return line if len(line) <= LONGEST else line[: LONGEST // 2] + line[-LONGEST // 2 :]
 
 

@@ -71,7 +71,7 @@ _UVM_OPEN = re.compile(r"(?:KERNEL: )?UVM_(?:ERROR|FATAL)\b.*@ ?\d(?:[^\[]*:|.*\
 """A report with its text in the next line: it ends with its time or its id."""
 _TOOL_HEAD = r"UVM_(?:ERROR|FATAL)\b|\S{1,300}:\d+: (?:error|sorry): "
 _NO_PART = r"\*\*[ ]|(?:KERNEL: )?UVM_|-{3}|(?:\w+ )?(?:ERROR|WARNING|INFO): |Time: |make(?:\[\d+\])?: "
-"""Beginnings, beside those of tools, of lines that do not belong to the message before them."""
+"""Beginnings, besides those of tools, of lines that do not belong to the message before them."""
 _FRESH = re.compile(r"--\s|-{3}|={3}|File \"|Traceback|[\w.]+Error\b|[$+] |\S{1,80}[>$] |\d{1,3}[.)]\s|```")
 """Further such beginnings, such as a prompt or an item of a list."""
 _HANGS = r"[ (](?:at|in|to|of|the|for|with|from|and|or|not|is|by|an?|on|@)"
@@ -231,7 +231,7 @@ def _is_uvm_text(line: str) -> bool:
 
 
 def _text_below(lines: Sequence[str], at: int) -> tuple[int, str] | None:
-    """Return last line and text of a report whose text is in the lines below it; None for any other message."""
+    """Return the last line and text of a report whose text is in the lines below; None for any other message."""
     text = lines[at].strip()
     if _UVM_OPEN.match(text) and at + 1 < len(lines) and _is_uvm_text(lines[at + 1]):
         end, rest = _join_while(lines[: at + MOST_JOINED], at + 1, _is_wrapped)
@@ -334,7 +334,7 @@ def _repairs(beginning: str) -> tuple[Callable[[str], str], ...]:
 
 
 def _pytest_error(lines: Sequence[str], at: int) -> tuple[int, str]:
-    """Return last line and text of the `E   …` lines of pytest's report; a rewritten assert gets its type back."""
+    """Return the last line and text of pytest's `E   …` lines; a rewritten assert gets its type back."""
     end = at
     parts: list[str] = []
     while end < len(lines) and (found := _PYTEST.match(lines[end])):
@@ -353,7 +353,7 @@ def _pytest_error(lines: Sequence[str], at: int) -> tuple[int, str]:
 
 
 def _exception(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]:
-    """Return last line and text of `Type: message`; the message ends at a blank line or a traceback."""
+    """Return the last line and text of `Type: message`; the message ends at a blank line or a traceback."""
     indent = len(lines[at]) - len(lines[at].lstrip())
     parts = [lines[at].strip()]
     end = at + 1

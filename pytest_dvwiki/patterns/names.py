@@ -36,7 +36,7 @@ def nameless(text: str) -> str:
     """Return a message without its names.
 
     An id in brackets or capitals, an exception's type, a component that is a checker, and the label of a compared value
-    (`exp_data=3`) stay: they are no names.
+    (`exp_data=3`) stay: they are not names.
     """
     text = _DETAIL.sub(rf"\1: {_NAME}", text)
     text = _ASSERTION.sub(lambda found: f"{found['head'] or found['after']}{_NAME}", text)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _TITLES = {
     "dvwiki": "What the capture itself says",
-    "benign": "Messages that are no failure",
+    "benign": "Messages that are not failures",
     "reports": "What a testbench reports through a commercial simulator",
     "environment": "Environment: licences, memory, disk, signals, job schedulers",
     "localised": "Shell, make, gcc and operating system in German and French",
@@ -40,7 +40,7 @@ The {count} patterns by which failures are named: a page for each tool, by failu
 `dvwiki patterns list WORD`, which has the project's own patterns too; `dvwiki patterns why LOG` shows which patterns
 match the lines of a log, and why one of them won.
 
-A project's own patterns stand in `.agent/patterns/*.yaml`, in the form of the built-in ones
+A project's own patterns are in `.agent/patterns/*.yaml`, in the form of the built-in ones
 (`dvwiki patterns list --format json WORD` shows all fields of one). `dvwiki patterns test` checks them against all
 others, and with them the logs that the project keeps as samples: in `.agent/patterns/samples/PATTERN/` those that this
 pattern is to name, in `.agent/patterns/samples/passes/` those in which nothing may be found.

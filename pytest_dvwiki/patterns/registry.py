@@ -35,7 +35,7 @@ _BEFORE_TOOLS = ("localised", "environment", "uvm", "pyuvm", "cocotb")
 _AFTER_TOOLS = ("fusesoc", "vhdl_libraries", "pytest", "python", "hdl", "fallback", "generic")
 _CODES = "_codes"
 """Suffix of files with patterns that match a tool's messages by their codes."""
-REPLACEMENT = "A pattern replaces all patterns of the same id that stand behind it in this order."
+REPLACEMENT = "A pattern replaces all patterns of the same id that come after it in this order."
 """The rule of precedence for two patterns with one id."""
 BUILTIN_FOLDER = "builtin/"
 """Prefix of the source of a built-in pattern."""
@@ -138,7 +138,7 @@ def _is_there(name: str) -> bool:
 def precedence() -> tuple[str, ...]:
     """Return the order in words: if several patterns match a message, the first in it wins."""
     return (
-        "benign patterns, wherever they stand: such a message is no failure",
+        "benign patterns, wherever they are: such a message is not a failure",
         "the project's own patterns: the files of .agent/patterns by name, each from top to bottom",
         "patterns of hooks (pytest_dvwiki_patterns) and of the entry-point group dvwiki, in the order given",
         f"the built-in patterns, each file from top to bottom: {', '.join(builtin_files())}",

@@ -37,7 +37,7 @@ _LIKE = 0.85
 """Similarity from which on a new name of a subtype counts as a typing error in a known one."""
 
 PatternTier = Tier | Literal["benign"]
-"""`benign` marks a message that looks like a failure but is none: it wins over every other pattern."""
+"""`benign` marks a message that looks like a failure but is not: it wins over every other pattern."""
 
 
 class PatternError(ValueError):
@@ -248,7 +248,7 @@ def _no_new_subtype(name: str, subtypes: Collection[str], *, of_people: bool) ->
     if not of_people:
         return f"is not in the taxonomy; {_nearest(name, subtypes)}"
     if not _SUBTYPE.fullmatch(name):
-        return "is no name of a subtype; write small letters, digits and underscores"
+        return "is not a name for a subtype; write small letters, digits and underscores"
     import difflib  # noqa: PLC0415  # few patterns bring a subtype
 
     near = difflib.get_close_matches(name, subtypes, n=1, cutoff=min(_LIKE, 1 - 1 / len(name)))

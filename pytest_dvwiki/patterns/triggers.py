@@ -37,7 +37,7 @@ class Triggers(msgspec.Struct, frozen=True):
     rules: dict[str, list[int]]
     """For each trigger the numbers of the entries to try if it is found."""
     company: list[str]
-    """Literals of the lines that patterns need beside their own messages."""
+    """Literals of the lines that patterns need besides their own messages."""
 
 
 FORMAT = 2
@@ -61,7 +61,7 @@ def cached(entries: Sequence[Entry], name: str) -> Triggers:
     if data is not None:
         try:
             return msgspec.json.decode(data, type=Triggers)
-        except ValueError:  # a damaged cache is made again
+        except ValueError:  # a damaged cache is rebuilt
             pass
     chosen = choose(entries)
     cache.write(key, msgspec.json.encode(chosen))

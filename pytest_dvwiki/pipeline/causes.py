@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Clue, Failure, Fix, News, Place, Vcs, Verdict
 
 _DIFFS = 5
-"""Most commits with which a run is compared for evidence of an origin."""
+"""Maximum number of commits with which a run is compared for evidence of an origin."""
 _MOST_COMMITS = 10
-"""Most commits of passes that are looked up in git."""
+"""Maximum number of commits of passes that are looked up in git."""
 _MOST_READ = 200
-"""Most files in `Occurrence.reads`."""
+"""Maximum number of files in `Occurrence.reads`."""
 Member = tuple["Failure", "Verdict"]
 
 

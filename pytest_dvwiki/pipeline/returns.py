@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Occurrence, Run, StandingFix, Vcs
 
 _MOST_FILES = 100
-"""Most changed files that a record names."""
+"""Maximum number of changed files that a record names."""
 
 
 class Returns:

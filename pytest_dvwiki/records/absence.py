@@ -70,7 +70,7 @@ def _passing(archive: Archive, record: RunRecord) -> set[str]:
 
 
 def _run_before(archive: Archive, record: RunRecord) -> tuple[int, str] | None:
-    """Return number and moment of the previous run with one of the same lists of tests, else with any list."""
+    """Return the number and moment of the previous run with one of the same lists of tests, else with any."""
     suites = [row.suite for row in tables.suites_of(record)]
     if not suites:
         return None

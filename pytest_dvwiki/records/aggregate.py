@@ -95,7 +95,7 @@ class CauseHistory:
     newest: Occurrence
     fixes: tuple[fixes.FixState, ...]
     unproven: tuple[UnprovenPass, ...]
-    """The newest passes that are no fix, newest first."""
+    """The newest passes that are not a fix, newest first."""
     first_bad: FirstBad | None
     """The commits with which it came the last time."""
     first_bad_task: str
@@ -211,7 +211,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
     task_ids, seeds = _newest_of(archive, asked)
     present = archive.present(fingerprints)
     states = tuple(archive.fix_states(fingerprints))
-    # For a cause that is back, the commits that brought it before its fix say nothing.
+    # For a cause that is back, the commits that introduced it before its fix say nothing.
     outlived = [state.moment for state in states if (state.fix.counts or state.seed_passed) and state.returned]
     came, came_task = _first_bad(archive, fingerprints, outlived[-1] if outlived else "")
     is_fixed = fixes.is_fixed(states)
@@ -256,7 +256,7 @@ def _first_bad(archive: Archive, fingerprints: Sequence[str], after: str = "") -
 def _regressed(
     archive: Archive, fingerprints: Sequence[str], states: Sequence[fixes.FixState]
 ) -> tuple[str, str] | None:
-    """Return time and id of the run in which an open cause came back; None if it has not regressed."""
+    """Return the time and id of the run in which an open cause came back; None if it has not regressed."""
     row = archive.db.execute(
         "SELECT r.finished, r.task_id FROM occurrences o JOIN runs r ON r.id = o.run"
         " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) AND o.moment > ? AND NOT o.without_fix"
@@ -281,7 +281,7 @@ def _waived(archive: Archive, fingerprints: Sequence[str], newest: Row) -> tuple
 
 
 def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
-    """Tell where a cause came in since its last fix whose passes count; return None if no record has it.
+    """Tell where a cause first appeared since its last fix whose passes count; return None if no record has it.
 
     A range from before a pass with the seed that failed is left out, whether or not that pass proves a fix:
     the failures since then may be another fault.
@@ -624,7 +624,7 @@ def _seeds(archive: Archive, failed: Target, fingerprint: str) -> tuple[str, ...
 
 
 def _last_run(archive: Archive, failed: Target, fingerprint: str, seed: str | None = None) -> tuple[Vcs, str]:
-    """Return repository state and simulators of the last run with a commit in which a test failed with a cause."""
+    """Return the repository state and simulators of the last run at a commit in which a test failed with a cause."""
     commit, branch, dirty, changes, edited, simulators = archive.db.execute(
         "SELECT r.vcs_commit, r.branch, r.dirty, r.changes, r.edited, r.simulators FROM failed f"
         " JOIN occurrences o ON o.fingerprint = f.fingerprint AND o.moment = f.moment AND NOT o.without_fix"
@@ -661,7 +661,7 @@ def subtypes_of(archive: Archive, causes: Iterable[str]) -> set[str]:
 
 
 def holes(archive: Archive) -> list[tuple[str, str]]:
-    """Return covergroup and bin of every coverage row on record, sorted."""
+    """Return the covergroup and bin of every coverage row on record, sorted."""
     return list(archive.db.execute("SELECT DISTINCT covergroup, bin FROM coverage ORDER BY 1, 2"))
 
 
@@ -715,7 +715,7 @@ def _number(value: object) -> int | None:
 
 
 def causes_of_test(archive: Archive, nodeid: str) -> list[tuple[str, str]]:
-    """Return fingerprint and subtype of the causes with which a test failed, newest first.
+    """Return the fingerprints and subtypes of the causes with which a test failed, newest first.
 
     Args:
         archive: The records.

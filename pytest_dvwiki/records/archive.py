@@ -166,7 +166,7 @@ class Archive:
         return {fingerprint for (fingerprint,) in rows}
 
     def holes_of_runs_outside(self, task_ids: set[str]) -> set[tuple[str, str]]:
-        """Return covergroup and bin of the coverage rows of all runs but the given ones."""
+        """Return the covergroup and bin of the coverage rows of all runs but the given ones."""
         rows = self.db.execute(
             "SELECT DISTINCT covergroup, bin FROM coverage c JOIN runs r ON r.id = c.run"
             " WHERE r.task_id NOT IN (SELECT value FROM json_each(?))",
@@ -233,7 +233,7 @@ class Archive:
         return self.present((f"{fingerprint}{tables.SLASH}{task_id}",))[0]
 
     def causes_named_in(self, task_id: str) -> set[str]:
-        """Return the causes that a run says something about, beside those that occurred in it."""
+        """Return the causes that a run says something about, besides those that occurred in it."""
         of_run = "WHERE run = (SELECT id FROM runs WHERE task_id = :task) AND fingerprint IS NOT NULL"
         speaking = ("passed_again", "first_bad", "fix_rows")
         query = " UNION ".join(f"SELECT fingerprint FROM {table} {of_run}" for table in speaking)  # noqa: S608 (constants)
@@ -253,7 +253,7 @@ class Archive:
         return same_check.cause_of(self.db, self._judge.passes, check, seen)
 
     def commit_since(self, standing: same_check.Standing) -> tuple[str, str] | None:
-        """Return task id and commit of the first run without uncommitted changes that shows a standing fix."""
+        """Return the task id and commit of the first run without uncommitted changes that shows a standing fix."""
         runs = self._judge.passes.passing_runs(standing.state.tests, standing.state.moment, "~")
         for _, task_id, _ in itertools.islice(runs, _MOST_RUNS):
             query = "SELECT vcs_commit FROM runs WHERE task_id = ? AND vcs_commit IS NOT NULL AND NOT dirty"
@@ -337,7 +337,7 @@ class Archive:
         return self._judge.states(self.present(fingerprints))
 
     def runs_of_sources(self, hashes: Iterable[str]) -> dict[str, list[SourceRun]]:
-        """Return by content hash the runs that read or wrote an artefact, oldest first; unknown hashes are left out."""
+        """Return, by content hash, the runs that read or wrote an artefact, oldest first, without unknown hashes."""
         rows = self.db.execute(
             "SELECT s.sha256, r.task_id, s.written, r.run_id, r.vcs_commit FROM sources s JOIN runs r ON r.id = s.run"
             " WHERE s.sha256 IN (SELECT value FROM json_each(?)) ORDER BY r.moment",
@@ -362,11 +362,11 @@ class Archive:
         return self._judge.comes_and_goes(self.present(fingerprints))
 
     def rates(self, fingerprints: Sequence[str], since: str) -> dict[str, Rate]:
-        """Return by test the rate at which it failed with a cause from a moment on."""
+        """Return, by test, the rate at which it failed with a cause from a moment on."""
         return self._judge.rates(self.present(fingerprints), since)
 
     def is_deterministic(self, *fingerprints: str) -> bool:
-        """Tell whether a cause occurs with any seed, by its kind and by its record."""
+        """Tell whether a cause occurs with any seed, judging by its kind and its record."""
         return self._judge.is_deterministic(self.present(fingerprints))
 
     def undone(self, fingerprints: Sequence[str], failing: Sequence[Target]) -> FixState | None:

@@ -1,4 +1,4 @@
-"""A disposable database file, made again whenever it is missing, broken or of another version.
+"""A disposable database file, rebuilt whenever it is missing, broken or of another version.
 
 Nothing is lost with it. If no file can be written, the database lives in memory for as long as the process does.
 """
@@ -79,7 +79,7 @@ def _open_file(path: Path, schema: str, version: int) -> sqlite3.Connection:
     path.parent.mkdir(exist_ok=True)
     connection = _connect(str(path))
     try:
-        # A killed process loses nothing by this. A power cut may break the file; then the cache is made again.
+        # A killed process loses nothing by this. A power cut may break the file; then the cache is rebuilt.
         connection.execute("PRAGMA synchronous = OFF")
         connection.execute("BEGIN IMMEDIATE")
         _make_tables(connection, schema, version)

@@ -48,7 +48,7 @@ class _Rows(TypedDict, total=False):
 
 
 class RecordError(ValueError):
-    """A file among the records is no readable record; the message names file and place."""
+    """A file among the records is not a readable record; the message names file and place."""
 
 
 def encode(record: RunRecord) -> bytes:

@@ -92,7 +92,7 @@ def from_anywhere(command: Command) -> str:
 
 def start(command: Command) -> str:
     """Return the folder from which to run a command that does not change to it by itself; else an empty text."""
-    return "" if command.in_repository else "from the workspace root (the folder that `.agent` stands in)"
+    return "" if command.in_repository else "from the workspace root (the folder that contains `.agent`)"
 
 
 def masked_note(command: Command) -> str:

@@ -25,9 +25,9 @@ _REMEDIES = {
     errno.EFBIG: "the file would exceed the size limit; raise it (`ulimit -f`)",
     errno.EIO: "the disk, or the network to it, is broken; when it works again, run `dvwiki build`",
     errno.EMFILE: "too many files are open; raise the limit (`ulimit -n`)",
-    errno.ENOTDIR: "a file stands where a folder should be; move it away",
-    errno.EEXIST: "a file stands where a folder should be; move it away",
-    errno.EISDIR: "a folder stands where a file should be; move it away",
+    errno.ENOTDIR: "there is a file where a folder should be; move it away",
+    errno.EEXIST: "there is a file where a folder should be; move it away",
+    errno.EISDIR: "there is a folder where a file should be; move it away",
     errno.ENAMETOOLONG: "the path is too long; put wiki_dir nearer to the root",
     errno.ESTALE: "the network file system lost the file; write again",
 }

@@ -154,7 +154,7 @@ class Evidence:
         return [Target(*row) for row in rows]
 
     def is_deterministic(self, before: str) -> bool:
-        """Tell whether the cause occurs with any seed, by its kind and by its record before a moment."""
+        """Tell whether the cause occurs with any seed, judging by its kind and its record before a moment."""
         row = self._db.execute(
             "SELECT deterministic FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
             " AND moment < ? ORDER BY moment DESC LIMIT 1",
@@ -174,7 +174,7 @@ class Evidence:
         return [Target(*row) for row in rows]
 
     def _previous(self, moment: str) -> tuple[int, str] | None:
-        """Return run id and moment of the last occurrence up to a moment."""
+        """Return the run id and moment of the last occurrence up to a moment."""
         row: tuple[int, str] | None = self._db.execute(
             "SELECT run, moment FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
             " AND moment <= ? ORDER BY moment DESC LIMIT 1",

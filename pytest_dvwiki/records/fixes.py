@@ -151,7 +151,7 @@ class Evidence(Protocol):
         ...
 
     def is_deterministic(self, before: str) -> bool:
-        """Tell whether the cause occurs with any seed, by its record before a moment."""
+        """Tell whether the cause occurs with any seed, judging by its record before a moment."""
         ...
 
     def failed_between(self, tests: Sequence[Target], after: str, before: str) -> bool:
@@ -379,7 +379,7 @@ def _stated(group: list[Step]) -> Result | None:
 
 
 def _fix(group: list[Step], held_at: str | None, *, deterministic: bool) -> Fix:
-    """Return the text of the best informed: a person before an agent before git; of equals the newest."""
+    """Return the text of the best informed: a person before an agent before git; of equal ones the newest."""
     told = [step.fix for step in group if step.fix]
     span = _by_git(group, held_at, deterministic=deterministic)
     if not told:

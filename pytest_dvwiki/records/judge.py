@@ -88,7 +88,7 @@ class Judge:
         return any(state.returned is None for state in self.states((cause,)))
 
     def _relabel(self, causes: Iterable[str]) -> None:
-        """File the fixes of causes under subtype and pattern of their newest occurrences."""
+        """File the fixes of causes under the subtype and pattern of their newest occurrences."""
         self._db.execute(
             "UPDATE fix_states SET (subtype, pattern) = (SELECT subtype, pattern FROM occurrences o"
             " WHERE o.fingerprint = fix_states.fingerprint ORDER BY moment DESC LIMIT 1)"
@@ -162,7 +162,7 @@ class Judge:
         return {fingerprint for (fingerprint,) in rows}
 
     def is_deterministic(self, fingerprints: Sequence[str]) -> bool:
-        """Tell whether a cause occurs with any seed, by its kind and by its record."""
+        """Tell whether a cause occurs with any seed, judging by its kind and its record."""
         return Evidence(self._db, self.passes, fingerprints).is_deterministic("~")
 
     def comes_and_goes(self, fingerprints: Sequence[str]) -> bool:
@@ -171,7 +171,7 @@ class Judge:
         return evidence.comes_and_goes(evidence.all_tests("~"), "", "~")
 
     def rates(self, fingerprints: Sequence[str], since: str) -> dict[str, Rate]:
-        """Return by test the rate at which it failed with a cause from a moment on."""
+        """Return, by test, the rate at which it failed with a cause from a moment on."""
         evidence = Evidence(self._db, self.passes, fingerprints)
         by_test: dict[str, list[Target]] = {}
         for test in evidence.all_tests("~"):

@@ -102,7 +102,7 @@ def _rows(db: sqlite3.Connection, family: str) -> list[_Row]:
 
 
 def _of_family(rows: Sequence[_Row]) -> Iterator[Merge]:
-    """Yield the merges that the causes of one family give."""
+    """Yield the merges that follow from the causes of one family."""
     by_form: dict[tuple[int, tuple[str, ...]], list[_Row]] = defaultdict(list)
     for row in rows:
         for at, token in enumerate(row.tokens):

@@ -67,7 +67,7 @@ def _settle_conflict(path: Path, name: str, *, check: bool) -> bool:
         False if there was a conflict.
 
     Raises:
-        RecordError: The file holds something that is no record, or the sides have different versions of one record.
+        RecordError: The file holds something that is not a record, or the sides have different versions of one record.
     """
     data = reading.read_records(path)
     if not git_conflicts.may_be_in(data):

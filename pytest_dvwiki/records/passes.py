@@ -56,7 +56,7 @@ class Passes:
         return {each for name in names for each in (name, *parents_of(name))}
 
     def passing_runs(self, tests: Sequence[Target], since: str, before: str) -> Iterator[tuple[str, str, str | None]]:
-        """Yield moment, task id and branch of the runs between two moments that passed one of the tests."""
+        """Yield the moment, task id and branch of the runs between two moments that passed one of the tests."""
         again = self._db.execute(
             "SELECT DISTINCT r.moment, r.task_id, r.branch, 0, '', '', '' FROM json_each(?) t JOIN passed_again p ON"  # noqa: S608
             f" {meets('p')} AND p.moment >= ? AND p.moment < ? JOIN runs r ON r.id = p.run ORDER BY r.moment",
@@ -79,7 +79,7 @@ class Passes:
         return any(self.passed(listed, test) for test in tests)
 
     def _suites_having(self, test: str) -> list[str]:
-        """Return the lists of tests that contain a test, or one inside it."""
+        """Return the lists of tests that contain a test or, for a runner, one of the tests inside it."""
         suites = self._all_suites()
         if self._having[0] is not suites:
             self._having = (suites, {})

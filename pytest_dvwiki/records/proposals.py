@@ -121,7 +121,7 @@ def renew(db: sqlite3.Connection, judged: set[str] | None, seen: set[str], late:
 
 
 def _proposed(db: sqlite3.Connection, cause: str) -> tuple[str, str] | None:
-    """Return cause and moment of the fix that is proposed to a cause: the newest within reach."""
+    """Return the cause and moment of the fix that is proposed to a cause: the newest within reach."""
     row = db.execute("SELECT pattern, newest FROM causes WHERE fingerprint = ?", (cause,)).fetchone()
     pattern, newest = row or (None, "")
     found = _newest_that_held(db, pattern, _EVER)
@@ -131,7 +131,7 @@ def _proposed(db: sqlite3.Connection, cause: str) -> tuple[str, str] | None:
 
 
 def _newest_that_held(db: sqlite3.Connection, pattern: str | None, before: str) -> tuple[str, str] | None:
-    """Return cause and moment of the newest fix before a moment that held and still holds."""
+    """Return the cause and moment of the newest fix before a moment that held and still holds."""
     found: tuple[str, str] | None = db.execute(
         "SELECT fingerprint, holding FROM fix_states WHERE pattern = ? AND holding < ?"
         " ORDER BY holding DESC, fingerprint DESC LIMIT 1",

@@ -251,7 +251,7 @@ def _reset(db: sqlite3.Connection, fingerprint: str, since: str) -> None:
 
 
 def _runs(db: sqlite3.Connection, fingerprint: str, since: str) -> Iterator[tuple[str, int]]:
-    """Return moment and number of the runs from a moment on that mention a check, in order."""
+    """Return the moment and number of the runs from a moment on that mention a check, in order."""
     speaking = " UNION ".join(
         f"SELECT moment, run FROM {table} WHERE {_FAMILY} AND moment >= :since" for table in ("occurrences", *_BY_NAME)
     )

@@ -101,7 +101,7 @@ def write_suite(tasks: Path, names: Iterable[str]) -> str:
 
 
 def read_suite(tasks: Path, identity: str) -> tuple[str, ...]:
-    """Return the names in a list of tests; none if the list is missing or its id is no file name."""
+    """Return the names in a list of tests; none if the list is missing or its id is not a file name."""
     if not re.fullmatch(r"[0-9a-f]{16}", identity):
         return ()
     try:

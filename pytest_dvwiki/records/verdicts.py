@@ -300,7 +300,7 @@ def read(tasks: Path) -> Verdicts:
 
 
 def state(tasks: Path) -> str:
-    """Return names, sizes and times of the files: they change whenever a file is added, removed or replaced."""
+    """Return the names, sizes and times of the files, which change whenever a file is added, removed or replaced."""
     parts = []
     for path in _files(tasks):
         status = path.lstat()  # also of a link that leads to nothing

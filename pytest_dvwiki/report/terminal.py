@@ -142,7 +142,7 @@ def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
 
 
 def _only_commit(cause: Cause) -> str:
-    """Return commit and subject if a cause came with a single commit; else an empty text."""
+    """Return the commit and its subject if a cause came with a single commit; else an empty text."""
     commit, _, subject = (cause.first_bad.only_commit if cause.first_bad is not None else "").partition(" ")
     return f"{commit[:7]} {subject}".rstrip()
 
@@ -312,7 +312,7 @@ def _coverage(session: Session, width: int) -> Iterator[Line]:
     news = session.archived.coverage
     if news is None:
         return
-    rest = count(news.bins - news.covered, "hole") if news.whole else "by a part of the tests"
+    rest = count(news.bins - news.covered, "hole") if news.whole else "by some of the tests"
     told = f"{news.covered} of {count(news.bins, 'bin')} covered, {rest}"
     counts = ((len(news.found), "new"), (len(news.again), "open again"), (len(news.filled), "filled"))
     said = ", ".join(f"{number} {word}" for number, word in counts if number)
@@ -346,7 +346,7 @@ def _noise(noisy: Sequence[Result]) -> Iterator[Line]:
         return
     yield Line("")
     total = sum(result.noise_errors for result in noisy)
-    verb = "that passed" if len(noisy) == 1 else "that passed all the same"
+    verb = "that passed" if len(noisy) == 1 else "that passed anyway"
     yield Line(f"{count(total, 'error line')} in {count(len(noisy), 'test')} {verb}:")
     for result in sorted(noisy, key=lambda result: (-result.noise_errors, result.nodeid))[:_MOST_CAUSES]:
         yield Line(f"  {result.noise_errors:4d}  {_short(result.nodeid)}")

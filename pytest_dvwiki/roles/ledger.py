@@ -278,7 +278,7 @@ class Ledger:
             yield replace(result, outcome="flaky", earlier=failed_before) if failed_before else result
         from pytest_dvwiki.model import Result  # noqa: PLC0415  # needed only to archive a session
 
-        # A build that failed, or a failure of the item's own, is no test inside a simulator.
+        # A build that failed, or a failure of the item's own, is not a test inside a simulator.
         named = {result.nodeid for result in test.inner}
         failed = {failure.nodeid for failure in test.failures} | earlier.keys()
         if (not test.inner or failed - named) and test.outcome is not None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Command, Interest, Phase, Source
 
 _TEXT_LIMIT = 1 << 18
-"""Most characters of a text of pytest's that are kept."""
+"""Maximum number of characters of a text of pytest's that are kept."""
 _LONGEST_WORD = 4096
 _FIRST_WORD = re.compile(r"\A\S{1,4096}")
 _KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,40}-----|Private-MAC: \S*")
@@ -131,7 +131,7 @@ def _bounded(lines: Sequence[tuple[int, str]]) -> tuple[tuple[int, str], ...]:
 
 
 def shortened(text: str) -> str:
-    """Return a text; of a very long one its two ends, since an assertion may print a whole memory.
+    """Return a text, or the two ends of a very long one, since an assertion may print a whole memory.
 
     The cuts are at blanks, and the second part begins after a private key that the cut may have hit, so that no part of
     a secret is left that the rules would not recognise.
@@ -192,7 +192,7 @@ def failure_of(
 
 
 def _place_of_limit(report: pytest.TestReport | pytest.CollectReport, message: str) -> Frame | None:
-    """Return the start of a test inside a simulator that its own timeout ended: none of its lines raised the error."""
+    """Return the first line of a cocotb test that its own timeout ended, since none of its lines raised the error."""
     location = report.location
     if _exception_name(message) != _TIMEOUT or location is None:
         return None
@@ -255,7 +255,7 @@ def frame_of(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> Frame 
 
 
 def _absolute(file: str) -> str:
-    """Return the absolute path of a code object's file; a name that is no file, as of a template, stays."""
+    """Return the absolute path of a code object's file; a name that is not a file, such as a template's, stays."""
     path = Path(os.path.abspath(file))  # noqa: PTH100  # pathlib does not resolve `..`
     return str(path) if path.exists() else file
 

@@ -116,7 +116,7 @@ def _with_makefiles(call: Call, children: Iterable[Child]) -> Call:
 
 
 def _sources(seen: Observed, simulations: Iterable[Child], root: Path, *, failed: bool) -> Iterator[tuple[str, str]]:
-    """Yield path and hash of the files by which a later ingest recognises that the simulations are archived.
+    """Yield the path and hash of the files by which a later ingest recognises that the simulations are archived.
 
     These are the results files, and the logs if the test failed or there are no results files; other logs may be many.
     """

@@ -158,5 +158,5 @@ class _Texts:
 
 
 def _span(ends: Sequence[int], number: int) -> tuple[int, int]:
-    """Return begin and end of a part, given the ends of all parts."""
+    """Return the start and end of a part, given the ends of all parts."""
     return int(ends[number - 1]) if number else 0, int(ends[number])

@@ -35,14 +35,14 @@ def tokens(text: str) -> list[str]:
 
 
 def spans(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """Yield start and end of each word in a text, with the search words that it gives."""
+    """Yield the start and end of each word in a text, with its search words."""
     for match in _WORD.finditer(text):
         yield match.start(), match.end(), _words(match[0])
 
 
 @lru_cache(maxsize=1 << 16)
 def _words(word: str) -> tuple[str, ...]:
-    """Return the search words that one word of a text gives; cached, since a wiki uses few words very often."""
+    """Return the search words for one word of a text; cached, since few words make up most of a wiki."""
     lower = word.lower()
     if len(word) > _LONGEST or lower in _STOP:
         return ()

@@ -6,7 +6,7 @@ To add a tool:
    and in cocotb's logs. `head`, `error` and `multiline` are for messages in a format of their own. `report` splits a
    message into its parts, so that fingerprints leave out its line. `run_error` counts errors of tests that pass.
 2. Write `patterns/builtin/NAME.yaml` with the meaning of its messages, and `NAME_codes.yaml` if they have codes: codes
-   go before all words.
+   outrank all words.
 3. Run `python docs/generate.py` and `dvwiki patterns test`. Keep real messages, with the commands that produced them,
    beside the tests, as `tests/unit/simulators/messages` does.
 """

@@ -139,7 +139,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     run_error: str = ""
     """Expression for the beginning of a run-time error, after which the test may still pass."""
     run_error_words: tuple[str, ...] = ()
-    """Words, beside the common ones for errors, one of which is in every such line."""
+    """Words, besides the common ones for errors, one of which is in every such line."""
     timed_error: str = ""
     """Expression for such a beginning that is an error only if its time is below it."""
     fatal: str = ""

@@ -1,4 +1,4 @@
-"""Yosys and SymbiYosys; their runs are read as logs and are no simulations."""
+"""Yosys and SymbiYosys; their runs are read as logs, not as simulations."""
 
 from pytest_dvwiki.simulators.tool import Tool
 

@@ -60,7 +60,7 @@ _NOT_CONFIGURED = re.compile(r"^configure:(?:\d+:)? error: (?!in `)|^CMake Error
 
 @functools.cache
 def words() -> tuple[str, ...]:
-    """Return lower-case words, one of which is in every line that says that a run or a test ended well."""
+    """Return lower-case words, one of which is in every line that says that a run or a test ended successfully."""
     return (*_WORDS, *(word for tool in simulators.tools() for word in tool.success_words))
 
 
@@ -80,12 +80,12 @@ def _simulation() -> re.Pattern[str]:
 
 
 def has_word(lowered: str) -> bool:
-    """Tell whether a line, in lower case, may report a good end."""
+    """Tell whether a line, in lower case, may report a successful end."""
     return _word().search(lowered) is not None
 
 
 def good_end(line: str) -> Acquitter | None:
-    """Tell whether a line reports the good end of a `run` or of a `test`; return None if it reports neither."""
+    """Tell whether a line reports the successful end of a `run` or of a `test`; return None if it reports neither."""
     return _good_end(line.translate(_DIGITS))
 
 
@@ -105,7 +105,7 @@ def signs(text: str) -> Iterator[int]:
 
 
 def is_acquitted(patterns: Collection[Pattern], last: int, lines: Sequence[tuple[int, str]]) -> bool:
-    """Tell whether the log shows that messages are no failure.
+    """Tell whether the log shows that messages are not failures.
 
     Args:
         patterns: The patterns of all messages of a text.

@@ -264,7 +264,7 @@ class Classifier:
         )
 
     def _like(self, finding: _Finding, failure_subtype: str) -> Like | None:
-        """Return the example of a pattern most similar to an unknown message; None for a sum of errors."""
+        """Return the example of a pattern most similar to an unknown message; None for an error count."""
         is_sum = finding.choice is not None and finding.choice.candidate.pattern.tier == "rollup"
         if failure_subtype != UNKNOWN or is_sum or finding.text == _NOTHING:
             return None
@@ -475,7 +475,7 @@ def _ends(
     verdicts: Sequence[Verdict],
     key: Literal["seed", "simulator"],
 ) -> dict[str, tuple[Sequence[str], Sequence[str]]]:
-    """Return by cause the seeds (or simulators) with which its tests failed, and those with which they passed."""
+    """Return, by cause, the seeds (or simulators) with which its tests failed, and those with which they passed."""
     passed: dict[str, set[str]] = {}
     # Of thousands of passing tests only a few are needed.
     asked = {failure.nodeid.partition("[")[0] for failure in failures}

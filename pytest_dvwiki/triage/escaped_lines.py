@@ -30,7 +30,7 @@ _STRUCTURE = {quote: re.compile(rf"(?<!\\){quote}") for quote in "\"'"}
 _STATEMENT = re.compile(
     r"\b(?:echo|printf?|raise|assert|return|[sf]?write|format|uvm_\w+|log(?:ger|ging)?\.\w+)\b\s*[(\"'-]|\$\w+\s*\("
 )
-"""Source code that prints a string: the string is no output."""
+"""Source code that prints a string: the string is not output."""
 _FIELD = re.compile(r"%\d*[dshxbtp]\b|\{\w*[!:}]|\bf[\"']")
 _DRIVE_PATH = re.compile(r"\b[A-Za-z]:\\[^\s\"']*")
 _ESCAPE = re.compile(r"\\(?:u(?P<point>[0-9a-fA-F]{4})|x(?P<byte>[0-9a-fA-F]{2})|(?P<sign>[nrtbf\"'/\\]))")
@@ -96,7 +96,7 @@ class Folds:
 
 
 def _candidate_lines(block: bytes) -> Iterator[tuple[int, int]]:
-    """Yield start and end of the lines that may be folded."""
+    """Yield the start and end of the lines that may be folded."""
     # The search for one byte is many times faster than that for two.
     marks = [re.escape(mark) for mark in _MARKS if mark[:1] in block and mark in block]
     if not marks:

@@ -55,7 +55,7 @@ class Nearest:
 
         Args:
             message: A message that no pattern matches.
-            without: Numbers of examples that do not count.
+            without: Numbers of examples to leave out.
         """
         counted = Counter(words(message))
         products: dict[int, float] = {}
@@ -85,7 +85,7 @@ def words(message: str) -> Sequence[str]:
 
 @lru_cache(maxsize=2)
 def of_registry(registry: Registry) -> Nearest:
-    """Return the examples of all patterns that give a name."""
+    """Return the examples of all patterns that name a failure."""
     return Nearest(
         (example, f"{pattern.error_class}/{pattern.failure_subtype}", pattern.id)
         for pattern in registry

@@ -321,7 +321,7 @@ def _of_cause(
 ) -> tuple[Clue, ...]:
     """Return the evidence on the same cause: a person's decision, or the side that a held fix touched.
 
-    How often it was seen, and the verdicts of the tool, are no evidence.
+    How often it was seen, and the verdicts of the tool, are not evidence.
     """
     if known is None:
         return ()
@@ -361,15 +361,15 @@ def _of_pattern(pattern: Pattern | None, decided: Mapping[OriginType, int]) -> t
 def _build(failure_subtype: str, file: str | None, place: OriginType | None, prior: Clue | None) -> Clue | None:
     """Return the clue of a message from a compiler or elaborator."""
     if failure_subtype in _MISMATCHES and place == "TB_BUG":
-        return Clue("file", place, f"{file}, a testbench file, instantiates what does not fit")
+        return Clue("file", place, f"{file}, a testbench file, instantiates something that does not fit")
     if failure_subtype in _MISMATCHES and file is None:
         return _undecided("top level")
     if failure_subtype in _MISMATCHES:
         what = failure_subtype.replace("_", " ")
-        return Clue("mismatch", "RTL_BUG", f"{what} in {file}, which is no testbench file")
+        return Clue("mismatch", "RTL_BUG", f"{what} in {file}, which is not a testbench file")
     if place is not None and failure_subtype not in _BUILD:
         kind = "design" if place == "RTL_BUG" else "testbench"
-        return Clue("file", place, f"the message stands in {file}, a {kind} file")
+        return Clue("file", place, f"the message is in {file}, a {kind} file")
     return replace(prior, kind="build") if prior else None
 
 

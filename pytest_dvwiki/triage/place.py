@@ -77,7 +77,7 @@ class Frames:
 
     @functools.cached_property
     def _raised(self) -> list[tuple[int, int, Frame | None]]:
-        """Return line number, first line number of the part without a gap, and frame for each exception."""
+        """Return, for each exception, its line number, the first line number of its gapless part, and its frame."""
         # Imported here and below: most logs hold no traceback.
         from pytest_dvwiki.triage.traceback import innermost  # noqa: PLC0415
 
@@ -113,5 +113,5 @@ def with_place(text: str, parts: ReportParts, frame: Frame | None) -> str:
 
 
 def _is_bare(parts: ReportParts) -> bool:
-    """Tell whether an exception has no text but its class."""
+    """Tell whether an exception consists of its class only, without a message."""
     return bool(parts.report_class) and parts.text.rsplit(".", 1)[-1].rstrip(":") == parts.report_class

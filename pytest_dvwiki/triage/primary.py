@@ -2,29 +2,29 @@
 
 The rules, in order:
 
-1. A message of tier *cause* goes before a *symptom*, a symptom before a *roll-up* ("2 errors", "quit count reached").
+1. A message of tier *cause* outranks a *symptom*, and a symptom a *roll-up* ("2 errors", "quit count reached").
    Within a tier, a message without any class ("error: giving up") goes last.
 2. Of several causes the one from the most telling source wins: an HDL tool's message in this test's log (`$fatal` ended
    the run, so the entry of the results file only follows), then the entry of the results file, then pytest's report,
-   then observations of the processes, then exceptions in the log. Without a simulator pytest's report goes before the
+   then observations of the processes, then exceptions in the log. Without a simulator pytest's report outranks the
    log. Within a source the earliest wins.
 3. *Noise* (an error line that also occurs in tests that pass: `logger.error`, HDL `$error`) goes after all other
    causes, but before symptoms, if cocotb runs the test: such a line fails no test.
-4. Expected-against-actual goes before the plain assertion that raised it, even if it is noise. A report with the values
-   goes before an exception that only says that something differs.
-5. A report of pyuvm or UVM that says what is wrong goes before the exception that ends the test after it, unless that
-   exception compares other values. A report whose text no pattern matches goes before an exception that only ends the
-   test, and before an assertion in pyuvm's `check_phase` or later, which sums up. A fatal report of pyuvm goes before
-   the exception that repeats it.
-6. A UVM report of an assertion goes before the simulator's line on it: it has the class that the testbench gave it.
+4. Expected-against-actual outranks the plain assertion that raised it, even if it is noise. A report with the values
+   outranks an exception that only says that something differs.
+5. A report of pyuvm or UVM that says what is wrong outranks the exception that ends the test after it, unless that
+   exception compares other values. A report whose text no pattern matches outranks an exception that only ends the
+   test, and an assertion in pyuvm's `check_phase` or later, which sums up. A fatal report of pyuvm outranks the
+   exception that repeats it.
+6. A UVM report of an assertion outranks the simulator's line on it: it has the class that the testbench gave it.
 7. An HDL error line explains a simulation that ended early.
-8. cocotb's message on a test that was expected to fail (it passed, or raised another exception) goes before that
+8. cocotb's message on a test that was expected to fail (it passed, or raised another exception) outranks that
    exception, unless the simulation had ended during the test.
 9. A failed randomize explains the assertion next to it, which usually checks its result.
 10. In a chain of exceptions the one that its author named as cause counts (`raise … from …`). An exception raised while
     another was handled counts itself.
-11. A warning never goes before an error of the same tool in the same source.
-12. A line that only stops the simulation (`$stop`, `$fatal` with nothing but "too many errors") never goes before the
+11. A warning never outranks an error of the same tool in the same source.
+12. A line that only stops the simulation (`$stop`, `$fatal` with nothing but "too many errors") never outranks the
     line of the check that failed before it.
 13. A coroutine that was never awaited explains the check or limit that failed after it. A component without an entity
     explains values without a driver.
@@ -190,12 +190,12 @@ def choose_in_text(
 
 
 def _is_warning(candidate: Candidate) -> bool:
-    """Tell whether a message is Python's warning of a coroutine never awaited, which alone fails no test."""
+    """Tell whether a message is Python's warning that a coroutine was never awaited; it alone fails no test."""
     return candidate.pattern.id == _NEVER_AWAITED
 
 
 def _warnings_beside_errors(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the warnings of tools that also report an error in the same source; a sum of errors does not count."""
+    """Return the warnings of tools that also report an error in the same source; error counts do not count."""
     warnings = [candidate for candidate in candidates if _warning().match(candidate.text)]
     if not warnings:
         return []
@@ -269,7 +269,7 @@ def _exception_of_cut_traceback(head: Hit, lines: Sequence[str], matcher: Matche
 
 
 def _lesser_exceptions(text: str, first: int, known: Collection[int]) -> frozenset[int]:
-    """Return the lines of tracebacks that are no cause: exceptions of a chain that do not count, heads, frames, source.
+    """Return the lines of tracebacks that are not causes: lesser ones of a chain, heads, frames, source.
 
     A head or frame stands for its traceback if that is cut off, or if no pattern matches its exception.
 
@@ -352,7 +352,7 @@ def _rule(ranked: list[Candidate], function: str | None) -> tuple[Candidate, str
 
 
 def _reported(best: Candidate, ranked: list[Candidate], function: str | None) -> tuple[Candidate, str] | None:
-    """Return the UVM report that goes before the exception that ended the test, with the rule; None if there is none.
+    """Return the UVM report that outranks the exception that ended the test, with the rule; None if there is none.
 
     Args:
         best: The exception.
@@ -374,7 +374,7 @@ def _reported(best: Candidate, ranked: list[Candidate], function: str | None) ->
         return min(telling, key=lambda c: c.line), "the report names the failure, whatever exception ended the test"
     only_ends = best.pattern.error_class == "python_error" and best.pattern.failure_subtype in _ENDS_TEST
     if reports and (only_ends or _EMPTY_CHECK.fullmatch(best.text)):
-        return min(reports, key=lambda c: c.line), "the report goes before the exception that only ended the test"
+        return min(reports, key=lambda c: c.line), "the report outranks the exception that only ended the test"
     return None
 
 
@@ -404,11 +404,11 @@ def _stopped_by(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, st
         )
     )
     check = min(checks, key=lambda c: c.line, default=None)
-    return (check, "the check that failed goes before the line that stopped the simulation") if check else None
+    return (check, "the check that failed outranks the line that stopped the simulation") if check else None
 
 
 def _before_early_end(best: Candidate, ranked: list[Candidate], noise: list[Candidate]) -> tuple[Candidate, str] | None:
-    """Return the candidate that goes before an early end of the simulation: an HDL message, or the end itself."""
+    """Return the candidate that outranks an early end of the simulation: an HDL message, or the end itself."""
     hdl = next((c for c in noise if _PYTHON.isdisjoint(c.pattern.tools)), None)
     if hdl is not None:
         return hdl, "the HDL error line explains why the simulation ended early"
@@ -427,11 +427,11 @@ def _early_end(ranked: list[Candidate]) -> Candidate | None:
 
 
 def _report_rule(raised: Candidate, report: Candidate) -> str | None:
-    """Return the rule by which a comparison's report goes before the exception; None if it does not."""
+    """Return the rule by which a comparison's report outranks the exception; None if it does not."""
     if raised.pattern.failure_subtype == "assertion_fail":
-        return "expected against actual goes before the plain assertion that raised it"
+        return "expected against actual outranks the plain assertion that raised it"
     if raised.pattern.failure_subtype == "scoreboard_fail" and _tells_values(report) and not _tells_values(raised):
-        return "the report with the values goes before the exception without them"
+        return "the report with the values outranks the exception without them"
     return None
 
 
@@ -441,7 +441,7 @@ def _caught(report: Candidate, noise: list[Candidate]) -> tuple[Candidate, str] 
         return None
     before = (c for c in noise if c.pattern.id in _CAUGHT and c.source == report.source and c.line < report.line)
     first = min(before, key=lambda c: c.line, default=None)
-    return (first, "what a component caught goes before the check that misses its values") if first else None
+    return (first, "what a component caught outranks the check that misses its values") if first else None
 
 
 def _tells_values(candidate: Candidate) -> bool:
@@ -455,7 +455,7 @@ def _values(candidate: Candidate) -> set[str]:
 
 
 def _of_assertion(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, str] | None:
-    """Return the candidate that goes before an HDL assertion: its report through UVM, or a failed randomize."""
+    """Return the candidate that outranks an HDL assertion: its report through UVM, or a failed randomize."""
     near = range(best.line + 1, best.line + _REPORTED_WITHIN + 1)
     reports = (c for c in ranked if c.source == best.source and c.line in near and _is_uvm(c))
     report = next((c for c in reports if c.pattern.failure_subtype != UNKNOWN), None)

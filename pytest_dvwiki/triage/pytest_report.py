@@ -33,7 +33,7 @@ def said(lines: Sequence[str]) -> list[str]:
 
 
 def _counting(lines: Sequence[str]) -> tuple[int, int]:
-    """Return begin and end of the exception that counts: the cause named by `from`, else the last of the chain."""
+    """Return the start and end of the exception that counts: the cause named by `from`, else the last of the chain."""
     links = [(at, line.startswith(DIRECT)) for at, line in enumerate(lines) if line.startswith((DIRECT, DURING))]
     if not links or any(_EXIT.match(line) for line in lines[links[-1][0] :]):
         return 0, len(lines)

@@ -50,5 +50,5 @@ def _head() -> re.Pattern[str]:
 
 @functools.cache
 def _last() -> re.Pattern[str]:
-    """Return the expression for the sum that a tool prints last: after it one head is enough."""
+    """Return the expression for the error count that a tool prints last: after it one head is enough."""
     return re.compile(simulators.either(lambda tool: tool.summary, _LAST))

@@ -125,7 +125,7 @@ class _Kinds(Found):
     def kept(self, line: int) -> None:
         """Note that the message whose kinds were noted last was kept, and its line number."""
         self.hits[line] += 1
-        # The further lines of a message are no messages of their own.
+        # The further lines of a message are not messages of their own.
         for kind in self._fresh[:1]:
             self._line[kind] = line
         for kind in self._fresh[1:]:
@@ -156,7 +156,7 @@ class _Scan:
         self._wants_mark = False
         """Whether a message was kept since that mark."""
         self._ends: dict[Acquitter, tuple[int, str]] = {}
-        """The last line that reports the good end of a test, and of a run."""
+        """The last line that reports the successful end of a test, and of a run."""
         self._carry = b""
         self._settled = 0
         """Offset in the carried lines from which on candidates are still to be decided."""
@@ -266,7 +266,7 @@ class _Scan:
 
 
 def _assumed(_rule: object) -> bool:
-    """Return True: the line that a pattern needs beside its message may still come."""
+    """Return True: the line that a pattern needs besides its message may still come."""
     return True
 
 
@@ -306,7 +306,7 @@ class _Numbers:
         return offset
 
     def line(self, offset: int) -> str:
-        """Return the line that begins at an offset; of a long one only its two ends."""
+        """Return the line that begins at an offset; only the two ends of a long one."""
         end = self.block.find(b"\n", offset)
         line = self.block[offset : end if end >= 0 else None]
         text = decoded(line).removesuffix("\r")

@@ -216,7 +216,7 @@ class _Reader:
             return Waivers()
         for key in document:
             if key not in {"mode", "waivers"}:
-                self._tell((key,), f"{key!r} is no key of this file; {nearest(key, ('mode', 'waivers'))}")
+                self._tell((key,), f"{key!r} is not a key of this file; {nearest(key, ('mode', 'waivers'))}")
         mode = document.get("mode", "selective")
         if mode not in ("selective", FOR_ALL):
             self._tell(("mode",), f"mode {mode!r:.60}: write selective or global; selective is assumed")
@@ -260,7 +260,7 @@ class _Reader:
     def _text(self, place: tuple[str | int, ...], value: Any, key: str) -> str:
         text = "" if value is None or isinstance(value, dict | list) else " ".join(redact(str(value)).split())
         if not text:
-            raise self._error(place, f"a waiver needs {key}, for whoever reads it in half a year")
+            raise self._error(place, f"a waiver needs {key}, so that others understand it later")
         return text
 
     def _match(self, place: tuple[str | int, ...], value: Any, mode: Mode) -> Mapping[str, str]:
@@ -270,13 +270,13 @@ class _Reader:
             raise self._error(place, f"say what is waived, by one or more of {', '.join(MATCHES)}")
         for key, wanted in value.items():
             if key not in MATCHES:
-                raise self._error((*place, key), f"nothing can be matched by {key!r}; {nearest(key, MATCHES)}")
+                raise self._error((*place, key), f"a waiver cannot match by {key!r}; {nearest(key, MATCHES)}")
             if not isinstance(wanted, str) or not wanted:
                 raise self._error((*place, key), f"{key} has to be a text in quotes, got {wanted!r:.60}")
             try:
                 _expression(wanted)
             except ExpressionError as error:
-                raise self._error((*place, key), f"{wanted!r:.60} is no regular expression: {error}") from None
+                raise self._error((*place, key), f"{wanted!r:.60} is not a valid regular expression: {error}") from None
         return dict(value)
 
     def _day(self, place: tuple[str | int, ...], value: Any) -> str | None:
@@ -305,6 +305,6 @@ def _expression(wanted: str) -> Search:
     """Return the search for a value of `match`: an expression after `regex:`, else a glob.
 
     Raises:
-        ExpressionError: It is no valid expression.
+        ExpressionError: It is not a valid expression.
     """
     return given(wanted.removeprefix(_REGEX)) if wanted.startswith(_REGEX) else glob(wanted)

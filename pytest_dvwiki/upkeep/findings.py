@@ -31,7 +31,7 @@ Kind = Literal[
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 BUILD = "run `dvwiki build`"
-RESTORE = "run `dvwiki build --restore`, which makes the page again"
+RESTORE = "run `dvwiki build --restore`, which recreates the page"
 """Remedy where the tool itself links to a page that somebody deleted."""
 REMEDIES: dict[Kind, str] = {
     "orphan": BUILD,

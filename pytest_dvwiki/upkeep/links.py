@@ -57,14 +57,14 @@ def _problem(wiki: Path, folder: PurePosixPath, own: str, path: str) -> str | No
     # Unlike the methods of `Path`, these functions do not raise for a symlink loop or a name that is too long.
     if "\0" not in place and not Path(os.path.realpath(place)).is_relative_to(wiki.resolve().parent.parent):
         return None
-    return None if os.path.exists(place) else f"{one_line(path)} is not there, seen from {own}"  # noqa: PTH110
+    return None if os.path.exists(place) else f"{one_line(path)} does not exist, relative to {own}"  # noqa: PTH110
 
 
 def _moved(catalogue: Catalogue, path: str) -> str:
     """Return a hint where the cause of a missing bug page is documented now; empty if that is unknown."""
     category, _, name = path.rpartition("/")
     found = catalogue.formerly_named(name.removesuffix(".md")) if category == "bugs" else []
-    return f"; its cause stands in {found[0].path} now" if found else ""
+    return f"; its cause is now documented in {found[0].path}" if found else ""
 
 
 def _joined(folder: PurePosixPath, path: str) -> str:

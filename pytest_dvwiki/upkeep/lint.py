@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.config import WikiConfig
 
 Depth = Literal["quick", "full"]
-_UNMERGED = "a merge left records in conflict, or where none are read"
+_UNMERGED = "a merge left records in conflict or in the wrong folder"
 _PLACE_OF_REFUSAL = re.compile(r"(?:line |frontmatter:)(\d+): (.*)")
 _PLACE_OF_PROBLEM = re.compile(r"(?P<file>[^\s:]+\.ya?ml):(?:(?P<line>\d+):)? (?P<text>.*)")
 _logger = logging.getLogger(__name__)

@@ -83,7 +83,7 @@ def cause_named(archive: Archive, catalogue: Catalogue, name: str) -> str:
     page = page_named(catalogue, name)
     own = page.cause
     if page.category != "bugs" or not own:
-        raise MergeError(f"{page.path} stands for no cause")
+        raise MergeError(f"{page.path} is not the page of a cause")
     return own
 
 

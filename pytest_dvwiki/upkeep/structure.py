@@ -56,7 +56,7 @@ def _wrong_fields(page: Listed) -> Iterator[tuple[str, str]]:
     for key, allowed in _FIELDS[page.category].items():
         value: Any = page.metadata.get(key)
         if page.text(key) and value not in allowed:
-            yield key, f"{value!r} is none of {', '.join(allowed)}"
+            yield key, f"{value!r} is not one of {', '.join(allowed)}"
 
 
 def check_supersession(catalogue: Catalogue) -> Iterator[Finding]:
@@ -72,7 +72,7 @@ def check_supersession(catalogue: Catalogue) -> Iterator[Finding]:
                     yield Finding(place, 0, "schema", f"{key}: {other} does not say `{back}: {page.name}`")
         if _leads_back(page, bugs):
             yield Finding(
-                place, 0, "schema", f"superseded_by: {page.leads_to} leads back to this page; one has to stand"
+                place, 0, "schema", f"superseded_by: {page.leads_to} leads back to this page; one has to remain"
             )
         if page.text("superseded_by") and not page.text("superseded_reason"):
             yield Finding(place, 0, "schema", "superseded_reason: has no value, although superseded_by has one")
@@ -111,9 +111,9 @@ def check_conflicts(wiki: Path) -> Iterator[Finding]:
             continue
         for line, is_people_s in conflicts.markers(data, OWNED.get(path.parent.name, ())):
             if is_people_s and place not in FILES:
-                yield Finding(place, line, "conflict", "conflict of a merge in what people write")
+                yield Finding(place, line, "conflict", "merge conflict in what people wrote")
             else:
-                yield Finding(place, line, "conflict", "conflict of a merge in what the tool writes", BUILD)
+                yield Finding(place, line, "conflict", "merge conflict in what the tool wrote", BUILD)
 
 
 def _line_of(problem: str) -> int:

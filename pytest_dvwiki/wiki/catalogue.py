@@ -213,7 +213,7 @@ class Catalogue:
         self._db.execute("DELETE FROM causes WHERE path = ?", (path,))
 
     def _unlist(self, path: str, now: str | None) -> None:
-        """Remember the cells of a page in the index files if they differ from the present ones."""
+        """Remember which cells the index files have for a page, if its present cells differ."""
         row = self._db.execute("SELECT cells FROM pages WHERE path = ?", (path,)).fetchone()
         before = row[0] if row else None
         if before != now:
@@ -407,13 +407,13 @@ class Catalogue:
         return self._listed("WHERE category = ? ORDER BY path", category)
 
     def rows(self, category: str) -> list[tuple[str, str]]:
-        """Return name and index cells of each page of a category."""
+        """Return the name and index cells of each page of a category."""
         query = "SELECT path, cells FROM pages WHERE category = ? ORDER BY path"
         found = self._db.execute(query, (category,))
         return [(path[len(category) + 1 : -len(".md")], cells) for path, cells in found]
 
     def commits(self) -> list[tuple[str, str]]:
-        """Return each page of an open bug with the commit that brought it, by name; only if that commit is certain."""
+        """Return each page of an open bug with the commit that introduced it, by name, if it is certain."""
         query = "SELECT path, came_with FROM pages WHERE came_with != '' ORDER BY path"
         return [(page_name(path), commit) for path, commit in self._db.execute(query)]
 
@@ -423,7 +423,7 @@ class Catalogue:
         return {path: (before, now) for path, before, now in rows}
 
     def are_indexes(self, files: Iterable[str]) -> bool:
-        """Tell whether the index files are as last written, so that only unlisted pages differ from them."""
+        """Tell whether the index files are as last written, so that only `unlisted` pages need an update."""
         states = {path: (size, mtime) for path, size, mtime in self._db.execute("SELECT * FROM index_files")}
         return all(states.get(path, ()) == self._state(path) for path in files)
 

@@ -114,7 +114,7 @@ def _came_together(commit: str, names: Sequence[str]) -> str:
 
 
 def commit_of(page: Listed) -> str:
-    """Return the commit that brought the cause of an open bug; empty if it is not certain, or the bug passes."""
+    """Return the commit that introduced the cause of an open bug; empty if it is not certain, or the bug passes."""
     is_open = page.category == "bugs" and not page.problem and page.status not in _ENDED
     is_gone = page.metadata.get("stale") is True or bool(page.text("passes_since"))
     return page.text("came_with") if is_open and not is_gone else ""

@@ -123,7 +123,7 @@ def _same_words(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def _at_once(archive: Archive, one: Iterable[str], other: Iterable[str]) -> bool:
-    """Tell whether a run had both causes."""
+    """Tell whether both causes occurred in one run."""
     query = (
         "SELECT 1 FROM occurrences a JOIN occurrences b ON b.run = a.run"
         " WHERE a.fingerprint IN (SELECT value FROM json_each(?))"

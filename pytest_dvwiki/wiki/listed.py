@@ -63,7 +63,7 @@ class Listed:
 
     @property
     def cause(self) -> str:
-        """Return the name of the cause: the fingerprint, with a run if the check had reported another cause before."""
+        """Return the name of the cause: the fingerprint, and a run if the check had reported an earlier cause."""
         fingerprint, cause = self.text("fingerprint"), self.text("cause")
         # Any other value was set by people for a purpose of their own.
         return cause if fingerprint and cause.startswith(f"{fingerprint}/") else fingerprint

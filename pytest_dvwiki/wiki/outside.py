@@ -31,7 +31,7 @@ def read(wiki: Path, path: str) -> bytes:
 
     Raises:
         OutsideError: The path leads out of the wiki.
-        OSError: The page does not exist, is no regular file, or is too large.
+        OSError: The page does not exist, is not a regular file, or is too large.
     """
     file = wiki / path
     if leads_out(wiki, file):

@@ -89,7 +89,7 @@ class WikiHistory:
         return catalogue
 
     def refresh(self) -> None:
-        """Take in what was archived since the first query."""
+        """Read what has been archived since the first query."""
         if "archive" in self.__dict__:
             self.archive.refresh()
         if "catalogue" in self.__dict__:
@@ -99,7 +99,7 @@ class WikiHistory:
         self._new = frozenset()
 
     def register_formers(self, formers: Mapping[str, str | None]) -> None:
-        """Take in the version 1 fingerprints of the causes of a run that is not on record yet.
+        """Take over the version 1 fingerprints of the causes of a run that is not on record yet.
 
         Args:
             formers: The version 1 fingerprint of each present one; None if it has none.

@@ -65,7 +65,7 @@ _ORIGINS: dict[str, OriginType] = {
 
 
 def fields(text: str) -> Iterator[tuple[str, str]]:
-    """Yield name and value of each field of a text, in order; following lines belong to the value.
+    """Yield the name and value of each field of a text, in order; the lines after a field belong to its value.
 
     Fences around a value are removed.
     """

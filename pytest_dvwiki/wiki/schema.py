@@ -51,7 +51,7 @@ class Address:
         """Parse `category`, `category/page` or `category/page#Heading`; a page may have its suffix `.md`.
 
         Returns:
-            None if the text is no address.
+            None if the text is not an address.
         """
         found = _SECTION.fullmatch(text.strip())
         if found is None or found["category"] not in {*CATEGORIES, LOG} or (found["heading"] and not found["page"]):

@@ -104,7 +104,7 @@ class WikiStore:
     # Reading
 
     def list(self, category: str | None = None) -> list[Entry]:
-        """Return the pages of a category, or of all, by name; an unreadable one has no metadata but its cause."""
+        """Return the pages of a category, or of all, by name; an unreadable one has only its cause as metadata."""
         wanted = [category] if category in CATEGORIES else [] if category else CATEGORIES
         day = today()
         with self._catalogue() as catalogue:
@@ -325,7 +325,7 @@ class WikiStore:
         place = Address.of(address)
         if place is None or place.page == "*":
             return _denied(
-                address, f"{address!r} is no place in the wiki; write `category/page` or `category/page#Heading`"
+                address, f"{address!r} is not a place in the wiki; write `category/page` or `category/page#Heading`"
             )
         if place.page is not None and not (is_file_name(place.page) or self._is_listed(place)):
             return _denied(address, f"no page can be called {place.page!r:.80}; the list names all there are")
@@ -396,7 +396,7 @@ def _part(text: str, place: Address) -> str | Written:
 
 
 def _found(text: str, place: Address) -> tuple[int, int]:
-    """Return start and end of a part that is known to exist."""
+    """Return the start and end of a part that is known to exist."""
     found = parts.part(text, place.heading or "")
     assert found is not None  # noqa: S101 (it was found before)
     return found

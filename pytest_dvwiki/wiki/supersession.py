@@ -45,12 +45,14 @@ def check(catalogue: Catalogue, kept: Listed, other: Listed) -> None:
         if page.problem:
             raise MergeError(f"{page.path}: it cannot be read: {page.problem}; correct it")
         if not page.fingerprints():
-            raise MergeError(f"{page.path} has no fingerprint, so no run counts on it; move its text and remove it")
+            raise MergeError(
+                f"{page.path} has no fingerprint, so no run counts towards it; move its text and remove it"
+            )
     standing, theirs = (catalogue.of_cause(*page.fingerprints())[0] for page in (kept, other))
     if standing.path == other.path:
         raise MergeError(
-            f"{kept.name} leads to {other.name} already, and one of the two has to stand;"
-            f" to turn it round, first take `superseded_by` out of {kept.path} and run `dvwiki build`"
+            f"{kept.name} leads to {other.name} already, and one of the two has to remain;"
+            f" to reverse that, first remove `superseded_by` from {kept.path} and run `dvwiki build`"
         )
     if standing.path != kept.path:
         raise MergeError(
@@ -64,7 +66,7 @@ def check(catalogue: Catalogue, kept: Listed, other: Listed) -> None:
 
 
 def edits(kept: Listed, other: Listed, reason: str | None, read: Callable[[str], bytes]) -> list[tuple[str, bytes]]:
-    """Return path and content of the two pages after a merge, the replaced one first, since its key is what counts.
+    """Return the path and content of both pages after a merge, the replaced one first, since its key is what counts.
 
     Args:
         kept: The page that takes in the other one.
@@ -84,7 +86,7 @@ def edits(kept: Listed, other: Listed, reason: str | None, read: Callable[[str],
 
 
 def undone(kept: Listed, other: Listed, read: Callable[[str], bytes]) -> list[tuple[str, bytes]]:
-    """Return path and content of the pages that have to change so that neither points to the other.
+    """Return the path and content of the pages that have to change so that neither points to the other.
 
     Raises:
         MergeError: The keys of one cannot be edited.

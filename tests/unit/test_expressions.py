@@ -92,7 +92,7 @@ def test_where_they_differ_is_as_the_documentation_says() -> None:
         (r"\u0041", r"\u (an escape by number or name) at 0"),
         ("a(", "missing ): a(; correct it, or escape by \\ what stands for itself"),
         (r"\pL{1000}\pL{1000}", "it expands too far; use fewer or smaller repeats {m,n}"),
-        ("\ud800", "it contains half a character; write it again"),
+        ("\ud800", "it contains an unpaired surrogate; type it again"),
     ],
 )
 def test_what_re2_refuses_is_told_with_the_construct_and_a_rewrite(source: str, reason: str) -> None:

@@ -95,7 +95,9 @@ def read_results(path: Path) -> ResultsFile:
     with suppress(OSError):
         # An OSError here occurs again in `read_events`, which reports it.
         if path.is_file() and path.stat().st_size == 0:
-            raise EmptyResultsError(path, "the file is empty; the log of what should have written it tells why")
+            raise EmptyResultsError(
+                path, "the file is empty; see the log of the simulation that should have written it"
+            )
     read_events(path, reader, ResultsError)
     return ResultsFile(path=path, cases=tuple(reader.cases), timestamp=reader.timestamp, run_id=reader.run_id)
 

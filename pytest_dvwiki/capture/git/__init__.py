@@ -1,1 +1,1 @@
-"""The repository that a run works on: its state, its owners, the commits that brought a cause."""
+"""The repository that a run works on: its state, its owners, the commits that introduced a cause."""

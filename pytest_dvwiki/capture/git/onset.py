@@ -1,4 +1,4 @@
-"""The commits that brought a cause: records say where a test passed and failed, git which commits lie between.
+"""The commits that introduced a cause: records say where a test passed and failed, git which commits lie between.
 
 Two runs of a test bracket the onset: the last that passed and the first that failed, where the passing commit is an
 ancestor of the failing one. Later runs between the two, passing or failing, narrow the range.
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model.archive import PassSeed
 
 _MOST = 20
-"""Most causes of one run that are looked up in git."""
+"""Maximum number of causes of one run that are looked up in git."""
 _MOST_TESTS = 5
-"""Most tests of a cause whose passes are looked up."""
+"""Maximum number of tests of a cause whose passes are looked up."""
 _MOST_COMMITS = 10
-"""Most commits of passes that are looked up in git."""
+"""Maximum number of commits of passes that are looked up in git."""
 
 
 def known_or_new(
     occurrences: Sequence[Occurrence], vcs: Vcs, history: History, repository: Repository
 ) -> tuple[dict[str, FirstBad], tuple[FirstBad, ...]]:
-    """Return the ranges of commits that brought the causes of a run.
+    """Return the ranges of commits that introduced the causes of a run.
 
     Args:
         occurrences: The causes, the most important first.

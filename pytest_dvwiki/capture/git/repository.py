@@ -31,13 +31,13 @@ MOST_COMMITS = 10
 MOST_FILES = 20
 MOST_OWNERS = 5
 _MOST_EDITED = 100
-"""Most files with uncommitted changes that are recorded."""
+"""Maximum number of files with uncommitted changes that are recorded."""
 _MOST_BLAMED = 5
-"""Most files of a change whose authors are looked up."""
+"""Maximum number of files of a change whose authors are looked up."""
 _MOST_HUNKS = 20
 _MOST_LINES = 100
 _LARGEST_OWNERS = 1_000_000
-"""Most bytes of a CODEOWNERS file."""
+"""Maximum number of bytes of a CODEOWNERS file."""
 _GITLAB = ".gitlab-ci.yml"
 _LONGEST = 160
 _SHORT = 12
@@ -298,7 +298,7 @@ class Repository:
     def _missing_history(
         self, before: Vcs, now: Vcs, files: Sequence[str] = (), suspects: _Suspects | None = None
     ) -> Difference:
-        """Return the difference if no path from the failing commit is here: a shallow clone, or rewritten history."""
+        """Return the difference if the failing commit is no ancestor here: a shallow clone, or rewritten history."""
         head = self._log("-1", str(now.commit), paths=())
         note = f"the commits since {str(before.commit)[:_SHORT]}, where it failed last, are not in this clone"
         if head:
@@ -319,7 +319,7 @@ class Repository:
                 return self._missing_history(before, now, files, suspects)
             if before.branch and now.branch and before.branch != now.branch:
                 return Difference(change="branch")
-            # After a rebase, copies of commits that were there at the failure are no difference.
+            # After a rebase, copies of commits that were there at the failure do not count as a difference.
             span = ["--cherry-pick", "--right-only", f"{first}...{last}"]
         # Merges are left out, unless there is nothing else.
         for merges in (["--no-merges"], []):

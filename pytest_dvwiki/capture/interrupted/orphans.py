@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 _OTHER_HOST_SILENCE = 3600.0
 """Seconds without a write after which another machine's journal counts as abandoned: locks may not work across NFS."""
 _MOST_PROCESSES = 256
-"""Most journals in the folder of a run; a folder with more is ignored."""
+"""Maximum number of journals in the folder of a run; a folder with more is ignored."""
 _MOST_BYTES = reading.MOST
-"""Most bytes of all journals of a run."""
+"""Maximum number of bytes of all journals of a run."""
 _MOST_OF_LINE = 4 << 20
 _MOST_FAILURES = 10_000
 
@@ -94,7 +94,7 @@ def left_behind(folder: Path, *, silence: float = 0.0) -> Iterator[Orphan | None
         silence: Seconds without a write after which a journal of another machine counts as abandoned.
 
     Yields:
-        The journal of a killed run; None if there is none, or the run is still going on.
+        The journal of a killed run; None if there is none, or the run is still in progress.
 
     Raises:
         OSError: It cannot be read; an `UnreadableError` if it must not be read.

@@ -23,7 +23,7 @@ BUILDS = "builds"
 _RUN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}")
 """Valid names of runs."""
 _MOST_RUNS = 64
-"""Most runs that are examined; others wait until these are archived."""
+"""Maximum number of runs that are examined; others wait until these are archived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def _reason(status: os.stat_result, *, is_inside: bool) -> str:
     if stat.S_ISLNK(status.st_mode):
         return "is a link"
     if not stat.S_ISDIR(status.st_mode):
-        return "is no folder"
+        return "is not a folder"
     if is_inside or sys.platform == "win32":
         return ""
     if status.st_uid != os.getuid():

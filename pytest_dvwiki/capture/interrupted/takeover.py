@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Interest, Source
 
 _MOST_BYTES = 1 << 30
-"""Most bytes of all texts of a run."""
+"""Maximum number of bytes of all texts of a run."""
 _MOST_LOGS = 3
-"""Most logs of an item."""
+"""Maximum number of logs of an item."""
 _STREAMS: tuple[Source, ...] = ("stdout", "stderr")
 
 

@@ -39,7 +39,7 @@ _UTILITIES = frozenset(
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _PUNCTUATION = frozenset("();<>|&")
 _LIMIT = 32
-"""Most commands taken from one script."""
+"""Maximum number of commands taken from one script."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

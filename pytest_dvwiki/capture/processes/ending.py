@@ -48,7 +48,7 @@ class Ending:
     """The end of a simulation, or of the build before it, as far as the caller saw it."""
 
     status: int | None = None
-    """Exit status; None where unknown."""
+    """Exit status; None if unknown."""
     signal: int | None = None
     interrupted: bool = False
     """Whether a person ended it; tests that had not failed by then did not fail."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _HDL = frozenset({".v", ".sv", ".vh", ".svh", ".vlt", ".vp", ".svp", ".vams", ".vhd", ".vhdl"})
 _READ_LIMIT = 1 << 18
-"""Most bytes of a file list or a script that are read."""
+"""Maximum number of bytes of a file list or a script that are read."""
 _WORD_LIMIT = 20_000
 _DEPTH = 8
 _DUMP_TOPS = frozenset({"cocotb_iverilog_dump", "iverilog_dump"})
@@ -182,7 +182,7 @@ class _Reader:
         )
 
     def binary(self, words: Sequence[str]) -> ToolCall:
-        """Return the call of a simulation that is an executable of its own."""
+        """Return the call of a simulation that was built as an executable."""
         for word in words[1:]:
             self._plus(word)
         self._artefact = _absolute(self._folder, words[0])

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.processes.toolcalls import ToolCall
 
 _FILES = 256
-"""Most builds kept on disk; the oldest are deleted."""
+"""Maximum number of builds kept on disk; the oldest are deleted."""
 _SOURCES = 1000
 _OPEN = 64
-"""Most builds kept that have not been run yet."""
+"""Maximum number of builds kept that have not been run yet."""
 _NO_RUN = "0000"
 _OWN = re.compile(r"[0-9a-f]{16}\.json")
 
@@ -160,7 +160,7 @@ class Builds:
 
 
 def stamp_of(artefact: str | None) -> tuple[int, int] | None:
-    """Return time and size of a file; None if there is none."""
+    """Return the modification time and size of a file; None if there is none."""
     if artefact is None:
         return None
     try:

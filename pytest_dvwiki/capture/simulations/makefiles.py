@@ -141,7 +141,7 @@ def _agrees(given: Mapping[str, str], shown: Mapping[str, str]) -> bool:
 
 
 def _words(line: str) -> list[str] | None:
-    """Return targets and variables of a command that calls make; None if it does not, or cannot be parsed."""
+    """Return the targets and variables of a command that calls make; None if it does not, or cannot be parsed."""
     found = _MAKE.search(line)
     if found is None:
         return None
@@ -258,7 +258,7 @@ def _values_in(logged: Collection[str], word: str) -> dict[str, str]:
 
 
 def _assignments(text: str) -> list[tuple[str, str, str]]:
-    """Return name, operator and value of each assignment of a Makefile."""
+    """Return the name, operator and value of each assignment of a Makefile."""
     return [(name, how, value.strip(" \t")) for name, how, value in _ASSIGNMENT.findall(text)]
 
 

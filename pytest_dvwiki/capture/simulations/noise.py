@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.messages import Message
 
 MOST = 10_000
-"""Most error lines of one text that are counted."""
+"""Maximum number of error lines of one text that are counted."""
 ROOM = 4096
-"""Most characters of them that are kept."""
+"""Maximum number of characters of them that are kept."""
 _MOST_KINDS = 1024
 _KEPT = 3
-"""Most messages that are kept."""
+"""Maximum number of messages that are kept."""
 _LITERALS = ("ERROR", "CRITICAL", "FATAL", "Error", "Failure", "Fatal")
 _ERROR = (
     r"(?:[\d.]+|-\.--)\s*(?:[fpnum]?s|sec|step)\s+(?:ERROR|CRITICAL)\b"  # cocotb, pyuvm
@@ -69,7 +69,7 @@ class ErrorCounter:
 
     Args:
         interest: Decides what is benign; without it every error line counts.
-        room: Most characters to keep.
+        room: Maximum number of characters to keep.
     """
 
     def __init__(self, interest: Interest | None, room: int = ROOM) -> None:

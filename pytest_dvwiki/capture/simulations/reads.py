@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.simulations.builds import Setup
 
 _LIMIT = 200
-"""Most files that are returned."""
+"""Maximum number of files that are returned."""
 _READ_LIMIT = 1 << 20
-"""Most bytes of a file that are searched for includes and imports."""
+"""Maximum number of bytes of a file that are searched for includes and imports."""
 _INCLUDE = re.compile(r'^[ \t]*`include[ \t]+"([^"\n]+)"', re.MULTILINE)
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(\.*+[\w.]*+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#]*)|import[ \t]+([\w., \t]+))", re.MULTILINE

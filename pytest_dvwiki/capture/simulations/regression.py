@@ -45,7 +45,7 @@ _BY_WORDS = (
 _FOLDER = re.compile(r"(?:^|\s)(?:g?make(?:\[\d+\])?: )?(?P<word>Entering|Leaving) directory '(?P<folder>[^']+)'")
 _RUNNER_SAYS = re.compile(r".*?\bRunning command:? (?P<command>.+?)(?: in directory (?P<folder>\S+))?$")
 _SHOWN_UNTIL = 100_000
-"""Most lines of a log without tests that are searched for commands."""
+"""Maximum number of lines of a log without tests that are searched for commands."""
 _COMMANDS_LIMIT = 256
 _COMMAND_LIMIT = 1 << 16
 _BY_MANAGER = re.compile(r"\s*[\d.-]+\w*\s+[A-Z]+\s+cocotb\.regression\s+(?:\S+:\d+\s+in \S+\s+)?(?P<message>.*)$")
@@ -435,7 +435,7 @@ class _Splitter:
             end = start
 
     def _switch(self, name: str | None, number: int) -> None:
-        """End the open test or text, and begin a test, or the text between tests."""
+        """End the open block, and begin that of a test or, without a name, of the text between tests."""
         self._finish_open()
         if name is None:
             self._open = self._between(number)

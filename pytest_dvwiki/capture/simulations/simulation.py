@@ -45,7 +45,7 @@ _MESSAGE_LIMIT = 4096
 _ENTRY = Limits(chars=16 * 1024, head=40, tail=60)
 _REPORT = Limits(chars=6 * 1024, head=20, tail=40)
 _SIDE_CHARS = 8 * 1024
-"""Most characters of all streams other than the one with the tests."""
+"""Maximum number of characters of all streams other than the one with the tests."""
 
 _TIMEOUT = "SimTimeoutError"
 _EXIT = re.compile(r"SystemExit(?:: -?\d+)?$|\w*ParseError\b")

@@ -22,13 +22,13 @@ class Limits:
     """Limits to the size of an excerpt."""
 
     chars: int = 32 * 1024
-    """Most characters of all lines together."""
+    """Maximum number of characters of all lines together."""
     line: int = 4096
-    """Most characters of one line; of a longer one its two ends are kept."""
+    """Maximum number of characters of one line; of a longer one its two ends are kept."""
     head: int = 20
     tail: int = 60
     candidates: int = 12
-    """Most candidates of each tier."""
+    """Maximum number of candidates of each tier."""
     before: int = 3
     after: int = 3
     """Lines of context after a candidate."""

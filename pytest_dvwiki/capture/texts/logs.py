@@ -130,7 +130,7 @@ def open_log(path: Path) -> LogStream:
 
 
 def lines_with(text: str, literals: Iterable[str]) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each line that holds one of the literals, in order.
+    """Yield the start and end of each line that holds one of the literals, in order.
 
     A search for each literal is several times faster than one expression for all, and a search for single characters
     some forty times faster than that: most texts lack a character of most literals.

@@ -89,7 +89,7 @@ def load(literals: Sequence[str], *, name: str | None = None) -> Engine:
 
 def _named(name: str, literals: Sequence[str]) -> Engine:
     if name not in NAMES:
-        raise EngineError(f"there is no engine {name!r}: take one of {', '.join(NAMES)}")
+        raise EngineError(f"there is no engine {name!r}: choose one of {', '.join(NAMES)}")
     try:
         return _make(name, literals)
     except Exception as error:

@@ -2,8 +2,8 @@
 
 `pages.json` lists the indexed pages with their hashes, the versions of tokeniser and library, and the hashes of the
 index files, which are memory-mapped. `changes.json` lists the pages changed since then: they are scored with the
-statistics of the index, and once there are many of them the index is made again. Both are compared with the pages at
-every search; whatever is stale, broken or of another version is made again.
+statistics of the index, and once there are many of them the index is rebuilt. Both are compared with the pages at
+every search; whatever is stale, broken or of another version is rebuilt.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from pytest_dvwiki.search.relevance import Ranking, Words
 
 MOST_CHANGES = 200
-"""Number of changed pages at which the index is made again."""
+"""Number of changed pages at which the index is rebuilt."""
 _SHARE = 50
-"""The index is also made again if one page in this many changed, since each page shifts a small wiki's statistics."""
+"""The index is also rebuilt if one page in this many changed, since each page shifts a small wiki's statistics."""
 _FORMAT = 2
 _LIST, _CHANGES = "pages.json", "changes.json"
 _FOLDER = re.compile(r"[0-9a-f]{8}")
@@ -139,7 +139,7 @@ class _Index:
 
     @property
     def is_worn(self) -> bool:
-        """Tell whether enough pages changed for the index to be made again."""
+        """Tell whether enough pages changed for the index to be rebuilt."""
         return len(self.changes) >= min(MOST_CHANGES, len(self.paths) // _SHARE)
 
     def ranking(self, query: str) -> Ranking:
@@ -254,7 +254,7 @@ class _Bm25Index(WikiSearchIndex):
         return before != index.changes
 
     def _made(self, present: dict[str, State], old: _Index | None = None) -> _Index:
-        """Make the index again; words of unchanged pages are taken from the old one."""
+        """Rebuild the index; words of unchanged pages are taken from the old one."""
         listed: list[_Listed] = []
         engine = bm25.Bm25.of(self._documents(dict(sorted(present.items())), old, listed))
         index = _Index(tuple(listed), engine, None, {})

@@ -170,7 +170,7 @@ class WikiSearchIndex(abc.ABC):
         return made
 
     def build(self, wiki_dir: Path | None = None) -> None:
-        """Make the index again from all pages.
+        """Rebuild the index from all pages.
 
         Args:
             wiki_dir: Another wiki to use from now on.

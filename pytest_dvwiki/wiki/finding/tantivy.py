@@ -2,7 +2,7 @@
 
 The index is in `.search_index` of the wiki, in a folder for the version of the library. A table beside it lists the
 indexed pages and the sizes of the index files, none of which changes once written. Both are compared at every search;
-an index that was changed by somebody else, or is of another version, is made again.
+an index that was changed by somebody else, or is of another version, is rebuilt.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class TantivyIndex(WikiSearchIndex):
         self._store: _Store | None = None
 
     def build(self, wiki_dir: Path | None = None) -> None:
-        """Make the index again from all pages."""
+        """Rebuild the index from all pages."""
         super().build(wiki_dir)
         self._store = None
         shutil.rmtree(self._home, ignore_errors=True)
@@ -209,7 +209,7 @@ class _Store:
         self.note(rows, gone)
 
     def note(self, rows: list[tuple[Any, ...]], gone: set[str]) -> None:
-        """Note what is indexed. If the process dies before this, the index is made again."""
+        """Note what is indexed. If the process dies before this, the index is rebuilt."""
         with transaction(self._db):
             self._db.executemany("DELETE FROM pages WHERE path = ?", [(path,) for path in gone])
             self._db.executemany("INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?)", rows)

@@ -95,12 +95,12 @@ RESOLUTION = (
 
 
 def has_page(occurrence: Occurrence) -> bool:
-    """Whether a cause gets a page: a fault of a tool gets none, nor what names no test and was judged by nobody."""
+    """Tell whether a cause gets a page: not if a tool is at fault, or if neither tests nor reasons are known."""
     return occurrence.origin.type in ORIGINS and bool(occurrence.tests or occurrence.origin.reasons)
 
 
 def is_decided(page: Listed) -> bool:
-    """Return whether people decided what a page's cause is: by another type than the tool gave, or by its status.
+    """Tell whether people decided what a page's cause is: by another type than the tool gave, or by its status.
 
     A page that was confirmed or closed and still says UNKNOWN, as the tool wrote it, decides nothing.
     """
@@ -111,16 +111,16 @@ def is_decided(page: Listed) -> bool:
 
 
 def type_at_creation(page: Listed) -> str | None:
-    """Return the type that the tool gave a page at first; None where people made the page."""
+    """Return the type that the tool gave a page at first; None if people made the page."""
     return page.text("type_at_creation") or bug_origin(page.name)
 
 
 def effective_type(page: Listed, origin: str = "") -> str:
-    """Return what a page's cause is: a person's word where there is one, else the tool's present view.
+    """Return what a page's cause is: what a person says, else what the tool says now.
 
     Args:
         page: The page.
-        origin: The present view, where the page does not have it yet.
+        origin: What the tool says now, if the page does not say it yet.
     """
     kind = page.text("type")
     return kind if is_decided(page) else origin or page.text("origin") or kind
@@ -175,14 +175,14 @@ def keys(
     *,
     made_as: str | None,
 ) -> dict[str, Any]:
-    """The owned keys of a bug page.
+    """Return the owned keys of a bug page.
 
     Args:
         page: The page's name.
         history: What the records say of the cause.
         identities: The name of the cause, then the others that it has or had.
         aliases: Ids of further pages of this cause.
-        stale: Why the page is out of date, None where it is not.
+        stale: Why the page is out of date; None if it is not.
         made_as: The type that the page had at first.
     """
     newest = history.newest
@@ -215,7 +215,7 @@ def keys(
 
 
 def _only_commit(history: CauseHistory) -> str | None:
-    """Return commit and subject with which a cause came, None where it may be one of several."""
+    """Return the commit that introduced a cause, and its subject; None if it may be one of several."""
     only = history.first_bad.only_commit if history.first_bad is not None else ""
     return one_line(only, _KEY) or None
 
@@ -237,7 +237,7 @@ def regions(
         page_of: Name of the bug page of a fingerprint.
         fix_of: What the registry says of fixing an occurrence.
         others: Further pages of this cause, which lead to this one.
-        kin: What is to be said of pages that the cause had to do with before fingerprints kept words.
+        kin: Lines on other causes of the same check, and on pages with a version 1 fingerprint of it.
     """
     cause = Cause.on_record(history.fingerprint, history)
     links = _style(page_of)
@@ -268,7 +268,7 @@ def _style(page_of: Callable[[str], str | None]) -> Style:
 
 
 def pointer_keys(page: Listed, keeper: Listed) -> dict[str, Any]:
-    """The owned keys of a page whose cause another page keeps: nothing that would be counted twice."""
+    """Return the owned keys of a page whose cause another page keeps, without counts, which would count twice."""
     metadata = page.metadata
     kept = {"id": page.name} | {key: metadata.get(key) for key in ("fingerprint", "cause", "first_seen")}
     kept["type_at_creation"] = type_at_creation(page)
@@ -279,7 +279,7 @@ def pointer_keys(page: Listed, keeper: Listed) -> dict[str, Any]:
 
 
 def is_pointer(page: Listed) -> bool:
-    """Whether a page only leads to the one that keeps its cause."""
+    """Tell whether a page only leads to the one that keeps its cause."""
     reason = page.text("stale_reason")
     return reason == _SAME_CAUSE or (reason.startswith(_REPLACED) and page.leads_to != "")
 
@@ -301,13 +301,13 @@ def pointer_regions(page: Listed, keeper: Listed) -> dict[str, str]:
 
 
 def _taken_in(other: Listed) -> str:
-    """Says on the page that is kept which page leads to it."""
+    """Return a line for the kept page that names a page leading to it."""
     why = f"merged into this page: {_why(other)}" if _why(other) else "has the same cause"
     return f"- [{other.name}]({other.name}.md): {why}; what people wrote there stays there"
 
 
 def _why(page: Listed) -> str:
-    """The reason that people gave for replacing a page."""
+    """Return the reason that people gave for replacing a page."""
     return escape(one_line(page.text("superseded_reason"))) if page.leads_to else ""
 
 
@@ -490,14 +490,14 @@ def _link(fingerprint: str, page_of: Callable[[str], str | None]) -> str:
 
 
 def _also(causes: Sequence[str], page_of: Callable[[str], str | None]) -> str:
-    """Which other causes went away with the newest fix."""
+    """Return a sentence on the other causes that went away with the newest fix."""
     more = f" and {len(causes) - _OTHERS} more" if len(causes) > _OTHERS else ""
     links = ", ".join(_link(fingerprint, page_of) for fingerprint in causes[:_OTHERS])
     return f"With commits of the newest fix other causes went away, too: {links}{more}."
 
 
 def _elsewhere(state: FixState) -> str:
-    """On which branches a fix was seen, and in how many further tests of the cause."""
+    """Return the branches on which a fix was seen, and how many other tests of the cause passed."""
     told = []
     if len(state.branches) > 1:
         more = f" and {len(state.branches) - _OTHERS} more" if len(state.branches) > _OTHERS else ""
@@ -524,14 +524,14 @@ def _fix_row(state: FixState) -> tuple[str, ...]:
 
 
 def _owners(fix: Fix) -> str:
-    """Who answers for the files of a fix, and who wrote the lines that it touched."""
+    """Return the owners of the files of a fix, and the authors of the lines that it touched."""
     authors = ", ".join(escape(one_line(author, _KEY)) for author in fix.authors)
     told = [", ".join(map(code, fix.owners)), f"lines by {authors}" if authors else ""]
     return "; ".join(filter(None, told))
 
 
 def _done(fix: Fix) -> str:
-    """The words of the fix; of several commits their subjects, each with its name."""
+    """Return the text of a fix; for several commits, the name and subject of each."""
     if fix.by == "git" and fix.log_count > 1:
         names = [line.partition(" ") for line in fix.log[:_SUBJECTS]]
         told = [f"{code(name[:_COMMIT])} {escape(one_line(subject, _KEY))}" for name, _, subject in names]
@@ -549,13 +549,13 @@ def _became(state: FixState) -> str:
     elif fix.held_in:
         became += f" since {code(fix.held_in, 120)}"
     if fix.returned:
-        # Before it had passed often enough nobody could know that it was no fix.
+        # Before it had passed often enough nobody could know that it was not a fix.
         became += f", returned {fix.returned[:10]}" + (f", {passed_of(fix)}" if fix.result == "failed" else "")
     return "; ".join(filter(None, (became, _elsewhere(state))))
 
 
 def _reckoning(state: FixState) -> str:
-    """Where the number of passing runs comes from that a fix needs."""
+    """Return how the number of passing runs that a fix needs was computed."""
     past, needed = state.past, state.fix.needed
     if past is None or state.fix.counts:
         return ""

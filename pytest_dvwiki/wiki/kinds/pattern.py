@@ -35,7 +35,7 @@ EMPTY_KEYS: dict[str, Any] = {
 }
 """Owned keys of a page whose subtype is in no record any more."""
 EMPTY_REGIONS = {
-    "signatures": "No record has this subtype any more: its causes are called otherwise since they were reclassified.",
+    "signatures": "No record has this subtype any more: its causes have other subtypes since they were reclassified.",
     "history": "",
     "citation": "",
 }

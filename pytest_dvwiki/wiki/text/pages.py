@@ -42,7 +42,7 @@ _MARKS = re.compile(r"<!-- dvwiki:(?:begin|end) [a-z_]+[^>]*-->", re.DOTALL)
 _COLON = re.compile(r"[ \t]*:(?=\s|$)")
 _CONFLICT = re.compile(r"(?:<{7}|>{7}|\|{7})(?: |\r?$)|={7}\r?$")
 _ANY_CONFLICT = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: |\r?$)", re.MULTILINE)
-_EXPLICIT = "stands behind a question mark"
+_EXPLICIT = "follows a question mark"
 _NO_VALUE = "no value of any page"
 _BOM = "\ufeff"
 
@@ -85,7 +85,7 @@ class _Entry:
     start: int
     end: int
     reason: str | None
-    """Why its value cannot be replaced, None where it can."""
+    """Why its value cannot be replaced, None if it can."""
     events: list[yaml.Event]
     """What the parser saw."""
 
@@ -204,7 +204,7 @@ class _Handler(YAMLHandler):
 
 
 def read(data: bytes) -> Page:
-    """Reads a page; one without frontmatter has no metadata.
+    """Read a page; one without frontmatter has no metadata.
 
     Raises:
         YamlError: The frontmatter is not readable, has a key twice, or holds a conflict marker.
@@ -219,16 +219,16 @@ def read(data: bytes) -> Page:
 def edit(
     data: bytes, keys: Mapping[str, Any], regions: Mapping[str, str], known: Mapping[str, Any] | None = None
 ) -> bytes | Refused:
-    """Sets owned keys and regions of a page.
+    """Set owned keys and regions of a page.
 
     Args:
         data: The page.
         keys: Owned keys with scalars or lists of scalars; those that are missing are put in.
         regions: Markdown of the regions; one whose marks people took out stays out.
-        known: What its frontmatter is known to say; where all keys have their values it is not parsed again.
+        known: What its frontmatter is known to say; if all keys have their values already, it is not parsed again.
 
     Returns:
-        The page's new bytes, equal to the old ones where nothing changed; or why it cannot be edited.
+        The page's new bytes, equal to the old ones if nothing changed; or why it cannot be edited.
     """
     try:
         text = data.decode()
@@ -248,17 +248,17 @@ def edit(
 
 
 def _says(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether all keys are known to have the values that they are to have."""
+    """Tell whether all keys are known to have the wanted values."""
     return all(key in known and repr(known[key]) == repr(value) for key, value in wanted.items())
 
 
 def without_marks(body: str) -> str:
-    """A page's text without the comments round the tool's regions, which are the same on every page."""
+    """Return a page's text without the comments around the tool's regions, which are the same on every page."""
     return _MARKS.sub("", body)
 
 
 def section(data: bytes, heading: str) -> str:
-    """What people wrote under a heading; empty where there is no such one.
+    """Return what people wrote under a heading; empty if there is no such heading.
 
     Raises:
         YamlError: The page's frontmatter cannot be read.
@@ -269,13 +269,13 @@ def section(data: bytes, heading: str) -> str:
 
 
 def skeleton(data: bytes, keys: Iterable[str]) -> str | Refused:
-    """The page without the values of owned keys and the content of regions: what people wrote, and in what order."""
+    """Return the page without the values of owned keys and the content of regions: what people wrote, in order."""
     edited = edit(data, dict.fromkeys(keys, _NO_VALUE), dict.fromkeys(region_names(data), ""))
     return edited if isinstance(edited, Refused) else edited.decode()
 
 
 def regions(data: bytes) -> dict[str, str] | Refused:
-    """What stands in the regions of a page, by their names."""
+    """Return the contents of a page's regions by name."""
     text = data.decode("utf-8", "replace")
     try:
         return {name: text[start:end] for name, (start, end) in _places(text).items()}
@@ -306,13 +306,13 @@ def ids(data: bytes) -> set[str]:
 
 
 def region_names(data: bytes) -> list[str]:
-    """The regions that a page has a begin mark of."""
+    """Return the names of the regions that have a begin mark on a page."""
     marks = _MARK.finditer(data.decode("utf-8", "replace"))
     return [mark["name"] for mark in marks if mark["kind"] == "begin"]
 
 
 def _split(text: str) -> tuple[int, int, int] | None:
-    """Start and end of the frontmatter's block, and start of the body; None where a page has none."""
+    """Return the start and end of the frontmatter's block, and the start of the body; None if there is no block."""
     first, _, _ = text.partition("\n")
     if not _FENCE.fullmatch(first) or first == text:
         return None
@@ -327,7 +327,7 @@ def _split(text: str) -> tuple[int, int, int] | None:
 
 
 def _block(text: str) -> tuple[int, int]:
-    """Start and end of the frontmatter's block.
+    """Return the start and end of the frontmatter's block.
 
     Raises:
         _UneditableError: The page has none.
@@ -339,7 +339,7 @@ def _block(text: str) -> tuple[int, int]:
 
 
 def _refuse_conflicts(text: str) -> None:
-    """Refuses a page with git's conflict markers outside its regions: only a person knows which side is right.
+    """Refuse a page with git's conflict markers outside its regions: only a person knows which side is right.
 
     Raises:
         _UneditableError: There is one.
@@ -359,7 +359,7 @@ def _refuse_conflicts(text: str) -> None:
 
 
 def _flat(value: Any) -> Any:
-    """A value as it can stand on one line."""
+    """Return a value in a form that fits on one line."""
     if isinstance(value, list | tuple):
         return [_flat(item) for item in value]
     return " ".join(value.split("\n")) if isinstance(value, str) else value
@@ -394,7 +394,7 @@ def _edit_block(block: str, keys: Mapping[str, Any], newline: str, known: Mappin
 
 
 def _has_value(block: str, entry: _Entry, value: Any) -> bool:
-    """Whether a key has its value already, however it is written."""
+    """Tell whether a key has its value already, however it is written."""
     if entry.reason is None and block[entry.start : entry.end] == yamlio.flow(value):
         return True
     if entry.reason == _EXPLICIT:
@@ -408,7 +408,7 @@ def _has_value(block: str, entry: _Entry, value: Any) -> bool:
 
 
 def _place_for_new_key(block: str, key: str, order: Sequence[str], present: Mapping[str, _Entry]) -> int:
-    """Return the place behind the owned keys that come before a new one; at the end of the block where none does.
+    """Return the place for a new key: after the owned keys that precede it, else at the end of the block.
 
     There it is far from the keys that people change or add, so that git merges both changes.
     """
@@ -421,10 +421,10 @@ def _place_for_new_key(block: str, key: str, order: Sequence[str], present: Mapp
 
 
 def _check(block: str, before: list[_Entry], set_to: Mapping[str, str]) -> None:
-    """Parses an edited block again: the keys that were set are as wanted, all others as they were."""
+    """Parse an edited block again, to check that the keys are as set and all others as they were."""
     after = _entries(block)
     if _kept(before, set_to) != _kept(after, set_to):
-        raise _UneditableError("a change of the tool's keys would touch other keys")
+        raise _UneditableError("changing the tool's keys would alter other keys")
     found = {entry.key: block[entry.start : entry.end] for entry in after if entry.reason is None}
     for key, wanted in set_to.items():
         if found.get(key) != wanted:
@@ -432,12 +432,12 @@ def _check(block: str, before: list[_Entry], set_to: Mapping[str, str]) -> None:
 
 
 def _kept(entries: Iterable[_Entry], set_to: Mapping[str, str]) -> list[tuple[str, tuple[Any, ...]]]:
-    """The keys that are not set, with what the parser saw of each."""
+    """Return the keys that are not set, each with what the parser saw."""
     return [(entry.key, _shape(entry.events)) for entry in entries if entry.key not in set_to]
 
 
 def _entries(block: str) -> list[_Entry]:
-    """The keys at the top of a block, with the places of their values.
+    """Return the keys at the top level of a block, with the places of their values.
 
     Raises:
         _UneditableError: The block is not a plain list of keys, or has a key twice.
@@ -489,12 +489,12 @@ def _end(event: yaml.Event) -> int:
 
 
 def _last(event: yaml.Event) -> int:
-    """Where what an event stands for ends in the text; the end of a block collection stands for nothing."""
+    """Return where an event's text ends; 0 if it has none, such as the end of a block collection."""
     return _end(event) if _end(event) > _start(event) else 0
 
 
 def _whole(first: yaml.Event, stream: Iterator[yaml.Event]) -> list[yaml.Event]:
-    """The events of one node."""
+    """Return the events of one node."""
     events = [first]
     depth = int(isinstance(first, yaml.CollectionStartEvent))
     while depth:
@@ -518,7 +518,7 @@ def _shape(events: list[yaml.Event]) -> tuple[Any, ...]:
 
 
 def _obstacle(text: str, events: list[yaml.Event]) -> str | None:
-    """Why a value cannot be replaced, None where it can."""
+    """Return why a value cannot be replaced; None if it can."""
     first = events[0]
     if any(getattr(event, "anchor", None) for event in events):
         return "has an anchor or an alias"
@@ -537,7 +537,7 @@ def _obstacle(text: str, events: list[yaml.Event]) -> str | None:
 
 
 def _edit_regions(text: str, body: int, regions: Mapping[str, str], newline: str) -> str:
-    """The body of a page, which begins at a place of its text, with new content in its regions."""
+    """Return the body of a page, which begins at `body`, with new content in its regions."""
     end = len(text)
     parts: list[str] = []
     for name, place in reversed(_places(text, body).items()):
@@ -553,7 +553,7 @@ def _edit_regions(text: str, body: int, regions: Mapping[str, str], newline: str
 
 
 def _places(text: str, body: int = 0) -> dict[str, tuple[int, int]]:
-    """Start and end of each region's content, in the order in which they stand.
+    """Return the start and end of each region's content, in the order of the text.
 
     Args:
         text: The page.
@@ -587,5 +587,5 @@ def _places(text: str, body: int = 0) -> dict[str, tuple[int, int]]:
 
 
 def _mark_error(text: str, place: int, reason: str) -> _UneditableError:
-    """What is wrong with the marks of a page, with its line."""
+    """Return the error for a wrong mark, with its line."""
     return _UneditableError(f"line {text.count(chr(10), 0, place) + 1}: {reason}")

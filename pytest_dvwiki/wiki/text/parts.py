@@ -25,15 +25,16 @@ class Heading:
 
 
 def heading_of(line: str) -> Heading | None:
-    """The heading that a line is, None where it is none."""
+    """Return the heading on a line; None if the line is not a heading."""
     found = _HEADING.fullmatch(line)
     return Heading(len(found[1]), found[2]) if found else None
 
 
 def unfenced(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Of lines those that stand in no fenced block, without their ends, each with its index.
+    """Yield the lines outside of fenced blocks, without their line ends, each with its index.
 
-    A block that nobody closed before the next mark of a region, or before the end, is none: it would hide all headings.
+    A fence that is not closed before the next mark of a region, or before the end, does not count: its block would hide
+    all headings.
     """
     fence = ""
     inside: list[tuple[int, str]] = []
@@ -54,7 +55,7 @@ def unfenced(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
 
 
 def part(text: str, heading: str) -> tuple[int, int] | None:
-    """Start and end, in characters, of what stands under a heading.
+    """Return the start and end, in characters, of the text under a heading.
 
     It reaches to the next heading of the same level or above, or to the mark of a region: what lies between marks is
     not people's.
@@ -75,17 +76,17 @@ def part(text: str, heading: str) -> tuple[int, int] | None:
 
 
 def breaks_out(text: str, level: int = 2) -> str | None:
-    """The first line of a text that would end the part into which it is put: a heading, or a mark of a region.
+    """Return the first line of a text that would end the part it is put into: a heading, or a mark of a region.
 
     Args:
         text: Markdown.
-        level: Of the part's own heading.
+        level: The level of the part's own heading.
     """
     return next((border.line.strip() for border in _borders(text) if border.level <= level), None)
 
 
 def level_of(text: str, heading: str) -> int:
-    """The level of a heading, 0 where a page has none with these words."""
+    """Return the level of the heading with these words; 0 if there is none."""
     return next((each.level for each in _borders(text) if each.level and each.words == heading.strip()), 0)
 
 
@@ -95,7 +96,7 @@ class _Border:
 
     start: int
     end: int
-    """Where it stands, in characters of the text."""
+    """Its start and end, in characters of the text."""
     line: str
     level: int
     """Of the heading; 0 for the mark of a region."""
@@ -103,7 +104,7 @@ class _Border:
 
 
 def _borders(text: str) -> Iterator[_Border]:
-    """The headings and the marks of regions, outside of fenced blocks."""
+    """Yield the headings and the marks of regions outside of fenced blocks."""
     lines = _LINE.findall(text)
     starts = list(accumulate(map(len, lines), initial=0))
     for index, line in unfenced(lines):

@@ -10,15 +10,15 @@ _BOM = "\ufeff"
 
 
 def newline_of(text: str) -> str:
-    """How a page ends its lines, by its first one."""
+    """Return the line end that a page uses, by its first line."""
     return "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
 
 
 def cleaned(content: str, present: str) -> str:
-    """What somebody wants to write, with the lines as they are that the page has already, and the others redacted.
+    """Return what somebody wants to write, with new lines redacted; lines that the page has already stay as they are.
 
     Args:
-        content: Of the whole page or a part of it.
+        content: The new content of the whole page or a part of it.
         present: The whole page.
     """
     newline = newline_of(present)
@@ -42,19 +42,19 @@ def cleaned(content: str, present: str) -> str:
 
 
 def whole(present: str, content: str) -> str:
-    """A page with new content, which keeps its byte order mark and its last line's end."""
+    """Return a page with new content, which keeps its byte order mark and its last line's end."""
     if present.startswith(_BOM) and not content.startswith(_BOM):
         content = _BOM + content
     return content if content.endswith("\n") or not present.endswith("\n") else content + newline_of(present)
 
 
 def replaced(text: str, place: tuple[int, int], content: str) -> str:
-    """A page with new content in one of its parts, between the blank lines that stand there.
+    """Return a page with new content in one of its parts, between the blank lines around the old content.
 
     Args:
         text: The page.
         place: Start and end of the part, in characters.
-        content: What is to stand there; blank lines round it are left out.
+        content: The new content; blank lines around it are left out.
     """
     start, end = _kept(text, place)
     new = content.strip("\r\n")
@@ -62,7 +62,7 @@ def replaced(text: str, place: tuple[int, int], content: str) -> str:
 
 
 def appended(text: str, place: tuple[int, int], addition: str) -> str:
-    """A page with a further paragraph at the end of one of its parts."""
+    """Return a page with a further paragraph at the end of one of its parts."""
     newline = newline_of(text)
     start, end = _kept(text, place)
     new = addition.strip()
@@ -72,7 +72,7 @@ def appended(text: str, place: tuple[int, int], addition: str) -> str:
 
 
 def _filled(text: str, place: tuple[int, int], new: str) -> str:
-    """A page with text in a part that holds nothing but blank lines."""
+    """Return a page with text put into a part that holds only blank lines."""
     newline = newline_of(text)
     before = newline if text[: place[0]].endswith("\n") else newline * 2
     after = newline * 2 if place[1] < len(text) else newline
@@ -80,7 +80,7 @@ def _filled(text: str, place: tuple[int, int], new: str) -> str:
 
 
 def _kept(text: str, place: tuple[int, int]) -> tuple[int, int]:
-    """Start and end of what stands between the blank lines of a part."""
+    """Return the start and end of a part without the blank lines around its content."""
     inside = text[slice(*place)]
     bare = inside.strip("\r\n")
     start = place[0] + (len(inside) - len(inside.lstrip("\r\n")) if bare else 0)

@@ -97,7 +97,7 @@ def archive(
 
     Raises:
         WikiError: The record or the log could not be written, or the lock could not be taken. A page that could not be
-            edited is no error; it is listed in the result.
+            edited is not an error; it is listed in the result.
     """
     began = time.monotonic()
     with writing(layout, lock_timeout) as room:
@@ -137,14 +137,14 @@ def build(
     lock_timeout: float = TIMEOUT_S,
     progress: Progress | None = None,
 ) -> BuildResult:
-    """Make all derived content again, byte for byte the same on any machine.
+    """Rebuild all derived content, byte for byte the same on any machine.
 
     Conflicts that a merge left in the tool's lines are settled, and two pages of one cause become a page and a pointer.
 
     Args:
         layout: Where the wiki is.
         check: Write nothing, and only report what differs.
-        restore: Make deleted pages again.
+        restore: Restore deleted pages.
         reclassified: The reclassification done just before; missing pages of the subtypes in it are made.
         lock_timeout: Seconds to wait for another process that writes.
         progress: Called from time to time with what is done, and how often so far.
@@ -164,7 +164,7 @@ def build(
         result = _result(room, began)
         if result.changed:
             told = f"; {reclassified.told()}" if reclassified and reclassified.file else ""
-            done = f"{len(result.changed)} files made again{told}"
+            done = f"{len(result.changed)} files rebuilt{told}"
             add_to_log(layout, "build", done, date=room.archive.last_updated())
         return result
 
@@ -255,7 +255,7 @@ def undo_merge(
     """
     began = time.monotonic()
     if kept == other:
-        raise MergeError(f"{kept} is one fingerprint; name two")
+        raise MergeError(f"{kept} is the fingerprint of both; name two causes")
     with writing(layout, lock_timeout, scaffolded=False) as room:
         room.refresh()
         causes = room.archive.identities(kept, other)
@@ -294,7 +294,7 @@ def mark_drift(layout: Layout, problems: Mapping[str, str | None], *, lock_timeo
         room.write_indexes()
         if room.files.updated:
             plural = "s" if len(room.files.updated) > 1 else ""
-            add_to_log(layout, "lint", f"{len(room.files.updated)} page{plural} marked anew")
+            add_to_log(layout, "lint", f"{len(room.files.updated)} page{plural} marked or unmarked")
         return sorted(set(room.files.changed))
 
 

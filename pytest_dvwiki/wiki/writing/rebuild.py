@@ -23,11 +23,11 @@ _PROGRESS_EVERY = 100
 
 
 def rebuild(room: Room, *, restore: bool, subtypes: frozenset[str]) -> None:
-    """Make everything again.
+    """Rebuild everything.
 
     Args:
         room: The wiki.
-        restore: Make deleted pages again.
+        restore: Restore deleted pages.
         subtypes: Subtypes whose missing pages are made.
     """
     _repair_records(room)
@@ -68,7 +68,7 @@ def _make_pages(room: Room, *, restore: bool, subtypes: frozenset[str]) -> None:
     for number, fingerprint in enumerate(causes, 1):
         views.bug(fingerprint, may_create=restore or fingerprint in unfinished or fingerprint in alone)
         if number % _PROGRESS_EVERY == 0:
-            room.progress("pages made again", number)
+            room.progress("pages rebuilt", number)
     views.link_to(views.made)
     shared = {
         *room.catalogue.shared_causes(),

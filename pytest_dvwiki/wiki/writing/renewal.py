@@ -1,4 +1,4 @@
-"""Index files brought up to date by the rows that differ: the others are neither read nor made again."""
+"""Index files brought up to date by the rows that differ: the others are neither read nor rebuilt."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _COLUMNS = re.compile(rb"\n\n\|[^\n]*\n\|[^\n]*\n")
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """The table of a category as it stands in an index file; places are in bytes, each a start and an end."""
+    """The table of a category as found in an index file; places are in bytes, each a start and an end."""
 
     level: str
     category: str
     folder: str
-    """What leads from the file to the pages."""
+    """Path from the file to the pages."""
     heading: tuple[int, int]
     rows: tuple[int, int]
     pages: int
@@ -36,17 +36,16 @@ class _Table:
 def renewed(
     read: Callable[[str], bytes], changes: Changes, last_updated: str | None, commits: Sequence[tuple[str, str]]
 ) -> dict[str, bytes] | None:
-    """The index files that `indexes` would make otherwise than they are.
+    """Return the index files that `indexes` would change, with their new contents.
 
     Args:
         read: Gives the content of an index file.
-        changes: By the path of each page that differs its cells in the files, and those that it is to have; None where
-            it has no row.
-        last_updated: Time of the newest record, None where there is none.
+        changes: By the path of each page that differs, its cells in the files and its new cells; None for no row.
+        last_updated: Time of the newest record; None if there is none.
         commits: The name of each bug page with the commit that it came with, as `indexes` takes them.
 
     Returns:
-        None where the files are not as they should be.
+        The contents by path; None if the files are not as last written.
     """
     found: dict[str, bytes] = {}
     for category in sorted({path.split("/", 1)[0] for path in changes}):
@@ -64,7 +63,7 @@ def renewed(
 
 
 def _edits_of_all(data: bytes, changes: Changes, top: Callable[[int], str]) -> list[Edit] | None:
-    """What makes the file of all categories as it should be, None where it cannot be made so."""
+    """Return the edits that bring the file of all categories up to date; None if edits cannot do that."""
     edits: list[Edit] = []
     pages, end = 0, len(data)
     # From the end on: the first table is the longest by far.
@@ -77,12 +76,12 @@ def _edits_of_all(data: bytes, changes: Changes, top: Callable[[int], str]) -> l
         edits[:0] = further
         pages += table.pages + _more(category, changes)
         end = start - 1
-    # Two line feeds stand before the first table, and behind the title.
+    # Two line feeds come before the first table, and after the title.
     return [(len(TITLE) + 2, end - 1, top(pages).encode()), *edits]
 
 
 def _table(data: bytes, level: str, category: str, folder: str, place: tuple[int, int]) -> _Table | None:
-    """The table of a category that stands with its heading at a place, None where none does."""
+    """Return the table of a category whose heading is at a place; None if there is none."""
     found = _HEADING.match(data, *place)
     columns = _COLUMNS.match(data, found.end(), place[1]) if found else None
     if not (found and columns) or found[0] != heading(level, category, int(found[1])).encode():
@@ -91,19 +90,19 @@ def _table(data: bytes, level: str, category: str, folder: str, place: tuple[int
 
 
 def _of(category: str, changes: Changes) -> Iterator[tuple[str, str | None, str | None]]:
-    """The pages of a category that differ, by name, each with its cells before and now."""
+    """Yield the pages of a category that differ, by name, each with its old and new cells."""
     for path in sorted(changes):
         if path.startswith(f"{category}/"):
             yield path[len(category) + 1 : -len(".md")], *changes[path]
 
 
 def _more(category: str, changes: Changes) -> int:
-    """How many more rows a table is to have."""
+    """Return how many rows a table gains."""
     return sum((now is not None) - (before is not None) for _, before, now in _of(category, changes))
 
 
 def _edits(data: bytes, table: _Table | None, changes: Changes) -> list[Edit] | None:
-    """What makes a table as it should be, in order; None where it is not as it was."""
+    """Return the edits that bring a table up to date, in order; None if it is not as last written."""
     if table is None:
         return None
     pages = table.pages + _more(table.category, changes)
@@ -111,7 +110,7 @@ def _edits(data: bytes, table: _Table | None, changes: Changes) -> list[Edit] | 
     first, end = table.rows
 
     def file_at(place: int) -> bytes:
-        """The name by which a row has its place, by any of its bytes."""
+        """Return the file name by which the row at a byte is sorted."""
         start = data.rfind(b"\n", first - 1, place) + 1
         return data[start + len(b"| [") : data.find(b"](", start)] + b".md"
 
@@ -127,7 +126,7 @@ def _edits(data: bytes, table: _Table | None, changes: Changes) -> list[Edit] | 
 
 
 def _edited(data: bytes, edits: Iterable[Edit]) -> bytes:
-    """A file with other bytes from some places to others, which are in order."""
+    """Return a file with the edits applied, which are in order and do not overlap."""
     kept, place = memoryview(data), 0
     parts: list[bytes | memoryview] = []
     for start, end, new in edits:

@@ -57,7 +57,7 @@ class Room:
         self.catalogue.close()
 
     def refresh(self) -> None:
-        """Take in what changed among the records and the pages."""
+        """Read what changed among the records and the pages."""
         self.archive.refresh()
         self.catalogue.refresh()
         self.catalogue.joins(self.archive.joined(), self.archive.further(), self.archive.present)
@@ -87,7 +87,7 @@ class Room:
         return judged
 
     def look_quickly(self) -> None:
-        """Take in pages that were added or removed; pages changed in place are read again when they are needed."""
+        """Read pages that were added or removed; pages changed in place are read again when they are needed."""
         self.catalogue.refresh(quick=True)
         self.files.looks_again = True
 

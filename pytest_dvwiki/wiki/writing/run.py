@@ -149,6 +149,6 @@ def _counts(record: RunRecord, known: int) -> Iterator[str]:
 
 
 def _bins(record: RunRecord) -> list[tuple[str, str]]:
-    """Return covergroup and bin of each coverage row in a record."""
+    """Return the covergroup and bin of each coverage row in a record."""
     rows = ((str(row.get("covergroup", "")), str(row.get("bin", ""))) for row in record.coverage)
     return sorted(set(rows))

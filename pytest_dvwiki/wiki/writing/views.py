@@ -32,7 +32,7 @@ class Views:
     """Makes pages, and brings them up to date.
 
     Args:
-        layout: Where the wiki stands.
+        layout: Where the wiki is.
         archive: Its records.
         catalogue: What its pages say of themselves.
         files: Writes them.
@@ -54,7 +54,7 @@ class Views:
         return load_registry(sorted(self.layout.patterns.glob("*.yaml")), problem=lambda _: None)
 
     def bug(self, fingerprint: str, *, may_create: bool) -> None:
-        """Brings the bug page of a cause up to date, and makes it where that is due."""
+        """Bring the bug page of a cause up to date, or make it if it is due."""
         listed = self.pages(fingerprint)
         # Of causes that are one the page of the first is kept, also where another one got its page before it.
         is_headless = bool(listed) and all(map(self.catalogue.is_joined, listed))
@@ -87,7 +87,7 @@ class Views:
             self.update_bug(self.pages(fingerprint))
 
     def part(self, formers: Iterable[str]) -> None:
-        """Give pages of their own to causes that version 1 took for one; what it knew stays on the page that it had.
+        """Give pages of their own to causes that version 1 took for one; the old page keeps what was known then.
 
         Where people merged that page with another one, they named all of them: these count on the page that was kept.
 
@@ -110,7 +110,7 @@ class Views:
             self.bug(former, may_create=False)
 
     def _kin(self, *fingerprints: str) -> list[str]:
-        """Says which other causes a check reports, and which page held causes together before."""
+        """Return lines on the other causes of a check, and on the page that used to hold several causes."""
         held = [name for each in self.archive.formers(*fingerprints) if (name := self._bug_name(each))]
         holds = [name for each in self.archive.heirs(*fingerprints) if (name := self._bug_name(each))]
         family = self.archive.family(fingerprints[0])
@@ -124,14 +124,14 @@ class Views:
                 if (name := self._bug_name(each))
             ),
             *(
-                f"- [{name}]({name}.md): held this cause together with others until fingerprints kept words"
+                f"- [{name}]({name}.md): held this cause together with others under a version 1 fingerprint"
                 for name in held
             ),
-            *(f"- [{name}]({name}.md): was counted on this page until fingerprints kept words" for name in holds),
+            *(f"- [{name}]({name}.md): was counted on this page under a version 1 fingerprint" for name in holds),
         ]
 
     def update_bug(self, listed: list[Listed], more: Iterable[str] = ()) -> None:
-        """Brings the pages of a cause up to date, of which the first is kept, and takes in further causes."""
+        """Bring the pages of a cause up to date, of which the first is kept; further causes are merged into it."""
         keeper, *rest = listed
         if keeper.problem:
             self.files.refused.append((keeper.path, f"it cannot be read: {keeper.problem}"))
@@ -155,31 +155,31 @@ class Views:
         self.point(listed)
 
     def _stale_reason(self, page: Listed, cause: aggregate.CauseHistory) -> str | None:
-        """Why a page is out of date: its cause is gone though nobody fixed it, or the last check of it said so."""
+        """Return why a page is out of date: its cause is gone without a fix, or it cites missing code; else None."""
         gone = self._gone(cause) if page.text("status") == "open" else None
         return gone or marks.drifted(page)
 
     def _gone(self, cause: aggregate.CauseHistory) -> str | None:
-        """Since when a cause is gone though nobody is on record for fixing it."""
+        """Return since when a cause has been gone without a fix on record; None if it is not gone."""
         if not absence.is_gone(self.archive, cause):
             return None
         return f"not seen since {cause.last_seen[:10]}, and its tests pass since {absence.DAYS} days after that"
 
     def link_to(self, causes: Iterable[str]) -> None:
-        """Brings the bug pages up to date that name one of some causes, which have another page now than before."""
+        """Bring the bug pages up to date that name one of these causes, whose pages have changed."""
         causes = set(causes)
         of_one_check = {name for each in causes for name in self.archive.family(each)}
         for fingerprint in sorted(of_one_check | proposals.naming(self.archive.db, causes)):
             self.bug(fingerprint, may_create=False)
 
     def point(self, listed: list[Listed]) -> None:
-        """Makes all pages of a cause but the first lead to it."""
+        """Make all pages of a cause except the first lead to the first."""
         keeper, *rest = listed
         for page in rest:
             self.files.edit(page.path, bug.pointer_keys(page, keeper), bug.pointer_regions(page, keeper))
 
     def let_go(self) -> None:
-        """Takes fingerprints of other pages from those that no longer replace them, as after an undone merge."""
+        """Remove the fingerprints of other pages from pages that no longer replace them, as after an undone merge."""
         alone = self.archive.rulings().alone
         for page in self.catalogue.with_aliases():
             own, *aliases = page.fingerprints()
@@ -189,7 +189,7 @@ class Views:
                 self.files.edit(page.path, {"fingerprint_aliases": kept}, {})
 
     def pages(self, fingerprint: str) -> list[Listed]:
-        """The pages of a cause, the one to keep first."""
+        """Return the pages of a cause, the one to keep first."""
         identities = self.archive.identities(fingerprint)
         listed = self.catalogue.of_cause(*identities)
         if self.files.looks_again and self.catalogue.look_at(page.path for page in listed):
@@ -197,7 +197,7 @@ class Views:
         return listed
 
     def pattern(self, name: str, *, may_create: bool) -> None:
-        """Brings the page of a subtype up to date, and makes it where that is due."""
+        """Bring the page of a subtype up to date, or make it if it is due."""
         path = f"patterns/{file_name(name)}.md"
         exists = self.files.exists(path)
         subtype = aggregate.subtype(self.archive, name, self._merged)
@@ -213,18 +213,18 @@ class Views:
 
     @cached_property
     def _merged(self) -> list[tuple[str, ...]]:
-        """The fingerprints of each bug page that has more than one; pattern pages come after all bug pages."""
+        """Return the fingerprints of each bug page that has more than one; pattern pages come after all bug pages."""
         return [page.fingerprints() for page in self.catalogue.with_aliases()]
 
     def empty_patterns(self) -> None:
-        """Pages of subtypes that no record has any more, since other verdicts call their causes otherwise."""
+        """Empty the pages of subtypes that no record has any more, since their causes were reclassified."""
         present = {file_name(name) for name in aggregate.subtypes(self.archive)}
         for listed in list(self.catalogue.all("patterns")) if self.archive.is_reclassified() else ():
             if listed.name not in present and listed.metadata.get("hit_count"):
                 self.files.edit(listed.path, pattern.EMPTY_KEYS, pattern.EMPTY_REGIONS)
 
     def hole(self, covergroup: str, bin_name: str, *, may_create: bool) -> None:
-        """Brings the page of a coverage bin up to date, and makes it where that is due."""
+        """Bring the page of a coverage bin up to date, or make it if it is due."""
         path, other = coverage.paths(covergroup, bin_name)
         there = self.catalogue.get(path)
         if there and not there.problem and not coverage.is_of(there, covergroup, bin_name):
@@ -243,7 +243,7 @@ class Views:
         return page_name(path) if path else None
 
     def bug_path(self, fingerprint: str) -> str | None:
-        """The page of a cause, None where it has none."""
+        """Return the path of a cause's page; None if it has none."""
         return self._bug_paths((fingerprint,))[fingerprint]
 
     def _bug_paths(self, fingerprints: Iterable[str]) -> dict[str, str | None]:
@@ -257,7 +257,7 @@ class Views:
         return known.advice({}) if known else None
 
     def mark_drift(self, path: str, problem: str | None) -> None:
-        """Marks a page, or takes its mark off; one that is out of date by the records stays so."""
+        """Mark a page as citing missing code, or unmark it; a page that is out of date by the records stays so."""
         page = self.catalogue.get(path)
         if page is None or (page.metadata.get("stale") is True and marks.drifted(page) is None):
             return
@@ -266,7 +266,7 @@ class Views:
             self.files.edit(path, {"stale": reason is not None, "stale_reason": reason}, {})
 
     def keep_apart(self) -> None:
-        """Takes out what makes a page lead to another one although people said that the two are not one cause."""
+        """Remove the links between pages that people said are not of one cause."""
         said = self.archive.rulings()
         for page in self.catalogue.superseded() if said.apart else ():
             target = self.catalogue.get(f"bugs/{page.leads_to}.md")
@@ -275,7 +275,7 @@ class Views:
                     self.files.write(path, data)
 
     def set_apart(self, causes: Iterable[str]) -> None:
-        """Brings the pages of causes up to date that were one, and makes those that are missing."""
+        """Bring the pages of causes that used to be one up to date, and make the missing ones."""
         self.keep_apart()
         self.let_go()
         names = self.archive.present(sorted(causes))
@@ -286,7 +286,7 @@ class Views:
             self.pattern(name, may_create=False)
 
     def merge(self, kept: str, other: str, reason: str | None) -> None:
-        """Makes a bug page lead to another one, and brings all pages of both up to date.
+        """Make a bug page lead to another one, and bring all pages of both up to date.
 
         Raises:
             MergeError: There is no such page, or it cannot lead there.

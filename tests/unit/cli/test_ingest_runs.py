@@ -166,7 +166,7 @@ def test_a_run_that_goes_on_is_left_alone(here: Layout, killed: Path, capsys: py
     assert child.stdout is not None
     assert child.stdout.readline() == "open\n"
     assert main(["ingest", str(killed)]) == 1
-    assert "its run is still going on" in capsys.readouterr().err
+    assert "its run is still in progress" in capsys.readouterr().err
     assert not list(here.tasks.glob("2*"))
     child.communicate("\n")
 

@@ -212,7 +212,7 @@ def test_an_engine_that_is_not_there_is_named(
     monkeypatch.setenv("DVWIKI_ENGINE", "perl")
     Path("a.log").write_text(FAILING)
     assert main(["scan", "a.log"]) == 2
-    assert "DVWIKI_ENGINE: there is no engine 'perl': take one of hyperscan" in capsys.readouterr().err
+    assert "DVWIKI_ENGINE: there is no engine 'perl': choose one of hyperscan" in capsys.readouterr().err
 
 
 def test_a_task_without_ingest_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:

@@ -52,7 +52,7 @@ def test_a_build_names_some_files_and_a_check_all(place: Layout, capsys: pytest.
     assert main(["build"]) == 0
     told = capsys.readouterr().out.splitlines()
     assert len(told) == 21
-    assert told[-1] == "made again: 5 more files"
+    assert told[-1] == "rebuilt: 5 more files"
 
 
 def test_build_checks_and_builds(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,7 +62,7 @@ def test_build_checks_and_builds(place: Layout, capsys: pytest.CaptureFixture[st
     assert main(["build", "--check"]) == 1
     assert "differs: index.md" in capsys.readouterr().out
     assert main(["build"]) == 0
-    assert "made again: index.md" in capsys.readouterr().out
+    assert "rebuilt: index.md" in capsys.readouterr().out
     assert main(["build", "--check"]) == 0
 
 
@@ -170,8 +170,8 @@ def test_build_reclassifies(place: Layout, capsys: pytest.CaptureFixture[str]) -
     assert main(["build", "--reclassify"]) == 0
     out = capsys.readouterr().out
     assert "1 cause reclassified by verdicts/" in out
-    assert f"verdict kept, since their excerpts say too little: 1 of the causes ({'c' * 12})" in out
-    assert "made again: bugs/" in out
+    assert f"verdict kept, as the excerpt is not enough for a new one: 1 cause ({'c' * 12})" in out
+    assert "rebuilt: bugs/" in out
     written = sorted((place.tasks / "verdicts").iterdir())
     assert f"1 cause reclassified by verdicts/{written[0].name}" in (place.wiki / "log.md").read_text()
     assert main(["build", "--reclassify"]) == 0

@@ -533,7 +533,7 @@ def test_coverage_says_what_is_news_point_by_point() -> None:
 def test_coverage_without_news_is_one_line() -> None:
     assert coverage(CoverageNews(bins=3, covered=2)) == ["COVERAGE   2 of 3 bins covered, 1 hole"]
     part = CoverageNews(bins=3, covered=2, whole=False)
-    assert coverage(part) == ["COVERAGE   2 of 3 bins covered, by a part of the tests"]
+    assert coverage(part) == ["COVERAGE   2 of 3 bins covered, by some of the tests"]
 
 
 def test_many_points_are_not_all_named_and_failures_come_first() -> None:

@@ -1,4 +1,4 @@
-"""The class of the phase that reported, what goes before what, and evidence that is quoted as it stands."""
+"""The class of the phase that reported, what outranks what, and evidence that is quoted as it stands."""
 
 from __future__ import annotations
 

@@ -152,10 +152,10 @@ def test_a_title_that_the_tool_made_of_a_message_like_a_link_has_none(wiki: Path
 @pytest.mark.parametrize(
     ("old", "new", "text"),
     [
-        ("status: open", "status: done", "status: 'done' is none of open, confirmed, closed, wont_fix"),
-        ("type: RTL_BUG", "type: HW", "type: 'HW' is none of RTL_BUG, TB_BUG, UNKNOWN"),
+        ("status: open", "status: done", "status: 'done' is not one of open, confirmed, closed, wont_fix"),
+        ("type: RTL_BUG", "type: HW", "type: 'HW' is not one of RTL_BUG, TB_BUG, UNKNOWN"),
         ("status: open", "status:", "status: has no value"),
-        ("status: open", "status: [open]", "status: ['open'] is none of open, confirmed, closed, wont_fix"),
+        ("status: open", "status: [open]", "status: ['open'] is not one of open, confirmed, closed, wont_fix"),
         ("superseded_by: null", "superseded_by: RTL_1", "superseded_by: there is no page RTL_1"),
     ],
 )
@@ -358,9 +358,9 @@ def test_what_is_only_to_be_looked_at_fails_no_check(wiki: Path, capsys: pytest.
         ("[a](https://example.org/x.md)", None),
         ("[a](../../../rtl/fifo.sv)", None),
         ("`[a](nothing.md)`", None),
-        ("[a](nothing.md)", "nothing.md is not there"),
-        ("[a](no%00thing.md)", "nothing.md is not there"),
-        (f"[a]({'x' * 5000}.md)", "is not there"),
+        ("[a](nothing.md)", "nothing.md does not exist"),
+        ("[a](no%00thing.md)", "nothing.md does not exist"),
+        (f"[a]({'x' * 5000}.md)", "does not exist"),
         ("[a](../patterns/scoreboard_fail.md#nothing)", "patterns/scoreboard_fail.md has no heading for #nothing"),
         ("[a](#nothing)", "has no heading for #nothing"),
     ],

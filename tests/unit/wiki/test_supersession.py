@@ -282,7 +282,7 @@ def test_what_cannot_be_merged_is_refused_and_nothing_written(place: Layout) -> 
         (first, first, "is one page"),
         (first, "patterns/scoreboard_fail.md", "different categories"),
         ("patterns/scoreboard_fail.md", "patterns/scoreboard_fail.md", "is one page"),
-        (second, first, "leads to .* already, and one of the two has to stand"),
+        (second, first, "leads to .* already, and one of the two has to remain"),
         (second, third, f"leads to {name_of(place)} already; merge into that one"),
         (third, second, f"leads to {name_of(place)} already; merge that one"),
         (first, "bugs/gone.md", "there is no such page"),
@@ -381,7 +381,7 @@ def test_a_name_that_a_page_had_finds_it(place: Layout) -> None:
     assert found[0].page_path == kept
     change(place, kept, "## Resolution", f"As in [it]({gone}.md).\n\n## Resolution")
     (finding,) = [each for each in lint(place, "full") if each.kind == "broken_link"]
-    assert finding.text == f"{gone}.md is not there, seen from {kept}; its cause stands in {kept} now"
+    assert finding.text == f"{gone}.md does not exist, relative to {kept}; its cause is now documented in {kept}"
     archive(place, record(7, occurrence(THIRD)))
     assert main(["merge", gone, THIRD, "--root", str(place.root)]) == 0
     assert keys(place, kept)["hit_count"] == 6

@@ -66,7 +66,7 @@ def test_what_somebody_changed_in_the_tools_part_is_made_again(place: Layout) ->
     assert page.read_text() != text
     assert build(place).changed == changed
     after = files(place.wiki)
-    assert after.pop("log.md") == before.pop("log.md") + b"## [2026-11-21] build | - | 3 files made again\n"
+    assert after.pop("log.md") == before.pop("log.md") + b"## [2026-11-21] build | - | 3 files rebuilt\n"
     assert after == before
 
 
@@ -144,7 +144,7 @@ def test_the_first_build_of_a_clone_shows_how_far_it_is(place: Layout, monkeypat
     assert told == [
         *(("records read", number) for number in (1, 2, 3)),
         *(("pages read", number) for number in (1, 2, 3)),
-        *(("pages made again", number) for number in (1, 2)),
+        *(("pages rebuilt", number) for number in (1, 2)),
     ]
 
 
