@@ -69,9 +69,10 @@ def pytest_dvwiki_redact(text: str) -> str | None:
 
 @pytest.hookspec
 def pytest_dvwiki_archived(record: RunRecord, run: Archived) -> None:
-    """Receive the result of a run, when its record and pages are on disk.
+    """Receive the result of a run that has a record.
 
-    Called once in the main process, before the summary is printed. `run.statements(cause)` returns the statements
+    Called once in the main process, before the summary is printed; `run.written` tells whether record and pages are on
+    disk, which they are not with `--dvwiki-archive=no`. `run.statements(cause)` returns the statements
     on a cause in reading order, and `pytest_dvwiki.causes.words.text` renders one as text. An output of your own is
     one such function (docs/outputs.md).
 

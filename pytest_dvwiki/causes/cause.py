@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pytest_dvwiki.records.fixes import tally
 
@@ -77,6 +77,11 @@ class Cause:
             first_bad=history.first_bad,
             waived=history.waived,
         )
+
+    @property
+    def word(self) -> Literal["NEW", "REGRESSED", "KNOWN", "WAIVED"]:
+        """Return what the cause is to the run; `KNOWN` for a cause that is only on record."""
+        return "WAIVED" if self.is_waived else self.news or "KNOWN"
 
     @property
     def label(self) -> str:

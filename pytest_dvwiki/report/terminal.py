@@ -108,7 +108,7 @@ def render(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
 
 def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
     """Yield the causes, the tests that pass again, coverage, noise and the footer."""
-    causes = sorted(session.archived.causes, key=lambda cause: _NEWS.index(_word(cause)))
+    causes = sorted(session.archived.causes, key=lambda cause: _NEWS.index(cause.word))
     fixed = sum(each.word == "FIXED" for each in session.archived.passed)
     if verbosity < 0:
         said = [count(len(causes), "cause"), _news(causes)] if causes else []
@@ -168,17 +168,13 @@ def _headline(causes: Sequence[Cause]) -> str:
 
 
 def _news(causes: Sequence[Cause]) -> str:
-    counts = Counter(map(_word, causes))
+    counts: Counter[str] = Counter(cause.word for cause in causes)
     return ", ".join(f"{counts[word]} {word.lower()}" for word in _NEWS if counts[word])
-
-
-def _word(cause: Cause) -> str:
-    return "WAIVED" if cause.is_waived else str(cause.news)
 
 
 def _cause(session: Session, cause: Cause, *, verbosity: int, width: int) -> Iterator[Line]:
     occurrence = cause.occurrence
-    word = _word(cause)
+    word = cause.word
     label = f"{word:<10} {occurrence.error_class} / {occurrence.failure_subtype}"
     origin = _origin(cause)
     gap = min(_RIGHT, width) - len(label) - len(origin)
