@@ -53,7 +53,7 @@ def test_a_runner_s_tests(project: Project, more: tuple[str, ...]) -> None:
     assert (totals["passed"], totals["failed"], totals["noise_errors"]) == (2, 2, 0)
     assert "hdl_complains_and_passes passed, but its log has an error at line" in call.output
     assert ": ERROR: " in call.output
-    assert "tier benign in .agent/patterns" in call.output
+    assert "tier benign to .agent/patterns" in call.output
     (cause,) = [cause for cause in project.archive.record.causes if "q reached" in cause.primary]
     assert cause.command is not None
     assert cause.command["arguments"][-3:] == ["test_runner.py::test_checks", "--dvwiki", "--dvwiki-strict-logs"]
