@@ -51,12 +51,13 @@ class Call:
     def tally(self) -> str:
         """pytest's own last line, such as `2 failed, 1 passed`; empty where it never came to that.
 
-        xdist does not count what was deselected.
+        Its parts are sorted, since under xdist they come in the order in which tests end, and xdist does not count what
+        was deselected.
         """
         for line in reversed(self.output.splitlines()):
             found = _TALLY.match(line)
             if found:
-                return re.sub(r", \d+ deselected", "", found["tally"])
+                return ", ".join(sorted(part for part in found["tally"].split(", ") if "deselected" not in part))
         return ""
 
     def save(self, path: Path) -> None:
@@ -252,7 +253,8 @@ class Project:
     def _await(self, signs: Sequence[str], process: subprocess.Popen[bytes], log: Path) -> None:
         """Waits for files by which tests and benches say how far they are."""
         limit = time.monotonic() + HANG_LIMIT_S
-        while not all(any(self.folder.rglob(sign)) for sign in signs):
+        # Not by `rglob`, which fails where a folder goes away while it looks.
+        while not set(signs) <= {name for _, _, names in os.walk(self.folder) for name in names}:
             text = log.read_text(encoding="utf-8", errors="replace")
             assert process.poll() is None, f"pytest ended before it hung:\n{text}"
             assert time.monotonic() < limit, f"the simulation never hung:\n{text}"
