@@ -99,7 +99,7 @@ def _without_owned(text: str, keys: dict[str, Any]) -> list[str]:
             inside = False
         if not inside:
             kept.append(line)
-        if line.startswith("-->") and any(item.startswith("<!-- dvwiki:begin ") for item in kept[-4:]):
+        if re.match(r"(?:\S+: .* )?-->", line) and any(item.startswith("<!-- dvwiki:begin ") for item in kept[-4:]):
             inside = not any(item.startswith("<!-- dvwiki:end ") for item in kept[-4:])
     return kept
 
