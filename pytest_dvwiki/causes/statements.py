@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_dvwiki.causes.cause import Cause
-    from pytest_dvwiki.model import Change, Command, FirstBad, Fix, PassedAgain, RunRecord, Waived
+    from pytest_dvwiki.model import Change, Command, FirstBad, Fix, Occurrence, PassedAgain, RunRecord, Waived
+    from pytest_dvwiki.records.aggregate import CauseHistory
     from pytest_dvwiki.records.fixes import FixState
 
 Standing = Literal["held", "passing", "chance", "stated", "returned", "failed", "elsewhere"]
@@ -163,29 +164,25 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
         yield from _new(cause)
     elif cause.history is not None:
         yield from _known(cause, now, dirty=dirty)
+    # The source of a cause of the present run is the run itself.
+    record = cause.history if cause.news is None else None
+    newest = record.rows[0].task_id if record is not None else ""
     count = len({test.nodeid for test in cause.occurrence.tests})
-    newest = cause.history.rows[0].task_id if cause.history is not None and cause.news is None else ""
     for waived in cause.waived:
         yield Waiver(waived=waived, tests=count, task_id=newest)
     if cause.first_bad is not None:
-        task = cause.history.first_bad_task if cause.history is not None and cause.news is None else ""
-        yield Came(found=cause.first_bad, task_id=task)
+        yield Came(found=cause.first_bad, task_id=record.first_bad_task if record is not None else "")
     advice = _advice(cause)
     if advice is not None:
         yield advice
-    if cause.history is not None and cause.history.proposal is not None and cause.news is None:
-        proposal = cause.history.proposal
-        yield Proposed(
-            fix=proposal.fix, fingerprint=proposal.fingerprint, pattern=proposal.pattern, task_id=proposal.task_id
-        )
+    if record is not None and record.proposal is not None:
+        each = record.proposal
+        yield Proposed(fix=each.fix, fingerprint=each.fingerprint, pattern=each.pattern, task_id=each.task_id)
     occurrence = cause.occurrence
     if occurrence.command is not None or occurrence.unreproducible:
-        yield Reproduce(
-            command=occurrence.command,
-            why_not=occurrence.unreproducible,
-            task_id=newest,
-        )
-    yield from _compare(cause)
+        yield Reproduce(command=occurrence.command, why_not=occurrence.unreproducible, task_id=newest)
+    if record is not None:
+        yield from _compare(occurrence, record)
 
 
 def _new(cause: Cause) -> Iterator[Statement]:
@@ -319,13 +316,13 @@ def _advice(cause: Cause) -> Advice | Unnamed | None:
     return Unnamed() if cause.occurrence.error_class == "unknown" and cause.occurrence.pattern is None else None
 
 
-def _compare(cause: Cause) -> Iterator[Compare]:
+def _compare(newest: Occurrence, history: CauseHistory) -> Iterator[Compare]:
     """Yield the command of a cause with a seed with which the same test passed on the same simulator."""
-    command = cause.command
-    if command is None or cause.history is None or cause.news is not None:
+    command = newest.command
+    if command is None:
         return
-    ran_on = {test.simulator or "" for test in cause.occurrence.tests if test.nodeid == command.test}
-    passed = (each for each in cause.history.unproven if each.nodeid == command.test and each.simulator in ran_on)
+    ran_on = {test.simulator or "" for test in newest.tests if test.nodeid == command.test}
+    passed = (each for each in history.unproven if each.nodeid == command.test and each.simulator in ran_on)
     found = next(passed, None)
     other = with_seed(command, found.seed) if found and found.failed_seed not in {None, found.seed} else None
     if found is not None and other is not None:

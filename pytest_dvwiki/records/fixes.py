@@ -52,6 +52,8 @@ ANY_SEED = 3
 """The proof of a pass at a commit, with another seed than the one that failed."""
 CERTAIN = 4
 """The proof that no later pass adds to: at a commit, with the seed that failed."""
+UNRECORDED = "a change that is not on record"
+"""The text of a fix that neither git nor anybody tells."""
 MAYBE_LATER = "or a later commit, since its first passes may be chance"
 TAKES_BACK = "takes_back"
 """The key of a row that takes back what the record of this task id says of the cause's fix."""
@@ -383,7 +385,7 @@ def _fix(group: list[Step], held_at: str | None, *, deterministic: bool) -> Fix:
     told = [step.fix for step in group if step.fix]
     span = _by_git(group, held_at, deterministic=deterministic)
     if not told:
-        return Fix(text="passes again")
+        return Fix(text=UNRECORDED)
     words = max(
         (fix for fix in reversed(told) if fix.by != "git"),
         key=lambda fix: (bool(fix.text), _RANK[fix.by]),
@@ -395,7 +397,7 @@ def _fix(group: list[Step], held_at: str | None, *, deterministic: bool) -> Fix:
     span = words if words.commits or span is None else span
     return replace(
         words,
-        text=words.text or "passes again",
+        text=words.text or UNRECORDED,
         commits=span.commits,
         log=span.log,
         log_count=span.log_count,

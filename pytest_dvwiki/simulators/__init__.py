@@ -1,14 +1,8 @@
 """HDL tools and all facts about them: one module per tool, found because it is in this folder.
 
-To add a tool:
-
-1. Write `NAME.py` here with a `TOOL = Tool(...)`. `programs` and `banners` are enough to recognise it by its processes
-   and in cocotb's logs. `head`, `error` and `multiline` are for messages in a format of their own. `report` splits a
-   message into its parts, so that fingerprints leave out its line. `run_error` counts errors of tests that pass.
-2. Write `patterns/builtin/NAME.yaml` with the meaning of its messages, and `NAME_codes.yaml` if they have codes: codes
-   outrank all words.
-3. Run `python docs/generate.py` and `dvwiki patterns test`. Keep real messages, with the commands that produced them,
-   beside the tests, as `tests/unit/simulators/messages` does.
+`programs` and `banners` are enough to recognise a tool by its processes and in cocotb's logs. `head`, `error` and
+`multiline` are for messages in a format of their own. `report` splits a message into its parts, so that fingerprints
+leave out its line. `run_error` counts errors of tests that pass. CONTRIBUTING.md has the steps that add a tool.
 """
 
 from __future__ import annotations

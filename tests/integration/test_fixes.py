@@ -222,8 +222,8 @@ def test_without_git_a_pass_is_a_fix_without_commits(project: Project) -> None:
     (row,) = rows(project)
     assert row["commits"] == []
     assert "FIXED" in text
-    assert "  by     no commit is on record of the run that failed" in text
-    assert "no commit is on record of the run that failed" in page(project)
+    assert "  by     a change that is not on record, as the run that failed names no commit" in text
+    assert "a change that is not on record, as the run that failed names no commit" in page(project)
 
 
 def test_a_shallow_clone_says_that_it_cannot_look_back(design: Project, tmp_path: Path) -> None:
@@ -235,8 +235,8 @@ def test_a_shallow_clone_says_that_it_cannot_look_back(design: Project, tmp_path
     shallow = design.path / "shallow"
     (shallow / "conftest.py").write_text("")
     text = design.run("--rootdir", str(shallow), str(shallow)).stdout.str()
-    assert 'at "design: right value"; the commits since' in " ".join(text.split())
-    assert "are not in this clone" in " ".join(text.split())
+    assert 'at "design: right value"; the history between' in " ".join(text.split())
+    assert "is not in this clone" in " ".join(text.split())
 
 
 def test_a_rebase_that_dropped_the_failing_commit(design: Project) -> None:
@@ -247,7 +247,7 @@ def test_a_rebase_that_dropped_the_failing_commit(design: Project) -> None:
     git(design.path, "gc", "-q", "--prune=now")
     assert git(design.path, "cat-file", "-e", failed_at, check=False).returncode != 0
     text = run(design)
-    assert 'at "design: right from the start"; the commits since' in " ".join(text.split())
+    assert 'at "design: right from the start"; the history between' in " ".join(text.split())
     assert rows(design)[0]["commits"] == [failed_at, head(design)]
 
 
@@ -306,7 +306,7 @@ def test_ingested_results_have_no_commit(outside: Project) -> None:
     assert "no fix: only the seed is known to differ (2, it failed with 1)" in ingest(outside, 2)
     told = ingest(outside, 1)
     assert "FIXED" in told
-    assert "by no commit is on record of the run that failed" in told
+    assert "by a change that is not on record, as the run that failed names no commit" in told
 
 
 def test_ingested_results_have_the_commit_that_is_named(outside: Project) -> None:

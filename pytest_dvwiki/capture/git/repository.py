@@ -141,7 +141,8 @@ class Repository:
         """
         if before.commit is None or now.commit is None:
             which = "failed" if before.commit is None else "passes"
-            return Difference(change="unrecorded", note=f"no commit is on record of the run that {which}")
+            note = f"a change that is not on record, as the run that {which} names no commit"
+            return Difference(change="unrecorded", note=note)
         suspects = _Suspects(named, tuple(reads))
         same_edits = before.changes == now.changes and before.dirty == now.dirty and now.dirty == bool(now.changes)
         if before.commit == now.commit:
@@ -300,9 +301,8 @@ class Repository:
     ) -> Difference:
         """Return the difference if the failing commit is no ancestor here: a shallow clone, or rewritten history."""
         head = self._log("-1", str(now.commit), paths=())
-        note = f"the commits since {str(before.commit)[:_SHORT]}, where it failed last, are not in this clone"
-        if head:
-            note = f'at "{head[0].partition(" ")[2]}"; {note}'
+        until = f' up to "{head[0].partition(" ")[2]}"' if head else ""
+        note = f"a commit after {str(before.commit)[:_SHORT]}{until}; the history between is not in this clone"
         return Difference(
             change="commit",
             note=note,
@@ -339,7 +339,7 @@ class Repository:
             files=suspects.first(files),
             file_count=len(files),
             all_files=tuple(dict.fromkeys((*files, *before.edited))),
-            note=note if log else f"what came between {first[:_SHORT]} and {last[:_SHORT]}",
+            note=note if log else f"a change between {first[:_SHORT]} and {last[:_SHORT]}",
         )
 
     def _newest(self, span: Sequence[str], files: Sequence[str], suspects: _Suspects) -> tuple[str, ...]:

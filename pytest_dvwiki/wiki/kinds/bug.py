@@ -229,7 +229,7 @@ def regions(
     others: Sequence[Listed] = (),
     kin: Sequence[str] = (),
 ) -> dict[str, str]:
-    """Return what stands in the region of a bug page, facts first.
+    """Return the content of the region of a bug page, facts first.
 
     Args:
         history: What the records say of the cause.
@@ -256,8 +256,8 @@ def regions(
 def _region(*sections: tuple[str, str]) -> dict[str, str]:
     """Return the region of a page with its sections.
 
-    No blank line stands round their headings: git would take both for those of a page that has a region for each
-    section, and merge what people wrote there into this region, where it would be lost.
+    There are no blank lines around the headings. With them git would match the headings to those of the earlier layout,
+    and merge what people wrote there into this region, where it would be lost.
     """
     return {former.RECORDS: "\n".join(f"## {heading}\n{content}" for heading, content in sections)}
 
@@ -285,18 +285,15 @@ def is_pointer(page: Listed) -> bool:
 
 
 def pointer_regions(page: Listed, keeper: Listed) -> dict[str, str]:
-    """Return what stands in the region of such a page."""
+    """Return the content of the region of such a page."""
     link = f"[{keeper.name}]({keeper.name}.md)"
     if page.leads_to:
         why = f" ({_why(page)})" if _why(page) else ""
         text = (
-            f"This page was merged into {link}{why}. What the records say stands there; what people wrote here stays."
+            f"This page was merged into {link}{why}. That page has what the records say; what people wrote here stays."
         )
     else:
-        text = (
-            f"Another page has the same cause, and was there first. What the records say of it stands in {link};"
-            " what people wrote here stays."
-        )
+        text = f"Another page had the same cause before: {link} has what the records say; what people wrote here stays."
     return _region(("Evidence", text))
 
 
@@ -312,17 +309,17 @@ def _why(page: Listed) -> str:
 
 
 class _Claim(NamedTuple):
-    """What a page says, and where it comes from."""
+    """A claim of a page with its source."""
 
     text: str
     task: str
     log: LogReference | None = None
     block: str = ""
-    """What stands below it."""
+    """A block of text below it."""
 
 
 def _cited(claims: Sequence[_Claim]) -> str:
-    """Return claims as a list; where one record is the source of all, it is cited once, at the end."""
+    """Return claims as a list; if all have the same record as source, it is cited once, at the end."""
     if len({claim.task for claim in claims}) > 1:
         items = [f"- {claim.text} {_source(claim)}{claim.block and ':'}" for claim in claims]
         return "\n".join("\n".join(filter(None, both)) for both in zip(items, (c.block for c in claims), strict=True))
@@ -565,7 +562,7 @@ def _reckoning(state: FixState) -> str:
     counted = " on record"
     if past.left_out:
         passes = "1 earlier pass does" if past.left_out == 1 else f"{past.left_out} earlier passes do"
-        counted = f" that count ({passes} not, from before the cause came in: chance explains no more of them)"
+        counted = f" that count ({passes} not: there are more than chance explains, so the cause came in after them)"
     once = " A seed that failed counts once." if state.failed_seed is not None and not past.comes_and_goes else ""
     chance = f"{past.rate.chance_of_passing(needed) * 100:.1f} %"
     seed = f"seed {code(state.failed_seed)}" if state.failed_seed is not None else "the seed that failed"

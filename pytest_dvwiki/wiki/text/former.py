@@ -1,7 +1,7 @@
-"""Bug pages that have a region for each section become pages with one region, and people's text stays byte for byte.
+"""The conversion of bug pages of the earlier layout, with a region for each section, to pages with one region.
 
-People's sections stay where they are, and the one region takes the place of the first. Text of people's that stands
-between regions in no section of their own moves to the section Notes, each piece under the heading where it stood.
+What people wrote stays byte for byte. Their sections stay where they are, and the new region takes the place of the
+first old one. Their text in a section of the tool moves to the section Notes, under the heading of that section.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 RECORDS = "records"
-"""The region that holds all that the tool writes below the frontmatter of a bug page."""
+"""The region with everything that the tool writes below the frontmatter of a bug page."""
 NOTES = "Notes"
 _LEVEL = 2
-"""Of the headings of sections."""
+"""Level of the headings of sections."""
 _HEADINGS = {
     "evidence": "Evidence",
     "rationale": "Classification Rationale",
@@ -28,11 +28,11 @@ _HEADINGS = {
     "fixes": "Fixes",
     "citation": "Citation",
 }
-"""The heading above each region of a page that has several."""
+"""The heading above each region of the earlier layout."""
 
 
 def converted(data: bytes, page: str) -> bytes | pages.Refused:
-    """Return a bug page with one region; the same bytes where it has no other.
+    """Return a bug page with one region; the same bytes if it has it already.
 
     Args:
         data: The page.
@@ -68,12 +68,15 @@ def converted(data: bytes, page: str) -> bytes | pages.Refused:
 
 
 def _sorted(text: str, before: str, after: str) -> tuple[str, list[tuple[str, str]]]:
-    """Return of the text between two regions the sections that stay, and the pieces that move, each with a heading.
+    """Split the text between two regions into the part that stays and the pieces that move to Notes.
 
     Args:
         text: The text.
         before: The region before it, empty at the start of the page.
         after: The region after it, empty at the end of the page.
+
+    Returns:
+        The text that stays, and the pieces, each with its heading.
     """
     kept, pieces = "", []
     sections = list(_sections(text))
@@ -99,7 +102,7 @@ def _sections(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _noted(text: str, note: str, newline: str) -> str:
-    """Return a page with a note at the end of its Notes, unless it stands there."""
+    """Return a page with a note at the end of its Notes, unless it is there already."""
     place = parts.part(text, NOTES)
     assert place is not None  # noqa: S101  # the caller made the section
     section = text[slice(*place)]

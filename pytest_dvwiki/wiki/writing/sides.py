@@ -1,4 +1,4 @@
-"""A bug page that git could not merge since only one side has one region: both sides get one, then git merges them."""
+"""Merges of a bug page of which one side has the earlier layout: convert all sides, then let git merge them."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ _TIMEOUT_S = 10
 _MOST_CONFLICTS = 127
 """The highest exit status that is a number of conflicts; a higher one is an error."""
 _BASE_OURS_THEIRS = (1, 2, 3)
-"""How git's index counts the versions of a file whose merge is not finished."""
+"""The numbers of the three versions of a file in git's index during a merge."""
 
 
 def merged(wiki: Path, path: str) -> bytes | None:
-    """Return what people wrote on both sides of an unfinished merge, with the tool's part of one side.
+    """Return a page with the text that people wrote on both sides of an unfinished merge.
 
-    Conflicts are left where both sides changed the same lines of people's.
+    The tool's keys are those of one side, and its region is empty. Conflicts are left only where both sides changed the
+    same lines.
 
     Args:
         wiki: The folder of the wiki.
         path: A page in it.
 
     Returns:
-        None where all sides have one region, or git does not have all three versions.
+        None if all sides have the present layout, or git does not have all three versions.
     """
     found = [_git(wiki, "show", f":{number}:./{path}", most=0) for number in _BASE_OURS_THEIRS]
     versions = [data for data in found if data is not None]
@@ -55,7 +56,7 @@ def _with(data: bytes, keys: dict[str, Any]) -> bytes | pages.Refused:
 
 
 def _three_way(wiki: Path, versions: Sequence[bytes | pages.Refused]) -> bytes | None:
-    """Return what git makes of a base, our and their version; None where one cannot be edited."""
+    """Return git's merge of base, ours and theirs; None if one of them cannot be edited."""
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / name for name in ("base", "ours", "theirs")]
         for file, data in zip(files, versions, strict=True):
@@ -68,7 +69,7 @@ def _three_way(wiki: Path, versions: Sequence[bytes | pages.Refused]) -> bytes |
 
 
 def _git(folder: Path, *arguments: str, most: int) -> bytes | None:
-    """Return what git prints; None where its exit status is higher than a number, or it cannot be run."""
+    """Return the output of git; None if it cannot be run or its exit status is higher than `most`."""
     try:
         done = subprocess.run(
             ["git", "-C", str(folder), *arguments],

@@ -428,7 +428,7 @@ def test_a_runner_whose_build_failed_passes_with_the_tests_inside_it(tmp_path: P
 def test_a_row_without_its_values_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     row = {"fingerprint": CAUSE, "text": None, "log": None, "by": "nobody known", "of": ["another", "version"]}
     (state,) = _judged(tmp_path, record(1, occurrence()), passing(2, fixes=(row,)))
-    assert (state.fix.text, state.fix.by, state.fix.commits, state.fix.log) == ("passes again", "git", None, ())
+    assert (state.fix.text, state.fix.by, state.fix.commits, state.fix.log) == (fixes.UNRECORDED, "git", None, ())
 
 
 @pytest.mark.parametrize(

@@ -263,7 +263,7 @@ def test_an_amended_commit_is_the_change(project: Project) -> None:
 def test_a_commit_that_is_gone_is_told(project: Project) -> None:
     found = project.since(Vcs(commit="a" * 40, branch="main"))
     assert (found.change, found.log, found.log_count) == ("commit", (), 0)
-    assert found.text == 'at "all"; the commits since aaaaaaaaaaaa, where it failed last, are not in this clone'
+    assert found.text == 'a commit after aaaaaaaaaaaa up to "all"; the history between is not in this clone'
 
 
 def test_a_clone_without_the_history_between_is_told(project: Project, tmp_path: Path) -> None:
@@ -276,13 +276,16 @@ def test_a_clone_without_the_history_between_is_told(project: Project, tmp_path:
     git(clone.root, "reset", "-q", "--hard", "FETCH_HEAD")
     found = clone.since(before)
     assert (found.change, found.log_count, found.files) == ("commit", 0, ("rtl/fifo.v",))
-    assert found.text.startswith('at "fifo: step 2"; the commits since')
+    assert found.text.endswith(' up to "fifo: step 2"; the history between is not in this clone')
 
 
 @pytest.mark.parametrize(("before", "told"), [(Vcs(), "failed"), (None, "passes")])
 def test_a_run_without_a_commit_is_told(project: Project, before: Vcs | None, told: str) -> None:
     found = Repository(layout(project.root)).difference(before or project.state, project.state if before else Vcs())
-    assert (found.change, found.text) == ("unrecorded", f"no commit is on record of the run that {told}")
+    assert (found.change, found.text) == (
+        "unrecorded",
+        f"a change that is not on record, as the run that {told} names no commit",
+    )
 
 
 # Owners and authors
