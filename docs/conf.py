@@ -20,6 +20,7 @@ NAVIGATION = {
             "flows/makefile",
             "flows/pyuvm",
             "flows/plain-pytest",
+            "flows/uvm",
             "flows/ingest",
             "scan",
             "coverage",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_dvwiki import reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 Kind = Literal["bool", "int", "float", "string"]
 DEFAULT_WIKI_DIR = ".agent/wiki"
@@ -443,8 +443,13 @@ def is_switched_on_by_project(root: Path) -> bool:
     return enabled is not None and OPTIONS[0].parse(enabled, f"{path}: wiki.enabled") is True
 
 
-def read_project_file(path: Path) -> Mapping[str, object]:
-    """Return the block `wiki:` of project.yaml; empty if there is no file or no block.
+def read_project_file(path: Path, name: str = "wiki", keys: Iterable[str] = ()) -> Mapping[str, object]:
+    """Return a block of project.yaml; empty if there is no file or no block.
+
+    Args:
+        path: The file.
+        name: Key of the block.
+        keys: Its keys; those of the options if there are none.
 
     Raises:
         SettingsError: The file cannot be read, or a key in the block is unknown.
@@ -461,16 +466,16 @@ def read_project_file(path: Path) -> Mapping[str, object]:
         document = yamlio.load(text, str(path))
     except yamlio.YamlError as error:
         raise ProjectFileError(str(error)) from None
-    block = document.get("wiki") if isinstance(document, dict) else None
+    block = document.get(name) if isinstance(document, dict) else None
     if block is None:
         return {}
     if not isinstance(block, dict):
-        raise ProjectFileError(f"{path}: wiki: expected keys with values, got {block!r:.60}")
-    known = sorted(option.name for option in OPTIONS)
+        raise ProjectFileError(f"{path}: {name}: expected keys with values, got {block!r:.60}")
+    known = sorted(keys or (option.name for option in OPTIONS))
     for key in block:
         if key not in known:
-            line = yamlio.line_of(("wiki", str(key)), yamlio.located(text, 2))
-            raise ProjectFileError(f"{path}:{line}: wiki.{key}: no such setting; {yamlio.nearest(key, known)}")
+            line = yamlio.line_of((name, str(key)), yamlio.located(text, 2))
+            raise ProjectFileError(f"{path}:{line}: {name}.{key}: no such setting; {yamlio.nearest(key, known)}")
     return block
 
 

@@ -1,7 +1,8 @@
 """Conversion of the artefacts of an earlier run to failures and results, as live capture would produce them.
 
 Each results file is one simulation, read with the log that belongs to it. A log without a results file is read by
-itself: a cocotb log gives the tests in it, any other log one test of its own name.
+itself: a cocotb log gives the tests in it, the log of a UVM run the test that it names, any other log one test of its
+own name.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -20,12 +21,14 @@ from pytest_dvwiki.capture.processes.tools import makefiles
 from pytest_dvwiki.capture.simulations.builds import Builds
 from pytest_dvwiki.capture.simulations.cocotb_tests import unique_name
 from pytest_dvwiki.capture.simulations.makefiles import make_call
+from pytest_dvwiki.capture.simulations.named_runs import command_of, named_run
 from pytest_dvwiki.capture.simulations.regression import read_regressions
 from pytest_dvwiki.capture.simulations.simulation import Simulation, collect
 from pytest_dvwiki.capture.texts.excerpts import ExcerptBuilder, Limits
 from pytest_dvwiki.capture.texts.frames import user_frame
 from pytest_dvwiki.capture.texts.logs import LogText
 from pytest_dvwiki.model import Axes, Excerpt, Failure, Result
+from pytest_dvwiki.model.sentences import CUT_LOG
 from pytest_dvwiki.redact import clean, redact
 
 if TYPE_CHECKING:
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.capture.files.artefacts import Artefact
     from pytest_dvwiki.capture.files.results import Case
+    from pytest_dvwiki.capture.simulations.named_runs import NamedRun, PathTemplate
     from pytest_dvwiki.capture.simulations.regression import Regression
     from pytest_dvwiki.capture.simulations.reproduce import Call
     from pytest_dvwiki.capture.simulations.simulation import SimulationOutcome
@@ -88,6 +92,7 @@ def read_leftovers(
     known: Iterable[Path] = (),
     seen: Iterable[Path] = (),
     builds: Builds | None = None,
+    templates: Sequence[PathTemplate] = (),
 ) -> Leftovers:
     """Read the artefacts of one run.
 
@@ -100,10 +105,18 @@ def read_leftovers(
         known: Files whose content is archived; they serve only to match results files with their logs.
         seen: Files whose content is on record for an earlier run; results that an earlier run left are skipped.
         builds: The last builds, for a log that shows only the run; None if no earlier builds are known.
+        templates: Templates for the paths of logs, which name test and seed.
     """
-    known, seen, builds = set(known), set(seen), builds or Builds(None)
     return _Reader(
-        artefacts, logs, root=root, interest=interest, names=names, known=known, seen=seen, builds=builds
+        artefacts,
+        logs,
+        root=root,
+        interest=interest,
+        names=names,
+        known=set(known),
+        seen=set(seen),
+        builds=builds or Builds(None),
+        templates=templates,
     ).read()
 
 
@@ -119,6 +132,7 @@ class _Reader:
         known: set[Path],
         seen: set[Path],
         builds: Builds,
+        templates: Sequence[PathTemplate],
     ) -> None:
         self._results = [artefact for artefact in artefacts if artefact.kind == "results"]
         self._logs = [artefact for artefact in artefacts if artefact.kind == "log"]
@@ -129,6 +143,7 @@ class _Reader:
         self._archived = known
         self._seen = seen
         self._builds = builds
+        self._templates = templates
         self._claimed = {log.path: log for log in logs}
         self._joined: set[Path] = set()
         """Logs read together with a results file."""
@@ -339,16 +354,42 @@ class _Reader:
             pairs = ((block.name, case) for block in part.blocks for case in told.get(_test(block.name), ()))
             if any(_is_same(name, part.seed, case) for name, case in pairs):
                 continue
-            name = self._unit(log, part) or unique_name(_undated(log.shown), self._names)
+            named = self._named(log, parts)
+            name = named.test if named else self._unit(log, part) or unique_name(_undated(log.shown), self._names)
             outcome = self._collected(name, part, log, self._call(log, [log]))
+            if named:
+                outcome = self._as_named(outcome, named, log)
             failures = [one for one in outcome.failures if one.nodeid != name or self._has_class(one)]
             self._add(outcome, failures, log)
-            if not outcome.results and (failures or not self._results):
-                ended = _of_log(name, outcome, failed=bool(failures))
+            if not outcome.results and (failures or named or not self._results):
+                ended = _of_log(name, outcome, failed=bool(failures), seed=named.seed if named else None)
                 # A folder that fails to build counts once, however many logs show it.
                 if ended not in self._run.results:
                     self._run.results.append(ended)
-                    self._run.without_tests += not failures
+                    self._run.without_tests += not (failures or named)
+
+    def _named(self, log: Artefact, parts: Sequence[Regression]) -> NamedRun | None:
+        """Return the test, seed and simulator that the only run in a log names; None for the log of cocotb tests."""
+        if len(parts) > 1 or parts[0].blocks or parts[0].started or parts[0].cocotb:
+            return None
+        return named_run(_text(log), _undated(log.shown), self._templates)
+
+    def _as_named(self, outcome: SimulationOutcome, named: NamedRun, log: Artefact) -> SimulationOutcome:
+        """Return the outcome of a log with what it says of its run."""
+        simulator = named.simulator or outcome.simulator
+        command = command_of(named, log.path.parent, self._root) if log.lasting else None
+        failures = (
+            replace(
+                failure if self._has_class(failure) or not named.is_cut_short else _cut_short(failure),
+                seed=named.seed,
+                seeded=True,
+                simulator=simulator.name if simulator else None,
+                simulator_version=simulator.version if simulator else None,
+                command=command,
+            )
+            for failure in outcome.failures
+        )
+        return replace(outcome, failures=tuple(failures), simulator=simulator)
 
     def _parts(self, log: Artefact) -> list[Regression]:
         """Return the regressions in a log, one for each start of a simulator.
@@ -404,7 +445,7 @@ class _Reader:
 
     def _class(self, failure: Failure) -> str | None:
         """Return the class of a failure by its log; None if the log shows no failure."""
-        texts = (excerpt.text for excerpt in failure.excerpts if excerpt.source == "log")
+        texts = (excerpt.text for excerpt in failure.excerpts if excerpt.source in {"log", "run"})
         return next(filter(None, map(self._class_of, texts)), None)
 
     # Totals
@@ -539,10 +580,16 @@ def _text(log: Artefact) -> LogText:
     return LogText(source="log", path=log.path, lasting=log.lasting)
 
 
-def _of_log(name: str, outcome: SimulationOutcome, *, failed: bool) -> Result:
-    """Return the result of a log that names no test, as one test."""
+def _cut_short(failure: Failure) -> Failure:
+    """Return the failure of a run that is cut short: its log shows no cause, and not its end."""
+    return replace(failure, message=CUT_LOG, excerpts=(Excerpt(source="run", lines=((1, CUT_LOG),)), *failure.excerpts))
+
+
+def _of_log(name: str, outcome: SimulationOutcome, *, failed: bool, seed: str | None) -> Result:
+    """Return the result of a log without cocotb tests, as one test."""
     return Result(
         nodeid=name,
+        seed=seed,
         outcome="failed" if failed else "passed",
         simulator=outcome.simulator.name if outcome.simulator is not None else None,
         config=outcome.config,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.capture.files.artefacts import Artefact, Kind
     from pytest_dvwiki.capture.leftovers import Leftovers
+    from pytest_dvwiki.capture.simulations.named_runs import PathTemplate
     from pytest_dvwiki.model import Run, RunRecord, SourceRun, Vcs
     from pytest_dvwiki.pipeline import Archived
     from pytest_dvwiki.pipeline.tools import Tools
@@ -110,6 +111,7 @@ class _Ingest:
         self._args = args
         self._scratch = scratch
         self._settings = _settings(args)
+        self._templates = _templates(self._settings)
         self._problems = 0
         self._several = False
         """Whether the call reads several runs; a cause that they share is then shown once."""
@@ -209,6 +211,7 @@ class _Ingest:
             known=known,
             builds=Builds(places_of(self._settings.layout, None)[0].builds),
             seen=[file.path for file in files if file.sha256 in found],
+            templates=self._templates,
         )
 
     def _class_of(self, text: str) -> str | None:
@@ -444,6 +447,25 @@ def _settings(args: argparse.Namespace) -> Settings:
     return replace(settings, layout=layout, auto_ingest=True)
 
 
+def _templates(settings: Settings) -> list[PathTemplate]:
+    """Return the templates for paths of logs, `ingest: {path: …}` of project.yaml, one or a list.
+
+    Raises:
+        UsageError: The block or a template cannot be used.
+    """
+    from pytest_dvwiki.capture.simulations.named_runs import PathTemplate  # noqa: PLC0415
+    from pytest_dvwiki.settings import PROJECT_FILE, SettingsError, read_project_file  # noqa: PLC0415
+
+    path = settings.layout.root / PROJECT_FILE
+    try:
+        given = read_project_file(path, "ingest", ["path"]).get("path", [])
+        return [PathTemplate.of(str(text)) for text in (given if isinstance(given, list) else [given])]
+    except SettingsError as error:
+        raise UsageError(str(error)) from error
+    except ValueError as error:
+        raise UsageError(f"{path}: ingest.path: {error}") from None
+
+
 def _vcs(settings: Settings, commit: str | None) -> Vcs:
     """Return the state of the repository when the files were made, which only the caller knows.
 
@@ -509,7 +531,9 @@ def _summary(run: Run, archived: Archived, without_tests: int) -> str:
         return count(len(run.sources), "coverage report")
     failed = sum(result.outcome in {"failed", "error"} for result in run.results)
     tests = len(run.results) - without_tests
-    told = [f"{count(tests, 'test')}, {failed} failed"] if tests else []
+    different = len({result.nodeid for result in run.results}) - without_tests
+    ran = count(tests, "test") if different == tests else f"{tests} runs of {count(different, 'test')}"
+    told = [f"{ran}, {failed} failed"] if tests else []
     told += [count(len(archived.causes), "cause")] if failed else []
     names = "names no test and shows" if without_tests == 1 else "name no test and show"
     told += [f"{count(without_tests, 'log')} that {names} no known failure"] * bool(without_tests)

@@ -439,6 +439,8 @@ class Passing:
 
     nodeid: str
     seed: str | None = None
+    other_seeds: tuple[str, ...] = ()
+    """Further seeds with which it passed in the same run."""
     simulator: str | None = None
     config: str | None = None
     """12 hex of the build configuration; None if it is unknown."""

@@ -7,6 +7,9 @@ import re
 LOGGED = ", last logged time "
 """Words before the last simulation time in the log, which may be long before the end."""
 
+CUT_LOG = "the log ends before its run: it has neither a UVM report summary nor the simulator's end"
+"""Message for a UVM run whose log shows no failure, but does not show that it ended either."""
+
 _ENDED = re.compile(
     r"^(?P<end>(?:no results: )?(?:the )?simulator\b.{0,300}? (?:was killed by|ended with) .+?|run was killed)"
     rf"(?: while running .+|{LOGGED}\d[\d.]* ?\w+| at \d[\d.]* ?\w+| after its last test)?$",
@@ -14,7 +17,7 @@ _ENDED = re.compile(
 )
 _UNDONE = re.compile(r"^simulation ended before .+ was done\b", re.ASCII)
 _OTHERS = re.compile(
-    r"^(?:no results file was written|results file \S.* cannot be read: )"
+    r"^(?:the log ends before its run: |no results file was written|results file \S.* cannot be read: )"
     r"|^(?:Timeout \(>[\d.]+s\) from pytest-timeout|TimeoutExpired: Command .{1,200} timed out after [\d.]+ seconds)"
     rf"(?: while running |{LOGGED}| at \d| after its last test)"
     r"|^\S+: no entity was compiled for component ",

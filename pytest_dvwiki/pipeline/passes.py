@@ -38,6 +38,7 @@ def passing(results: Sequence[Result], collected: Sequence[str] = ()) -> list[Pa
     ended = {(each.nodeid, each.simulator, each.config) for each in results if each.outcome in {"failed", "error"}}
     inside = {(parent, *on) for nodeid, *on in ended for parent in parents_of(nodeid)}
     found: dict[tuple[str, str | None, str | None], Passing] = {}
+    further: dict[tuple[str, str | None, str | None], dict[str, None]] = {}
     for each in results:
         if each.outcome != "passed":
             continue
@@ -51,7 +52,11 @@ def passing(results: Sequence[Result], collected: Sequence[str] = ()) -> list[Pa
                     config=each.config,
                     whole=key not in inside,
                 )
-                found.setdefault(key, made)
+                first = found.setdefault(key, made)
+                if each.seed is not None and each.seed != first.seed:
+                    further.setdefault(key, {})[each.seed] = None
+    for key, seeds in further.items():
+        found[key] = replace(found[key], other_seeds=tuple(seeds))
     for nodeid in collected:
         if (nodeid, None, None) not in ended:
             found.setdefault((nodeid, None, None), Passing(nodeid=nodeid))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -551,7 +551,8 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
         drawn_with = () if deterministic else _seeds(archive, failed, fingerprint)
         seeds = tuple(seed for seed in drawn_with if seed != UNKNOWN_SEED)
         seed_unknown = bool(drawn_with) and not seeds
-        seed = by.seed if by.seed in seeds else seeds[0] if seeds else None
+        seed = next((one for one in seeds if one in {by.seed, *by.other_seeds}), seeds[0] if seeds else None)
+        by = replace(by, seed=seed) if seed in by.other_seeds else by
         fixed = next((state.fix for state in fixes_of(fingerprint) if state.moment > moment), None)
         proven = fixed is not None and fixed.counts
         settled = proof >= fixes.ANY_SEED and (deterministic or proven or seed_unknown or by.seed != seed)

@@ -24,6 +24,9 @@ TOOL = Tool(
         Multiline(head=r"=[EFW]:\[(?:\$\w+ call\] \S+$|\w+\]:?$)", ends_at=rf"\s*{_HEAD}", most=3),
         Multiline(head=_HEAD, below="indented"),
     ),
+    version=r"\bDSim version: (?P<version>[\w.]{4,30})",
+    seed_options=("-sv_seed",),
+    run_ends=("Simulation terminated by ",),
     warning=r"=W:\[",
     scan_words=("=e:[", "=f:["),
 )

@@ -59,6 +59,10 @@ TOOL = Tool(
     success_words=("errors: 0",),
     mention=r"\bvsim\b",
     time=r"\bTime: (\d+(?:\.\d+)?) ([munpf]?s)  Iteration: ",
+    version=r"(?:\bvsim |// +Version )(?P<version>\d[\w.]{3,20})\b",
+    seed_options=("-sv_seed",),
+    seed_line=r"\bSv_Seed = (?P<seed>\d+)",
+    run_ends=("End time:",),
     scan_words=("(vlog-", "(vcom-", "(vopt-", "(vsim-"),
     log_names=("transcript", ".transcript"),
 )

@@ -154,6 +154,14 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """Expression for a word in a log that shows that this tool simulated."""
     time: str = ""
     """Expression for the time in a run-time message, with one group for the value and one for the unit."""
+    version: str = ""
+    """Expression for the line of a log that names the version that ran, with the group `version`."""
+    seed_options: tuple[str, ...] = ()
+    """Options for the seed of a run, as they begin: with a trailing `=` the value is joined, else the next word."""
+    seed_line: str = ""
+    """Expression for a line of a log with the seed that the tool chose, with the group `seed`."""
+    run_ends: tuple[str, ...] = ()
+    """Texts in the last lines of a run that ended by itself, besides `$finish`."""
     start_time: str = ""
     """Expression for a line of a log with the start time of the run."""
     scan_words: tuple[str, ...] = ()

@@ -40,6 +40,10 @@ TOOL = Tool(
     run_error=r"(?:Error|Fatal): \"[^\"]{1,300}\", \d+: ",
     fatal=r"^Fatal: ",
     mention=r"\bsimv\b",
+    version=r"\bRuntime version (?P<version>[\w.-]{3,40});",
+    seed_options=("+ntb_random_seed=",),
+    seed_line=r"NOTE: automatic random seed used: (?P<seed>\d+)",
+    run_ends=("S i m u l a t i o n   R e p o r t",),
     start_time=r"\bRuntime version [^\n;]{1,40};\s+[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d \d{4}",
     folders=("csrc", "simv.daidir"),
 )

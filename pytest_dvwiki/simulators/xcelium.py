@@ -66,6 +66,10 @@ TOOL = Tool(
     run_error_words=("*E,", "*F,"),
     fatal=r"\*E,",
     mention=r"\b(?:xmsim|xrun)\b",
+    version=r"\b(?:xrun|xmsim)(?:\(64\))?[:\t ]+(?P<version>\d\d\.\d\d-\w{1,8})\b",
+    seed_options=("-svseed", "-SVSEED", "+svseed=", "+SVSEED="),
+    seed_line=r"\bSVSEED (?:set randomly|set|default)[^:\n]{0,40}: (?P<seed>\d+)",
+    run_ends=("Simulation complete via ", "Simulation is complete", ": Exiting on "),
     scan_words=("*e,", "*f,", "*s,", "*se,"),
     folders=("xcelium.d",),
 )

@@ -19,6 +19,8 @@ TOOL = Tool(
     warning=r"(?:CRITICAL )?WARNING: \[",
     timed_error=r"(?:Error|Fatal|Failure): ",
     mention="(?i:xsim)|launch_simulation",
+    version=r"\bVivado Simulator v(?P<version>\d[\w.]{3,20})",
+    seed_options=("-sv_seed", "--sv_seed"),
     scan_words=("[vrfc 10-",),
     folders=("xsim.dir",),
 )

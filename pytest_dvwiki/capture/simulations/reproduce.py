@@ -117,7 +117,7 @@ class Call:
             names.pop(name, None)
             names[name] = value
         return Command(
-            arguments=tuple(map(_masked, words)),
+            arguments=tuple(map(masked, words)),
             variables={name: _masked_value(name, value) for name, value in names.items()},
             folder=self.folder,
             in_repository=self.in_repository,
@@ -351,7 +351,7 @@ def _split(arguments: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(arguments[:start]), tuple(arguments[start:])
 
 
-def _masked(text: str) -> str:
+def masked(text: str) -> str:
     """Return a text with its secrets masked."""
     from pytest_dvwiki.model import MASKED  # noqa: PLC0415
     from pytest_dvwiki.redact import redact  # noqa: PLC0415
@@ -363,4 +363,4 @@ def _masked_value(name: str, value: str) -> str:
     """Return the value of a variable, or a mask if it must not be stored."""
     from pytest_dvwiki.model import MASKED  # noqa: PLC0415
 
-    return MASKED if _SECRET_NAME.search(name) or MASKED in _masked(f"{name}={value}") else _masked(value)
+    return MASKED if _SECRET_NAME.search(name) or MASKED in masked(f"{name}={value}") else masked(value)
