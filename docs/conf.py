@@ -24,6 +24,7 @@ NAVIGATION = {
             "flows/ingest",
             "scan",
             "coverage",
+            "shards",
             "waivers",
             "upkeep",
             "agents",

@@ -25,7 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add each row of the table of options to the command line and to pytest's configuration."""
     group = parser.getgroup("dvwiki", "failure memory of a hardware regression")
     for option in OPTIONS:
-        parser.addini(option.ini, option.help, type=option.kind, default=None)
+        parser.addini(option.ini, option.help, type=option.ini_type, default=None)
         if option.flag is None:
             continue
         if option.is_switch:

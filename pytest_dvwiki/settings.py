@@ -18,7 +18,8 @@ from pytest_dvwiki import reading
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-Kind = Literal["bool", "int", "float", "string"]
+Kind = Literal["bool", "int", "float", "string", "archive"]
+Archive = Literal["no", "record", "yes"]
 DEFAULT_WIKI_DIR = ".agent/wiki"
 PROJECT_FILE = ".agent/project.yaml"
 _HIGHEST = 1_000_000_000
@@ -125,6 +126,11 @@ class Option:
         return f"dvwiki_{self.name}"
 
     @property
+    def ini_type(self) -> Literal["bool", "int", "float", "string"]:
+        """Return its type in pytest's configuration."""
+        return "string" if self.kind == "archive" else self.kind
+
+    @property
     def variable(self) -> str:
         """Return its name in the environment."""
         return f"DVWIKI_{self.name.upper()}"
@@ -174,6 +180,12 @@ def _parse_string(value: object) -> str:
     return os.fspath(value)
 
 
+def _parse_archive(value: object) -> Archive:
+    if str(value).strip().lower() == "record":
+        return "record"
+    return "yes" if _parse_bool(value) else "no"
+
+
 def _check_backend(name: str) -> None:
     from pytest_dvwiki import backends  # noqa: PLC0415 (loaded only where a backend is set)
 
@@ -185,12 +197,14 @@ _PARSERS: dict[Kind, Callable[[object], object]] = {
     "int": _parse_int,
     "float": _parse_float,
     "string": _parse_string,
+    "archive": _parse_archive,
 }
 _KIND_NAMES: dict[Kind, str] = {
     "bool": "true or false",
     "int": "a whole number",
     "float": "a number",
     "string": "a text",
+    "archive": "no, record or yes",
 }
 
 OPTIONS: tuple[Option, ...] = (
@@ -253,12 +267,20 @@ OPTIONS: tuple[Option, ...] = (
         "root directory: those written during the run are read at its end. Several globs are separated by spaces.",
     ),
     Option(
+        "archive",
+        "archive",
+        default=None,
+        flag="--dvwiki-archive",
+        metavar="no|record|yes",
+        help="What is written at the end of the run: nothing (failures are only named and shown), its record, as in a "
+        "shard, or record and pages. Unset: `yes`, or what `auto_ingest` says.",
+    ),
+    Option(
         "auto_ingest",
         "bool",
         default=True,
-        flag="--dvwiki-archive",
-        metavar="yes|no",
-        help="Write record and pages at the end of the run; otherwise failures are only named and shown.",
+        help="The wiki specification's name for `archive`: true is `yes`, false is `no`. Where both are set, `archive` "
+        "counts.",
     ),
     Option(
         "lock_timeout",
@@ -340,7 +362,9 @@ class Settings:
     strict_logs: bool = False
     ip_type: str = ""
     coverage: str = ""
+    archive: Archive = "yes"
     auto_ingest: bool = True
+    """Whether pages are written: `archive` is `yes`."""
     lock_timeout: float = 30.0
     max_context_tokens: int = 2000
     pattern_context_tokens: int = 500
@@ -399,6 +423,8 @@ def resolve(
                 raise ProjectFileError(str(error)) from None
             raise
     _share_budget(values)
+    values["archive"] = values["archive"] or ("yes" if values["auto_ingest"] else "no")
+    values["auto_ingest"] = values["archive"] == "yes"
     # Not `Path.expanduser`, which raises if there is no home folder.
     wiki = Path(os.path.normpath(root / os.path.expanduser(values["wiki_dir"])))  # noqa: PTH111
     if wiki in {root, *root.parents}:

@@ -19,7 +19,7 @@ from pytest_dvwiki.cli.output import LINE_START
 from pytest_dvwiki.cli.place import add_place, layout_of
 from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.redact import redact
-from pytest_dvwiki.runs import new_task_id, utc
+from pytest_dvwiki.runs import new_task_id, today, utc
 
 if TYPE_CHECKING:
     import argparse
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.files.artefacts import Artefact, Kind
     from pytest_dvwiki.capture.leftovers import Leftovers
     from pytest_dvwiki.capture.simulations.named_runs import PathTemplate
-    from pytest_dvwiki.model import Run, RunRecord, SourceRun, Vcs
+    from pytest_dvwiki.model import Run, RunRecord, SourceRun, Vcs, Waived
     from pytest_dvwiki.pipeline import Archived
     from pytest_dvwiki.pipeline.tools import Tools
     from pytest_dvwiki.settings import Settings
@@ -119,6 +119,8 @@ class _Ingest:
         """Fingerprints of the causes that were shown."""
         self._ends: Counter[str] = Counter()
         """Number of runs by outcome, one of `_ENDS`."""
+        self._waived: list[Sequence[Waived]] = []
+        """The waived failures of each run and record."""
         self._tools: Tools = Tools(
             self._settings,
             extra_patterns=lambda: further_patterns(self._settings, self._complain),
@@ -157,8 +159,16 @@ class _Ingest:
                     self._ingest_run(group, tuple(given.values()))
         if self._several:
             _say(f"{count(self._ends.total(), 'run')}: {_ended(self._ends)}; {count(len(self._shown), 'cause')}")
+        self._report_unused_waivers()
         _progress("")
         return 1 if self._problems else 0
+
+    def _report_unused_waivers(self) -> None:
+        """Name the waivers that matched no failure of any run of the call."""
+        if self._waived and self._tools.waivers is not None:
+            used = [each.id for run in self._waived for each in run]
+            for note in self._tools.waivers.unused(used, today().isoformat(), count(len(self._waived), "run")):
+                _say(f"dvwiki: {note}")
 
     def _complain(self, text: str) -> None:
         self._problems += 1
@@ -233,6 +243,7 @@ class _Ingest:
                 _progress(f"{group.name}: {record.task_id}")
                 self._ends[self._take_record(file, record, data)] += 1
                 self._shown |= {item.fingerprint for item in record.occurrences}
+                self._waived.append(record.waived)
         ends = self._ends - before
         _say(f"{group.name}: {count(ends.total(), 'record')}: {_ended(ends)}")
 
@@ -351,7 +362,7 @@ class _Ingest:
         for task_id in names:
             record = pipeline.on_record(task_id, self._settings)
             archived = pipeline.adopt(record, self._settings) if record is not None else pipeline.Archived()
-            pages += archived.pages
+            pages += archived.pages or 0
             if archived.problem is not None:
                 self._complain(f"{group.name}: {archived.problem}")
         self._ends["archived before"] += 1
@@ -401,6 +412,7 @@ class _Ingest:
             sources=tuple({"path": file.shown, "sha256": file.sha256} for file in files),
             run_id=self._run_id,
             always_record=True,
+            part=True,
             vcs=self._vcs,
         )
 
@@ -415,6 +427,8 @@ class _Ingest:
         from pytest_dvwiki import pipeline  # noqa: PLC0415
 
         archived = pipeline.process(run, self._tools)
+        if archived.record is not None:
+            self._waived.append(archived.record.waived)
         failed = archived.problem is not None
         self._problems += failed
         self._ends["not archived" if failed else "archived"] += 1
@@ -443,8 +457,8 @@ def _settings(args: argparse.Namespace) -> Settings:
         settings = resolve(layout.root, command_line={"task": args.task})
     except SettingsError as error:
         raise UsageError(str(error)) from error
-    # This command always archives, even if `auto_ingest` is off for pytest sessions.
-    return replace(settings, layout=layout, auto_ingest=True)
+    # This command always archives, whatever pytest sessions write.
+    return replace(settings, layout=layout, archive="yes")
 
 
 def _templates(settings: Settings) -> list[PathTemplate]:

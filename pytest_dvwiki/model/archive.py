@@ -344,6 +344,8 @@ class Run:
     """Bins of all its coverage reports merged, each bin once."""
     whole: bool = True
     """Whether all tests ran; if not, an uncovered bin says nothing."""
+    part: bool = False
+    """Whether it is one of several runs, or chose some of the tests: then a waiver without a failure says nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -58,8 +58,8 @@ class Archived:
     coverage: CoverageNews | None = None
     """What is new about its coverage; None for a run without coverage reports."""
     written: bool = False
-    pages: int = 0
-    """Pages that were created or changed."""
+    pages: int | None = 0
+    """Pages that were created or changed; None if the run writes its record alone."""
     seconds: float = 0.0
     problem: str | None = None
     """Why nothing was written: the error, the file, and the remedy."""
@@ -149,7 +149,7 @@ def _processed(run: Run, tools: Tools) -> Archived:
     )
     archived = Archived(causes=causes, record=record, coverage=coverage, waiver_notes=waiver_notes)
     held: tuple[str, ...] = ()
-    if settings.auto_ingest:
+    if settings.archive != "no":
         lists = [[result.nodeid for result in results] for _, results in _lists(run)]
         archived, holding = _written(archived, record, settings, lists=lists)
         history.refresh()
@@ -300,10 +300,13 @@ def _written(
     data: bytes | None = None,
 ) -> tuple[Archived, Sequence[str]]:
     """Archive a record; return the result, and the causes whose fix counts as held with it."""
-    from pytest_dvwiki.wiki.writing.build import archive  # noqa: PLC0415  # loaded only to archive
+    from pytest_dvwiki.wiki.writing.build import archive, write_record_alone  # noqa: PLC0415  # loaded only to archive
 
     layout = settings.layout
     try:
+        if settings.archive == "record":
+            write_record_alone(layout, record, lists=lists)
+            return replace(archived, written=True, pages=None), ()
         result = archive(layout, record, lists=lists, data=data, lock_timeout=settings.lock_timeout)
     except Exception as error:  # noqa: BLE001  # the result is shown even if it cannot be written
         return replace(archived, problem=reading.told(error)), ()
@@ -341,7 +344,8 @@ def _waived(run: Run, verdicts: Sequence[Verdict], tools: Tools) -> tuple[tuple[
         return (), ()
     day = run.finished[:10]
     found = tools.waivers.apply(run.failures, verdicts, tools.history.names, day)
-    return found, tools.waivers.notes(found, day)
+    unused = tools.waivers.unused((each.id for each in found), day, "this run") if not run.part else ()
+    return found, (*tools.waivers.notes(day), *unused)
 
 
 def _with_waived(run: Run, verdicts: Sequence[Verdict], waived: Sequence[Waived]) -> tuple[Result, ...]:

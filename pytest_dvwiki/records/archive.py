@@ -156,23 +156,10 @@ class Archive:
         known = {task_id for (task_id,) in rows}
         return [task_id for task_id in asked if task_id not in known]
 
-    def causes_of_runs_outside(self, task_ids: set[str]) -> set[str]:
-        """Return the causes of all runs but the given ones."""
-        rows = self.db.execute(
-            "SELECT DISTINCT fingerprint FROM occurrences o JOIN runs r ON r.id = o.run"
-            " WHERE r.task_id NOT IN (SELECT value FROM json_each(?))",
-            (tables.wanted(sorted(task_ids)),),
-        )
-        return {fingerprint for (fingerprint,) in rows}
-
-    def holes_of_runs_outside(self, task_ids: set[str]) -> set[tuple[str, str]]:
-        """Return the covergroup and bin of the coverage rows of all runs but the given ones."""
-        rows = self.db.execute(
-            "SELECT DISTINCT covergroup, bin FROM coverage c JOIN runs r ON r.id = c.run"
-            " WHERE r.task_id NOT IN (SELECT value FROM json_each(?))",
-            (tables.wanted(sorted(task_ids)),),
-        )
-        return set(rows)
+    def runs_outside(self, task_ids: set[str]) -> list[RunRecord]:
+        """Return all runs but the given ones, the oldest first."""
+        rows = self.db.execute("SELECT id, task_id FROM runs ORDER BY moment").fetchall()
+        return [self._read_run(number, task_id) for number, task_id in rows if task_id not in task_ids]
 
     def is_reclassified(self) -> bool:
         """Tell whether there are files of verdicts."""

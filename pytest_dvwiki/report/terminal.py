@@ -361,7 +361,8 @@ def _footer(session: Session, *, quiet: bool) -> Iterator[Line]:
     for note in notes:
         yield Line(f"dvwiki: {note}", {"yellow": True})
     if archived.written and archived.problem is None and archived.record is not None and not quiet:
-        pages = count(archived.pages, "page") if archived.pages else "no page changed"
+        none = "no page changed" if archived.pages == 0 else "record only"
+        pages = count(archived.pages, "page") if archived.pages else none
         yield Line(f"archived as {archived.record.task_id} ({pages}, {archived.seconds:.1f} s)")
 
 

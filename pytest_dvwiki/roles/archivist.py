@@ -65,7 +65,7 @@ class Archivist:
         self._masks = masks
 
     def archive(
-        self, ledger: Ledger, coverage: SessionBins | None, *, started: float, is_regression: bool
+        self, ledger: Ledger, coverage: SessionBins | None, *, started: float, is_regression: bool, part: bool
     ) -> Archived | None:
         """Archive the session.
 
@@ -74,6 +74,7 @@ class Archivist:
             coverage: The bins from its coverage reports.
             started: Seconds since the epoch.
             is_regression: Whether it has a name, so that it is recorded even if nothing failed.
+            part: Whether only a part of the tests ran.
 
         Returns:
             The result; None if nothing ran.
@@ -95,6 +96,7 @@ class Archivist:
             always_record=is_regression,
             coverage=coverage.bins if coverage else (),
             whole=coverage.whole if coverage else True,
+            part=part or self._settings.archive == "record",
         )
         archived = pipeline.process(run, self._tools)
         if archived.problem is None and archived.record is not None:

@@ -168,7 +168,17 @@ class MainRole:
         coverage = self._read_coverage(is_complete=is_complete)
         # If there are records, a test that passes may prove a known failure fixed.
         if coverage is not None or self._ledger.has_failures or named or self._settings.layout.tasks.is_dir():
-            self._archived = self._archivist.archive(self._ledger, coverage, started=self._started, is_regression=named)
+            from pytest_dvwiki.roles.coverage import chooses_tests  # noqa: PLC0415  # not for a session without news
+
+            self._archived = self._archivist.archive(
+                self._ledger,
+                coverage,
+                started=self._started,
+                is_regression=named,
+                part=not is_complete
+                or chooses_tests(arguments := self._config.invocation_params.args)
+                or any(word.endswith(".py") for word in arguments),
+            )
         kept = self._archived is not None and self._archived.problem is not None
         self._items.close(remove=not kept)
 

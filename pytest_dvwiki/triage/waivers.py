@@ -127,21 +127,29 @@ class Waivers:
             id=one.id, fingerprint=fingerprint, tests=names, reason=one.reason, owner=one.owner, expires=one.expires
         )
 
-    def notes(self, used: Iterable[Waived], day: str) -> tuple[str, ...]:
-        """Return what a person should know about the waivers after a run.
+    def notes(self, day: str) -> tuple[str, ...]:
+        """Return what a person should know about the waivers whatever failed.
 
-        These are the problems of the file and the expired or unused waivers, or all waivers in the mode `global`.
+        These are the problems of the file and the expired waivers, or all waivers in the mode `global`.
         """
         told = [f"[WAIVER] {problem}" for problem in self.problems]
         if self.mode == FOR_ALL:
             return (*told, *(f"[WAIVED_INFO] {waiver_text(each)}" for each in self.waivers))
         expired = [each for each in self.waivers if each.is_expired(day)]
-        ids = {each.id for each in used}
-        unused = [each.id for each in self.waivers if each.id not in ids and each not in expired]
         told += [f"[WAIVER] expired, so it waives nothing: {waiver_text(each)}; renew or remove it" for each in expired]
-        if unused:
-            told.append(f"[WAIVER] matched no failure of this run: {', '.join(unused)}")
         return tuple(told)
+
+    def unused(self, used: Iterable[str], day: str, where: str) -> tuple[str, ...]:
+        """Return a note that names the waivers that matched no failure; none if all matched or expired.
+
+        Args:
+            used: The ids of those that did.
+            day: The day of the run.
+            where: What the failures belong to: a whole regression, since a part of it says nothing of the rest.
+        """
+        ids = {*used, *(each.id for each in self.waivers if self.mode == FOR_ALL or each.is_expired(day))}
+        names = ", ".join(each.id for each in self.waivers if each.id not in ids)
+        return (f"[WAIVER] matched no failure of {where}: {names}",) if names else ()
 
 
 class Accepting:

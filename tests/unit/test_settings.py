@@ -51,6 +51,24 @@ def test_command_line_beats_environment_beats_configuration_beats_project_file(t
     assert settings.task == expected
 
 
+@pytest.mark.parametrize(
+    ("sources", "archive"),
+    [
+        ({}, "yes"),
+        ({"environ": {"DVWIKI_AUTO_INGEST": "no"}}, "no"),
+        ({"ini": {"auto_ingest": False}}, "no"),
+        ({"command_line": {"archive": "record"}, "ini": {"auto_ingest": True}}, "record"),
+        ({"command_line": {"archive": "yes"}, "ini": {"auto_ingest": False}}, "yes"),
+        ({"environ": {"DVWIKI_ARCHIVE": "False"}}, "no"),
+    ],
+)
+def test_what_is_written_has_a_name_in_the_specification(
+    tmp_path: Path, sources: dict[str, dict[str, object]], archive: str
+) -> None:
+    settings = resolve(tmp_path, **{"environ": {}, **sources})  # type: ignore[arg-type]
+    assert (settings.archive, settings.auto_ingest) == (archive, archive == "yes")
+
+
 @pytest.mark.parametrize("word", ["yes", "on", "True", "1"])
 def test_words_for_true(tmp_path: Path, word: str) -> None:
     assert resolve(tmp_path, environ={"DVWIKI_ENABLED": word}).enabled
@@ -60,6 +78,7 @@ def test_words_for_true(tmp_path: Path, word: str) -> None:
     ("variable", "value", "said"),
     [
         ("DVWIKI_ENABLED", "perhaps", "DVWIKI_ENABLED: expected true or false, got 'perhaps'"),
+        ("DVWIKI_ARCHIVE", "pages", "DVWIKI_ARCHIVE: expected no, record or yes, got 'pages'"),
         ("DVWIKI_LOCK_TIMEOUT", "soon", "DVWIKI_LOCK_TIMEOUT: expected a number, got 'soon'"),
         ("DVWIKI_MAX_CONTEXT_TOKENS", "-1", "expected a number from 0 to"),
         *(

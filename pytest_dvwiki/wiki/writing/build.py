@@ -15,7 +15,7 @@ from pytest_dvwiki.wiki.writing.log import add_to_log, ingested
 from pytest_dvwiki.wiki.writing.rebuild import rebuild, sweep
 from pytest_dvwiki.wiki.writing.room import Room, writing
 from pytest_dvwiki.wiki.writing.run import Run
-from pytest_dvwiki.wiki.writing.scaffold import scaffold
+from pytest_dvwiki.wiki.writing.scaffold import keep_out_of_git, scaffold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -126,6 +126,20 @@ def archive(
             held=run.held(),
             like=run.like,
         )
+
+
+def write_record_alone(layout: Layout, record: RunRecord, *, lists: Iterable[Iterable[str]] = ()) -> None:
+    """Write the record of a run and its lists of tests, and no page; `build` makes its pages where it is called later.
+
+    Each file is new, so that no lock is needed, and shards that share a folder do not wait for each other.
+
+    Raises:
+        WikiError: A file could not be written.
+    """
+    keep_out_of_git(layout)
+    for listed in lists:
+        write_suite(layout.tasks, listed)
+    write_record(layout.tasks, record)
 
 
 def build(

@@ -12,7 +12,8 @@ from pytest_dvwiki.wiki.kinds.owned import OWNED
 from pytest_dvwiki.wiki.listed import CATEGORIES
 from pytest_dvwiki.wiki.text import conflicts
 from pytest_dvwiki.wiki.writing import sides
-from pytest_dvwiki.wiki.writing.log import ingested
+from pytest_dvwiki.wiki.writing.log import add_to_log, ingested
+from pytest_dvwiki.wiki.writing.run import bins, silenced
 from pytest_dvwiki.wiki.writing.views import UNKNOWN
 
 if TYPE_CHECKING:
@@ -58,7 +59,13 @@ def _repair_records(room: Room) -> None:
 
 def _make_pages(room: Room, *, restore: bool, subtypes: frozenset[str]) -> None:
     views = room.views
-    unfinished = room.archive.causes_of_runs_outside(ingested(room.layout))
+    unlogged = room.archive.runs_outside(ingested(room.layout))
+    unfinished = {
+        room.archive.called_in(record.task_id, each.fingerprint)
+        for record in unlogged
+        for each in record.occurrences
+        if each.fingerprint not in silenced(record)
+    }
     causes = aggregate.fingerprints(room.archive)
     # These causes had no page of their own when their runs were archived, so nobody can have deleted it.
     alone = room.archive.rulings().alone | room.archive.further()
@@ -82,9 +89,12 @@ def _make_pages(room: Room, *, restore: bool, subtypes: frozenset[str]) -> None:
         if name != UNKNOWN:
             views.pattern(name, may_create=restore or name in fresh)
     views.empty_patterns()
-    unfinished_holes = room.archive.holes_of_runs_outside(ingested(room.layout))
+    unfinished_holes = {one for record in unlogged for one in bins(record)}
     for covergroup, bin_name in aggregate.holes(room.archive):
         views.hole(covergroup, bin_name, may_create=restore or (covergroup, bin_name) in unfinished_holes)
+    if not room.check:
+        for record in unlogged:
+            add_to_log(room.layout, "ingest", "its pages made by a build", record.task_id, date=record.finished)
 
 
 def _subtype_of(room: Room, fingerprint: str) -> str | None:

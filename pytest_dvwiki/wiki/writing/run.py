@@ -49,13 +49,10 @@ class Run:
         others = self.judged | self.archive.causes_named_in(record.task_id)
         known = [item for item in record.occurrences if self.views.bug_path(self._names[item.fingerprint])]
         before = {item.failure_subtype: self._hits(item.failure_subtype) for item in record.occurrences}
-        waived = Counter(row.fingerprint for row in record.waived for _ in row.tests)
         self.views.part(self.archive.formers(*self.archive.present(sorted(mine))))
         for occurrence in record.occurrences:
-            # A cause is silenced only if all of its tests are waived.
-            names = {test.nodeid for test in occurrence.tests}
-            is_silenced = bool(names) and waived[occurrence.fingerprint] >= len(names)
-            self.views.bug(self._names[occurrence.fingerprint], may_create=may_create and not is_silenced)
+            is_due = may_create and occurrence.fingerprint not in silenced(record)
+            self.views.bug(self._names[occurrence.fingerprint], may_create=is_due)
         self._compare(item.fingerprint for item in record.occurrences)
         further = self.archive.further()
         gone = self.catalogue.still_open(absence.candidates(self.archive, record))
@@ -68,7 +65,7 @@ class Run:
         theirs = aggregate.subtypes_of(self.archive, self.archive.present(sorted(mine | others | self.views.made)))
         for name in sorted((stated | theirs | before.keys()) - {UNKNOWN}):
             self.views.pattern(name, may_create=may_create and name in before)
-        for covergroup, bin_name in _bins(record):
+        for covergroup, bin_name in bins(record):
             self.views.hole(covergroup, bin_name, may_create=may_create)
         return self._log_text(len(known), before)
 
@@ -142,13 +139,20 @@ def _counts(record: RunRecord, known: int) -> Iterator[str]:
         yield f"{told} fix{'' if told == 1 else 'es'}"
     if taken_back:
         yield f"{taken_back} fix{'' if taken_back == 1 else 'es'} taken back"
-    bins = len(_bins(record))
+    holes = len(bins(record))
     filled = len({(row["covergroup"], row["bin"]) for row in record.coverage if row.get("filled") is True})
-    if bins:
-        yield f"{bins} coverage bin{'' if bins == 1 else 's'}{f' ({filled} filled)' if filled else ''}"
+    if holes:
+        yield f"{holes} coverage bin{'' if holes == 1 else 's'}{f' ({filled} filled)' if filled else ''}"
 
 
-def _bins(record: RunRecord) -> list[tuple[str, str]]:
+def silenced(record: RunRecord) -> set[str]:
+    """Return the fingerprints of the causes of a run all of whose tests are waived."""
+    waived = Counter(row.fingerprint for row in record.waived for _ in row.tests)
+    tests = {each.fingerprint: {test.nodeid for test in each.tests} for each in record.occurrences}
+    return {name for name, names in tests.items() if names and waived[name] >= len(names)}
+
+
+def bins(record: RunRecord) -> list[tuple[str, str]]:
     """Return the covergroup and bin of each coverage row in a record."""
     rows = ((str(row.get("covergroup", "")), str(row.get("bin", ""))) for row in record.coverage)
     return sorted(set(rows))

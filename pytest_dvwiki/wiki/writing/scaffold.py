@@ -8,6 +8,9 @@ from pytest_dvwiki.records.disk import create, explained
 from pytest_dvwiki.wiki.listed import CATEGORIES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
     from pytest_dvwiki.settings import Layout
 
 LOG_TITLE = "# DV Agentic Wiki Operation Log"
@@ -103,14 +106,25 @@ def scaffold(layout: Layout) -> list[str]:
     files = {
         layout.wiki / "WIKI.md": _WIKI_MD,
         layout.wiki / "schema.yaml": SCHEMA_YAML,
-        layout.wiki / ".gitignore": _GITIGNORE,
         layout.wiki / ".gitattributes": _GITATTRIBUTES,
         layout.wiki / "log.md": f"{LOG_TITLE}\n\n",
-        layout.journals / ".gitignore": "*\n",
     }
     for folder in (*(layout.wiki / category for category in CATEGORIES), layout.tasks):
         with explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
+    return _created(layout, files) + keep_out_of_git(layout)
+
+
+def keep_out_of_git(layout: Layout) -> list[str]:
+    """Make the files by which git ignores caches, locks and journals; return those made, as `scaffold` does.
+
+    Raises:
+        WikiError: One of them cannot be written.
+    """
+    return _created(layout, {layout.wiki / ".gitignore": _GITIGNORE, layout.journals / ".gitignore": "*\n"})
+
+
+def _created(layout: Layout, files: Mapping[Path, str]) -> list[str]:
     made = []
     for path, text in files.items():
         if not path.exists() and create(path, text.encode()):

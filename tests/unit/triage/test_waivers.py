@@ -74,7 +74,7 @@ def test_a_failure_that_agrees_in_all_that_is_given_is_waived(tmp_path: Path, ma
         owner="fifo team",
         expires="2026-12-31",
     )
-    assert waivers.notes((found,), DAY) == ()
+    assert waivers.notes(DAY) == waivers.unused([found.id], DAY, "this run") == ()
 
 
 @pytest.mark.parametrize(
@@ -92,14 +92,14 @@ def test_a_failure_that_agrees_in_all_that_is_given_is_waived(tmp_path: Path, ma
 def test_any_other_failure_counts_and_the_waiver_is_unused(tmp_path: Path, match: str) -> None:
     waivers, problems = read(tmp_path, one(match))
     assert (problems, waived(waivers)) == ([], ())
-    assert waivers.notes((), DAY) == ("[WAIVER] matched no failure of this run: W-12",)
+    assert waivers.unused((), DAY, "3 runs") == ("[WAIVER] matched no failure of 3 runs: W-12",)
 
 
 def test_an_expired_waiver_counts_as_absent_and_says_so(tmp_path: Path) -> None:
     waivers, _ = read(tmp_path, one(f"{{fingerprint: '{CAUSE}'}}"))
     assert waived(waivers, "2026-12-31")
     assert waived(waivers, "2027-01-01") == ()
-    (note,) = waivers.notes((), "2027-01-01")
+    (note,) = waivers.notes("2027-01-01")
     assert note == (
         "[WAIVER] expired, so it waives nothing: W-12: waits for the specification (fifo team, until 2026-12-31);"
         " renew or remove it"
@@ -143,7 +143,7 @@ def test_global_accepts_every_failure_prints_each_reason_and_calls_none_unused(t
     assert problems == []
     (found,) = waived(waivers)
     assert (found.id, found.tests) == ("global", (FAILURE.nodeid,))
-    assert waivers.notes((found,), "2999-01-01") == (
+    assert waivers.notes("2999-01-01") == (
         "[WAIVED_INFO] W-12: waits for the specification (fifo team, until 2026-12-31)",
     )
 
@@ -177,7 +177,7 @@ def test_without_a_file_or_with_an_empty_one_nothing_is_waived(tmp_path: Path) -
 def test_a_mistake_names_file_line_and_remedy(tmp_path: Path, text: str, told: str) -> None:
     waivers, (problem,) = read(tmp_path, text)
     assert problem.startswith(told)
-    assert f"[WAIVER] {tmp_path}/{problem}" in waivers.notes((), DAY)
+    assert f"[WAIVER] {tmp_path}/{problem}" in waivers.notes(DAY)
 
 
 def test_a_waiver_that_cannot_be_used_leaves_the_others(tmp_path: Path) -> None:

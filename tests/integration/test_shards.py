@@ -1,0 +1,108 @@
+"""A regression in shards: each writes its record alone, and one place merges them, each once."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .conftest import Project
+
+WAIVERS = """\
+waivers:
+  - {id: W-1, match: {test: "*::test_c"}, reason: waits, owner: us}
+  - {id: W-2, match: {message: "*never*"}, reason: waits, owner: us}
+"""
+
+
+@pytest.fixture
+def sharded(project: Project) -> Project:
+    project.pytester.makepyfile(
+        test_shards="""
+        def check(): raise ValueError("wrong word")
+        def test_a(): check()
+        def test_b(): check()
+        def test_c(): raise KeyError("config")
+        """
+    )
+    (project.path / ".agent").mkdir()
+    (project.path / ".agent" / "waivers.yaml").write_text(WAIVERS, encoding="utf-8")
+    return project
+
+
+def agent_files(project: Project) -> set[str]:
+    folder = project.path / ".agent"
+    return {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file() and path.parent.name != ".cache"
+    }
+
+
+def shard(project: Project, name: str, artifacts: Path) -> str:
+    """Run one shard, and move its records away, as an upload of artifacts does."""
+    text = project.run("--dvwiki-archive=record", "--dvwiki-task=nightly", f"test_shards.py::{name}").stdout.str()
+    shutil.copytree(project.path / ".agent" / "tasks", artifacts / name)
+    shutil.rmtree(project.path / ".agent" / "tasks")
+    return text
+
+
+def test_records_of_shards_are_merged_each_once(sharded: Project) -> None:
+    artifacts = sharded.path / "artifacts"
+    texts = [shard(sharded, name, artifacts) for name in ("test_a", "test_b", "test_c")]
+    assert all("(record only, " in text for text in texts)
+    assert "matched no failure" not in "".join(texts), "one shard does not know what the others see"
+    assert agent_files(sharded) == {"waivers.yaml", "wiki/.gitignore", "journal/.gitignore"}
+    for ends in ("3 archived", "3 archived before"):
+        merged = sharded.pytester.run("dvwiki", "ingest", "artifacts")
+        assert merged.ret == 0
+        merged.stdout.fnmatch_lines(
+            [f"3 runs: {ends}; 2 causes", "dvwiki: [[]WAIVER] matched no failure of 3 runs: W-2"]
+        )
+        (page,) = sharded.pages()
+        text = (sharded.wiki / "bugs" / page).read_text(encoding="utf-8")
+        assert "hit_count: 2\n" in text
+        assert len(sharded.records()) == 3
+    assert sharded.pytester.run("dvwiki", "build", "--check").ret == 0
+
+
+def test_records_that_came_by_git_are_built_where_one_asks_for_it(sharded: Project) -> None:
+    sharded.run("--dvwiki-archive=record")
+    assert not sharded.pages()
+    sharded.pytester.run("dvwiki", "build")
+    (page,) = sharded.pages()
+    (record,) = sharded.records()
+    assert f"ingest | {record['task_id']} |" in (sharded.wiki / "log.md").read_text(encoding="utf-8")
+    (sharded.wiki / "bugs" / page).unlink()
+    sharded.pytester.run("dvwiki", "build")
+    assert not sharded.pages(), "what somebody deleted stays deleted, as after any run"
+
+
+@pytest.mark.parametrize("arguments", [("-k", "test_a"), ("test_shards.py",), ("-x",)])
+def test_a_run_of_some_tests_reports_no_unused_waiver(sharded: Project, arguments: tuple[str, ...]) -> None:
+    assert "matched no failure" not in sharded.run(*arguments, "--dvwiki-archive=no").stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("where", "written"),
+    [
+        ("archive: no", set()),
+        ("archive: record", {"tasks"}),
+        ("auto_ingest: false", set()),
+        ("auto_ingest: true", {"tasks", "wiki"}),
+        ("{archive: record, auto_ingest: true}", {"tasks"}),
+    ],
+)
+def test_one_setting_says_what_is_written_and_its_older_name_holds(
+    sharded: Project, where: str, written: set[str]
+) -> None:
+    text = yaml.safe_dump({"wiki": yaml.safe_load(where)}, sort_keys=False)
+    (sharded.path / ".agent" / "project.yaml").write_text(text, encoding="utf-8")
+    sharded.run()
+    found = {name.split("/")[0] for name in agent_files(sharded) if name.endswith((".yaml", ".md"))}
+    assert found - {"project.yaml", "waivers.yaml"} == written
