@@ -31,7 +31,7 @@ def stored_run(run: Run) -> Run:
         run,
         failures=tuple(map(stored_failure, run.failures)),
         results=stored_results(run.results),
-        sources=tuple({name: redact(value) for name, value in source.items()} for source in run.sources),
+        sources=tuple(replace(source, path=redact(source.path)) for source in run.sources),
     )
 
 

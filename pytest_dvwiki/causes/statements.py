@@ -383,7 +383,7 @@ def passed(
     """
     if record is None:
         return
-    rows = {row["fingerprint"]: stated_fix(row, record.finished) for row in record.fixes}
+    rows = {row.fingerprint: stated_fix(row, record.finished) for row in record.fixes}
     groups: dict[str, list[PassedAgain]] = {}
     for each in record.passed_again:
         page = known[each.fingerprint].page if each.fingerprint in known else None

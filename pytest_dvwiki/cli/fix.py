@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.manual_record import record_of_now, required_text
 from pytest_dvwiki.cli.place import add_place, require_content, settings_of, shown, writing
+from pytest_dvwiki.model import FixRow
 from pytest_dvwiki.wiki.listed import page_name
 
 if TYPE_CHECKING:
@@ -57,8 +59,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         text = required_text(args.text, "--text", "say what was done")
         fingerprint, page = _cause(layout, args.cause)
-        row = {"fingerprint": fingerprint, "text": text, "by": "person", "commits": [], "result": args.result or "open"}
-        row |= _commits(repository, args.commit)
+        row = FixRow(fingerprint=fingerprint, text=text, by="person", commits=(), result=args.result or "open")
+        row = replace(row, **_commits(repository, args.commit))
         called = _display_name(fingerprint, page)
         told = f"fix of {called} is on record (to take it back: `dvwiki fix {called} --take-back`)"
     with writing():
@@ -72,13 +74,13 @@ def _display_name(fingerprint: str, page: str | None) -> str:
     return page_name(page) if page else fingerprint
 
 
-def _taken_back(layout: Layout, fingerprint: str, called: str) -> tuple[dict[str, Any], str]:
+def _taken_back(layout: Layout, fingerprint: str, called: str) -> tuple[FixRow, str]:
     """Return a row that withdraws the last fix that a person stated for a cause, and the message about it.
 
     Raises:
         UsageError: No such statement is in force.
     """
-    from pytest_dvwiki.records import aggregate, fixes  # noqa: PLC0415
+    from pytest_dvwiki.records import aggregate  # noqa: PLC0415
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
 
     with WikiHistory(layout) as history:
@@ -90,7 +92,7 @@ def _taken_back(layout: Layout, fingerprint: str, called: str) -> tuple[dict[str
             f"nobody said how {called} was fixed; a fix that git found follows from the runs, and cannot be taken back"
         )
     fix, task_id = found[-1]
-    row = {"fingerprint": fingerprint, "by": "person", fixes.TAKES_BACK: task_id}
+    row = FixRow(fingerprint=fingerprint, by="person", takes_back=task_id)
     return row, f"taken back for {called}: {fix.text!r} of {fix.date[:10]} ({fix.by})"
 
 
@@ -167,11 +169,11 @@ def _commits(repository: Repository, given: str | None) -> dict[str, Any]:
         raise UsageError(f"--commit {given}: git knows no such commit in {repository.root}")
     between = repository.between(*commits)
     return {
-        "commits": commits,
-        "log": list(between.log),
+        "commits": tuple(commits),
+        "log": tuple(between.log),
         "log_count": between.log_count,
-        "files": list(between.files),
+        "files": tuple(between.files),
         "file_count": between.file_count,
-        "owners": list(repository.owners(commits[-1], between.files)),
-        "authors": list(repository.authors(commits[0], commits[-1], between.files)),
+        "owners": tuple(repository.owners(commits[-1], between.files)),
+        "authors": tuple(repository.authors(commits[0], commits[-1], between.files)),
     }

@@ -317,7 +317,7 @@ class _Ingest:
         for task_id in dict.fromkeys(self._runs(reports[0], self._on_record(reports[:1]))):
             record = pipeline.on_record(task_id, self._settings)
             sources = record.sources if record is not None else ()
-            if sorted(source["sha256"] for source in sources if source.get("kind") != WRITTEN) == wanted:
+            if sorted(source.sha256 for source in sources if source.kind != WRITTEN) == wanted:
                 return task_id
         return None
 
@@ -400,7 +400,7 @@ class _Ingest:
     def _run(self, files: Sequence[Artefact], times: Sequence[float]) -> Run:
         """Return a run, still without results, that left these files; its begin and end come from the times."""
         from pytest_dvwiki.capture.run_ids import in_order  # noqa: PLC0415
-        from pytest_dvwiki.model import Run  # noqa: PLC0415
+        from pytest_dvwiki.model import Run, SourceRow  # noqa: PLC0415
 
         started = min(times)
         # The last part of a task id separates runs of the same second; here it is a digest of the contents.
@@ -409,7 +409,7 @@ class _Ingest:
             task_id=f"{name}_{_digest(files, next(filter(None, in_order(self._run_id, self._vcs.commit)), ''))}",
             started=utc(started),
             finished=utc(max(times)),
-            sources=tuple({"path": file.shown, "sha256": file.sha256} for file in files),
+            sources=tuple(SourceRow(path=file.shown, sha256=file.sha256) for file in files),
             run_id=self._run_id,
             always_record=True,
             part=True,

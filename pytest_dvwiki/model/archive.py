@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 # msgspec reads the annotations when it converts JSON to records.
 from pytest_dvwiki.model.failure import (  # noqa: TC001
@@ -278,6 +278,53 @@ class OtherTest:
     """Attempts of a flaky test: the failed ones in order, then the one that passed."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRow:
+    """A row of `sources` in a record: a file that the run was read from, or wrote."""
+
+    path: str = ""
+    sha256: str = ""
+    kind: str | None = None
+    """`WRITTEN` for a file that the run itself wrote."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixRow:
+    """A row of `fixes` in a record: a statement of git, an agent or a person on a fix; None stands for no such key."""
+
+    fingerprint: str | None = None
+    """None for a statement on a failure subtype as a whole."""
+    failure_subtype: str | None = None
+    text: str | None = None
+    by: str | None = None
+    commits: tuple[str, ...] | None = None
+    result: str | None = None
+    log: tuple[str, ...] | None = None
+    log_count: int | None = None
+    files: tuple[str, ...] | None = None
+    file_count: int | None = None
+    note: str | None = None
+    owners: tuple[str, ...] | None = None
+    authors: tuple[str, ...] | None = None
+    takes_back: str | None = None
+    """Task id of the run whose statement on the cause is withdrawn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BinRow:
+    """A row of `coverage` in a record: the state of one bin of a covergroup; None stands for no such key."""
+
+    covergroup: str = ""
+    bin: str = ""
+    action_class: str | None = None
+    feature: str | None = None
+    priority: int | None = None
+    scenario: str | None = None
+    filled: bool = False
+    hits: int | None = None
+    goal: int | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunRecord:
     """One archived run: immutable, and the only source of every count."""
@@ -291,7 +338,7 @@ class RunRecord:
     duration_s: float
     vcs: Vcs = field(default_factory=Vcs)
     simulators: tuple[Simulator, ...] = ()
-    sources: tuple[dict[str, str], ...] = ()
+    sources: tuple[SourceRow, ...] = ()
     run_id: RunId = field(default_factory=RunId)
     """Identity of a run that was read from artefacts."""
     suite: str | None = None
@@ -304,7 +351,7 @@ class RunRecord:
     other: tuple[OtherTest, ...] = ()
     waived: tuple[Waived, ...] = ()
     passed_again: tuple[PassedAgain, ...] = ()
-    fixes: tuple[dict[str, Any], ...] = ()
+    fixes: tuple[FixRow, ...] = ()
     without_fix: tuple[str, ...] = ()
     """Causes of this run whose newest fix its commit does not contain, so that they have not returned."""
     regressed: tuple[str, ...] = ()
@@ -312,7 +359,7 @@ class RunRecord:
     first_bad: tuple[FirstBad, ...] = ()
     since_fix: tuple[SinceFix, ...] = ()
     """Evidence on checks that were fixed and fail again, which tells whether their cause is the same."""
-    coverage: tuple[dict[str, Any], ...] = ()
+    coverage: tuple[BinRow, ...] = ()
     evidence: tuple[str, ...] = ()
     caller_task: str | None = None
     schema: int = 2
@@ -332,7 +379,7 @@ class Run:
     """Modules that were collected without an error."""
     simulators: tuple[Simulator, ...] = ()
     axes: Axes = field(default_factory=Axes)
-    sources: tuple[dict[str, str], ...] = ()
+    sources: tuple[SourceRow, ...] = ()
     run_id: RunId = field(default_factory=RunId)
     keep_suite: bool = False
     """Whether the list of tests is kept (a task name was given, or in CI)."""

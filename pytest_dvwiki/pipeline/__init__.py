@@ -139,7 +139,7 @@ def _processed(run: Run, tools: Tools) -> Archived:
         waived=waived,
         passed_again=again,
         fixes=tuple(
-            with_owners(row, repository) | {"fingerprint": history.reference(row["fingerprint"])} for row in fixes
+            replace(with_owners(row, repository), fingerprint=history.reference(row.fingerprint or "")) for row in fixes
         ),
         without_fix=tuple(cause.occurrence.fingerprint for cause in causes if cause.without_fix),
         regressed=tuple(cause.occurrence.fingerprint for cause in causes if cause.news == "REGRESSED"),

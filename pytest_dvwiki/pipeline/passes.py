@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_dvwiki.model import PassedAgain, Passing
+from pytest_dvwiki.model import FixRow, PassedAgain, Passing
 from pytest_dvwiki.records.units import parents_of
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def passed_again(
     simulators: Sequence[Simulator],
     vcs: Vcs,
     repository: Repository,
-) -> tuple[tuple[PassedAgain, ...], tuple[dict[str, Any], ...]]:
+) -> tuple[tuple[PassedAgain, ...], tuple[FixRow, ...]]:
     """Return what this run's passes prove about failures on record.
 
     Args:
@@ -116,11 +116,11 @@ def passed_again(
             continue
         again.append(passed)
         if changed in PROVES and each.fingerprint not in present:
-            told = _fix_between(each, vcs, difference, repository)
+            found = _fix_between(each, vcs, difference, repository)
             known = fixes.get(each.fingerprint)
             # If several tests pass again, the cause was there until the last of them failed.
-            fixes[each.fingerprint] = told if known is None or _is_narrower(told, known) else known
-    rows = [_fix_row(fingerprint, told, repository) for fingerprint, told in sorted(fixes.items())]
+            fixes[each.fingerprint] = found if known is None or _is_narrower(found, known) else known
+    rows = [_fix_row(fingerprint, found, repository) for fingerprint, found in sorted(fixes.items())]
     return tuple(again), tuple(rows)
 
 
@@ -226,28 +226,29 @@ def _touch_stimulus(files: tuple[str, ...], reads: tuple[str, ...]) -> bool:
     )
 
 
-def _fix_row(fingerprint: str, told: _FixRange, repository: Repository) -> dict[str, Any]:
-    difference = told.difference
-    return {
-        "fingerprint": fingerprint,
-        "text": difference.text,
-        "by": "git",
-        "commits": [repository.last_change(commit) for commit in told.ends if commit] if all(told.ends) else [],
-        "result": "open",
-        "log": list(difference.log),
-        "log_count": difference.log_count,
-        "files": list(difference.files),
-        "file_count": difference.file_count,
-        "note": difference.note if difference.log else "",
-    }
+def _fix_row(fingerprint: str, found: _FixRange, repository: Repository) -> FixRow:
+    difference, ends = found.difference, found.ends
+    return FixRow(
+        fingerprint=fingerprint,
+        text=difference.text,
+        by="git",
+        commits=tuple(repository.last_change(commit) for commit in ends if commit) if all(ends) else (),
+        result="open",
+        log=tuple(difference.log),
+        log_count=difference.log_count,
+        files=tuple(difference.files),
+        file_count=difference.file_count,
+        note=difference.note if difference.log else "",
+    )
 
 
-def with_owners(row: dict[str, Any], repository: Repository) -> dict[str, Any]:
+def with_owners(row: FixRow, repository: Repository) -> FixRow:
     """Add the owners and authors of its files to a fix; called last, since git's time is bounded."""
-    commits, files = row["commits"], row["files"]
-    if not commits:
+    if not row.commits:
         return row
-    return row | {
-        "owners": list(repository.owners(commits[-1], files)),
-        "authors": list(repository.authors(commits[0], commits[-1], files)),
-    }
+    files = row.files or ()
+    return replace(
+        row,
+        owners=tuple(repository.owners(row.commits[-1], files)),
+        authors=tuple(repository.authors(row.commits[0], row.commits[-1], files)),
+    )

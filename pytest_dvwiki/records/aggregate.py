@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import functools
 import itertools
-import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from pytest_dvwiki.fingerprint import mask
-from pytest_dvwiki.model import FirstBad, KnownBin, Onset, StillFailing, Vcs, Waived
+from pytest_dvwiki.model import BinRow, FirstBad, KnownBin, Onset, StillFailing, Vcs, Waived
 from pytest_dvwiki.records import evidence, fixes, proposals, tables
 from pytest_dvwiki.records.chance import Rate
 from pytest_dvwiki.records.kinds import UNKNOWN_SEED
@@ -36,6 +35,7 @@ NEWEST_UNPROVEN = 5
 _ROWS_FOR_SEEDS = 200
 _states = msgspec.json.Decoder(list[fixes.FixState])
 _texts = msgspec.json.Decoder(tuple[str, ...])
+_bin_row = msgspec.json.Decoder(BinRow)
 
 
 class Row(NamedTuple):
@@ -499,7 +499,7 @@ def _stated(archive: Archive, name: str) -> list[tuple[Fix, str]]:
         " WHERE f.subtype = ? AND f.fingerprint IS NULL ORDER BY f.moment, f.number",
         (name,),
     )
-    return [(fixes.stated_fix(json.loads(text), finished), task_id) for text, finished, task_id in rows]
+    return [(fixes.stated_fix(fixes.ROW.decode(text), finished), task_id) for text, finished, task_id in rows]
 
 
 def statements(archive: Archive, fingerprints: Sequence[str]) -> tuple[tuple[Fix, str], ...]:
@@ -672,7 +672,7 @@ def bins(archive: Archive) -> dict[tuple[str, str], KnownBin]:
         "SELECT covergroup, bin, row FROM coverage c WHERE NOT EXISTS (SELECT 1 FROM coverage d"
         " WHERE d.covergroup = c.covergroup AND d.bin = c.bin AND (d.moment, d.number) > (c.moment, c.number))"
     )
-    found = ((covergroup, name, _coverage_row("", "", json.loads(row))) for covergroup, name, row in rows)
+    found = ((covergroup, name, _bin_row.decode(row)) for covergroup, name, row in rows)
     return {(covergroup, name): KnownBin(row.filled, row.hits) for covergroup, name, row in found}
 
 
@@ -683,7 +683,7 @@ def hole(archive: Archive, covergroup: str, bin_name: str) -> Hole | None:
         " WHERE c.covergroup = ? AND c.bin = ? ORDER BY c.moment DESC, c.number DESC",
         (covergroup, bin_name),
     )
-    rows = [_coverage_row(task_id, finished, json.loads(text)) for task_id, finished, text in found]
+    rows = [_coverage_row(task_id, finished, _bin_row.decode(text)) for task_id, finished, text in found]
     if not rows:
         return None
     since_filled = list(itertools.takewhile(lambda row: row.filled, rows))
@@ -697,22 +697,18 @@ def hole(archive: Archive, covergroup: str, bin_name: str) -> Hole | None:
     )
 
 
-def _coverage_row(task_id: str, finished: str, row: dict[str, Any]) -> CoverageRow:
+def _coverage_row(task_id: str, finished: str, row: BinRow) -> CoverageRow:
     return CoverageRow(
         task_id=task_id,
         finished=finished,
-        action_class=str(row.get("action_class") or ""),
-        feature=str(row.get("feature") or ""),
-        scenario=str(row.get("scenario") or ""),
-        priority=_number(row.get("priority")),
-        filled=row.get("filled") is True,
-        hits=_number(row.get("hits")),
-        goal=_number(row.get("goal")),
+        action_class=row.action_class or "",
+        feature=row.feature or "",
+        scenario=row.scenario or "",
+        priority=row.priority,
+        filled=row.filled,
+        hits=row.hits,
+        goal=row.goal,
     )
-
-
-def _number(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def causes_of_test(archive: Archive, nodeid: str) -> list[tuple[str, str]]:

@@ -604,9 +604,7 @@ class _Refresh:
                 causes.update(self._archive.family(check))
             seen.update(item.fingerprint for item in record.occurrences)
             causes.update(same_check.check_of(item.fingerprint) for item in record.passed_again)
-            causes.update(
-                same_check.check_of(str(row["fingerprint"])) for row in record.fixes if row.get("fingerprint")
-            )
+            causes.update(same_check.check_of(row.fingerprint) for row in record.fixes if row.fingerprint)
         first = min(map(tables.moment_of, self._added))
         if first > newest:
             return self._archive.judge(causes, self._added, seen)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import fields
-from typing import Any, TypedDict
+from typing import Any
 
 import msgspec
 
@@ -20,31 +20,6 @@ SCHEMA = 2
 _END = re.compile(rb'^end: "([0-9a-f]{16})"\n\Z', re.MULTILINE)
 _ORDER = ("schema", "task_id", "caller_task")
 _KEYS = (*_ORDER, *(field.name for field in fields(RunRecord) if field.name not in _ORDER))
-
-
-class _FixRow(TypedDict, total=False):
-    """The keys of a row of `fixes` that are read; a row may have more."""
-
-    fingerprint: str | None
-    failure_subtype: str | None
-    text: str | None
-    by: str | None
-    result: str | None
-    commits: list[str] | None
-    log: list[str] | None
-    log_count: int | None
-    files: list[str] | None
-    file_count: int | None
-    owners: list[str] | None
-    authors: list[str] | None
-    note: str | None
-    takes_back: str | None
-
-
-class _Rows(TypedDict, total=False):
-    """The rows of a record that are kept as they are in the file."""
-
-    fixes: list[_FixRow]
 
 
 class RecordError(ValueError):
@@ -60,6 +35,8 @@ def encode(record: RunRecord) -> bytes:
     for occurrence in values["occurrences"]:
         if not occurrence["reproduce"]:
             del occurrence["reproduce"]
+    for key in ("sources", "fixes", "coverage"):
+        values[key] = [{k: v for k, v in row.items() if v is not None or k == "priority"} for row in values[key]]
     data = dump({key: values[key] for key in _KEYS if key != "suite"}).encode()
     return seal(data)
 
@@ -108,10 +85,9 @@ def decode(document: dict[str, Any], name: str) -> RunRecord:
     rows = document.get("first_bad")
     if schema == 1 and isinstance(rows, list):
         # Schema 1 did not record the seed with which the test had passed.
-        told = [{"passed_with": "unknown"} | row if isinstance(row, dict) else row for row in rows]
-        document = document | {"first_bad": told}
+        rows = [{"passed_with": "unknown"} | row if isinstance(row, dict) else row for row in rows]
+        document = document | {"first_bad": rows}
     try:
-        msgspec.convert(document, _Rows)
         return msgspec.convert(document, RunRecord)
     except msgspec.ValidationError as error:
         place, problem = misfit(error)

@@ -41,12 +41,12 @@ def stated(db: sqlite3.Connection, causes: Sequence[str]) -> list[fixes.Step]:
         db: The tables.
         causes: The present and former names of the cause.
     """
-    found = [(*rest, json.loads(row)) for *rest, row in db.execute(_ROWS, (wanted(causes),))]
-    taken_back = {row.get(fixes.TAKES_BACK) for *_, row in found}
+    found = [(*rest, fixes.ROW.decode(row)) for *rest, row in db.execute(_ROWS, (wanted(causes),))]
+    taken_back = {row.takes_back for *_, row in found}
     return [
         fixes.Step(moment=moment, task_id=task_id, date=finished, fix=fixes.stated_fix(row, finished))
         for moment, task_id, finished, row in found
-        if task_id not in taken_back and fixes.TAKES_BACK not in row
+        if task_id not in taken_back and row.takes_back is None
     ]
 
 

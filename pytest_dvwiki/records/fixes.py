@@ -33,9 +33,11 @@ the fix does not show that the cause is back, nor does another simulator.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
-from pytest_dvwiki.model import Fix
+import msgspec
+
+from pytest_dvwiki.model import Fix, FixRow
 from pytest_dvwiki.records.chance import Rate  # noqa: TC001  # msgspec asks for it
 from pytest_dvwiki.records.targets import Target  # noqa: TC001  # msgspec asks for it
 
@@ -55,9 +57,11 @@ CERTAIN = 4
 UNRECORDED = "a change that is not on record"
 """The text of a fix that neither git nor anybody tells."""
 MAYBE_LATER = "or a later commit, since its first passes may be chance"
-TAKES_BACK = "takes_back"
-"""The key of a row that takes back what the record of this task id says of the cause's fix."""
 _RANK = {"git": 0, "agent": 1, "person": 2}
+_RESULTS: dict[str | None, Result] = {"held": "held", "failed": "failed"}
+_AUTHORS: dict[str | None, Literal["agent", "person"]] = {"agent": "agent", "person": "person"}
+ROW = msgspec.json.Decoder(FixRow)
+"""Reads the rows of `fixes` in the tables."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -464,21 +468,20 @@ def success_rate(held: int, failed: int) -> float | None:
     return round(held / (held + failed), 2) if held + failed else None
 
 
-def stated_fix(row: dict[str, Any], date: str) -> Fix:
-    """Return the fix that a row of a record states."""
-    commits = row.get("commits")
-    log, files, owners, authors = (tuple(row.get(key) or ()) for key in ("log", "files", "owners", "authors"))
+def stated_fix(row: FixRow, date: str) -> Fix:
+    """Return the fix that a row of a record states; values that this version does not know count as missing."""
+    log, files = row.log or (), row.files or ()
     return Fix(
-        text=row.get("text") or "",
-        result=row["result"] if row.get("result") in {"held", "failed"} else "open",
-        commits=(commits[0], commits[-1]) if commits else None,
-        by=row["by"] if row.get("by") in _RANK else "git",
+        text=row.text or "",
+        result=_RESULTS.get(row.result, "open"),
+        commits=(row.commits[0], row.commits[-1]) if row.commits else None,
+        by=_AUTHORS.get(row.by, "git"),
         date=date,
         log=log,
-        log_count=max(row.get("log_count") or 0, len(log)),
+        log_count=max(row.log_count or 0, len(log)),
         files=files,
-        file_count=max(row.get("file_count") or 0, len(files)),
-        note=row.get("note") or "",
-        owners=owners,
-        authors=authors,
+        file_count=max(row.file_count or 0, len(files)),
+        note=row.note or "",
+        owners=row.owners or (),
+        authors=row.authors or (),
     )

@@ -285,10 +285,10 @@ def _place_run(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment:
     for number, named, text in db.execute(
         f"SELECT number, named, row FROM fix_rows WHERE run = :run AND {_FAMILY}", {"run": run, "name": fingerprint}
     ).fetchall():
-        told = json.loads(text)
+        takes_back = fixes.ROW.decode(text).takes_back
         cause = resolved(db, named) if SLASH in named else of_pass.get(named, newest)
-        if SLASH not in named and told.get(fixes.TAKES_BACK):
-            cause = _of_statement(db, fingerprint, told[fixes.TAKES_BACK]) or newest
+        if SLASH not in named and takes_back:
+            cause = _of_statement(db, fingerprint, takes_back) or newest
         db.execute("UPDATE fix_rows SET fingerprint = ? WHERE run = ? AND number = ?", (cause, run, number))
     for named, nodeid in db.execute(
         f"SELECT named, json_extract(row, '$.nodeid') FROM first_bad WHERE run = :run AND {_FAMILY}",

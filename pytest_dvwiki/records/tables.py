@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import FailedTest, Occurrence, OtherTest, RunRecord
 
-VERSION = 18
+VERSION = 19
 """Incremented with every change of the tables or of their contents."""
 
 # Tables with long texts have rowids: WITHOUT ROWID would put whole rows into the upper levels of the tree.
@@ -163,6 +163,10 @@ def wanted(values: Iterable[str]) -> str:
     return json.dumps(list(values))
 
 
+def _json(row: object) -> str:
+    return msgspec.json.encode(row).decode()
+
+
 def insert(db: sqlite3.Connection, record: RunRecord, file: int, told: RunRecord) -> bool:
     """Add a record from a file to the tables.
 
@@ -194,7 +198,7 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, told: RunRecord
             record.vcs.changes,
             json.dumps(record.vcs.edited),
             ", ".join(simulators),
-            msgspec.json.encode(record.run_id).decode(),
+            _json(record.run_id),
         ),
     )
     run = int(cursor.lastrowid or 0)
@@ -206,7 +210,7 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, told: RunRecord
     db.execute("INSERT INTO places VALUES (?, ?)", (run, file))
     db.executemany(
         "INSERT OR IGNORE INTO sources VALUES (?, ?, ?)",
-        [(source.get("sha256", ""), run, source.get("kind") == WRITTEN) for source in record.sources],
+        [(source.sha256, run, source.kind == WRITTEN) for source in record.sources],
     )
     for occurrence in by_fingerprint(record.occurrences):
         _insert_occurrence(db, occurrence, moment, run, record)
@@ -243,39 +247,22 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, told: RunRecord
     db.executemany(
         "INSERT INTO fix_rows VALUES (?, ?, ?, ?, ?, ?, ?)",
         [
-            (
-                number,
-                run,
-                moment,
-                row.get("fingerprint"),
-                row.get("failure_subtype"),
-                json.dumps(row),
-                row.get("fingerprint"),
-            )
+            (number, run, moment, row.fingerprint, row.failure_subtype, _json(row), row.fingerprint)
             for number, row in enumerate(record.fixes)
         ],
     )
     db.executemany(
         "INSERT INTO waived VALUES (?, ?, ?, ?, ?)",
-        [
-            (row.fingerprint, moment, number, run, msgspec.json.encode(row).decode())
-            for number, row in enumerate(record.waived)
-        ],
+        [(row.fingerprint, moment, number, run, _json(row)) for number, row in enumerate(record.waived)],
     )
     db.executemany(
         "INSERT OR IGNORE INTO first_bad VALUES (?, ?, ?, ?, ?)",
-        [
-            (row.fingerprint, moment, run, msgspec.json.encode(row).decode(), row.fingerprint)
-            for row in record.first_bad
-        ],
+        [(row.fingerprint, moment, run, _json(row), row.fingerprint) for row in record.first_bad],
     )
     _insert_since_fix(db, record, run)
     db.executemany(
         "INSERT INTO coverage VALUES (?, ?, ?, ?, ?, ?)",
-        [
-            (str(row.get("covergroup", "")), str(row.get("bin", "")), moment, number, run, json.dumps(row))
-            for number, row in enumerate(record.coverage)
-        ],
+        [(row.covergroup, row.bin, moment, number, run, _json(row)) for number, row in enumerate(record.coverage)],
     )
     return True
 
@@ -312,7 +299,7 @@ def names_of(record: RunRecord) -> set[str]:
     return {
         *(row.fingerprint for row in record.passed_again),
         *(row.fingerprint for row in record.first_bad),
-        *(str(row["fingerprint"]) for row in record.fixes if row.get("fingerprint")),
+        *(row.fingerprint for row in record.fixes if row.fingerprint),
     }
 
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
-    from pytest_dvwiki.model import Attempt, Occurrence, RunRecord
+    from pytest_dvwiki.model import Attempt, FixRow, Occurrence, RunRecord
 
 SCHEMA = 2
 _PLAIN = 1
@@ -250,9 +250,8 @@ def renamed(record: RunRecord, name: Callable[[str], str]) -> RunRecord:
         check, slash, task_id = called.partition(SLASH)
         return f"{name(check)}{slash}{task_id}"
 
-    def fix(row: dict[str, Any]) -> dict[str, Any]:
-        found = row.get("fingerprint")
-        return {**row, "fingerprint": cause(str(found))} if found else row
+    def fix(row: FixRow) -> FixRow:
+        return replace(row, fingerprint=cause(row.fingerprint)) if row.fingerprint else row
 
     def attempt(one: Attempt) -> Attempt:
         return replace(one, fingerprint=name(one.fingerprint)) if one.fingerprint else one

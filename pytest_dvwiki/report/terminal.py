@@ -10,7 +10,7 @@ import itertools
 import textwrap
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_dvwiki.causes.statements import (
     Advice,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.causes.cause import Cause
     from pytest_dvwiki.causes.statements import Statement
-    from pytest_dvwiki.model import Command, FailedTest, OriginType, Result
+    from pytest_dvwiki.model import BinRow, Command, FailedTest, OriginType, Result
     from pytest_dvwiki.pipeline import Archived
 
 _MOST_CAUSES = 20
@@ -325,11 +325,11 @@ def _coverage(session: Session, width: int) -> Iterator[Line]:
         yield Line(f"  page   {_shown(session, 'coverage/_index.md')}")
 
 
-def _bins(label: str, rows: Sequence[Mapping[str, Any]], width: int) -> Iterator[Line]:
+def _bins(label: str, rows: Sequence[BinRow], width: int) -> Iterator[Line]:
     """Yield some bins, one line per coverage point."""
     points: dict[str, list[str]] = {}
     for row in rows:
-        points.setdefault(row["covergroup"], []).append(row["bin"])
+        points.setdefault(row.covergroup, []).append(row.bin)
     for covergroup, names in list(points.items())[:_MOST_POINTS]:
         more = f"; +{len(names) - _MOST_BINS}" if len(names) > _MOST_BINS else ""
         yield from _wrapped(f"{covergroup}: {'; '.join(names[:_MOST_BINS])}{more}", width, label=label)

@@ -15,7 +15,7 @@ from pytest_dvwiki.capture.files.artefacts import sha256_of
 from pytest_dvwiki.capture.interrupted import journal
 from pytest_dvwiki.capture.interrupted.orphans import find_orphans
 from pytest_dvwiki.capture.texts.frames import shown_path
-from pytest_dvwiki.model import WRITTEN, Axes, Run
+from pytest_dvwiki.model import WRITTEN, Axes, Run, SourceRow
 from pytest_dvwiki.runs import utc
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Archivist:
             self._config.hook.pytest_dvwiki_archived(record=archived.record, run=archived)
         return archived
 
-    def _written(self, ledger: Ledger, started: float) -> Iterator[dict[str, str]]:
+    def _written(self, ledger: Ledger, started: float) -> Iterator[SourceRow]:
         """Yield the results files that this run wrote, and pytest's own, so that `dvwiki ingest` skips them."""
         written = dict(ledger.sources)
         junit = self._config.getoption("xmlpath", None)
@@ -113,7 +113,7 @@ class Archivist:
             if digest is not None:
                 written[shown_path(str(path), self._settings.layout.root)] = digest
         for path_shown, digest in sorted(written.items()):
-            yield {"path": path_shown, "sha256": digest, "kind": WRITTEN}
+            yield SourceRow(path=path_shown, sha256=digest, kind=WRITTEN)
 
     def take_over(self, place: Place) -> None:
         """Archive what killed runs left in a folder of journals, under their own task ids."""

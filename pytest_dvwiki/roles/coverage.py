@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.files.coverage import read_reports
 from pytest_dvwiki.capture.texts.frames import shown_path
+from pytest_dvwiki.model import SourceRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,7 @@ class SessionBins:
     bins: tuple[CoverBin, ...]
     whole: bool
     """Whether all tests ran, and all their reports were read."""
-    reports: tuple[dict[str, str], ...]
+    reports: tuple[SourceRow, ...]
     """Path and hash of each, for the record's `sources`."""
 
 
@@ -74,7 +75,7 @@ class SessionCoverage:
         return SessionBins(
             bins=coverage.bins,
             whole=is_complete and not chooses_tests(arguments) and not coverage.problems,
-            reports=tuple({"path": shown, "sha256": _sha256(path)} for shown, path in reports),
+            reports=tuple(SourceRow(path=shown, sha256=_sha256(path)) for shown, path in reports),
         )
 
     def _states(self) -> dict[str, tuple[int, int]]:

@@ -10,17 +10,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import groupby
-from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING
 
+from pytest_dvwiki.model import BinRow
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pytest_dvwiki.model import CoverBin, KnownBin
-
-Row = dict[str, Any]
 
 MOST_OF_A_POINT = 32
 """Number of holes of one coverage point that get a row each; more share one row."""
@@ -40,13 +39,13 @@ class CoverageNews:
     bins: int = 0
     covered: int = 0
     """Number of covered bins."""
-    found: tuple[Row, ...] = ()
+    found: tuple[BinRow, ...] = ()
     """Holes that are on record for the first time."""
-    again: tuple[Row, ...] = ()
+    again: tuple[BinRow, ...] = ()
     """Holes that had been filled before."""
-    filled: tuple[Row, ...] = ()
+    filled: tuple[BinRow, ...] = ()
     """Former holes that are filled now."""
-    moved: tuple[Row, ...] = ()
+    moved: tuple[BinRow, ...] = ()
     """Points with many holes whose number changed."""
     left_out: int = 0
     """Number of holes without a row, since `MOST_OPEN` are open."""
@@ -54,7 +53,7 @@ class CoverageNews:
     """Whether all tests ran; if not, an uncovered bin is no hole."""
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[BinRow, ...]:
         """Return all rows, for the record's `coverage`."""
         return (*self.filled, *self.moved, *self.again, *self.found)
 
@@ -73,17 +72,17 @@ def coverage_news(bins: Iterable[CoverBin], known: Mapping[tuple[str, str], Know
     for (covergroup, name), state in known.items():
         if not state.filled:
             open_bins.setdefault(covergroup, {})[name] = state
-    filled: list[Row] = []
-    holes: list[Row] = []
+    filled: list[BinRow] = []
+    holes: list[BinRow] = []
     for covergroup, members in points.items():
         point = _Point(covergroup, members, ranks)
         was_open = open_bins.get(covergroup, {})
         filled += point.filled(was_open)
         if whole:
             holes += point.holes(was_open)
-    filled.sort(key=itemgetter("covergroup", "bin"))
-    holes.sort(key=itemgetter("priority", "covergroup", "bin"))
-    states = [(row, known.get((row["covergroup"], row["bin"]))) for row in holes]
+    filled.sort(key=attrgetter("covergroup", "bin"))
+    holes.sort(key=attrgetter("priority", "covergroup", "bin"))
+    states = [(row, known.get((row.covergroup, row.bin))) for row in holes]
     moved = [row for row, state in states if state is not None and not state.filled]
     again = [row for row, state in states if state is not None and state.filled]
     found = [row for row, state in states if state is None]
@@ -110,28 +109,28 @@ class _Point:
         self._holes = {name: bin_ for name, bin_ in members.items() if not bin_.filled}
         self._many = len(self._holes) > MOST_OF_A_POINT
 
-    def filled(self, was_open: Mapping[str, KnownBin]) -> list[Row]:
+    def filled(self, was_open: Mapping[str, KnownBin]) -> list[BinRow]:
         """Return rows for former holes that are filled now."""
         names = was_open.keys() & self._members.keys() - self._holes.keys()
         rows = [self._row(name, self._members[name], None) for name in names]
         return [*rows, self._all_bins(filled=True)] if ALL in was_open and not self._many else rows
 
-    def holes(self, was_open: Mapping[str, KnownBin]) -> list[Row]:
+    def holes(self, was_open: Mapping[str, KnownBin]) -> list[BinRow]:
         """Return rows for holes that are not on record as open."""
         if not self._many:
             new = {name: bin_ for name, bin_ in self._holes.items() if name not in was_open}
             return [self._row(name, bin_, self._priority([bin_])) for name, bin_ in new.items()]
         row = self._all_bins(filled=False)
-        return [] if ALL in was_open and was_open[ALL].hits == row["hits"] else [row]
+        return [] if ALL in was_open and was_open[ALL].hits == row.hits else [row]
 
     def _priority(self, holes: Iterable[CoverBin]) -> int:
         """Return the priority of holes: by weight, heaviest first; of equal weight those never hit come first."""
         return min(2 * self._ranks[bin_.weight] - (bin_.hits <= 0) for bin_ in holes)
 
-    def _row(self, name: str, bin_: CoverBin, priority: int | None) -> Row:
+    def _row(self, name: str, bin_: CoverBin, priority: int | None) -> BinRow:
         return self._record_row(name, priority, "", filled=bin_.filled, hits=bin_.hits, goal=bin_.goal)
 
-    def _all_bins(self, *, filled: bool) -> Row:
+    def _all_bins(self, *, filled: bool) -> BinRow:
         """Return the row of all bins together; its hits are the number of covered bins."""
         total = len(self._members)
         return self._record_row(
@@ -143,19 +142,21 @@ class _Point:
             goal=total,
         )
 
-    def _record_row(self, name: str, priority: int | None, scenario: str, *, filled: bool, hits: int, goal: int) -> Row:
-        return {
-            "covergroup": self._covergroup,
-            "bin": name,
-            "action_class": "needs_investigation",
+    def _record_row(
+        self, name: str, priority: int | None, scenario: str, *, filled: bool, hits: int, goal: int
+    ) -> BinRow:
+        return BinRow(
+            covergroup=self._covergroup,
+            bin=name,
+            action_class="needs_investigation",
             # The first part of a point's path is a first guess; people may change it on the page.
-            "feature": self._covergroup.rpartition(".")[0],
-            "priority": priority,
-            "scenario": scenario,
-            "filled": filled,
-            "hits": hits,
-            "goal": goal,
-        }
+            feature=self._covergroup.rpartition(".")[0],
+            priority=priority,
+            scenario=scenario,
+            filled=filled,
+            hits=hits,
+            goal=goal,
+        )
 
 
 def _points(bins: Iterable[CoverBin]) -> dict[str, dict[str, CoverBin]]:

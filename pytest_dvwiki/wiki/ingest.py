@@ -17,7 +17,7 @@ from pytest_dvwiki import reading
 from pytest_dvwiki.backends import BackendError
 from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION, fingerprint
 from pytest_dvwiki.fingerprint_v1 import fingerprint_v1
-from pytest_dvwiki.model import FailedTest, LogReference, Occurrence, Origin, RunRecord
+from pytest_dvwiki.model import BinRow, FailedTest, FixRow, LogReference, Occurrence, Origin, RunRecord
 from pytest_dvwiki.records import aggregate
 from pytest_dvwiki.records.disk import WikiError
 from pytest_dvwiki.redact import redact, shorten_paths
@@ -141,13 +141,9 @@ class WikiIngestService:
             "success": success,
         }
         text = " ".join(redact(fix_applied or "").split())
-        fix = {
-            "failure_subtype": failure_subtype,
-            "text": text,
-            "by": "agent",
-            "commits": [],
-            "result": "held" if success else "failed",
-        }
+        fix = FixRow(
+            failure_subtype=failure_subtype, text=text, by="agent", commits=(), result="held" if success else "failed"
+        )
 
         def work() -> None:
             values = {"failure_subtype": failure_subtype, "error_class": error_class}
@@ -201,7 +197,7 @@ class WikiIngestService:
             filled: Whether it is covered now.
             task_id: The caller's task id.
         """
-        row = {
+        row: dict[str, Any] = {
             "covergroup": covergroup,
             "bin": bin_name,
             "action_class": action_class,
@@ -210,7 +206,7 @@ class WikiIngestService:
         }
 
         def work() -> None:
-            self._archive("coverage", task_id, row, coverage=(row,))
+            self._archive("coverage", task_id, row, coverage=(BinRow(**row),))
 
         return self._begin(work, None)
 
@@ -365,11 +361,11 @@ def _known(layout: Layout, identity: str) -> RunRecord | None:
         return history.archive.record(identity)
 
 
-def _now(layout: Layout, coverage: Sequence[Mapping[str, Any]]) -> str:
+def _now(layout: Layout, coverage: Sequence[BinRow]) -> str:
     """Return the present time, or a second after the newest report on one of the bins, so that their order stays."""
     now = utc(time.time())
     with WikiHistory(layout) as history:
-        holes = [aggregate.hole(history.archive, row["covergroup"], row["bin"]) for row in coverage]
+        holes = [aggregate.hole(history.archive, row.covergroup, row.bin) for row in coverage]
     newest = max((hole.rows[0].finished for hole in holes if hole), default="")
     return now if newest < now else utc(epoch(newest) + 1)
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pytest_dvwiki.model import Origin
+from pytest_dvwiki.model import BinRow, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,12 +98,12 @@ def first_fields(text: str | None) -> dict[str, str]:
     return found
 
 
-def holes(text: str | None) -> list[dict[str, Any]]:
+def holes(text: str | None) -> list[BinRow]:
     """Return the coverage holes in a text: one for each `bin`, with its fields.
 
     A covergroup applies to all bins after it; the other fields follow their bin.
     """
-    found: list[dict[str, Any]] = []
+    found: list[dict[str, str]] = []
     covergroup = ""
     for name, said in fields(text or ""):
         value = " ".join(said.split()) if name == "scenario" else word(said)
@@ -116,13 +116,17 @@ def holes(text: str | None) -> list[dict[str, Any]]:
     return [_hole(row) for row in found]
 
 
-def _hole(row: dict[str, Any]) -> dict[str, Any]:
+def _hole(row: dict[str, str]) -> BinRow:
     priority = re.search(r"\d+", row.get("priority", ""))
-    return row | {
-        "action_class": row.get("action_class", "needs_investigation").lower(),
-        "priority": int(priority[0]) if priority else None,
-        "filled": row.get("filled", "").lower() in {"true", "yes", "1"},
-    }
+    return BinRow(
+        covergroup=row["covergroup"],
+        bin=row["bin"],
+        action_class=row.get("action_class", "needs_investigation").lower(),
+        feature=row.get("feature"),
+        priority=int(priority[0]) if priority else None,
+        scenario=row.get("scenario"),
+        filled=row.get("filled", "").lower() in {"true", "yes", "1"},
+    )
 
 
 def of_result(result: object) -> dict[str, str]:

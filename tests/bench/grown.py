@@ -16,11 +16,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_dvwiki.model import (
+    BinRow,
     Command,
     FailedTest,
+    FixRow,
     LogReference,
     Occurrence,
     Origin,
@@ -227,33 +229,36 @@ class Generator:
             simulator=test.simulator,
         )
 
-    def _fix(self, cause: int, run: int) -> dict[str, Any]:
+    def _fix(self, cause: int, run: int) -> FixRow:
         words = random.Random(f"fix {cause} {run}")
         done = words.choice(("reset", "hold", "delay", "mask"))
         subject = f"{words.choice(_IPS)}: {words.choice(_SIGNALS)} {done} in {words.choice(_UNITS)}"
-        return {
-            "fingerprint": fingerprint_of(cause),
-            "text": subject,
-            "by": "git",
-            "commits": [f"{run - 1:040x}", f"{run:040x}"],
-            "result": "open",
-            "log": [f"{run:012x} {subject}"],
-            "log_count": 1,
-            "files": [f"rtl/{words.choice(_IPS)}_{words.choice(_UNITS)}.sv"],
-            "file_count": 1,
-        }
+        return FixRow(
+            fingerprint=fingerprint_of(cause),
+            text=subject,
+            by="git",
+            commits=(
+                f"{run - 1:040x}",
+                f"{run:040x}",
+            ),
+            result="open",
+            log=(f"{run:012x} {subject}",),
+            log_count=1,
+            files=(f"rtl/{words.choice(_IPS)}_{words.choice(_UNITS)}.sv",),
+            file_count=1,
+        )
 
-    def _bin(self, number: int, run: int) -> dict[str, Any]:
+    def _bin(self, number: int, run: int) -> BinRow:
         words = random.Random(f"bin {number}")
-        return {
-            "covergroup": f"{words.choice(_IPS)}.{words.choice(_SIGNALS)}_{words.choice(_UNITS)}",
-            "bin": f"bin_{number}",
-            "action_class": words.choice(("actionable", "protocol_blocked", "needs_investigation")),
-            "feature": f"{words.choice(_UNITS)} {words.choice(_SIGNALS)}",
-            "priority": words.randrange(1, 10),
-            "scenario": f"hold {words.choice(_SIGNALS)} low for {words.randrange(2, 99)} cycles",
-            "filled": random.Random(f"{number} {run}").random() < 0.4,
-        }
+        return BinRow(
+            covergroup=f"{words.choice(_IPS)}.{words.choice(_SIGNALS)}_{words.choice(_UNITS)}",
+            bin=f"bin_{number}",
+            action_class=words.choice(("actionable", "protocol_blocked", "needs_investigation")),
+            feature=f"{words.choice(_UNITS)} {words.choice(_SIGNALS)}",
+            priority=words.randrange(1, 10),
+            scenario=f"hold {words.choice(_SIGNALS)} low for {words.randrange(2, 99)} cycles",
+            filled=random.Random(f"{number} {run}").random() < 0.4,
+        )
 
 
 def fingerprint_of(cause: int) -> str:

@@ -15,7 +15,7 @@ from pytest_dvwiki.agent.loader import QUESTIONS, PromptLoader
 from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.agent.query import WikiQueryService
 from pytest_dvwiki.agent.tokens import by_rule as tokens
-from pytest_dvwiki.model import FailedTest, Occurrence, Origin, RunRecord
+from pytest_dvwiki.model import BinRow, FailedTest, Occurrence, Origin, RunRecord
 from pytest_dvwiki.settings import Layout
 from pytest_dvwiki.wiki.config import WikiConfig
 from pytest_dvwiki.wiki.writing.build import archive
@@ -74,7 +74,7 @@ def wiki(folder: str, texts: list[str]) -> Layout:
         duration_s=600.0,
         occurrences=causes,
         coverage=tuple(
-            {"covergroup": "axi", "bin": f"bin_{number}", "feature": text, "scenario": text, "priority": number}
+            BinRow(covergroup="axi", bin=f"bin_{number}", feature=text, scenario=text, priority=number)
             for number, text in enumerate(texts)
         ),
     )

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from pytest_dvwiki.model import (
+    BinRow,
     Command,
     FailedTest,
+    FixRow,
     LogReference,
     Occurrence,
     Origin,
@@ -19,6 +21,7 @@ from pytest_dvwiki.model import (
     Passing,
     RunRecord,
     Simulator,
+    SourceRow,
     Suite,
     Vcs,
 )
@@ -83,7 +86,14 @@ def record(number: int, *occurrences: Occurrence, commit: str | None = None, **c
         "simulators": (Simulator(name="icarus", version="11.0"),),
         "occurrences": occurrences,
     }
-    return RunRecord(**(fields | changes))
+    fields |= changes
+    for key, kind in (("sources", SourceRow), ("fixes", FixRow), ("coverage", BinRow)):
+        fields[key] = tuple(_row(kind, row) if isinstance(row, dict) else row for row in fields.get(key, ()))
+    return RunRecord(**fields)
+
+
+def _row(kind: Any, values: dict[str, Any]) -> Any:
+    return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
 
 
 def passing(

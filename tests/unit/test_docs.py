@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from pytest_dvwiki.model import archive, failure
 from pytest_dvwiki.patterns.registry import load_subtypes
 from pytest_dvwiki.patterns.schema import Pattern, check_pattern
-from pytest_dvwiki.records import codec, verdicts
+from pytest_dvwiki.records import verdicts
 from pytest_dvwiki.simulators.tool import Tool
 from pytest_dvwiki.triage import waivers
 from pytest_dvwiki.wiki.kinds import bug
@@ -103,7 +103,7 @@ def fields(*types: type) -> set[str]:
         fields(archive.FirstBad, archive.SinceFix),
         fields(archive.Occurrence, archive.FailedTest, failure.Origin, failure.LogReference, failure.Command),
         fields(failure.Place),
-        set(codec._FixRow.__annotations__),
+        fields(archive.FixRow, archive.BinRow, archive.SourceRow),
         fields(verdicts.Rulings, verdicts.Ruling, verdicts.Merge, verdicts.Member, verdicts.Apart),
         {*waivers.MATCHES, *waivers._KEYS},
         set(Pattern.__struct_fields__),

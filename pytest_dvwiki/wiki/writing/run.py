@@ -6,7 +6,6 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records import absence, aggregate
-from pytest_dvwiki.records.fixes import TAKES_BACK
 from pytest_dvwiki.wiki.kinds import spec
 from pytest_dvwiki.wiki.likeness import alike
 from pytest_dvwiki.wiki.text.names import file_name
@@ -60,7 +59,7 @@ class Run:
             # A cause of earlier runs has no page yet if only this run showed it to be a separate one.
             self.views.bug(fingerprint, may_create=fingerprint in further)
         self.views.link_to(self.views.made)
-        stated = {str(row["failure_subtype"]) for row in record.fixes if row.get("failure_subtype")}
+        stated = {row.failure_subtype for row in record.fixes if row.failure_subtype}
         # If the name of a cause changed, its fixes move from one pattern page to another.
         theirs = aggregate.subtypes_of(self.archive, self.archive.present(sorted(mine | others | self.views.made)))
         for name in sorted((stated | theirs | before.keys()) - {UNKNOWN}):
@@ -133,14 +132,14 @@ def _counts(record: RunRecord, known: int) -> Iterator[str]:
     yield f"{causes - known} new"
     if record.passed_again:
         yield f"{len({row.nodeid for row in record.passed_again})} passing again"
-    taken_back = sum(TAKES_BACK in row for row in record.fixes)
-    told = len(record.fixes) - taken_back
-    if told:
-        yield f"{told} fix{'' if told == 1 else 'es'}"
+    taken_back = sum(row.takes_back is not None for row in record.fixes)
+    stated = len(record.fixes) - taken_back
+    if stated:
+        yield f"{stated} fix{'' if stated == 1 else 'es'}"
     if taken_back:
         yield f"{taken_back} fix{'' if taken_back == 1 else 'es'} taken back"
     holes = len(bins(record))
-    filled = len({(row["covergroup"], row["bin"]) for row in record.coverage if row.get("filled") is True})
+    filled = len({(row.covergroup, row.bin) for row in record.coverage if row.filled})
     if holes:
         yield f"{holes} coverage bin{'' if holes == 1 else 's'}{f' ({filled} filled)' if filled else ''}"
 
@@ -154,5 +153,4 @@ def silenced(record: RunRecord) -> set[str]:
 
 def bins(record: RunRecord) -> list[tuple[str, str]]:
     """Return the covergroup and bin of each coverage row in a record."""
-    rows = ((str(row.get("covergroup", "")), str(row.get("bin", ""))) for row in record.coverage)
-    return sorted(set(rows))
+    return sorted({(row.covergroup, row.bin) for row in record.coverage})

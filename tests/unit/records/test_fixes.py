@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 
 from pytest_dvwiki.causes.words import fix_text
 from pytest_dvwiki.model import Attempt, FailedTest, Fix, OtherTest, PassedAgain, Vcs
-from pytest_dvwiki.records import aggregate, fixes, store
+from pytest_dvwiki.records import aggregate, codec, fixes, store
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.targets import Target
 
@@ -427,7 +428,8 @@ def test_a_runner_whose_build_failed_passes_with_the_tests_inside_it(tmp_path: P
 
 def test_a_row_without_its_values_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     row = {"fingerprint": CAUSE, "text": None, "log": None, "by": "nobody known", "of": ["another", "version"]}
-    (state,) = _judged(tmp_path, record(1, occurrence()), passing(2, fixes=(row,)))
+    read = codec.decode(yaml.safe_load(codec.encode(passing(2))) | {"fixes": [row]}, "a record")
+    (state,) = _judged(tmp_path, record(1, occurrence()), read)
     assert (state.fix.text, state.fix.by, state.fix.commits, state.fix.log) == (fixes.UNRECORDED, "git", None, ())
 
 

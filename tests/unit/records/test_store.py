@@ -140,3 +140,13 @@ def test_a_range_of_schema_1_names_no_commit_as_certain() -> None:
     assert "break" not in text(Came(found=found))
     (new,) = decode(old | {"schema": 2, "first_bad": [row]}, "record").first_bad
     assert new.is_certain
+
+
+def test_a_row_is_written_with_the_keys_that_it_has() -> None:
+    statements = ({"fingerprint": CAUSE, "by": "person", "takes_back": "fix_1"}, {"text": "x", "log": (), "note": ""})
+    bins = ({"covergroup": "fifo", "bin": "full", "action_class": "actionable", "filled": True},)
+    written = load(encode(record(1, sources=({"path": "a", "sha256": "0"},), fixes=statements, coverage=bins)), "")
+    assert written["sources"] == [{"path": "a", "sha256": "0"}]
+    assert [list(row) for row in written["fixes"]] == [["fingerprint", "by", "takes_back"], ["text", "log", "note"]]
+    # A priority that nobody gave is null.
+    assert [list(row) for row in written["coverage"]] == [["covergroup", "bin", "action_class", "priority", "filled"]]

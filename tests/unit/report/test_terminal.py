@@ -11,10 +11,12 @@ import pytest
 from pytest_dvwiki.causes.cause import Cause, PageFacts
 from pytest_dvwiki.causes.statements import passed
 from pytest_dvwiki.model import (
+    BinRow,
     Command,
     FailedTest,
     FirstBad,
     Fix,
+    FixRow,
     Frame,
     Occurrence,
     Origin,
@@ -221,7 +223,7 @@ def test_what_is_news_stands_before_what_is_known() -> None:
 
 def test_quiet_is_one_line() -> None:
     assert shown(NEW, KNOWN, verbosity=-1) == ["dvwiki: 2 causes, 1 new, 1 known; .agent/wiki/index.md"]
-    fixed = replace(RECORD, fixes=({"fingerprint": "9b1f03c2a7d4"},), passed_again=(SAME_SEED,))
+    fixed = replace(RECORD, fixes=(FixRow(fingerprint="9b1f03c2a7d4"),), passed_again=(SAME_SEED,))
     line = "dvwiki: 1 cause, 1 known, 1 fixed; .agent/wiki/index.md"
     assert shown(verbosity=-1, archived=passes(fixed, KNOWN)) == [line]
     headline = "1 cause behind 4 failed tests: 1 known; 1 fixed"
@@ -299,8 +301,8 @@ def passes(
 
 
 def test_a_known_failure_that_is_fixed_is_told_with_its_commit() -> None:
-    row = {"fingerprint": "9b1f03c2a7d4", "text": HELD.text, "commits": list(HELD.commits or ()), "log": list(HELD.log)}
-    record = replace(RECORD, passed_again=(SAME_SEED,), fixes=(row | {"files": ["rtl/regs.v"]},))
+    row = FixRow(fingerprint="9b1f03c2a7d4", text=HELD.text, commits=HELD.commits, log=HELD.log, files=("rtl/regs.v",))
+    record = replace(RECORD, passed_again=(SAME_SEED,), fixes=(row,))
     assert shown(archived=passes(record)) == [
         "FIXED      sim_error / timeout",
         "  1 test passes again: test_x::a",
@@ -311,8 +313,8 @@ def test_a_known_failure_that_is_fixed_is_told_with_its_commit() -> None:
 
 def test_causes_with_one_page_are_fixed_once() -> None:
     other = replace(SAME_SEED, nodeid="t.py::test_x::b", fingerprint="7" * 12)
-    row = {"text": HELD.text, "commits": list(HELD.commits or ()), "log": list(HELD.log)}
-    rows = tuple({"fingerprint": each.fingerprint} | row for each in (SAME_SEED, other))
+    row = FixRow(text=HELD.text, commits=HELD.commits, log=HELD.log)
+    rows = tuple(replace(row, fingerprint=each.fingerprint) for each in (SAME_SEED, other))
     record = replace(RECORD, passed_again=(SAME_SEED, other), fixes=rows)
     lines = shown(NEW, archived=passes(record, NEW))
     assert [line for line in lines if line.startswith("FIXED")] == ["FIXED      sim_error / timeout"]
@@ -426,7 +428,7 @@ def test_what_is_to_be_said_of_waivers_stands_at_the_end() -> None:
 
 
 def test_a_pass_that_may_be_chance_is_not_called_a_fix() -> None:
-    record = replace(RECORD, passed_again=(AGAIN,), fixes=({"fingerprint": "9b1f03c2a7d4", "text": "regs: ack"},))
+    record = replace(RECORD, passed_again=(AGAIN,), fixes=(FixRow(fingerprint="9b1f03c2a7d4", text="regs: ack"),))
     few = on_record.cause(replace(HELD, result="open", counts=False, passes=12, needed=29))
     archived = passes(record, known=few, written=True)
     assert shown(archived=archived)[:5] == [
@@ -463,7 +465,7 @@ def test_a_pass_that_may_be_chance_comes_with_the_command_of_either_seed() -> No
 
 
 def test_passes_that_are_enough_are_a_fix_with_any_seed() -> None:
-    record = replace(RECORD, passed_again=(AGAIN,), fixes=({"fingerprint": "9b1f03c2a7d4", "text": "regs: ack"},))
+    record = replace(RECORD, passed_again=(AGAIN,), fixes=(FixRow(fingerprint="9b1f03c2a7d4", text="regs: ack"),))
     assert shown(archived=passes(record, written=True))[0] == "FIXED      sim_error / timeout"
 
 
@@ -516,8 +518,8 @@ def coverage(news: CoverageNews, *causes: Cause) -> list[str]:
 
 
 def test_coverage_says_what_is_news_point_by_point() -> None:
-    rows = tuple({"covergroup": "fifo.cross", "bin": f"push, {level}"} for level in range(11))
-    again = ({"covergroup": "fifo.level", "bin": "full"},)
+    rows = tuple(BinRow(covergroup="fifo.cross", bin=f"push, {level}") for level in range(11))
+    again = (BinRow(covergroup="fifo.level", bin="full"),)
     news = CoverageNews(bins=40, covered=28, found=rows, again=again, filled=rows[:1], left_out=3)
     assert coverage(news) == [
         "COVERAGE   28 of 40 bins covered, 12 holes: 11 new, 1 open again, 1 filled",
@@ -537,7 +539,7 @@ def test_coverage_without_news_is_one_line() -> None:
 
 
 def test_many_points_are_not_all_named_and_failures_come_first() -> None:
-    rows = tuple({"covergroup": f"p{number:02d}", "bin": "x"} for number in range(30))
+    rows = tuple(BinRow(covergroup=f"p{number:02d}", bin="x") for number in range(30))
     lines = coverage(CoverageNews(bins=30, covered=0, found=rows), NEW)
     assert lines[0].startswith("1 cause behind")
     assert lines[lines.index("COVERAGE   0 of 30 bins covered, 30 holes: 30 new") - 1] == ""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.model import CoverBin, KnownBin
+from pytest_dvwiki.model import BinRow, CoverBin, KnownBin
 from pytest_dvwiki.triage.holes import ALL, MOST_OF_A_POINT, MOST_OPEN, CoverageNews, coverage_news
 
 if TYPE_CHECKING:
@@ -30,32 +30,32 @@ def news(found: list[CoverBin], known: Mapping[str, KnownBin] | None = None, *, 
     return coverage_news(found, on_record, whole=whole)
 
 
-def names(rows: Iterable[Mapping[str, object]]) -> list[object]:
-    return [row["bin"] for row in rows]
+def names(rows: Iterable[BinRow]) -> list[str]:
+    return [row.bin for row in rows]
 
 
 def test_a_hole_is_news_once_and_a_covered_bin_never() -> None:
     found = news(bins(empty=3, full=0))
     assert names(found.rows) == names(found.found) == ["full"]
     assert (found.bins, found.covered) == (2, 1)
-    assert found.rows[0] == {
-        "covergroup": "fifo.level",
-        "bin": "full",
-        "action_class": "needs_investigation",
-        "feature": "fifo",
-        "priority": 1,
-        "scenario": "",
-        "filled": False,
-        "hits": 0,
-        "goal": 1,
-    }
+    assert found.rows[0] == BinRow(
+        covergroup="fifo.level",
+        bin="full",
+        action_class="needs_investigation",
+        feature="fifo",
+        priority=1,
+        scenario="",
+        filled=False,
+        hits=0,
+        goal=1,
+    )
     assert news(bins(empty=3, full=0), {"full": OPEN}).rows == ()
 
 
 def test_a_hole_that_is_covered_is_filled_and_one_that_comes_back_is_open_again() -> None:
     found = news(bins(empty=0, full=2, half=1), {"full": OPEN, "empty": FILLED, "half": FILLED})
     assert (names(found.filled), names(found.again), found.found) == (["full"], ["empty"], ())
-    assert [row["filled"] for row in found.rows] == [True, False]
+    assert [row.filled for row in found.rows] == [True, False]
 
 
 def test_a_part_of_the_tests_can_fill_but_finds_no_holes() -> None:
@@ -73,18 +73,18 @@ def test_what_weighs_more_comes_first_and_what_was_hit_comes_behind() -> None:
         {},
         whole=True,
     )
-    assert [(row["bin"], row["priority"]) for row in found.rows] == [("never", 1), ("nearly", 2), ("light", 3)]
+    assert [(row.bin, row.priority) for row in found.rows] == [("never", 1), ("nearly", 2), ("light", 3)]
 
 
 def test_a_point_with_many_holes_is_one_row_until_few_are_left() -> None:
     assert len(coverage_news(many(MOST_OF_A_POINT), {}, whole=True).rows) == MOST_OF_A_POINT
     (row,) = coverage_news(many(3000, 1000), {}, whole=True).rows
-    assert (row["bin"], row["hits"], row["goal"], row["filled"]) == (ALL, 1000, 4000, False)
-    assert row["scenario"] == "open: 0000; 0001; 0002; 0003; 0004; 0005 and 2994 more"
+    assert (row.bin, row.hits, row.goal, row.filled) == (ALL, 1000, 4000, False)
+    assert row.scenario == "open: 0000; 0001; 0002; 0003; 0004; 0005 and 2994 more"
     known = {("fifo.cross", ALL): KnownBin(filled=False, hits=1000)}
     assert coverage_news(many(3000, 1000), known, whole=True).rows == ()
     (moved,) = coverage_news(many(2000, 2000), known, whole=True).moved
-    assert moved["hits"] == 2000
+    assert moved.hits == 2000
     few = coverage_news(many(2, 3998), known, whole=True)
     assert (names(few.filled), names(few.found)) == ([ALL], ["0000", "0001"])
 
@@ -98,7 +98,7 @@ def test_no_more_holes_are_open_at_a_time_than_somebody_can_look_at() -> None:
     points = [bin_ for number in range(100) for bin_ in many(20, point=f"p{number:03d}")]
     found = coverage_news(points, {}, whole=True)
     assert (len(found.found), found.left_out) == (MOST_OPEN, 2000 - MOST_OPEN)
-    known = {(row["covergroup"], row["bin"]): OPEN for row in found.rows}
+    known = {(row.covergroup, row.bin): OPEN for row in found.rows}
     again = coverage_news(points, known, whole=True)
     assert (again.rows, again.left_out) == ((), 2000 - MOST_OPEN)
 

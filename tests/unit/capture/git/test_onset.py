@@ -297,7 +297,7 @@ def test_a_run_without_a_commit_hides_neither_the_range_nor_the_fix(project: Pro
     fix = project.commit("fifo: repair")
     record = project.run().record
     assert record is not None
-    assert [line.partition(" ")[0] for line in record.fixes[0]["log"]] == [fix[:12]]
+    assert [line.partition(" ")[0] for line in record.fixes[0].log or ()] == [fix[:12]]
 
 
 def test_commits_of_files_that_were_read_come_first(project: Project) -> None:
@@ -417,7 +417,7 @@ def test_an_edit_that_is_taken_back_is_named(project: Project, edited: str, prov
     archived = project.run(seed="1")
     assert archived.record is not None
     (row,) = archived.record.fixes
-    assert (row["text"], row["log"]) == (f"dropping the uncommitted changes in {edited}", [])
+    assert (row.text, row.log) == (f"dropping the uncommitted changes in {edited}", ())
     (again,) = archived.record.passed_again
     assert again.new_stimulus != proves
     known = archived.passed[0].cause
@@ -437,7 +437,7 @@ def test_of_several_edits_only_those_that_were_taken_back_are_dropped(project: P
     assert archived.record is not None
     (row,) = archived.record.fixes
     told = "uncommitted changes in rtl/other.sv; dropping the uncommitted changes in rtl/fifo.sv"
-    assert (row["text"], row["files"]) == (told, ["rtl/other.sv"])
+    assert (row.text, row.files) == (told, ("rtl/other.sv",))
 
 
 def test_what_brings_a_cause_back_came_after_as_many_passes_as_made_its_fix_hold(project: Project) -> None:
@@ -469,12 +469,12 @@ def test_a_fix_ends_at_the_first_green_run_where_that_may_have_fixed_it(
     archived = project.run(seed="1")
     assert archived.record is not None
     (row,) = archived.record.fixes
-    assert [line.partition(" ")[2] for line in row["log"]] == told
-    assert (row["note"] == MAYBE_LATER) == (told == ["mend"])
+    assert [line.partition(" ")[2] for line in row.log or ()] == told
+    assert (row.note == MAYBE_LATER) == (told == ["mend"])
     known = archived.passed[0].cause
     assert known is not None
     assert known.newest_fix is not None
-    assert (known.newest_fix.counts, list(known.newest_fix.log)) == (True, row["log"])
+    assert (known.newest_fix.counts, known.newest_fix.log) == (True, row.log)
 
 
 def test_a_proven_fix_is_none_of_the_commits_with_which_another_seed_fails(project: Project) -> None:
@@ -561,7 +561,7 @@ def test_the_owners_of_the_files_are_named(project: Project) -> None:
     archived = project.run()
     assert archived.record is not None
     (row,) = archived.record.fixes
-    assert (row["owners"], row["authors"]) == (["@fifo-team"], ["someone"])
+    assert (row.owners, row.authors) == (("@fifo-team",), ("someone",))
     assert "| `@fifo-team`; lines by someone |" in project.page()
 
 
