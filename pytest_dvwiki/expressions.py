@@ -52,23 +52,26 @@ class Search(Protocol):
         """Return the first match, or None."""
 
 
-class _Given:
+class Given:
     """An expression compiled by RE2."""
 
-    __slots__ = ("_expression", "_names")
+    __slots__ = ("_expression", "_groups", "names")
 
     def __init__(self, expression: Any) -> None:
         self._expression = expression
-        self._names = tuple(expression.groupindex.items())
+        self._groups = tuple(expression.groupindex.items())
+        self.names = tuple(name for name, _ in self._groups)
+        """Its named groups."""
 
     def search(self, text: str) -> Found | None:
+        """Return the first match, or None."""
         if len(text) > LONGEST:
             text = f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
         data = text.encode("utf-8", "replace")
         found = self._expression.search(data)
         if found is None:
             return None
-        groups = ((name, found[number]) for name, number in self._names)
+        groups = ((name, found[number]) for name, number in self._groups)
         return Found(
             start=found.start() if len(data) == len(text) else len(data[: found.start()].decode("utf-8", "replace")),
             groups={name: value.decode("utf-8", "replace") for name, value in groups if value is not None},
@@ -76,7 +79,7 @@ class _Given:
 
 
 @functools.lru_cache(maxsize=1024)
-def given(source: str) -> Search:
+def given(source: str) -> Given:
     """Compile an expression that a person wrote.
 
     Args:
@@ -91,7 +94,7 @@ def given(source: str) -> Search:
     options.log_errors = False
     options.max_mem = _MEMORY
     try:
-        return _Given(re2.compile(source, options))
+        return Given(re2.compile(source, options))
     except UnicodeEncodeError:
         raise ExpressionError("it contains an unpaired surrogate; type it again") from None
     except re2.error as error:
@@ -100,7 +103,7 @@ def given(source: str) -> Search:
         raise ExpressionError(_explained(source, reason)) from None
 
 
-def glob(wanted: str) -> Search:
+def glob(wanted: str) -> Given:
     """Compile a glob; `[` is an ordinary character, as in the name of a test with parameters.
 
     Args:

@@ -64,14 +64,20 @@ def _is_on_by_project(config: pytest.Config) -> bool:
 def pytest_configure(config: pytest.Config) -> None:
     """Register the role of this process; last, after xdist and cocotb have registered their plugins."""
     config.addinivalue_line("markers", "dvwiki(ip_type=...): facts about a test, for the failure memory")
-    if not _is_on(config) or config.option.collectonly or config.option.setupplan:
+    if not _is_on(config):
         return
     from pytest_dvwiki import roles  # noqa: PLC0415  # loaded only in a run with the plugin on
+    from pytest_dvwiki.roles.checks import Checks  # noqa: PLC0415  # likewise
     from pytest_dvwiki.roles.guard import Guard  # noqa: PLC0415  # likewise
 
     guard = Guard()
+    in_simulator = config.pluginmanager.hasplugin(_SIMULATOR_PLUGIN)
+    if not in_simulator:
+        config.pluginmanager.register(Checks(guard.note), "dvwiki_checks")
+    if config.option.collectonly or config.option.setupplan:
+        return
     with guard("the start"):
-        roles.register(config, settings_of(config), in_simulator=config.pluginmanager.hasplugin(_SIMULATOR_PLUGIN))
+        roles.register(config, settings_of(config), guard, in_simulator=in_simulator)
     if guard.notes:
         config.stash[_MISTAKE] = guard.notes[0]
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "build": "regenerate all derived content of the wiki from records and pages",
+    "check": "run log checks (*.check.yaml)",
     "classify": "name the failure in a log",
     "compact": "roll old records up into one file per month",
     "context": "print what the wiki knows, for a prompt",

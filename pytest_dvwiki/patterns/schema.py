@@ -25,6 +25,7 @@ CLASSES = (
     "uvm_error",
     "uvm_fatal",
     "python_error",
+    "check_error",
     "tool_error",
     "unknown",
 )

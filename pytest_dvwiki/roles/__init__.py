@@ -13,7 +13,6 @@ from pytest_dvwiki import extensions
 from pytest_dvwiki.capture.interrupted import journal
 from pytest_dvwiki.capture.interrupted.places import places_of
 from pytest_dvwiki.masks import Masks
-from pytest_dvwiki.roles.guard import Guard
 from pytest_dvwiki.roles.items import ItemRole
 from pytest_dvwiki.runs import new_task_id
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.masks import Function
     from pytest_dvwiki.model import Failure, Interest, Verdict
     from pytest_dvwiki.pipeline.tools import Tools
+    from pytest_dvwiki.roles.guard import Guard
     from pytest_dvwiki.settings import Settings
 
 
@@ -35,16 +35,16 @@ _EXTENDED = pytest.StashKey[bool]()
 """Whether the plugins of the entry-point group are registered."""
 
 
-def register(config: pytest.Config, settings: Settings, *, in_simulator: bool) -> None:
+def register(config: pytest.Config, settings: Settings, guard: Guard, *, in_simulator: bool) -> None:
     """Register the role of this process.
 
     Args:
         config: pytest's configuration.
         settings: The settings.
+        guard: Keeps errors of the role away from the run.
         in_simulator: Whether this is the pytest that cocotb's own plugin started inside a simulator; it gets the same
             arguments as the pytest that a person started.
     """
-    guard = Guard()
 
     def masks() -> Masks:
         # Not cached: a conftest.py may bring one while tests are collected.

@@ -9,6 +9,7 @@ from pytest_dvwiki.capture.simulations.noise import NO_ERRORS, error_lines
 from pytest_dvwiki.capture.texts.logs import LogText
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.roles import reports, strict
+from pytest_dvwiki.roles.checks import CheckFailed
 from pytest_dvwiki.roles.fixtures import BrokenFixtures
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class EvidenceReader:
         """
         root = self._settings.layout.root
         frame, text = None, redact(reports.shortened(report.longreprtext)) if report.failed else ""
-        if report.failed and call.excinfo is not None:
+        if report.failed and call.excinfo is not None and not isinstance(call.excinfo.value, CheckFailed):
             frame = reports.frame_of(call.excinfo, root)
             text = reports.text_of(call.excinfo, frame)
         evidence = reports.Evidence()

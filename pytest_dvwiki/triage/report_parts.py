@@ -33,6 +33,14 @@ class ReportParts:
 _TESTBENCH_SHAPES: tuple[tuple[str, str], ...] = (
     # Python's garbage collector warns at a random place: the coroutine alone tells what happened.
     ("was never awaited", r"\b(?P<class>RuntimeWarning): (?P<text>coroutine '[^']{1,100}' was never awaited)"),
+    # A log check: the value that does not match is not part of the cause.
+    (
+        "check violated in ",
+        (
+            r"\b(?P<class>check violated) in (?P<file>.{1,300}?\.check\.yaml): '(?P<id>.{1,300}?)': "
+            r"(?P<text>is missing|is incomplete|does not match)\b"
+        ),
+    ),
     # UVM: severity file(line) @ time: path [id] text
     (
         "UVM_",

@@ -1,0 +1,280 @@
+"""The result of a check: what was found, what is missing, what else was there, and what is waived."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pytest_dvwiki.capture.texts.frames import shown_path
+from pytest_dvwiki.checks.inputs import InputError, inputs_of, lines_of
+from pytest_dvwiki.checks.schema import Check, CheckType, Item, load_check
+from pytest_dvwiki.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from pytest_dvwiki.checks.inputs import Input
+    from pytest_dvwiki.checks.matching import Waiver
+
+_LONGEST = 1000
+"""Maximum number of characters of a text that is kept."""
+_NAMED = 3
+_TAGS = {"violation": "[WAIVED_AS_INFO]", "reason": "[WAIVED_INFO]", "unused": "[WAIVER]"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One line of a result."""
+
+    item: str
+    """Name of the item; empty for a waiver or a reason."""
+    value: str | None = None
+    source_file: str | None = None
+    line_number: int | None = None
+    matched_content: str | None = None
+    parsed_fields: Mapping[str, str] = field(default_factory=dict)
+    reason: str = ""
+    """Why it is missing or extra, a part of a sentence."""
+    waiver: str = ""
+    """The waiver that accepts it."""
+    tag: str = ""
+
+    @property
+    def place(self) -> str:
+        """Return file and line, as far as there are any."""
+        return f"{self.source_file or ''}{f':{self.line_number}' if self.line_number else ''}"
+
+    def cleaned(self) -> Entry:
+        """Return the entry with secrets masked and long texts cut; its texts come from anybody's files."""
+        return replace(
+            self,
+            **{
+                name: _cleaned(getattr(self, name)) for name in ("item", "value", "matched_content", "reason", "waiver")
+            },
+            source_file=None if self.source_file is None else redact(self.source_file),
+            parsed_fields={name: _cleaned(value) for name, value in self.parsed_fields.items()},
+        )
+
+
+def _cleaned(text: str | None) -> Any:
+    return None if text is None else redact(text[:_LONGEST])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """The result of a check."""
+
+    file: str
+    description: str
+    type: CheckType
+    found: tuple[Entry, ...]
+    missing: tuple[Entry, ...]
+    extra: tuple[Entry, ...]
+    waived: tuple[Entry, ...]
+    unused_waivers: tuple[Entry, ...]
+    is_empty: bool
+    """Whether the check names nothing to check."""
+
+    @property
+    def status(self) -> Literal["PASS", "FAIL"]:
+        """Return whether every violation is waived."""
+        return "FAIL" if self.violations else "PASS"
+
+    @property
+    def violations(self) -> tuple[Entry, ...]:
+        """Return what is missing or extra and not waived."""
+        return (*self.missing, *self.extra)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the result as plain values, with the lists that its type has."""
+        lists = ["found", "missing"]
+        lists += ["extra"] if self.type in {2, 3} else []
+        lists += ["waived", "unused_waivers"] if self.type in {3, 4} else []
+        told = {name: [_plain(entry) for entry in getattr(self, name)] for name in lists}
+        about = {"file": self.file, "description": self.description, "type": self.type, "status": self.status}
+        return about | told
+
+
+def _plain(entry: Entry) -> dict[str, Any]:
+    return {name: value for name, value in asdict(entry).items() if value or name not in {"reason", "waiver", "tag"}}
+
+
+def check(path: Path, *, root: Path, environment: Mapping[str, str]) -> Result:
+    """Run a check.
+
+    Args:
+        path: Its file.
+        root: Folder to which the names of files in the result are relative.
+        environment: The variables for the names of input files.
+
+    Raises:
+        CheckError: The check cannot be run.
+    """
+    checked = load_check(path)
+    inputs = inputs_of(checked, environment)
+    entries = (
+        _of_files(inputs, checked.items, root) if _is_of_files(checked) else _Extraction(checked, inputs).entries()
+    )
+    found, missing, extra = [], [], []
+    for item, entry in entries:
+        if entry.reason:
+            missing.append(entry)
+        elif item is None or item.pattern is None or item.pattern.matches(entry.value or ""):
+            found.append(entry)
+        else:
+            extra.append(replace(entry, reason=f"does not match {item.pattern.text!r}"))
+    waived, unused, left = _waive(checked, (*missing, *extra))
+
+    def shown(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+        return tuple(
+            replace(each, source_file=each.source_file and _shown(each.source_file, root)).cleaned() for each in entries
+        )
+
+    return Result(
+        file=redact(_shown(path, root)),
+        description=redact(checked.description),
+        type=checked.type,
+        found=shown(found),
+        missing=shown(each for each in missing if each in left),
+        extra=shown(each for each in extra if each in left),
+        waived=shown(waived),
+        unused_waivers=shown(unused),
+        is_empty=not checked.items,
+    )
+
+
+def _shown(path: Path | str, root: Path) -> str:
+    return shown_path(os.path.normpath(path), root)
+
+
+def _is_of_files(checked: Check) -> bool:
+    return all(item.match is None for item in checked.items)
+
+
+def _of_files(inputs: Sequence[Input], items: Sequence[Item], root: Path) -> Iterator[tuple[Item, Entry]]:
+    """Yield each entry of `input_files` as an item: found if one of its files can be read and is not empty."""
+    for item, each in zip(items, inputs, strict=True):
+        reasons = []
+        for file in each.files:
+            try:
+                if next(lines_of(file), None) is not None:
+                    yield item, Entry(item=item.name, value=_shown(file, root), source_file=str(file))
+                    break
+                reasons.append(f"{file.name} is empty")
+            except InputError as error:
+                reasons.append(f"{file.name} {error}")
+        else:
+            yield (
+                item,
+                Entry(item=item.name, reason=f"is missing: {'; '.join(reasons[:_NAMED]) or 'there is no such file'}"),
+            )
+
+
+class _Extraction:
+    """Reads each file once for all items that are looked for in it."""
+
+    def __init__(self, checked: Check, inputs: Sequence[Input]) -> None:
+        self._checked = checked
+        self._inputs = inputs
+        self._found: dict[str, list[Entry]] = {item.name: [] for item in checked.items}
+        self._unreadable: list[Entry] = []
+
+    def entries(self) -> Iterator[tuple[Item | None, Entry]]:
+        """Yield the extractions of each item, or that there is none, and the files that cannot be read."""
+        groups: dict[str | None, list[Item]] = {}
+        for item in self._checked.items:
+            groups.setdefault(item.source, []).append(item)
+        for source, items in groups.items():  # an item stands below the one that names its file
+            files = [*dict.fromkeys(self._files(source))]
+            unreadable = {file for file in files if not self._read(file, items)}
+            looked = self._looked(
+                [file.name for file in files if file not in unreadable], source, is_unreadable=bool(unreadable)
+            )
+            for item in items:
+                self._found[item.name] = self._found[item.name] or [
+                    Entry(item=item.name, reason=f"is missing: {looked}")
+                ]
+        for item in self._checked.items:
+            yield from ((item, entry) for entry in self._found[item.name])
+        yield from ((None, entry) for entry in self._unreadable)
+
+    def _looked(self, names: Sequence[str], source: str | None, *, is_unreadable: bool) -> str:
+        """Return why an item was not found."""
+        if names:
+            more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+            return f"no line of {', '.join(names[:_NAMED])}{more} matches"
+        if is_unreadable:
+            return "its file cannot be read"
+        if source is not None:
+            return f"{source!r} names no file"
+        entries = ", ".join(each.entry for each in self._inputs)
+        return f"no file matches {entries}" if entries else "input_files is empty"
+
+    def _files(self, source: str | None) -> Iterator[Path]:
+        if source is None:
+            yield from (file for each in self._inputs for file in each.files)
+            return
+        for entry in self._found[source]:
+            named = entry.parsed_fields.get("path") or entry.value
+            if named and entry.source_file:
+                # A tool writes names relative to where it runs: mostly the folder of its log, or that of the check.
+                folders = (Path(entry.source_file).parent, self._checked.path.parent)
+                there = (folder / named for folder in folders)
+                yield next((path for path in there if path.is_file()), folders[0] / named)
+
+    def _read(self, file: Path, items: Sequence[Item]) -> bool:
+        """Look for items in a file, of several lines with the same item the first counts; tell if it can be read."""
+        left = list(items)
+        try:
+            for number, line in lines_of(file):
+                for item in tuple(left):
+                    entry = _extracted(item, line)
+                    if entry is not None:
+                        left.remove(item)
+                        placed = replace(entry, source_file=str(file), line_number=number)
+                        self._found[item.name].append(placed)
+                if not left:
+                    break
+        except InputError as error:
+            self._unreadable.append(Entry(item=file.name, source_file=str(file), reason=f"is missing: it {error}"))
+            return False
+        return True
+
+
+def _extracted(item: Item, line: str) -> Entry | None:
+    """Return what a line says of an item; None if nothing."""
+    hit = item.match.search(line) if item.match is not None else None
+    if hit is None:
+        return None
+    value = hit.groups.get("value", "").strip()
+    fields = {name: hit.groups.get(name, "").strip() for name in item.names}
+    empty = [*([] if value else ["value"]), *(name for name in item.required if not fields[name])]
+    return Entry(
+        item=item.name,
+        value=value,
+        matched_content=line.strip(),
+        parsed_fields=fields,
+        reason=f"is incomplete: {', '.join(empty)} is empty" if empty else "",
+    )
+
+
+def _waive(checked: Check, violations: Sequence[Entry]) -> tuple[list[Entry], list[Entry], list[Entry]]:
+    """Return the waived violations with the reasons, the waivers that accept none, and the violations that are left."""
+    source = str(checked.path)
+
+    def of(waiver: Waiver, tag: str) -> Entry:
+        return Entry(item="", value=waiver.text, source_file=source, line_number=waiver.line, tag=_TAGS[tag])
+
+    if checked.is_global:
+        waived = [replace(each, tag=_TAGS["violation"]) for each in violations]
+        return [*waived, *(of(waiver, "reason") for waiver in checked.waivers)], [], []
+    texts = {id(each): [text for text in (each.item, each.value) if text] for each in violations}
+    accepted: list[Entry] = []
+    left: list[Entry] = []
+    for each in violations:
+        waiver = next((one for one in checked.waivers if one.accepts(texts[id(each)])), None)
+        (left if waiver is None else accepted).append(replace(each, waiver=waiver.text) if waiver else each)
+    unused = [one for one in checked.waivers if not any(one.accepts(each) for each in texts.values())]
+    return accepted, [of(waiver, "unused") for waiver in unused], left

@@ -1,0 +1,84 @@
+"""The files that a check reads: names with variables and globs, and lines of plain and compressed files."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from pytest_dvwiki import reading
+from pytest_dvwiki.capture.files import archives
+from pytest_dvwiki.capture.texts.logs import LogStream, LogText
+from pytest_dvwiki.checks.schema import CheckError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from io import BufferedReader
+
+    from pytest_dvwiki.checks.schema import Check
+
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_MOST_FILES = 1000
+
+
+class InputError(Exception):
+    """A file that cannot be read to its end; its text is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """An entry of `input_files` with the files that it names."""
+
+    entry: str
+    files: tuple[Path, ...]
+
+
+def inputs_of(check: Check, environment: Mapping[str, str]) -> list[Input]:
+    """Return the input files of a check; names are relative to its own folder.
+
+    Raises:
+        CheckError: A variable is not set, or a glob matches too many files.
+    """
+    found = []
+    for entry, line in check.input_files:
+        unset = next((name for name in _VARIABLE.findall(entry) if not environment.get(name)), None)
+        if unset is not None:
+            raise CheckError(f"{check.path}:{line}: the variable {unset} is not set; export it, or write the path out")
+        # `[` is an ordinary character, as in all globs of the project; so is every character of a variable.
+        parts = _VARIABLE.split(entry.replace("[", "[[]"))
+        parts[1::2] = [glob.escape(environment[name]) for name in parts[1::2]]
+        matches = glob.iglob(os.path.join(glob.escape(str(check.path.parent)), "".join(parts)), recursive=True)  # noqa: PTH118, PTH207  # a glob
+        files = [Path(name) for name, _ in zip(matches, range(_MOST_FILES + 1), strict=False)]
+        if len(files) > _MOST_FILES:
+            raise CheckError(f"{check.path}:{line}: {entry!r} matches more than {_MOST_FILES} files; narrow it")
+        has_magic = "*" in entry or "?" in entry
+        found.append(Input(entry, tuple(sorted(each for each in files if each.is_file() or not has_magic))))
+    return found
+
+
+def lines_of(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the numbered lines of a file: of what a compressed one holds, in UTF-8, else Latin-1.
+
+    Raises:
+        InputError: The file cannot be read to its end.
+    """
+    try:
+        if archives.single_name(path.name) is None:
+            yield from _numbered(LogText(source="log", path=path))
+            return
+        with reading.open_regular(path) as file, archives.reading():
+            for _, _, stream in archives.streams(path.name, file, lambda _: True):
+                opened = cast("BufferedReader", stream)
+                yield from _numbered(LogText(source="log", path=path, open=lambda _, opened=opened: opened))  # type: ignore[misc]  # bound by name
+    except archives.ArchiveError as error:
+        raise InputError(str(error)) from error
+    except OSError as error:
+        raise InputError(reading.reason(error)) from error
+
+
+def _numbered(log: LogText) -> Iterator[tuple[int, str]]:
+    for chunk in LogStream(log):
+        yield from enumerate(chunk.text.removesuffix("\n").split("\n"), chunk.first)

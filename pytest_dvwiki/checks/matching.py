@@ -1,0 +1,81 @@
+"""How patterns and waivers of a check are compared with what was extracted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.expressions import ExpressionError, given, glob
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pytest_dvwiki.expressions import Search
+
+_REGEX = "regex:"
+_SPECIAL = frozenset("*?")
+
+
+class Pattern:
+    """What a value must look like: alternatives separated by `|`, of which one must fit.
+
+    An alternative with `*` or `?` is a glob for the whole value, any other a text that the value contains. `regex:`
+    makes all that follows it one expression, which may match anywhere.
+
+    Raises:
+        ExpressionError: An alternative is empty, or RE2 does not accept the expression.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._searches = [_search(each) for each in _alternatives(text)]
+
+    def matches(self, value: str) -> bool:
+        """Tell whether a value fits."""
+        return any(each in value if isinstance(each, str) else each.search(value) for each in self._searches)
+
+
+def _alternatives(text: str) -> Iterator[str]:
+    while not text.startswith(_REGEX):
+        one, bar, text = text.partition("|")
+        yield one.strip()
+        if not bar:
+            return
+    yield text
+
+
+def _search(alternative: str) -> Search | str:
+    """Return the search for an alternative, or the text that a value must contain."""
+    if not alternative.removeprefix(_REGEX):
+        raise ExpressionError("an empty alternative fits every value; remove it")
+    if alternative.startswith(_REGEX):
+        return given(alternative.removeprefix(_REGEX))
+    return alternative if _SPECIAL.isdisjoint(alternative) else glob(alternative)
+
+
+def search_for(waiver: str) -> Search:
+    """Return the search of a waiver: a glob for the whole text, or by `regex:` an expression from the text's start.
+
+    Raises:
+        ExpressionError: RE2 does not accept the expression.
+    """
+    if not waiver.startswith(_REGEX):
+        return glob(waiver)
+    source = waiver.removeprefix(_REGEX)
+    given(source)  # for its message, which names a position in the expression as it was written
+    return given(rf"\A(?:{source})")
+
+
+@dataclass(frozen=True, slots=True)
+class Waiver:
+    """An entry of `waive_items`."""
+
+    text: str
+    line: int
+    """Its line in the file of the check."""
+    search: Search | None
+    """Finds the names and values that it accepts; None for a reason, which is compared with nothing."""
+
+    def accepts(self, texts: Iterable[str]) -> bool:
+        """Tell whether it accepts one of the texts."""
+        return any(text == self.text or (self.search is not None and self.search.search(text)) for text in texts)

@@ -1,0 +1,224 @@
+"""The schema of a check: the keys of a `*.check.yaml` file, and what is wrong with one that cannot be used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
+
+from pytest_dvwiki import reading
+from pytest_dvwiki.checks.matching import Pattern, Waiver, search_for
+from pytest_dvwiki.expressions import ExpressionError, given
+from pytest_dvwiki.yamlio import YamlError, line_of, load, located, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from pytest_dvwiki.expressions import Search
+
+    Location = tuple[str | int, ...]
+
+NOT_APPLICABLE = "N/A"
+KEYS = ("description", "input_files", "items", "requirements", "waivers")
+ITEM_KEYS = ("name", "match", "required", "from", "pattern")
+_LISTS = {"requirements": "pattern_items", "waivers": "waive_items"}
+_VALUE = "value"
+_DEPTH = 4
+"""Depth of a value in the document: `items`, a position, `required`, and a position in it."""
+
+CheckType = Literal[1, 2, 3, 4]
+_T = TypeVar("_T")
+
+
+class CheckError(Exception):
+    """A check that cannot be run; its text names file, line and remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing that the files must say."""
+
+    name: str
+    match: Search | None = None
+    """Extracts the value and fields from a line; None if the item is found where one of its files is not empty."""
+    names: tuple[str, ...] = ()
+    """The fields that the expression extracts, without the value."""
+    required: tuple[str, ...] = ()
+    """The fields that must not be empty."""
+    source: str | None = None
+    """The item whose `path`, or else value, is the file to read; None for the input files."""
+    pattern: Pattern | None = None
+    """The pattern that the value must match."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A check as its file states it."""
+
+    path: Path
+    description: str
+    input_files: tuple[tuple[str, int], ...]
+    """The entries, each with its line in the file."""
+    items: tuple[Item, ...]
+    type: CheckType
+    is_global: bool
+    """Whether every violation is waived, for the reasons given."""
+    waivers: tuple[Waiver, ...]
+
+
+def load_check(path: Path) -> Check:
+    """Read a check.
+
+    Raises:
+        CheckError: The file cannot be read, or is not a check.
+    """
+    try:
+        text = reading.read_text(path)
+        document = load(text, str(path))
+        reader = _Reader(path, located(text, _DEPTH))
+    except FileNotFoundError as error:
+        raise CheckError(f"{path}: there is no such file; check the name") from error
+    except OSError as error:
+        raise CheckError(f"{path}: {reading.reason(error)}") from error
+    except YamlError as error:
+        raise CheckError(f"{error}; a check is written in YAML") from error
+    return reader.read(document)
+
+
+class _Reader:
+    """Turn a document into a check."""
+
+    def __init__(self, path: Path, lines: Mapping[Location, int]) -> None:
+        self._path = path
+        self._lines = lines
+
+    def read(self, document: Any) -> Check:
+        if document is None:
+            self._refuse((), "the file is empty; write at least `description:`, what the check is for")
+        if not isinstance(document, dict):
+            kind = "a list" if isinstance(document, list) else "a single value"
+            self._refuse((), f"the file holds {kind} instead of keys with values; begin with `description:`")
+        self._known((), document, KEYS)
+        description = self._text(("description",), document.get("description"), "what the check is for")
+        input_files = self._texts(("input_files",), document.get("input_files"))
+        counts = {key: self._counted(key, document.get(key)) for key in _LISTS}
+        patterns = [
+            self._compiled(("requirements", "pattern_items", at), each, Pattern)
+            for at, each in enumerate(counts["requirements"][1])
+        ]
+        items = self._items(document.get("items"), input_files, patterns)
+        number, waive_items = counts["waivers"]
+        waivers = []
+        for at, each in enumerate(waive_items):
+            place = ("waivers", "waive_items", at)
+            search = None if number == 0 else self._compiled(place, each, search_for)
+            waivers.append(Waiver(each, line_of(place, self._lines), search))
+        kinds: tuple[CheckType, CheckType] = (1, 2) if number is None else (4, 3)
+        return Check(
+            path=self._path,
+            description=description,
+            input_files=tuple((each, line_of(("input_files", at), self._lines)) for at, each in enumerate(input_files)),
+            items=items,
+            type=kinds[counts["requirements"][0] is not None],
+            is_global=number == 0,
+            waivers=tuple(waivers),
+        )
+
+    def _counted(self, key: str, block: Any) -> tuple[int | None, Sequence[str]]:
+        """Return number and list of `requirements` or `waivers`; the number is None for N/A."""
+        name = _LISTS[key]
+        if block is None:
+            return None, ()
+        if not isinstance(block, dict):
+            self._refuse((key,), f"{key} holds the keys value and {name}; write both below it")
+        self._known((key,), block, (_VALUE, name))
+        listed = self._texts((key, name), block.get(name))
+        number = block.get(_VALUE)
+        least = 1 if key == "requirements" else 0
+        if number is None or number == NOT_APPLICABLE:
+            if listed:
+                self._refuse((key, name), f"with value N/A the list is not used; write value: {len(listed)}")
+            return None, ()
+        if isinstance(number, bool) or not isinstance(number, int) or number < least:
+            self._refuse((key, _VALUE), f"value {number!r:.40} is none; write N/A or a whole number from {least} on")
+        if number and number != len(listed):
+            self._refuse((key, _VALUE), f"value is {number}, but {name} has {len(listed)}; make them equal")
+        return number, listed
+
+    def _items(self, listed: Any, input_files: Sequence[str], patterns: Sequence[Pattern]) -> tuple[Item, ...]:
+        if listed is None:
+            drafts = [(Item(name), True) for name in input_files]
+        elif isinstance(listed, list):
+            drafts = []
+            for at, each in enumerate(listed):
+                drafts.append(self._item(("items", at), each, [item.name for item, _ in drafts]))
+        else:
+            self._refuse(("items",), "items is a list; an item begins with `- name:`")
+        needing = sum(needs for _, needs in drafts)
+        if patterns and needing != len(patterns):
+            self._refuse(
+                ("requirements", "pattern_items"),
+                f"there are {len(patterns)} patterns for {needing} items that need one; give each item its pattern, in"
+                " the same order, and mark an item that only has to be found by `pattern: false`",
+            )
+        left = iter(patterns)
+        return tuple(
+            Item(item.name, item.match, item.names, item.required, item.source, next(left, None) if needs else None)
+            for item, needs in drafts
+        )
+
+    def _item(self, place: Location, entry: Any, above: Sequence[str]) -> tuple[Item, bool]:
+        """Return an item without its pattern, and whether it needs one."""
+        if not isinstance(entry, dict):
+            self._refuse(place, f"an item has the keys {', '.join(ITEM_KEYS)}; write at least name and match")
+        self._known(place, entry, ITEM_KEYS)
+        name = self._text((*place, "name"), entry.get("name"), "what the result calls the item")
+        if name in above:
+            self._refuse((*place, "name"), f"two items are called {name!r}; rename one")
+        source = self._text((*place, "match"), entry.get("match"), "an expression with named groups")
+        compiled = self._compiled((*place, "match"), source, given)
+        fields = tuple(each for each in compiled.names if each != _VALUE)
+        if len(fields) == len(compiled.names):
+            compiled = given(f"(?P<{_VALUE}>{source})")
+        required = self._texts((*place, "required"), entry.get("required"))
+        for at, each in enumerate(required):
+            if each not in fields:
+                known = nearest(each, fields) if fields else "it has none besides `value`"
+                self._refuse((*place, "required", at), f"the expression has no group {each!r}; {known}")
+        parent = entry.get("from")
+        if parent is not None and parent not in above:
+            known = nearest(parent, above) if above else "there is none"
+            self._refuse((*place, "from"), f"{parent!r:.60} is no item above this one; {known}")
+        needs = entry.get("pattern", True)
+        if not isinstance(needs, bool):
+            self._refuse((*place, "pattern"), "pattern is true or false; the patterns stand in requirements")
+        return Item(name, compiled, fields, tuple(required), parent), needs
+
+    def _known(self, place: Location, mapping: Mapping[Any, Any], known: Sequence[str]) -> None:
+        for key in mapping:
+            if key not in known:
+                self._refuse((*place, str(key)), f"there is no key {key!r:.60}; {nearest(key, known)}")
+
+    def _text(self, place: Location, value: Any, purpose: str) -> str:
+        if not isinstance(value, str) or not value.strip():
+            self._refuse(place, f"the key {place[-1]} is needed; write {purpose}, as a text")
+        return " ".join(value.split()) if place[-1] != "match" else value
+
+    def _texts(self, place: Location, value: Any) -> list[str]:
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            self._refuse(place, f"{place[-1]} is a list; begin each entry with `-`")
+        for at, each in enumerate(value):
+            if not isinstance(each, str) or not each.strip():
+                self._refuse((*place, at), f"expected a text, got {each!r:.60}; write it in quotes")
+        return value
+
+    def _compiled(self, place: Location, text: str, compiling: Callable[[str], _T]) -> _T:
+        try:
+            return compiling(text)
+        except ExpressionError as error:
+            self._refuse(place, f"{text!r:.60} cannot be used: {error}")
+
+    def _refuse(self, place: Location, what: str) -> NoReturn:
+        raise CheckError(f"{self._path}:{line_of(place, self._lines)}: {what}")

@@ -1,0 +1,48 @@
+"""The result of a check as text, for the terminal and as the report of a failure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_dvwiki.checks.evaluate import Entry, Result
+
+_NOTHING = "the check names neither items nor input_files, so nothing was checked"
+
+
+def lines(result: Result) -> Iterator[str]:
+    """Yield the violations first, each with the line that it is about, then the rest.
+
+    The first line names the failure; none below it has a word by which logs report failures.
+    """
+    for entry in result.violations:
+        yield f"check violated in {result.file}: '{entry.item}': {_words(entry)}"
+        if entry.matched_content:
+            yield f"    {entry.matched_content}"
+    yield f"  check of type {result.type}: {result.description}"
+    for entry in result.found:
+        yield f"  found '{entry.item}': {_words(entry)}"
+    for entry in result.waived:
+        if entry.item:
+            yield f"  waived {entry.tag or repr(entry.waiver)} '{entry.item}': {_words(entry)}"
+    yield from notes(result)
+
+
+def notes(result: Result) -> Iterator[str]:
+    """Yield what a person should know of a check that passes: waivers without use, reasons, an empty check."""
+    if result.is_empty:
+        yield f"[CHECK] {result.file}: {_NOTHING}"
+    for entry in result.unused_waivers:
+        yield f"{entry.tag} {entry.place}: {entry.value!r} waived nothing; remove it"
+    for entry in result.waived:
+        if not entry.item:
+            yield f"{entry.tag} {entry.place}: {entry.value}"
+
+
+def _words(entry: Entry) -> str:
+    place = f"({entry.place})" if entry.place and entry.place != entry.value else ""
+    if entry.reason.startswith("does not"):
+        return f"{entry.reason}: {entry.value} {place}".rstrip()
+    return " ".join(filter(None, (entry.reason or entry.value, place)))

@@ -1,0 +1,80 @@
+"""Log checks as pytest items: each `*.check.yaml` is a test that fails where the check is violated."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dvwiki.checks import SUFFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+class CheckFailed(Exception):  # noqa: N818  # it is no error of the program
+    """A check that is violated or cannot be run; its text is the report."""
+
+
+class Checks:
+    """Collects the checks of a session.
+
+    Args:
+        note: Takes what a person should know of checks that pass.
+    """
+
+    def __init__(self, note: Callable[[str], None]) -> None:
+        self.note = note
+
+    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.File | None:
+        """Collect a check."""
+        if not file_path.name.endswith(SUFFIX):
+            return None
+        file: _CheckFile = _CheckFile.from_parent(parent, path=file_path)
+        file.note = self.note
+        return file
+
+
+class _CheckFile(pytest.File):
+    """The file of a check; it is read only when its test runs, so that a mistake in it stops no other test."""
+
+    note: Callable[[str], None]
+
+    def collect(self) -> Iterator[pytest.Item]:
+        item: _CheckItem = _CheckItem.from_parent(self, name=self.path.name.removesuffix(SUFFIX))
+        item.note = self.note
+        yield item
+
+
+class _CheckItem(pytest.Item):
+    """The test of one check."""
+
+    note: Callable[[str], None]
+
+    def runtest(self) -> None:
+        from pytest_dvwiki.checks import text  # noqa: PLC0415  # a session without checks needs none
+        from pytest_dvwiki.checks.evaluate import check  # noqa: PLC0415
+        from pytest_dvwiki.checks.schema import CheckError  # noqa: PLC0415
+
+        try:
+            result = check(self.path, root=self.config.rootpath, environment=os.environ)
+        except CheckError as error:
+            told = str(error).replace(f"{self.config.rootpath}{os.sep}", "")
+            raise CheckFailed(f"check cannot be run: {told}") from error
+        if result.violations:
+            raise CheckFailed("\n".join(text.lines(result)))
+        for note in text.notes(result):
+            self.note(note)
+        if result.is_empty:
+            pytest.skip("the check names nothing to check")
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> str:  # type: ignore[override]  # as pytest's own examples do
+        """Return the report of the check, without a traceback."""
+        if isinstance(excinfo.value, CheckFailed):
+            return str(excinfo.value)
+        return str(super().repr_failure(excinfo))
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        return self.path, None, f"{self.path.name}::{self.name}"
