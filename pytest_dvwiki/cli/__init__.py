@@ -32,8 +32,10 @@ COMMANDS = {
     "lint": "check the wiki: pages, links, sources, history, derived content",
     "merge": "merge two bug pages that stand for the same cause",
     "patterns": "list, explain, check and propose the patterns that name failures",
+    "report": "make a report: the summary of a morning",
     "scan": "scan logs of any size and say what failed in them",
     "search": "search the pages of the wiki",
+    "status": "show on one screen what is open, what is new, what expires and who should look",
     "spec": "record a clarification of the specification",
 }
 EXIT_USAGE = 2

@@ -242,6 +242,22 @@ class Repository:
         ranked = sorted(lines, key=lambda author: (-lines[author], author))
         return tuple(_clean(author) for author in ranked if author)[:MOST_OWNERS]
 
+    def owners_now(self, file: str) -> tuple[str, ...]:
+        """Return the owners of a file, given relative to the root, by the CODEOWNERS of the present commit."""
+        prefix = self._ask("rev-parse", "--show-prefix")
+        return self.owners("HEAD", [f"{prefix}{file}"]) if prefix is not None else ()
+
+    def author(self, commit: str) -> str:
+        """Return the author of a commit; empty if git does not know it."""
+        return self._author(commit) if _COMMIT.fullmatch(commit) else ""
+
+    def last_author(self, file: str) -> str:
+        """Return who changed a file last, given relative to the root; empty if git does not know it."""
+        return self._author("HEAD", "--", f":(literal){file}")
+
+    def _author(self, *of: str) -> str:
+        return _clean(self._ask("log", "-1", "--format=%an", "--encoding=UTF-8", *of) or "")
+
     def _code_owners(self, commit: str) -> CodeOwners | None:
         """Return the rules of the CODEOWNERS file of a commit; None if there is none."""
         names = (*PLACES, _GITLAB)

@@ -1,0 +1,64 @@
+"""`dvwiki report`: prints the summary of a morning."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.cli import UsageError
+from pytest_dvwiki.cli.place import add_place, layout_of, require_content
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_since(parser: argparse.ArgumentParser) -> None:
+    """Add the option that tells which news count."""
+    parser.add_argument(
+        "--since", metavar="DAY", help="the day from which news count, YYYY-MM-DD in UTC (default: yesterday)"
+    )
+
+
+def since_of(args: argparse.Namespace) -> date | None:
+    """Return the day from which news count; None for yesterday.
+
+    Raises:
+        UsageError: It is not a day.
+    """
+    try:
+        return date.fromisoformat(args.since) if args.since else None
+    except ValueError as error:
+        raise UsageError(f"--since {args.since}: write the day as 2026-12-31") from error
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    kind = parser.add_mutually_exclusive_group(required=True)
+    kind.add_argument(
+        "--summary",
+        action="store_true",
+        help="print what is new, regressed, fixed and expiring, and who should look",
+    )
+    parser.add_argument(
+        "--format", choices=("markdown", "html"), default="markdown", help="format of the summary; html is for mail"
+    )
+    add_since(parser)
+    add_place(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the summary."""
+    from pytest_dvwiki import runs  # noqa: PLC0415
+    from pytest_dvwiki.report import summary  # noqa: PLC0415 (git and YAML load with it)
+    from pytest_dvwiki.report.attention import Sources  # noqa: PLC0415
+    from pytest_dvwiki.report.templating import MissingError  # noqa: PLC0415
+
+    layout = layout_of(args)
+    require_content(layout)
+    with Sources(layout) as sources:
+        found = sources.attention(runs.today(), since_of(args))
+        try:
+            print(summary.html(found) if args.format == "html" else summary.markdown(found), end="")
+        except MissingError as error:
+            raise UsageError(str(error)) from error
+    return 0

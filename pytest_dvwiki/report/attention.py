@@ -1,0 +1,287 @@
+"""What needs attention: causes that are open, new, regressed or fixed since a day, waivers that end, who should look.
+
+Everything comes from the records, the pages and the waivers; the screen of `dvwiki status`, the summary and the site
+format it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, Self
+
+from pytest_dvwiki.capture.git.repository import Repository
+from pytest_dvwiki.causes.statements import (
+    Beside,
+    Came,
+    FixedBy,
+    Regressed,
+    Reproduce,
+    Seen,
+    Waiver,
+    passes_since,
+    standing,
+    statements,
+)
+from pytest_dvwiki.causes.words import sentence, text
+from pytest_dvwiki.records import period
+from pytest_dvwiki.records.command import from_anywhere
+from pytest_dvwiki.redact import clean
+from pytest_dvwiki.triage.waivers import load_waivers
+from pytest_dvwiki.wiki.kinds.bug import is_pointer
+from pytest_dvwiki.wiki.query import WikiHistory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pytest_dvwiki.causes.cause import Cause
+    from pytest_dvwiki.causes.words import Style
+    from pytest_dvwiki.model import RunRecord
+    from pytest_dvwiki.records.aggregate import CauseHistory
+    from pytest_dvwiki.settings import Layout
+    from pytest_dvwiki.triage.waivers import Waiver as Accepted
+    from pytest_dvwiki.wiki.listed import Listed
+
+Word = Literal["NEW", "REGRESSED", "KNOWN", "WAIVED", "FIXED", "MAYBE FIXED"]
+"""The state of a cause: its news in the newest runs, or that its tests pass again."""
+ENDED = frozenset({"closed", "wont_fix"})
+WEEK = timedelta(days=7)
+_SAID = (Seen, Regressed, Beside, FixedBy, Came, Waiver)
+
+
+@dataclass(frozen=True, slots=True)
+class Looker:
+    """Somebody who should look at a cause, and why."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """A cause that needs attention."""
+
+    cause: Cause
+    word: Word
+    since: str
+    """The day from which it has been in this state, `YYYY-MM-DD`."""
+    lookers: tuple[Looker, ...]
+
+    @property
+    def tests(self) -> int:
+        """Return the number of tests that failed with it last."""
+        return len({test.nodeid for test in self.cause.occurrence.tests})
+
+    @property
+    def is_failing(self) -> bool:
+        """Tell whether its newest runs failed."""
+        return self.word not in {"FIXED", "MAYBE FIXED"}
+
+    @property
+    def first_cause(self) -> str:
+        """Return its message on one line."""
+        return " ".join(clean(self.cause.occurrence.primary).split())
+
+    @property
+    def command(self) -> str:
+        """Return the command that runs it again; empty if there is none."""
+        return from_anywhere(self.cause.command) if self.cause.command is not None else ""
+
+    def sentences(self, style: Style) -> list[str]:
+        """Return what is said of it, in reading order, without the command."""
+        said = ((each, text(each, style)) for each in statements(self.cause))
+        return [sentence(words) for each, words in said if words and isinstance(each, (*_SAID, Reproduce))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attention:
+    """What needs attention on a day."""
+
+    day: date
+    since: date
+    newest: RunRecord | None
+    """The newest run."""
+    runs: int
+    """Number of runs since then."""
+    news: tuple[Item, ...]
+    """The causes with news since then, by word, the one with most failing tests first."""
+    open: tuple[Listed, ...]
+    """The pages of causes that are open and do not pass, the one seen last first."""
+    expiring: tuple[Accepted, ...]
+    """The waivers that end within a week, the first to end first."""
+    expired: tuple[Accepted, ...]
+    problems: tuple[str, ...]
+    """The entries of the waivers' file that cannot be used."""
+
+    def of(self, *words: Word) -> list[Item]:
+        """Return the news with one of the words."""
+        return [each for word in words for each in self.news if each.word == word]
+
+    @property
+    def headline(self) -> str:
+        """Return the number of causes of each word, in words."""
+        counts = Counter(each.word for each in self.news)
+        words: tuple[Word, ...] = ("REGRESSED", "NEW", "KNOWN", "WAIVED", "FIXED", "MAYBE FIXED")
+        return ", ".join(f"{counts[word]} {word.lower()}" for word in words if counts[word])
+
+
+class Sources:
+    """The records, pages, waivers and the repository of a project.
+
+    Args:
+        layout: The project.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.history = WikiHistory(layout)
+        self.waivers = load_waivers(layout.waivers)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.history.close()
+
+    @cached_property
+    def repository(self) -> Repository:
+        """Return the repository; it answers questions for some seconds only."""
+        return Repository(self.layout)
+
+    def attention(self, day: date, since: date | None = None) -> Attention:
+        """Return what needs attention.
+
+        Args:
+            day: The present day.
+            since: News count from this day on; from the day before if None.
+        """
+        since = since or day - timedelta(days=1)
+        archive, begin = self.history.archive, since.isoformat()
+        newest = archive.newest()
+        waivers = sorted(
+            (each for each in self.waivers.waivers if each.expires is not None), key=lambda each: str(each.expires)
+        )
+        last = (day + WEEK).isoformat()
+        return Attention(
+            day=day,
+            since=since,
+            newest=archive.record(newest.split(" ", 2)[2]) if newest else None,
+            runs=period.runs_since(archive, begin),
+            news=tuple(self._news(begin)),
+            open=tuple(self._open()),
+            expiring=tuple(
+                each for each in waivers if not each.is_expired(day.isoformat()) and str(each.expires) <= last
+            ),
+            expired=tuple(each for each in waivers if each.is_expired(day.isoformat())),
+            problems=self.waivers.problems,
+        )
+
+    def _news(self, since: str) -> Iterator[Item]:
+        found: dict[str, Item] = {}
+        for name in period.causes_since(self.history.archive, since):
+            cause = self.history.cause(name)
+            if cause is not None:
+                item = self.item(cause, since)
+                if item is not None:
+                    found.setdefault(cause.page.path if cause.page else cause.name, item)
+        yield from sorted(found.values(), key=lambda each: (-each.tests, each.cause.name))
+
+    def item(self, cause: Cause, since: str) -> Item | None:
+        """Return a cause with its state and who should look; None if it neither failed nor passed again since a day."""
+        held_in = cause.newest_fix.held_in if cause.newest_fix is not None else None
+        found = state_of(cause, since, self.history.archive.moment(held_in) if held_in else "")
+        return found and Item(cause=cause, word=found[0], since=found[1][:10], lookers=self.lookers(cause))
+
+    def _open(self) -> list[Listed]:
+        return sorted(
+            filter(is_open, self.history.catalogue.all("bugs")),
+            key=lambda page: (page.text("last_updated"), page.text("first_seen"), page.name),
+            reverse=True,
+        )
+
+    def lookers(self, cause: Cause) -> tuple[Looker, ...]:
+        """Return who should look at a cause.
+
+        The owner on its page; else who owns what changed when it came, and the author of the one commit; else who owns
+        the file that reports it or its test, or changed that file last.
+        """
+        pages = self.history.bug_pages(cause.name) if cause.page is not None else []
+        owner = next((page.text("owner") for page in pages if page.text("owner")), "")
+        if owner:
+            return (Looker(owner, "owner on its page"),)
+        found = list(self._who_brought(cause)) or list(self._who_has(cause))
+        return tuple({each.name: each for each in reversed(found)}.values())[::-1]
+
+    def _who_brought(self, cause: Cause) -> Iterator[Looker]:
+        came = cause.first_bad
+        if came is None:
+            return
+        commit = came.only_commit.partition(" ")[0]
+        if commit and (author := self.repository.author(commit)):
+            yield Looker(author, f"wrote {commit[:7]}, with which it came")
+        for owner in came.owners:
+            yield Looker(owner, "CODEOWNERS of what changed when it came")
+
+    def _who_has(self, cause: Cause) -> Iterator[Looker]:
+        place = cause.occurrence.place
+        tests = (test.nodeid.partition("::")[0] for test in cause.occurrence.tests)
+        files = list(dict.fromkeys([*([place.file] if place is not None else []), *tests]))[:2]
+        for file in files:
+            owners = self.repository.owners_now(file)
+            yield from (Looker(owner, f"CODEOWNERS of {file}") for owner in owners)
+            if owners:
+                return
+        for file in files:
+            if author := self.repository.last_author(file):
+                yield Looker(author, f"changed {file} last")
+                return
+
+
+def state_of(cause: Cause, since: str = "", held_at: str = "") -> tuple[Word, str] | None:
+    """Return the state of a cause, and the time since which it has been in it.
+
+    Args:
+        cause: A cause on record.
+        since: A day; None is returned for a cause that neither failed nor passed again since then.
+        held_at: The moment from which its newest fix counts as held; empty if it does not.
+    """
+    history = cause.history
+    if history is None:
+        return None
+    fixed = cause.states[-1] if cause.states else None
+    if fixed is not None and max(fixed.moment, held_at) >= since:
+        if passes_since(cause):
+            return "FIXED", fixed.moment
+        if fixed.moment > history.last_seen and standing(fixed) in {"chance", "stated"}:
+            return "MAYBE FIXED", fixed.moment
+    return _failing(cause, history, since) if history.last_seen >= since else None
+
+
+def _failing(cause: Cause, history: CauseHistory, since: str) -> tuple[Word, str]:
+    if cause.is_waived:
+        return "WAIVED", history.first_seen
+    if history.regressed is not None and history.regressed[0] >= since:
+        return "REGRESSED", history.regressed[0]
+    return ("NEW" if history.first_seen >= since else "KNOWN"), history.first_seen
+
+
+def is_open(page: Listed) -> bool:
+    """Tell whether the cause of a page is open and its tests do not pass."""
+    is_over = page.problem or is_pointer(page) or page.status in ENDED or page.metadata.get("stale") is True
+    return not (is_over or page.text("passes_since"))
+
+
+def shown(lookers: Iterable[Looker], most: int = 3) -> str:
+    """Return who should look, with the reasons."""
+    groups: dict[str, list[str]] = {}
+    for each in list(lookers)[:most]:
+        groups.setdefault(each.why, []).append(each.name)
+    said = "; ".join(f"{', '.join(names)} ({why})" for why, names in groups.items())
+    return said or "nobody known, neither by CODEOWNERS nor by git"
+
+
+def names(lookers: Sequence[Looker], most: int = 2) -> str:
+    """Return who should look, without reasons."""
+    return ", ".join(each.name for each in lookers[:most]) or "nobody known"

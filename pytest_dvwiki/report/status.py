@@ -1,0 +1,92 @@
+"""Render the state of the wiki on one screen."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.causes.words import waiver_text
+from pytest_dvwiki.model.sentences import count
+from pytest_dvwiki.report.attention import names
+from pytest_dvwiki.wiki.listed import page_name
+from pytest_dvwiki.wiki.text.markdown import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_dvwiki.model import Totals
+    from pytest_dvwiki.report.attention import Attention, Item, Word
+
+_FAILING: tuple[Word, ...] = ("REGRESSED", "NEW", "KNOWN", "WAIVED")
+_PASSING: tuple[Word, ...] = ("FIXED", "MAYBE FIXED")
+_MOST_CAUSES = 5
+_MOST_FIXED = 2
+_MOST_PAGES = 3
+_MOST_WAIVERS = 3
+
+
+def render(found: Attention, *, width: int) -> Iterator[str]:
+    """Yield at most 24 lines: runs, causes with news, open causes, waivers that end.
+
+    Args:
+        found: What needs attention.
+        width: Columns of the terminal.
+    """
+    for line in _lines(found):
+        yield textwrap.shorten(line, width, placeholder=" …") if not line.startswith(" ") else _cut(line, width)
+
+
+def _cut(line: str, width: int) -> str:
+    return line if len(line) <= width else f"{line[: width - 1]}…"
+
+
+def _lines(found: Attention) -> Iterator[str]:
+    yield f"{newest(found)}."
+    yield f"{count(len(found.open), 'bug page')} open; causes since {found.since}: {found.headline or 'no news'}."
+    failing, passing = found.of(*_FAILING), found.of(*_PASSING)
+    for each in failing[:_MOST_CAUSES]:
+        yield _cause(each)
+        yield f"  {'':<10} {names(each.lookers)}: {each.first_cause}"
+    yield from map(_cause, passing[:_MOST_FIXED])
+    more = max(0, len(failing) - _MOST_CAUSES) + max(0, len(passing) - _MOST_FIXED)
+    if more:
+        yield f"  and {more} more: dvwiki report --summary"
+    told = {each.cause.page.path for each in found.news if each.cause.page is not None}
+    rest = [page for page in found.open if page.path not in told]
+    for page in rest[:_MOST_PAGES]:
+        yield f"  {'OPEN':<10} {page.name}, last seen {page.text('last_updated')}: {plain(page.title)}"
+    if len(rest) > _MOST_PAGES:
+        yield f"  and {count(len(rest) - _MOST_PAGES, 'more open page')}: .agent/wiki/bugs/_index.md"
+    if not (found.expiring or found.expired):
+        yield "No waiver expires within a week."
+    waivers = [("expired", each) for each in found.expired] + [("expires", each) for each in found.expiring]
+    for word, waiver in waivers[:_MOST_WAIVERS]:
+        yield f"  {word:<10} {waiver_text(waiver)}"
+    if len(waivers) > _MOST_WAIVERS:
+        yield f"  and {count(len(waivers) - _MOST_WAIVERS, 'more waiver')}"
+
+
+def _cause(item: Item) -> str:
+    page = page_name(item.cause.page.path) if item.cause.page is not None else "no page"
+    return f"  {item.word:<10} {item.cause.label}, {count(item.tests, 'test')}, since {item.since}: {page}"
+
+
+def newest(found: Attention) -> str:
+    """Return which run is the newest, and what it came to."""
+    record = found.newest
+    if record is None:
+        return "No run is on record"
+    when = f"{record.finished[:10]} {record.finished[11:16]} UTC"
+    return f"{count(found.runs, 'run')} since {found.since}; the newest, {when}: {totals(record.totals)}"
+
+
+def totals(of: Totals) -> str:
+    """Return the numbers of tests of a run, in words."""
+    named = (
+        (of.failed, "failed"),
+        (of.errors, "with errors"),
+        (of.waived, "waived"),
+        (of.flaky, "flaky"),
+        (of.passed, "passed"),
+    )
+    return ", ".join(f"{number} {word}" for number, word in named if number) or "no test counted"

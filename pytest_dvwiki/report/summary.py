@@ -1,0 +1,101 @@
+"""Render the summary of a morning as Markdown or as HTML for mail: new, regressed, fixed, expiring, who should look."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.causes.words import PLAIN, Style, waiver_text
+from pytest_dvwiki.model.sentences import count
+from pytest_dvwiki.report.attention import shown
+from pytest_dvwiki.report.status import newest
+from pytest_dvwiki.report.templating import environment
+from pytest_dvwiki.wiki.listed import page_name
+from pytest_dvwiki.wiki.text.markdown import code, escape, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_dvwiki.report.attention import Attention, Item, Word
+
+MOST = 20
+"""Number of causes that each section shows."""
+_SECTIONS: tuple[tuple[str, tuple[Word, ...]], ...] = (
+    ("Regressed", ("REGRESSED",)),
+    ("New", ("NEW",)),
+    ("Still failing", ("KNOWN",)),
+    ("Fixed", ("FIXED",)),
+    ("Maybe fixed", ("MAYBE FIXED",)),
+    ("Waived", ("WAIVED",)),
+)
+_STYLE = Style(name=code, quote=lambda words: escape(one_line(words)), link=lambda page: code(page_name(page)))
+
+
+def headline(found: Attention) -> str:
+    """Return the news in one sentence."""
+    return f"{newest(found)}. Causes: {found.headline or 'no news'}; {count(len(found.open), 'bug page')} open."
+
+
+def sections(found: Attention) -> Iterator[tuple[str, list[Item]]]:
+    """Yield the headings and causes of the summary, without empty ones."""
+    for heading, words in _SECTIONS:
+        items = found.of(*words)
+        if items:
+            yield f"{heading} ({len(items)})", items
+
+
+def notes(found: Attention) -> list[str]:
+    """Return what is to be known of the waivers."""
+    return [
+        *(f"{waiver_text(each)}" for each in found.expiring),
+        *(f"expired, so it waives nothing: {waiver_text(each)}" for each in found.expired),
+        *found.problems,
+    ]
+
+
+def markdown(found: Attention) -> str:
+    """Return the summary as Markdown."""
+    lines = [f"# Regression on {found.day}", "", escape(headline(found))]
+    for heading, items in sections(found):
+        lines += ["", f"## {heading}", ""]
+        for each in items[:MOST]:
+            lines += _item(each)
+        if len(items) > MOST:
+            lines.append(f"- and {len(items) - MOST} more")
+    waivers = notes(found)
+    if waivers:
+        lines += ["", "## Waivers", "", *(f"- {escape(one_line(each))}" for each in waivers)]
+    return "\n".join(lines) + "\n"
+
+
+def _item(item: Item) -> list[str]:
+    page = f", page {code(page_name(item.cause.page.path))}" if item.cause.page is not None else ""
+    return [
+        f"- **{escape(item.cause.label)}**, {count(item.tests, 'test')}, since {item.since}{page}",
+        f"  - {code(item.first_cause)}",
+        *(f"  - {each}" for each in item.sentences(_STYLE)),
+        *([f"  - Who should look: {escape(shown(item.lookers))}"] if item.is_failing else []),
+        *([f"  - Run it again: {code(item.command, 1000)}"] if item.is_failing and item.command else []),
+    ]
+
+
+def html(found: Attention) -> str:
+    """Return the summary as HTML for mail: tables and styles in the elements, no script and no address.
+
+    Raises:
+        MissingError: Jinja2 is not installed.
+    """
+    return (
+        environment()
+        .get_template("summary.html")
+        .render(
+            found=found,
+            headline=headline(found),
+            sections=list(sections(found)),
+            notes=notes(found),
+            most=MOST,
+            style=PLAIN._replace(link=page_name),
+            shown=shown,
+            count=count,
+            page_name=page_name,
+        )
+    )

@@ -1,0 +1,41 @@
+"""The templates of the report, by Jinja2 with every value escaped."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+class MissingError(Exception):
+    """A package of the extra `report` is not installed; the text says how to install it."""
+
+    def __init__(self, package: str | None) -> None:
+        super().__init__(f"{package} is not installed: `pip install 'pytest-dvwiki[report]'` brings what reports need")
+
+
+@functools.cache
+def environment() -> Environment:
+    """Return the templates.
+
+    Raises:
+        MissingError: Jinja2 is not installed.
+    """
+    try:
+        # Only reports need it.
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise MissingError(error.name) from None
+    return Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
