@@ -26,6 +26,7 @@ NAVIGATION = {
             "coverage",
             "shards",
             "waivers",
+            "gate",
             "upkeep",
             "agents",
             "outputs",

@@ -24,6 +24,7 @@ DEFAULT_WIKI_DIR = ".agent/wiki"
 PROJECT_FILE = ".agent/project.yaml"
 _HIGHEST = 1_000_000_000
 """Highest value of a numeric setting."""
+GATES = ("none", "unwaived", "new")
 _TRUE = frozenset({"1", "yes", "y", "on", "true"})
 _FALSE = frozenset({"0", "no", "n", "off", "false"})
 _BLOCK = re.compile(r"^['\"]?wiki['\"]?[ \t]*:", re.MULTILINE)
@@ -192,6 +193,11 @@ def _check_backend(name: str) -> None:
     backends.check(name)
 
 
+def _check_gate(name: str) -> None:
+    if name not in GATES:
+        raise ValueError(f"no such gate {name!r:.40}; write one of {', '.join(GATES)}")
+
+
 _PARSERS: dict[Kind, Callable[[object], object]] = {
     "bool": _parse_bool,
     "int": _parse_int,
@@ -248,6 +254,25 @@ OPTIONS: tuple[Option, ...] = (
         flag="--dvwiki-strict-logs",
         help="Fail tests that pass with an error line in their log (UVM_ERROR, UVM_FATAL, $error, a logger's ERROR); "
         "a pattern of tier benign accepts such a line for good. Needs --dvwiki.",
+    ),
+    Option(
+        "gate",
+        "string",
+        default="none",
+        flag="--dvwiki-gate",
+        metavar="none|unwaived|new",
+        check=_check_gate,
+        help="Turn exit status 1 into 0 if every failure is waived (`unwaived`), or is waived, `wont_fix` or of a "
+        "known cause that has not returned (`new`). Needs --dvwiki.",
+    ),
+    Option(
+        "gate_base",
+        "string",
+        default="",
+        flag="--dvwiki-gate-base",
+        metavar="REF",
+        help="Git revision from which the gate reads waivers, patterns, pages and records, such as the target branch "
+        "of a pull request, so that a change cannot waive itself. Empty: those of the working tree.",
     ),
     Option(
         "ip_type",
@@ -360,6 +385,8 @@ class Settings:
     task: str = ""
     tee: bool = True
     strict_logs: bool = False
+    gate: Literal["none", "unwaived", "new"] = "none"
+    gate_base: str = ""
     ip_type: str = ""
     coverage: str = ""
     archive: Archive = "yes"

@@ -15,9 +15,9 @@ from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.records.kinds import UNKNOWN_SEED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from pytest_dvwiki.model import Fix
+    from pytest_dvwiki.model import Fix, Gate, Gated, GateReason, Waived
 
 _SHORT = 7
 _SUBJECTS = 3
@@ -211,6 +211,49 @@ def waiver_text(waiver: AnyWaiver, style: Style = PLAIN) -> str:
     until = f"until {waiver.expires}" if waiver.expires else ""
     terms = ", ".join(filter(None, (waiver.owner and style.quote(waiver.owner), until)))
     return f"{style.name(waiver.id)}: {style.quote(waiver.reason)}{f' ({terms})' if terms else ''}"
+
+
+_GATED: dict[GateReason, str] = {"new": "NEW", "regressed": "REGRESSED", "unnamed": "unnamed and not on record"}
+_MOST_GATED = 3
+
+
+def gate_text(mode: str, gate: Gate | None, *, refused: str, status: int, waived: Sequence[Waived] = ()) -> str:
+    """Return which gate let what through, or why it did not, in one line.
+
+    Args:
+        mode: The gate's name.
+        gate: Its decision; None if there is none.
+        refused: Why it may not act; empty if it may.
+        status: The exit status that pytest gave.
+        waived: The waivers of the run.
+    """
+    refused = refused or (gate.refused if gate is not None else "the run has no record")
+    base = f" of {gate.base[:_SHORT]}" if gate is not None and gate.base else ""
+    name = f"dvwiki gate {mode}{base}"
+    if refused or gate is None:
+        return f"{name}: changes nothing, exit status {status}: {refused}"
+    if gate.is_open:
+        parts = _gated(gate.failures, waived)
+        return f"{name}: let {_number(gate.failures)} through, exit status 0 instead of {status}: {parts}"
+    stopped = [each for each in gate.failures if not each.passes]
+    return f"{name}: stopped {_number(stopped)}, exit status {status}: {_gated(stopped, waived)}"
+
+
+def _number(rows: Sequence[Gated]) -> str:
+    return count(len({test for row in rows for test in row.tests}), "failed test")
+
+
+def _gated(rows: Sequence[Gated], waived: Sequence[Waived]) -> str:
+    """Return tests by the reason of the gate's decision, waived ones by their waivers."""
+    said = []
+    for reason in dict.fromkeys(row.reason for row in rows):
+        tests = dict.fromkeys(test for row in rows if row.reason == reason for test in row.tests)
+        names = list(dict.fromkeys(test.partition("::")[2] or test for test in tests))
+        if reason == "waived":
+            names = list(dict.fromkeys(each.id for each in waived if not tests.keys().isdisjoint(each.tests))) or names
+        more = f", +{len(names) - _MOST_GATED}" if len(names) > _MOST_GATED else ""
+        said.append(f"{len(tests)} {_GATED.get(reason, reason)} ({', '.join(names[:_MOST_GATED])}{more})")
+    return ", ".join(said)
 
 
 def passed_of(fix: Fix) -> str:

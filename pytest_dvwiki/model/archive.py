@@ -202,6 +202,42 @@ class Waived:
     """The last day on which it holds; None if it has none."""
 
 
+GateMode = Literal["unwaived", "new"]
+GateReason = Literal["waived", "wont_fix", "known", "new", "regressed", "unnamed"]
+"""Why the gate lets failures through or stops them; the words after `waived` say what their cause is to the run.
+
+`unnamed` is a failure of error class `unknown` whose own fingerprint is not on record.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gated:
+    """The gate's decision on failures of one cause."""
+
+    fingerprint: str
+    tests: tuple[str, ...]
+    reason: GateReason
+    passes: bool
+    """Whether the gate lets them through."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """The gate's decision on a run, made before the run is on record."""
+
+    mode: GateMode
+    base: str | None = None
+    """The commit whose waivers, patterns, pages and records it read; None for those of the working tree."""
+    refused: str = ""
+    """Why it changes nothing, whatever the failures are."""
+    failures: tuple[Gated, ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether it lets every failure through."""
+        return not self.refused and all(each.passes for each in self.failures)
+
+
 PassSeed = Literal["same", "other", "unknown"]
 """Whether a pass had the seed of a failure. A pass that proves enough without the seed counts as `same`."""
 
@@ -361,6 +397,8 @@ class RunRecord:
     """Evidence on checks that were fixed and fail again, which tells whether their cause is the same."""
     coverage: tuple[BinRow, ...] = ()
     evidence: tuple[str, ...] = ()
+    gate: Gate | None = None
+    """What `--dvwiki-gate` decides; None without that option."""
     caller_task: str | None = None
     schema: int = 2
 
@@ -393,6 +431,8 @@ class Run:
     """Whether all tests ran; if not, an uncovered bin says nothing."""
     part: bool = False
     """Whether it is one of several runs, or chose some of the tests: then a waiver without a failure says nothing."""
+    gate_refused: str | None = None
+    """Why the session allows no gate, empty if it allows one; None for a run that no gate decides on."""
 
 
 @dataclass(frozen=True, kw_only=True)

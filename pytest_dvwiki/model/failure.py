@@ -141,6 +141,8 @@ class Failure:
     command: Command | None = None
     unreproducible: str = ""
     """Why no command can reproduce the failure."""
+    by_strict_logs: bool = False
+    """Whether the test passed, and `--dvwiki-strict-logs` made it fail for an error line in its log."""
 
 
 @dataclass(frozen=True, kw_only=True)

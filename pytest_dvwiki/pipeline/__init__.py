@@ -20,6 +20,7 @@ from pytest_dvwiki.version import TOOL
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from pytest_dvwiki.capture.git.repository import Repository
     from pytest_dvwiki.capture.interrupted.orphans import Orphan
     from pytest_dvwiki.causes.cause import Cause
     from pytest_dvwiki.causes.history import History
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import (
         Attempt,
         FirstBad,
+        Gate,
         Interest,
         Occurrence,
         PassedAgain,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
         Run,
         SourceRun,
         Suite,
+        Vcs,
         Verdict,
         Waived,
     )
@@ -91,30 +94,14 @@ def process(run: Run, tools: Tools) -> Archived:
 def _processed(run: Run, tools: Tools) -> Archived:
     from pytest_dvwiki.capture.git import onset  # noqa: PLC0415  # loaded only for a run with results to process
     from pytest_dvwiki.capture.git.repository import Repository  # noqa: PLC0415
-    from pytest_dvwiki.triage.classify import settle  # noqa: PLC0415
 
     settings, classifier, history = tools.settings, tools.classifier, tools.history
     repository = Repository(settings.layout)
-    verdicts = settle(run.failures, [classifier.classify(failure) for failure in run.failures], run.results)
-    history.register_formers({verdict.fingerprint: verdict.fingerprint_v1 for verdict in verdicts})
     vcs = run.vcs or (repository.state() if run.failures else None)
-    is_present = run.vcs is None or (run.vcs.dirty and run.vcs == repository.state())
-    verdicts = with_changes(run.failures, verdicts, vcs, history, repository, is_present=is_present)
-    returns = Returns(run, vcs, history, repository)
-    causes = causes_of(
-        run.failures,
-        verdicts,
-        history,
-        root=settings.layout.root,
-        lacks=lambda fix: repository.lacks(fix, vcs.commit if vcs else None),
-        cause_of=returns.cause_of,
-    )
+    judged = _judged(run, vcs, repository, tools)
+    verdicts, causes, waived, returns = judged.verdicts, judged.causes, judged.waived, judged.returns
     coverage = _coverage_news(run, history)
-    waived, waiver_notes = _waived(run, verdicts, tools)
-    causes = tuple(
-        replace(cause, waived=tuple(each for each in waived if each.fingerprint == cause.occurrence.fingerprint))
-        for cause in causes
-    )
+    gate = _gate(run, vcs, repository, tools, judged)
     failing = history.still_failing(passing(run.results, run.collected))
     news = bool(run.failures or run.always_record or (coverage and coverage.rows))
     if not (news or failing):
@@ -146,8 +133,9 @@ def _processed(run: Run, tools: Tools) -> Archived:
         first_bad=first_bad,
         since_fix=tuple(returns.rows),
         coverage=coverage.rows if coverage else (),
+        gate=gate,
     )
-    archived = Archived(causes=causes, record=record, coverage=coverage, waiver_notes=waiver_notes)
+    archived = Archived(causes=causes, record=record, coverage=coverage, waiver_notes=judged.waiver_notes)
     held: tuple[str, ...] = ()
     if settings.archive != "no":
         lists = [[result.nodeid for result in results] for _, results in _lists(run)]
@@ -158,6 +146,67 @@ def _processed(run: Run, tools: Tools) -> Archived:
     known = {each: found for each in names if (found := history.cause(each)) is not None}
     causes = _as_one(archived.causes, history)
     return replace(archived, causes=causes, passed=tuple(passed(record, causes, known, held, written=archived.written)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A run's failures, judged by patterns, waivers and the archive before the run."""
+
+    verdicts: tuple[Verdict, ...]
+    causes: tuple[Cause, ...]
+    waived: tuple[Waived, ...]
+    waiver_notes: tuple[str, ...]
+    returns: Returns
+
+
+def _judged(run: Run, vcs: Vcs | None, repository: Repository, tools: Tools) -> _Judged:
+    from pytest_dvwiki.triage.classify import settle  # noqa: PLC0415  # loaded only for a run with results to process
+
+    classifier, history = tools.classifier, tools.history
+    verdicts = settle(run.failures, [classifier.classify(failure) for failure in run.failures], run.results)
+    history.register_formers({verdict.fingerprint: verdict.fingerprint_v1 for verdict in verdicts})
+    is_present = run.vcs is None or (run.vcs.dirty and run.vcs == repository.state())
+    verdicts = with_changes(run.failures, verdicts, vcs, history, repository, is_present=is_present)
+    returns = Returns(run, vcs, history, repository)
+    causes = causes_of(
+        run.failures,
+        verdicts,
+        history,
+        root=tools.settings.layout.root,
+        lacks=lambda fix: repository.lacks(fix, vcs.commit if vcs else None),
+        cause_of=returns.cause_of,
+    )
+    waived, notes = _waived(run, verdicts, tools)
+    causes = tuple(
+        replace(cause, waived=tuple(each for each in waived if each.fingerprint == cause.occurrence.fingerprint))
+        for cause in causes
+    )
+    return _Judged(tuple(verdicts), causes, waived, notes, returns)
+
+
+def _gate(run: Run, vcs: Vcs | None, repository: Repository, tools: Tools, judged: _Judged) -> Gate | None:
+    """Return the gate's decision on a run, by the base revision if one is set; None if no gate decides on it."""
+    mode = tools.settings.gate
+    if mode == "none" or run.gate_refused is None:
+        return None
+    from pytest_dvwiki.capture.git.revision import RevisionError  # noqa: PLC0415  # few runs have a gate
+    from pytest_dvwiki.model import Gate  # noqa: PLC0415
+    from pytest_dvwiki.pipeline.gate import decide  # noqa: PLC0415
+
+    try:
+        judge = tools.judge
+    except RevisionError as error:
+        return Gate(mode=mode, refused=str(error))
+    if judge is not tools:
+        judged = _judged(run, vcs, repository, judge)
+    news = {cause.occurrence.fingerprint: cause.news for cause in judged.causes}
+    strict = any(
+        failure.by_strict_logs and news[verdict.fingerprint] == "NEW"
+        for failure, verdict in zip(run.failures, judged.verdicts, strict=True)
+    )
+    refused = run.gate_refused or ("--dvwiki-strict-logs found a new failure" if strict else "")
+    base = tools.base.commit if tools.base is not None else None
+    return decide(mode, judged.causes, judge.history, base=base, refused=refused)
 
 
 def _as_recorded(rows: Sequence[_Row], history: History) -> tuple[_Row, ...]:

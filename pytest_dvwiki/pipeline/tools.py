@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from pytest_dvwiki.capture.git.revision import Revision
     from pytest_dvwiki.model import Failure, Interest, Verdict
     from pytest_dvwiki.patterns.registry import Registry
     from pytest_dvwiki.settings import Settings
@@ -43,6 +46,8 @@ class Tools:
         self._extra_patterns = extra_patterns
         self._classify = classify
         self._note = note
+        self.base: Revision | None = None
+        """The base revision, after `judge` was asked for."""
 
     def __enter__(self) -> Self:
         return self
@@ -50,6 +55,8 @@ class Tools:
     def __exit__(self, *_: object) -> None:
         if "history" in self.__dict__:
             self.history.close()
+        if self.__dict__.get("judge", self) is not self:
+            self.judge.__exit__()
 
     @cached_property
     def registry(self) -> Registry:
@@ -77,11 +84,37 @@ class Tools:
         from pytest_dvwiki.patterns.matcher import Matcher  # noqa: PLC0415
 
         matcher = Matcher(self.registry)
-        if not self.settings.strict_logs or self.waivers is None:
+        if not self.settings.strict_logs:
             return matcher
-        from pytest_dvwiki.triage.waivers import Accepting  # noqa: PLC0415
+        from pytest_dvwiki.capture.git.revision import RevisionError  # noqa: PLC0415
+        from pytest_dvwiki.triage.waivers import Accepting, Waivers  # noqa: PLC0415
 
-        return Accepting(matcher, self.waivers, today().isoformat())
+        judge = self
+        with suppress(RevisionError):  # then the gate changes nothing, and says why
+            judge = self.judge
+        if judge is self and self.waivers is None:
+            return matcher
+        accepts = matcher if judge is self else Matcher(judge.registry)
+        return Accepting(matcher, judge.waivers or Waivers(), today().isoformat(), accepts=accepts)
+
+    @cached_property
+    def judge(self) -> Tools:
+        """Return the tools by which the gate decides: those of the base revision if there is one, else these.
+
+        Raises:
+            RevisionError: The base revision cannot be read.
+        """
+        if not self.settings.gate_base:
+            return self
+        from pytest_dvwiki.capture.git.revision import Revision  # noqa: PLC0415  # few runs have a base
+
+        self.base = Revision(self.settings.layout, self.settings.gate_base)
+        return Tools(
+            replace(self.settings, layout=self.base.layout, gate_base=""),
+            extra_patterns=self._extra_patterns,
+            classify=self._classify,
+            note=self._note,
+        )
 
     @cached_property
     def waivers(self) -> Waivers | None:

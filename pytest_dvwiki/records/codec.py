@@ -37,7 +37,9 @@ def encode(record: RunRecord) -> bytes:
             del occurrence["reproduce"]
     for key in ("sources", "fixes", "coverage"):
         values[key] = [{k: v for k, v in row.items() if v is not None or k == "priority"} for row in values[key]]
-    data = dump({key: values[key] for key in _KEYS if key != "suite"}).encode()
+    if record.gate is None:
+        del values["gate"]
+    data = dump({key: values[key] for key in _KEYS if key in values and key != "suite"}).encode()
     return seal(data)
 
 

@@ -65,7 +65,14 @@ class Archivist:
         self._masks = masks
 
     def archive(
-        self, ledger: Ledger, coverage: SessionBins | None, *, started: float, is_regression: bool, part: bool
+        self,
+        ledger: Ledger,
+        coverage: SessionBins | None,
+        *,
+        started: float,
+        is_regression: bool,
+        part: bool,
+        gate_refused: str | None = None,
     ) -> Archived | None:
         """Archive the session.
 
@@ -75,6 +82,7 @@ class Archivist:
             started: Seconds since the epoch.
             is_regression: Whether it has a name, so that it is recorded even if nothing failed.
             part: Whether only a part of the tests ran.
+            gate_refused: Why no gate may act, empty if it may; None without a gate.
 
         Returns:
             The result; None if nothing ran.
@@ -97,6 +105,7 @@ class Archivist:
             coverage=coverage.bins if coverage else (),
             whole=coverage.whole if coverage else True,
             part=part or self._settings.archive == "record",
+            gate_refused=gate_refused,
         )
         archived = pipeline.process(run, self._tools)
         if archived.problem is None and archived.record is not None:

@@ -61,6 +61,13 @@ class _Test:
         return _Test(attempts=self.attempts + 1, earlier=(*self.earlier, *failures))
 
 
+_Key = tuple[str, str, int]
+
+
+def _key(failure: Failure) -> _Key:
+    return failure.nodeid, failure.phase, failure.attempts
+
+
 class Ledger:
     """Collects a session's reports.
 
@@ -78,6 +85,8 @@ class Ledger:
         self._simulators: dict[Simulator, None] = {}
         self.sources: dict[str, str] = {}
         """Hashes of the results files that simulations wrote, by name; for an overwritten file the last hash."""
+        self._failed_reports: list[tuple[str, str | None, frozenset[_Key]]] = []
+        """Node id and phase of each failed report, with its failures."""
         self.collected: set[str] = set()
         """Modules that were collected without an error."""
 
@@ -160,6 +169,7 @@ class Ledger:
         # pytest fails a test for its subtests while it shows the report, in xdist's workers before it is sent.
         if test.failures and isinstance(report.longrepr, str) and _SUBTESTS.fullmatch(report.longrepr):
             test.worsen("failed")
+            self._failed_reports.append((report.nodeid, report.when, frozenset(map(_key, test.failures))))
             return ()
         failures = self._failures_of(report, test, evidence)
         if evidence is not None and evidence.native_runner:
@@ -169,6 +179,7 @@ class Ledger:
             )
         test.worsen("error" if report.when in {"setup", "teardown"} else "failed")
         test.failures += failures
+        self._failed_reports.append((report.nodeid, report.when, frozenset(map(_key, failures))))
         return failures
 
     def _failures_of(self, report: pytest.TestReport, test: _Test, evidence: Evidence | None) -> tuple[Failure, ...]:
@@ -200,6 +211,23 @@ class Ledger:
     def has_failures(self) -> bool:
         """Tell whether any report had a failure."""
         return any(test.failures for test in self._tests.values())
+
+    @property
+    def failed_reports(self) -> int:
+        """Return the number of failed reports that were taken."""
+        return len(self._failed_reports)
+
+    def unsettled(self) -> list[str]:
+        """Return the tests with a failed report that belongs to none of the failures of the session's end."""
+        failures = self.settle()[0]
+        settled, failing = set(map(_key, failures)), {failure.nodeid for failure in failures}
+        runners = self._native_runners()
+        return [
+            nodeid
+            for nodeid, when, keys in self._failed_reports
+            # A runner of cocotb's own plugin fails because its tests do.
+            if not (keys <= settled or (when == "call" and not failing.isdisjoint(runners.get(nodeid, ()))))
+        ]
 
     @property
     def simulators(self) -> tuple[Simulator, ...]:

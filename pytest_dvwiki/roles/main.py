@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.pipeline.tools import Tools
     from pytest_dvwiki.roles.archivist import Archivist
     from pytest_dvwiki.roles.coverage import SessionBins, SessionCoverage
+    from pytest_dvwiki.roles.gate import GateRole
     from pytest_dvwiki.roles.guard import Guard
     from pytest_dvwiki.roles.items import ItemRole
     from pytest_dvwiki.settings import Settings
@@ -72,6 +73,12 @@ class MainRole:
         self._guard = guard
         self._taking = guard("taking a report")
         self._masks = masks
+        self._gate: GateRole | None = None
+        if settings.gate != "none":
+            from pytest_dvwiki.roles.gate import GateRole  # noqa: PLC0415  # loaded only with --dvwiki-gate
+
+            self._gate = GateRole(config, settings, self._ledger)
+            config.pluginmanager.register(self._gate, "dvwiki_gate")
         self._coverage: SessionCoverage | None = None
         if settings.coverage:
             from pytest_dvwiki.roles.coverage import SessionCoverage  # noqa: PLC0415  # loaded only with --dvwiki-coverage
@@ -151,14 +158,14 @@ class MainRole:
         """Archive the session; last, since cocotb's plugin delivers reports until its own hook of this name has run."""
         with self._guard("archiving"):
             came_to_end = exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}
-            self._finish(is_complete=came_to_end and not (session.shouldstop or session.shouldfail))
+            self._finish(session, is_complete=came_to_end and not (session.shouldstop or session.shouldfail))
         with self._guard("checking the wiki"):
             if self._look is not None:
                 found = self._look.told(was_written=self._archived is not None and self._archived.written)
                 if found is not None:
                     self._guard.note(found)
 
-    def _finish(self, *, is_complete: bool) -> None:
+    def _finish(self, session: pytest.Session, *, is_complete: bool) -> None:
         for place in self._journals:
             if place.has_others(self._task_id):
                 self._archivist.take_over(place)
@@ -178,7 +185,10 @@ class MainRole:
                 part=not is_complete
                 or chooses_tests(arguments := self._config.invocation_params.args)
                 or any(word.endswith(".py") for word in arguments),
+                gate_refused=self._gate.refused(session) if self._gate is not None else None,
             )
+            if self._gate is not None:
+                self._gate.archived = self._archived
         kept = self._archived is not None and self._archived.problem is not None
         self._items.close(remove=not kept)
 

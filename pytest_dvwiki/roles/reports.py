@@ -215,6 +215,7 @@ def _refused(report: pytest.TestReport | pytest.CollectReport, evidence: Evidenc
         sim_time=sim_time_of(report),
         duration_s=round(float(getattr(report, "duration", 0.0)), 3),
         command=_command(report, seed, call, strict=True),
+        by_strict_logs=True,
     )
 
 

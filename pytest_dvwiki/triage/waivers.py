@@ -90,16 +90,20 @@ class Waivers:
             day: The day of the run, as in `2026-11-21`.
 
         Returns:
-            The tests with waived failures, by waiver and cause, in the order of the file.
+            The tests all of whose failures of a cause are waived, by waiver and cause, in the order of the file.
         """
         found: dict[tuple[int, str], list[str]] = {}
+        left: set[tuple[str, str]] = set()
         for failure, verdict in zip(failures, verdicts, strict=True):
             number = self._number(failure, verdict, names_of, day)
             if number is not None:
                 found.setdefault((number, verdict.fingerprint), []).append(failure.nodeid)
+            else:
+                left.add((failure.nodeid, verdict.fingerprint))
         return tuple(
-            self._waived(number, fingerprint, tests)
+            self._waived(number, fingerprint, accepted)
             for (number, fingerprint), tests in sorted(found.items(), key=lambda item: item[0])
+            if (accepted := [test for test in tests if (test, fingerprint) not in left])
         )
 
     def _number(self, failure: Failure, verdict: Verdict, names_of: NamesOf, day: str) -> int | None:
@@ -159,10 +163,11 @@ class Accepting:
         matcher: The matcher of the patterns.
         waivers: The waivers of the project.
         day: The day of the run.
+        accepts: The matcher whose benign patterns and names of messages count, if it is another one.
     """
 
-    def __init__(self, matcher: Matcher, waivers: Waivers, day: str) -> None:
-        self._matcher = matcher
+    def __init__(self, matcher: Matcher, waivers: Waivers, day: str, *, accepts: Matcher | None = None) -> None:
+        self._matcher = accepts or matcher
         self._all = waivers.mode == FOR_ALL
         # The test of a line, and the fingerprint and page of its failure, are not known yet.
         valid = [
@@ -173,7 +178,7 @@ class Accepting:
         self._by_pattern = [each for each in valid if "pattern" in each.match]
         self._by_message = [each for each in valid if "pattern" not in each.match]
         self.find = matcher.find
-        self.is_benign = matcher.is_benign
+        self.is_benign = self._matcher.is_benign
 
     def is_accepted(self, message: str) -> bool:
         """Tell whether a waiver accepts a message, given as one line."""

@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.git.owners import PLACES, CodeOwners
@@ -22,7 +23,7 @@ from pytest_dvwiki.model import Vcs
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pytest_dvwiki.model import Change, Fix
     from pytest_dvwiki.settings import Layout
@@ -443,7 +444,12 @@ def _clean(text: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
-def git(root: os.PathLike[str], *arguments: str, timeout: float = _STATE_TIMEOUT_S) -> str | None:
+def git(
+    root: os.PathLike[str],
+    *arguments: str,
+    timeout: float = _STATE_TIMEOUT_S,
+    variables: Mapping[str, str] = MappingProxyType({}),
+) -> str | None:
     """Return git's output in a folder; None if git is missing, slow, or fails."""
     settings = [word for setting in _CONFIG for word in ("-c", setting)]
     try:
@@ -453,7 +459,7 @@ def git(root: os.PathLike[str], *arguments: str, timeout: float = _STATE_TIMEOUT
             encoding="utf-8",
             errors="replace",
             stdin=subprocess.DEVNULL,
-            env=os.environ | {"GIT_TERMINAL_PROMPT": "0"},
+            env=os.environ | {"GIT_TERMINAL_PROMPT": "0", **variables},
             timeout=timeout,
             check=False,
         )

@@ -60,12 +60,13 @@ _DROPPED_WITH_VALUE = frozenset(
     {
         "--basetemp", "--capture", "--cocotb-seed", "--code-highlight", "--color", "--cov", "--cov-config",
         "--cov-report", "--css", "--deselect", "--dist", "--durations", "--durations-min", "--dvwiki-archive",
-        "--dvwiki-coverage", "--dvwiki-dir", "--dvwiki-ip-type", "--dvwiki-lock-timeout", "--dvwiki-task",
-        "--dvwiki-tee", "--html", "--ignore", "--ignore-glob", "--json-report-file", "--junit-prefix",
-        "--junit-xml", "--junitprefix", "--junitxml", "--last-failed-no-failures", "--lfnf", "--log-cli-level",
-        "--log-file", "--log-file-level", "--log-level", "--max-worker-restart", "--maxfail", "--maxprocesses",
-        "--maxschedchunk", "--numprocesses", "--only-rerun", "--pastebin", "--report-log", "--rerun-except",
-        "--reruns", "--reruns-delay", "--show-capture", "--tb", "--tx", "--verbosity",
+        "--dvwiki-coverage", "--dvwiki-dir", "--dvwiki-gate", "--dvwiki-gate-base", "--dvwiki-ip-type",
+        "--dvwiki-lock-timeout", "--dvwiki-task", "--dvwiki-tee", "--html", "--ignore", "--ignore-glob",
+        "--json-report-file", "--junit-prefix", "--junit-xml", "--junitprefix", "--junitxml",
+        "--last-failed-no-failures", "--lfnf", "--log-cli-level", "--log-file", "--log-file-level",
+        "--log-level", "--max-worker-restart", "--maxfail", "--maxprocesses", "--maxschedchunk",
+        "--numprocesses", "--only-rerun", "--pastebin", "--report-log", "--rerun-except", "--reruns",
+        "--reruns-delay", "--show-capture", "--tb", "--tx", "--verbosity",
     }
 )  # fmt: skip
 _WITH_VALUE = frozenset({"-p", "-c", "-o", "-W", "--config-file", "--override-ini", "--rootdir"})

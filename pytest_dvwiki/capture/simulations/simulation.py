@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from pytest_dvwiki import simulators
@@ -170,7 +170,7 @@ class _Collector:
             reads=self._reads if failures or self._sim.error else (),
             build_failed=building,
             noise_errors=sum(each.count for each in errors.values()),
-            refused=tuple(refused.values()),
+            refused=tuple(replace(each, by_strict_logs=True) for each in refused.values()),
         )
 
     def _simulator_of_run(self) -> Simulator | None:

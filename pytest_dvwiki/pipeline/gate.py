@@ -1,0 +1,69 @@
+"""The decision of the gate: which failures of a run it lets through, by what was on record before the run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.model import Gate, Gated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pytest_dvwiki.causes.cause import Cause
+    from pytest_dvwiki.model import GateMode, GateReason
+    from pytest_dvwiki.wiki.query import WikiHistory
+
+_PASSES: dict[GateMode, frozenset[GateReason]] = {
+    "unwaived": frozenset({"waived"}),
+    "new": frozenset({"waived", "wont_fix", "known"}),
+}
+
+
+def decide(mode: GateMode, causes: Sequence[Cause], history: WikiHistory, *, base: str | None, refused: str) -> Gate:
+    """Decide on the failures of a run.
+
+    Args:
+        mode: The gate.
+        causes: The causes of the run, with their waivers.
+        history: The archive before the run.
+        base: The commit of which this is the archive; None for that of the working tree.
+        refused: Why the gate may not act; empty if it may.
+    """
+    rows = [row for cause in causes for row in _rows(mode, cause, history)]
+    if not refused and mode == "new":
+        refused = _unreadable(history, causes)
+    return Gate(mode=mode, base=base, refused=refused, failures=tuple(rows))
+
+
+def _rows(mode: GateMode, cause: Cause, history: WikiHistory) -> Iterable[Gated]:
+    """Yield the decisions on the waived and on the other failures of a cause."""
+    accepted = {nodeid for each in cause.waived for nodeid in each.tests}
+    tests = {test.nodeid for test in cause.occurrence.tests}
+    for names, reason in ((tests & accepted, "waived"), (tests - accepted, _reason(cause, history))):
+        if names:
+            yield Gated(
+                fingerprint=cause.occurrence.fingerprint,
+                tests=tuple(sorted(names)),
+                reason=reason,  # type: ignore[arg-type]  # mypy widens the literal
+                passes=reason in _PASSES[mode],
+            )
+
+
+def _reason(cause: Cause, history: WikiHistory) -> GateReason:
+    occurrence = cause.occurrence
+    if occurrence.error_class == "unknown" and not history.archive.has(occurrence.fingerprint):
+        return "unnamed"
+    if any(page.text("status") == "wont_fix" for page in history.bug_pages(cause.name)):
+        return "wont_fix"
+    return "new" if cause.news is None else cause.news.lower()  # type: ignore[return-value]  # of a literal
+
+
+def _unreadable(history: WikiHistory, causes: Iterable[Cause]) -> str:
+    """Return why it is not known which causes are new; empty if it is."""
+    problem = next(iter(history.archive.problems()), "")
+    if problem:
+        return f"a record cannot be read: {problem}"
+    if history.archive.newest() is None:
+        return "there is no earlier record, so it is not known which causes are new"
+    pages = (page for cause in causes for page in history.bug_pages(cause.name))
+    return next((f"{page.path} cannot be read: {page.problem}" for page in pages if page.problem), "")

@@ -1,0 +1,130 @@
+"""`--dvwiki-gate`: turns pytest's exit status 1 into 0 where every failed test is waived or known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dvwiki.causes.words import gate_text
+from pytest_dvwiki.reading import told
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from pytest_dvwiki.pipeline import Archived
+    from pytest_dvwiki.roles.ledger import Ledger
+    from pytest_dvwiki.settings import Settings
+
+_PHASES = frozenset({"setup", "call", "teardown"})
+
+
+class GateRole:
+    """Watches the session of the main process for everything that a gate cannot judge.
+
+    Args:
+        config: pytest's configuration.
+        settings: The settings.
+        ledger: The results of the session.
+    """
+
+    def __init__(self, config: pytest.Config, settings: Settings, ledger: Ledger) -> None:
+        self._config = config
+        self._settings = settings
+        self._ledger = ledger
+        self._seen = ""
+        """Why the session allows no gate, seen while it ran."""
+        self.archived: Archived | None = None
+        """The session's run, after it was archived."""
+
+    # The session
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Watch for the report that xdist makes of a crashed worker."""
+        if report.failed and report.when not in _PHASES:
+            self._saw("a worker crashed")
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Watch for collection errors, which `--continue-on-collection-errors` makes exit status 1."""
+        if report.failed:
+            self._saw(f"{report.nodeid or 'a test file'} could not be collected")
+
+    def pytest_internalerror(self) -> None:
+        """Watch for errors of pytest and its plugins."""
+        self._saw("there was an internal error")
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """Watch for interrupts and for `pytest.exit`, which can give any exit status."""
+        self._saw("the session was interrupted")
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, error: object) -> None:
+        """Watch for crashed workers."""
+        if error:
+            self._saw("a worker crashed")
+
+    def _saw(self, what: str) -> None:
+        self._seen = self._seen or what
+
+    def refused(self, session: pytest.Session) -> str:
+        """Return why the session allows no gate; empty if it allows one."""
+        if self._seen:
+            return self._seen
+        if session.shouldfail or session.shouldstop:
+            return f"not all tests ran: {session.shouldfail or session.shouldstop}"
+        if session.testsfailed != self._ledger.failed_reports:
+            return f"pytest counts {session.testsfailed} failures, and {self._ledger.failed_reports} were reported"
+        option = self._config.option
+        if getattr(option, "no_cov_on_fail", False) and getattr(option, "cov_fail_under", None):
+            return "coverage was not checked, because of --no-cov-on-fail"
+        unsettled = self._ledger.unsettled()
+        return f"a failed report of {unsettled[0]} belongs to no cause of this run" if unsettled else ""
+
+    # The exit status
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self) -> None:
+        """Register the wrapper of the session's end as late as possible: what is registered last is outermost."""
+        self._config.pluginmanager.register(_End(self._config, self), "dvwiki_gate_end")
+
+    def settle(self, session: pytest.Session) -> str:
+        """Set the exit status to 0 if the gate lets every failure through; return a text about it."""
+        status = int(session.exitstatus)
+        gate = self.archived.record.gate if self.archived is not None and self.archived.record is not None else None
+        if status != pytest.ExitCode.TESTS_FAILED:
+            refused = self._seen or f"pytest's exit status is {status}, and a gate is only for failed tests"
+        else:
+            refused = self.refused(session) or self._unwritten()
+        if gate is not None and gate.is_open and not refused:
+            session.exitstatus = pytest.ExitCode.OK
+        waived = self.archived.record.waived if self.archived is not None and self.archived.record is not None else ()
+        return gate_text(self._settings.gate, gate, refused=refused, status=status, waived=waived)
+
+    def _unwritten(self) -> str:
+        if self._settings.archive == "no":
+            return "the run has no record, since archiving is switched off"
+        is_written = self.archived is not None and self.archived.written and self.archived.problem is None
+        return "" if is_written else "the record of the run was not written"
+
+
+class _End:
+    """The outermost wrapper of the session's end, which sees the exit status after all other plugins."""
+
+    def __init__(self, config: pytest.Config, gate: GateRole) -> None:
+        self._config = config
+        self._gate = gate
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
+        result = yield
+        if session.exitstatus == pytest.ExitCode.OK:
+            return result
+        try:
+            line = self._gate.settle(session)
+        except Exception as error:  # noqa: BLE001  # the exit status stays
+            line = f"dvwiki gate: failed, so it changes nothing: {told(error)}"
+        terminal = self._config.pluginmanager.getplugin("terminalreporter")
+        if terminal is not None:
+            is_open = session.exitstatus == pytest.ExitCode.OK
+            terminal.write_line(line, green=is_open, yellow=not is_open)
+        return result
