@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Command, Failure, Result, Run
 
 UNREPRODUCIBLE = "the test cannot be chosen without a secret in its name"
+UNPRINTABLE = "the path or the name of the test holds bytes that no command can show"
 _MASKED = re.compile(r"\[redacted(?:-[0-9a-f]{8})?\]|…")
 """The mask of a secret in a name or a command."""
 _STORED = re.compile(r"\[redacted-[0-9a-f]{8}\]")
@@ -46,9 +47,12 @@ def stored_results(results: Sequence[Result]) -> tuple[Result, ...]:
 def stored_failure(failure: Failure) -> Failure:
     """Return a failure with its name as stored, and a command that names the test without its parameters.
 
-    Where the name still holds a secret without its parameters, there is no command, and `unreproducible` says why.
+    Where the name still holds a secret without its parameters, or bytes that are not UTF-8, there is no command, and
+    `unreproducible` says why.
     """
     nodeid = redact_id(failure.nodeid)
+    if any("\udc80" <= character <= "\udcff" for character in _place(failure)):
+        return replace(failure, nodeid=nodeid, command=None, unreproducible=UNPRINTABLE)
     if nodeid == failure.nodeid and not _STORED.search(nodeid):
         return failure
     command = stored_command(failure.command, nodeid)
@@ -59,6 +63,10 @@ def stored_failure(failure: Failure) -> Failure:
         command=command,
         unreproducible=UNREPRODUCIBLE if is_lost else failure.unreproducible,
     )
+
+
+def _place(failure: Failure) -> str:
+    return failure.nodeid + (failure.command.folder if failure.command is not None else "")
 
 
 def stored_command(command: Command | None, nodeid: str) -> Command | None:
