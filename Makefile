@@ -58,8 +58,9 @@ bench: env ## what the plugin costs, how fast logs are read, and what a wiki cos
 	@$(ACTIVATE); python tests/bench/overhead.py; python tests/bench/session.py; python tests/bench/scan.py; python tests/bench/scale.py
 
 .PHONY: survive
-survive: env ## a thousand kills, a full disk and a crowd at one wiki; half an hour
-	@$(ACTIVATE); python -m tests.unit.survival
+survive: env ## a thousand kills, a full disk, a crowd at one wiki, 10 GB of output; half an hour
+	@$(ACTIVATE); python -m tests.unit.survival; \
+	python -m pytest -m further_mode tests/integration/test_faults.py
 
 .PHONY: docs
 docs: env ## write what is generated into the documentation, and build its site in build/site
