@@ -37,7 +37,7 @@ class ExpressionError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FirstMatch:
     """The first match of an expression."""
 
     start: int
@@ -45,10 +45,10 @@ class Found:
     """The named groups that took part in the match."""
 
 
-class Search(Protocol):
+class Expression(Protocol):
     """A compiled expression."""
 
-    def search(self, text: str) -> Found | None:
+    def search(self, text: str) -> FirstMatch | None:
         """Return the first match, or None."""
 
 
@@ -63,7 +63,7 @@ class Given:
         self.names = tuple(name for name, _ in self._groups)
         """Its named groups."""
 
-    def search(self, text: str) -> Found | None:
+    def search(self, text: str) -> FirstMatch | None:
         """Return the first match, or None."""
         if len(text) > LONGEST:
             text = f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
@@ -72,7 +72,7 @@ class Given:
         if found is None:
             return None
         groups = ((name, found[number]) for name, number in self._groups)
-        return Found(
+        return FirstMatch(
             start=found.start() if len(data) == len(text) else len(data[: found.start()].decode("utf-8", "replace")),
             groups={name: value.decode("utf-8", "replace") for name, value in groups if value is not None},
         )

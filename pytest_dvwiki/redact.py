@@ -94,7 +94,7 @@ def redact_id(nodeid: str) -> str:
     return "".join(parts)
 
 
-def _masked(text: str, rule: secret_rules.Rule, mask: Callable[[str], str]) -> str:
+def _masked(text: str, rule: secret_rules.SecretRule, mask: Callable[[str], str]) -> str:
     shown: list[str] = []
     end = 0
     for first, last in rule.parts(text):

@@ -7,6 +7,8 @@ import re
 import time
 from datetime import UTC, date, datetime
 
+EVER = "~"
+"""A sort key after those of all runs; after a part of a sort key, one after all that begin so."""
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 _NO_NAME = re.compile(r"[^A-Za-z0-9.-]+")
 

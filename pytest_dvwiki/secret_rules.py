@@ -70,7 +70,7 @@ _NAME_BEFORE = re.compile(r"[\w.-]{1,60}\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class SecretRule:
     """A rule that finds one kind of secret.
 
     `parts` yields the spans of a text that are secrets, in order.
@@ -101,12 +101,12 @@ def compiled() -> bytes:
 
 
 @functools.cache
-def rules() -> tuple[Rule, ...]:
+def rules() -> tuple[SecretRule, ...]:
     """Return the rules in their order."""
     return tuple(map(_rule, entries()))
 
 
-def rules_for(text: str) -> list[Rule]:
+def rules_for(text: str) -> list[SecretRule]:
     """Return the rules that may find something in a text, in their order.
 
     Two expressions search for all keywords at once: most lines have none, and a search for each keyword would take
@@ -155,18 +155,18 @@ def _branches(node: dict[str, Any]) -> str:
     return f"(?:{'|'.join(re.escape(letter) + _branches(below) for letter, below in sorted(node.items()))})"
 
 
-def _rule(entry: dict[str, Any]) -> Rule:
+def _rule(entry: dict[str, Any]) -> SecretRule:
     if "prefixes" in entry:
         words = tuple(prefix.lower() for prefix in entry["prefixes"])
-        return Rule(entry["id"], words, functools.partial(_tokens, _Lazy(functools.partial(_token, entry))))
+        return SecretRule(entry["id"], words, functools.partial(_tokens, _Lazy(functools.partial(_token, entry))))
     if "names" in entry:
         names = entry["names"]
         words = tuple(dict.fromkeys(name.rpartition("_")[2] for name in names))
         judge = functools.partial(_values, _Lazy(functools.partial(_named, tuple(names))), entry["values"])
-        return Rule(entry["id"], words, judge)
+        return SecretRule(entry["id"], words, judge)
     expression = _Lazy(functools.partial(re.compile, entry["expression"], re.MULTILINE))
     parts = functools.partial(_groups, expression, numbers_stay=entry.get("numbers") == "stay")
-    return Rule(entry["id"], tuple(entry["keywords"]), parts)
+    return SecretRule(entry["id"], tuple(entry["keywords"]), parts)
 
 
 class _Lazy:

@@ -12,6 +12,7 @@ from pytest_dvwiki import runs
 from pytest_dvwiki.agent.budget import Block
 from pytest_dvwiki.causes.cause import Cause
 from pytest_dvwiki.causes.statements import (
+    Accepted,
     Advice,
     Came,
     FixedBy,
@@ -19,7 +20,6 @@ from pytest_dvwiki.causes.statements import (
     Regressed,
     Reproduce,
     Seen,
-    Waiver,
     beside,
     statements,
 )
@@ -226,7 +226,7 @@ class Knowledge:
                     lines.append(f"Fix: {one_line(words, FIX_LENGTH)}")
                 case Reproduce(command=command) if command is not None:
                     again = _reproduce_line(command)
-                case Regressed() | FixedBy() | Came() | Proposed() | Waiver():
+                case Regressed() | FixedBy() | Came() | Proposed() | Accepted():
                     lines.append(f"{sentence(words)} {cite(each.task_id)}")
         log = history.newest.log
         source = cite(task, log.path if log else None, log.line if log else None)

@@ -107,7 +107,7 @@ def read_leftovers(
         builds: The last builds, for a log that shows only the run; None if no earlier builds are known.
         templates: Templates for the paths of logs, which name test and seed.
     """
-    return _Reader(
+    return _RunReader(
         artefacts,
         logs,
         root=root,
@@ -120,7 +120,7 @@ def read_leftovers(
     ).read()
 
 
-class _Reader:
+class _RunReader:
     def __init__(
         self,
         artefacts: Sequence[Artefact],

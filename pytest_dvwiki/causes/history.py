@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from pytest_dvwiki.runs import EVER
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -83,7 +85,9 @@ class History(Protocol):
         """Return how many other causes of a pattern people assigned to each origin."""
         ...
 
-    def last_passes(self, cause: Occurrence | Verdict, test: FailedTest | Failure, before: str = "~") -> Sequence[Pass]:
+    def last_passes(
+        self, cause: Occurrence | Verdict, test: FailedTest | Failure, before: str = EVER
+    ) -> Sequence[Pass]:
         """Return the newest passes of a failing test on its simulator without uncommitted changes, newest first.
 
         Args:

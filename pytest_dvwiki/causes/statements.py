@@ -97,7 +97,7 @@ class Beside(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiver(Statement):
+class Accepted(Statement):
     """People accept failures of the cause."""
 
     waived: Waived
@@ -169,7 +169,7 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
     newest = record.rows[0].task_id if record is not None else ""
     count = len({test.nodeid for test in cause.occurrence.tests})
     for waived in cause.waived:
-        yield Waiver(waived=waived, tests=count, task_id=newest)
+        yield Accepted(waived=waived, tests=count, task_id=newest)
     if cause.first_bad is not None:
         yield Came(found=cause.first_bad, task_id=record.first_bad_task if record is not None else "")
     advice = _advice(cause)

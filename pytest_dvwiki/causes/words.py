@@ -106,7 +106,7 @@ def _beside(said: of.Beside, style: Style = PLAIN) -> str:
 
 
 @text.register
-def _waiver(said: of.Waiver, style: Style = PLAIN) -> str:
+def _waiver(said: of.Accepted, style: Style = PLAIN) -> str:
     number = len(said.waived.tests)
     part = f" for {number} of {count(said.tests, 'test')}" if number < said.tests else ""
     return f"{waiver_text(said.waived, style)}{part}"

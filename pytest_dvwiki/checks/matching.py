@@ -10,7 +10,7 @@ from pytest_dvwiki.expressions import ExpressionError, given, glob
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pytest_dvwiki.expressions import Search
+    from pytest_dvwiki.expressions import Expression
 
 _REGEX = "regex:"
 _SPECIAL = frozenset("*?")
@@ -44,7 +44,7 @@ def _alternatives(text: str) -> Iterator[str]:
     yield text
 
 
-def _search(alternative: str) -> Search | str:
+def _search(alternative: str) -> Expression | str:
     """Return the search for an alternative, or the text that a value must contain."""
     if not alternative.removeprefix(_REGEX):
         raise ExpressionError("an empty alternative fits every value; remove it")
@@ -53,7 +53,7 @@ def _search(alternative: str) -> Search | str:
     return alternative if _SPECIAL.isdisjoint(alternative) else glob(alternative)
 
 
-def search_for(waiver: str) -> Search:
+def search_for(waiver: str) -> Expression:
     """Return the search of a waiver: a glob for the whole text, or by `regex:` an expression from the text's start.
 
     Raises:
@@ -73,7 +73,7 @@ class Waiver:
     text: str
     line: int
     """Its line in the file of the check."""
-    search: Search | None
+    search: Expression | None
     """Finds the names and values that it accepts; None for a reason, which is compared with nothing."""
 
     def accepts(self, texts: Iterable[str]) -> bool:

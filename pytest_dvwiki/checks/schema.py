@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from pytest_dvwiki.expressions import Search
+    from pytest_dvwiki.expressions import Expression
 
     Location = tuple[str | int, ...]
 
@@ -39,7 +39,7 @@ class Item:
     """One thing that the files must say."""
 
     name: str
-    match: Search | None = None
+    match: Expression | None = None
     """Extracts the value and fields from a line; None if the item is found where one of its files is not empty."""
     names: tuple[str, ...] = ()
     """The fields that the expression extracts, without the value."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.simulations.named_runs import PathTemplate
     from pytest_dvwiki.model import Run, RunRecord, SourceRun, Vcs, Waived
     from pytest_dvwiki.pipeline import Archived
-    from pytest_dvwiki.pipeline.tools import Tools
+    from pytest_dvwiki.pipeline.services import Services
     from pytest_dvwiki.settings import Settings
 
 
@@ -106,7 +106,7 @@ class _Ingest:
         from pytest_dvwiki.capture.run_ids import run_id  # noqa: PLC0415
         from pytest_dvwiki.extensions import further_masks, further_patterns  # noqa: PLC0415
         from pytest_dvwiki.masks import Masks  # noqa: PLC0415
-        from pytest_dvwiki.pipeline.tools import Tools  # noqa: PLC0415  # registry and wiki load with it
+        from pytest_dvwiki.pipeline.services import Services  # noqa: PLC0415  # registry and wiki load with it
 
         self._args = args
         self._scratch = scratch
@@ -121,7 +121,7 @@ class _Ingest:
         """Number of runs by outcome, one of `_ENDS`."""
         self._waived: list[Sequence[Waived]] = []
         """The waived failures of each run and record."""
-        self._tools: Tools = Tools(
+        self._services: Services = Services(
             self._settings,
             extra_patterns=lambda: further_patterns(self._settings, self._complain),
             note=self._complain,
@@ -165,9 +165,9 @@ class _Ingest:
 
     def _report_unused_waivers(self) -> None:
         """Name the waivers that matched no failure of any run of the call."""
-        if self._waived and self._tools.waivers is not None:
+        if self._waived and self._services.waivers is not None:
             used = [each.id for run in self._waived for each in run]
-            for note in self._tools.waivers.unused(used, today().isoformat(), count(len(self._waived), "run")):
+            for note in self._services.waivers.unused(used, today().isoformat(), count(len(self._waived), "run")):
                 _say(f"dvwiki: {note}")
 
     def _complain(self, text: str) -> None:
@@ -216,7 +216,7 @@ class _Ingest:
             group.artefacts,
             logs=logs,
             root=self._settings.layout.root,
-            interest=self._tools.interest,
+            interest=self._services.interest,
             names=self._class_of,
             known=known,
             builds=Builds(places_of(self._settings.layout, None)[0].builds),
@@ -226,7 +226,7 @@ class _Ingest:
 
     def _class_of(self, text: str) -> str | None:
         """Return the error class of the failure in a text; None without a failure."""
-        verdict = self._tools.classifier.classify_text(text)
+        verdict = self._services.classifier.classify_text(text)
         return verdict.error_class if verdict is not None else None
 
     def _take_records(self, group: _Group) -> None:
@@ -279,7 +279,7 @@ class _Ingest:
                     raise BlockingIOError(errno.EBUSY, "its run is still in progress")
                 is_ours = file.path.is_relative_to(settings.layout.journal)
                 told = replace(orphan if is_ours else orphans.moved(orphan), task_id=task_id)
-                run = pipeline.run_of(told, settings, self._tools.interest)
+                run = pipeline.run_of(told, settings, self._services.interest)
         except OSError as error:
             self._complain(f"{file.shown}: cannot be read: {error.strerror}")
             self._ends["not archived"] += 1
@@ -377,7 +377,7 @@ class _Ingest:
 
         if not run.failures:
             return
-        archived = pipeline.recalled(run, self._tools, _named(task_ids))
+        archived = pipeline.recalled(run, self._services, _named(task_ids))
         causes = tuple(cause for cause in archived.causes if cause.occurrence.fingerprint not in self._shown)
         self._shown |= {cause.occurrence.fingerprint for cause in causes}
         if causes:
@@ -426,7 +426,7 @@ class _Ingest:
         """
         from pytest_dvwiki import pipeline  # noqa: PLC0415
 
-        archived = pipeline.process(run, self._tools)
+        archived = pipeline.process(run, self._services)
         if archived.record is not None:
             self._waived.append(archived.record.waived)
         failed = archived.problem is not None

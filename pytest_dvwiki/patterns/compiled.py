@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pytest_dvwiki.patterns import cache
-from pytest_dvwiki.patterns.schema import Entry, Subtype  # noqa: TC001  # msgspec reads the annotations
+from pytest_dvwiki.patterns.schema import RegistryEntry, Subtype  # noqa: TC001  # msgspec reads the annotations
 from pytest_dvwiki.patterns.triggers import Triggers  # noqa: TC001  # likewise
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ FORMAT = 6
 class Compiled(msgspec.Struct, frozen=True):
     """The checked contents of all built-in files."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[RegistryEntry, ...]
     """In order of precedence."""
     subtypes: tuple[Subtype, ...]
     triggers: Triggers

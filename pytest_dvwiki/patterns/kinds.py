@@ -42,7 +42,7 @@ class Dull:
         self._counts[kind] = self._counts.get(kind, 0) + 1
 
 
-class Found:
+class KindCounts:
     """The number of lines of each kind that one search has yielded.
 
     Args:

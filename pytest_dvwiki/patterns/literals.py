@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pytest_dvwiki.patterns.expression import Needs
-    from pytest_dvwiki.patterns.schema import Entry
+    from pytest_dvwiki.patterns.schema import RegistryEntry
 
 WORTH_BUILDING = 100
 """Number of messages that are searched literal by literal before the set is built."""
@@ -31,7 +31,7 @@ class Literals:
             but a benign one contains a trigger.
     """
 
-    def __init__(self, entries: Sequence[Entry], triggers: Mapping[str, Sequence[int]]) -> None:
+    def __init__(self, entries: Sequence[RegistryEntry], triggers: Mapping[str, Sequence[int]]) -> None:
         self._needs: list[tuple[Needs, ...]] = [tuple(entry.literals) for entry in entries]
         self._triggers = triggers
         self._benign = [number for number, entry in enumerate(entries) if entry.pattern.tier == "benign"]

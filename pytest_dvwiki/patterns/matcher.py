@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.patterns.engines import Engines
-from pytest_dvwiki.patterns.kinds import ENOUGH, MOST, Dull, Found, kind
+from pytest_dvwiki.patterns.kinds import ENOUGH, MOST, Dull, KindCounts, kind
 from pytest_dvwiki.patterns.literals import Literals
 from pytest_dvwiki.patterns.messages import LONGEST, MOST_JOINED, Message, assemble, is_indented, is_logged, strip_line
 from pytest_dvwiki.patterns.names import WORDED, nameless
@@ -22,10 +22,10 @@ from pytest_dvwiki.patterns.search import compiled, of_people
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from pytest_dvwiki.expressions import Search
+    from pytest_dvwiki.expressions import Expression
     from pytest_dvwiki.model import Tier
     from pytest_dvwiki.patterns.registry import Registry
-    from pytest_dvwiki.patterns.schema import Entry, Pattern
+    from pytest_dvwiki.patterns.schema import Pattern, RegistryEntry
 
 BEFORE = 4
 """Number of lines before a candidate that may begin its message."""
@@ -71,15 +71,15 @@ class Rule:
         "pattern",
     )
 
-    def __init__(self, entry: Entry) -> None:
+    def __init__(self, entry: RegistryEntry) -> None:
         self.pattern = entry.pattern
         self._of_people = entry.of_people
         self._compiled = of_people if entry.of_people else compiled
         self._of_hdl = entry.pattern.tools == _HDL
         self._worded = entry.pattern.failure_subtype in WORDED and not entry.of_people
-        self._match: list[Search | None] = [None] * len(entry.literals)
-        self._unless: tuple[Search, ...] | None = None
-        self._together: tuple[Search, ...] | None = None
+        self._match: list[Expression | None] = [None] * len(entry.literals)
+        self._unless: tuple[Expression, ...] | None = None
+        self._together: tuple[Expression, ...] | None = None
 
     def decide(self, text: str, numbers: Iterable[int]) -> dict[str, str] | None:
         """Return the groups of the first expression that matches a message; None if the pattern does not match.
@@ -113,7 +113,7 @@ class Rule:
         texts = text.split("\n") if self._of_people and self._together else (text,)
         return not self._together or any(each.search(line) is not None for each in self._together for line in texts)
 
-    def _expression(self, number: int) -> Search:
+    def _expression(self, number: int) -> Expression:
         expression = self._match[number]
         if expression is None:
             expression = self._match[number] = self._compiled(self.pattern.match[number])
@@ -157,7 +157,7 @@ class Matcher:
         """
         block = _encoded(text)
         counted = position = 0
-        for offset, hit in self.search(block, Found(ENOUGH), company=Company(text).has):
+        for offset, hit in self.search(block, KindCounts(ENOUGH), company=Company(text).has):
             position += offset - counted if text.isascii() else len(block[counted:offset].decode("utf-8", _ANY))
             counted = offset
             if hit.pattern.tier != "benign":
@@ -174,7 +174,7 @@ class Matcher:
         found: list[Hit] = []
         line, counted = first_line, 0
         block = _encoded(text)
-        for offset, hit in self.search(block, Found(None), company=Company(whole or text).has):
+        for offset, hit in self.search(block, KindCounts(None), company=Company(whole or text).has):
             line += block.count(b"\n", counted, offset)
             counted = offset
             if hit.pattern.tier != "benign":
@@ -212,7 +212,7 @@ class Matcher:
     def search(
         self,
         block: bytes,
-        found: Found,
+        found: KindCounts,
         *,
         company: Callable[[Rule], bool],
         span: tuple[int, int] | None = None,
@@ -249,7 +249,7 @@ class Matcher:
                     self._dull.note(kinds[0])
 
     def _candidates(
-        self, block: bytes, found: Found, span: tuple[int, int], watch: Callable[[int, str], None] | None
+        self, block: bytes, found: KindCounts, span: tuple[int, int], watch: Callable[[int, str], None] | None
     ) -> Iterator[tuple[int, str]]:
         """Yield the offset and kind of each line that holds a literal, ascending, without skipped kinds."""
         kinds: dict[str, str] = {}

@@ -13,9 +13,9 @@ from pytest_dvwiki.patterns import compiled, triggers
 from pytest_dvwiki.patterns.compiled import Compiled
 from pytest_dvwiki.patterns.schema import (
     UNKNOWN,
-    Entry,
     Pattern,
     PatternError,
+    RegistryEntry,
     Subtype,
     check_pattern,
     check_subtype,
@@ -51,7 +51,10 @@ class Registry:
     """
 
     def __init__(
-        self, entries: Sequence[Entry], replaced: Mapping[str, str] | None = None, chosen: Triggers | None = None
+        self,
+        entries: Sequence[RegistryEntry],
+        replaced: Mapping[str, str] | None = None,
+        chosen: Triggers | None = None,
     ) -> None:
         self.entries = _in_order(entries)
         self.replaced = dict(replaced or {})
@@ -164,7 +167,7 @@ def load_registry(
         PatternError: A pattern is wrong, unless `problem` handles it.
     """
     own = (_each_once(_entries_of(source, problem), problem) for source in extra)
-    entries: dict[str, Entry] = {}
+    entries: dict[str, RegistryEntry] = {}
     replaced: dict[str, str] = {}
     for found in (*own, builtin().entries):
         for entry in found:
@@ -197,7 +200,7 @@ def _read_each(
     problem: Callable[[PatternError], None],
     *,
     of_people: bool = True,
-) -> Iterator[Entry]:
+) -> Iterator[RegistryEntry]:
     try:
         raws = raw_entries(_parse(text, name), name=name)
     except PatternError as error:
@@ -210,7 +213,7 @@ def _read_each(
             problem(error)
 
 
-def _entries_of(source: Path | Pattern, problem: Callable[[PatternError], None]) -> Iterator[Entry]:
+def _entries_of(source: Path | Pattern, problem: Callable[[PatternError], None]) -> Iterator[RegistryEntry]:
     if isinstance(source, Pattern):
         raw = {name: getattr(source, name) for name in Pattern.__struct_fields__}
         yield check_pattern(raw, name="given patterns", position=1, subtypes=load_subtypes())
@@ -224,7 +227,7 @@ def _entries_of(source: Path | Pattern, problem: Callable[[PatternError], None])
             yield from _read_each(text, str(path), load_subtypes(), problem)
 
 
-def _each_once(entries: Iterator[Entry], problem: Callable[[PatternError], None]) -> Iterator[Entry]:
+def _each_once(entries: Iterator[RegistryEntry], problem: Callable[[PatternError], None]) -> Iterator[RegistryEntry]:
     seen: dict[str, str] = {}
     for entry in entries:
         name = entry.pattern.id
@@ -285,5 +288,5 @@ def compile_builtin(texts: Mapping[str, str] | None = None) -> Compiled:
     return Compiled(entries=in_order, subtypes=subtypes, triggers=triggers.choose(in_order), problems=tuple(problems))
 
 
-def _in_order(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+def _in_order(entries: Iterable[RegistryEntry]) -> tuple[RegistryEntry, ...]:
     return tuple(sorted(entries, key=lambda entry: entry.pattern.tier != "benign"))

@@ -87,7 +87,7 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return _NAME.sub(lambda found: (groups.get(found[1]) or named.get(found[1])) or f"the {found[1]}", self.fix)
 
 
-class Entry(msgspec.Struct, frozen=True):
+class RegistryEntry(msgspec.Struct, frozen=True):
     """A checked pattern with the literals that a text must contain before its expressions are tried."""
 
     pattern: Pattern
@@ -158,7 +158,7 @@ class _Place:
 
 def check_pattern(
     raw: object, *, name: str, position: int, subtypes: Collection[str], text: str = "", of_people: bool = True
-) -> Entry:
+) -> RegistryEntry:
     """Turn one parsed YAML entry into a checked pattern.
 
     Args:
@@ -191,7 +191,7 @@ def check_pattern(
     for field in ("unless", "together_with"):
         for source in getattr(pattern, field):
             _checked(source, place, field, needs_literal=False, of_people=of_people)
-    return Entry(pattern=pattern, literals=literals, source=name, of_people=of_people)
+    return RegistryEntry(pattern=pattern, literals=literals, source=name, of_people=of_people)
 
 
 def check_subtype(raw: object, *, name: str) -> Subtype:

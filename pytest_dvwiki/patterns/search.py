@@ -14,8 +14,7 @@ import re
 from dataclasses import dataclass
 from typing import Protocol
 
-from pytest_dvwiki.expressions import Found, given
-from pytest_dvwiki.expressions import Search as _Search
+from pytest_dvwiki.expressions import Expression, FirstMatch, given
 
 WIDE = 16
 """Number of repetitions from which on a part is a gap, with an open end."""
@@ -32,7 +31,7 @@ _NAMED = "(?P<"
 class Search(Protocol):
     """An expression, ready for use."""
 
-    def search(self, text: str, at: int = 0) -> Found | None:
+    def search(self, text: str, at: int = 0) -> FirstMatch | None:
         """Return its first match from an offset on; None if there is none."""
 
 
@@ -51,7 +50,7 @@ def compiled(source: str) -> Search:
     return _Gapped(head, compiled(flag + source[gap.end :]), gap.low, gap.high)
 
 
-def of_people(source: str) -> _Search:
+def of_people(source: str) -> Expression:
     """Return an expression that people gave, ready for use: RE2 decides it, with the same groups.
 
     Args:
@@ -72,9 +71,9 @@ class _Plain:
     def __init__(self, expression: re.Pattern[str]) -> None:
         self._expression = expression
 
-    def search(self, text: str, at: int = 0) -> Found | None:
+    def search(self, text: str, at: int = 0) -> FirstMatch | None:
         found = self._expression.search(text, at)
-        return Found(found.start(), _groups(found)) if found is not None else None
+        return FirstMatch(found.start(), _groups(found)) if found is not None else None
 
 
 class _Gapped:
@@ -88,8 +87,8 @@ class _Gapped:
         self._low = low
         self._high = high
 
-    def search(self, text: str, at: int = 0) -> Found | None:
-        rest: Found | None = None
+    def search(self, text: str, at: int = 0) -> FirstMatch | None:
+        rest: FirstMatch | None = None
         head = self._head.search(text, at)
         while head is not None:
             first = head.end() + self._low
@@ -98,7 +97,7 @@ class _Gapped:
                 if rest is None:
                     return None
             if self._high is None or rest.start <= head.end() + self._high:
-                return Found(head.start(), _groups(head) | rest.groups)
+                return FirstMatch(head.start(), _groups(head) | rest.groups)
             head = self._head.search(text, head.start() + 1)
         return None
 

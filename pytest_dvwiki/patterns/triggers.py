@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pytest_dvwiki.patterns.expression import Needs
-    from pytest_dvwiki.patterns.schema import Entry
+    from pytest_dvwiki.patterns.schema import RegistryEntry
 
 _COMMON = (
     "error", "fail", "fatal", "fault", "exception", "assert", "abort", "killed", "terminated", "interrupt", "timeout",
@@ -44,12 +44,12 @@ FORMAT = 2
 """Version of the cached triggers; a change of `_heads` or of `choose` increments it and `compiled.FORMAT`."""
 
 
-def choose(entries: Sequence[Entry]) -> Triggers:
+def choose(entries: Sequence[RegistryEntry]) -> Triggers:
     """Return the triggers of a registry's entries."""
     return Triggers(rules=_rules(entries), company=_of_company(entries))
 
 
-def cached(entries: Sequence[Entry], name: str) -> Triggers:
+def cached(entries: Sequence[RegistryEntry], name: str) -> Triggers:
     """Return the triggers of a registry's entries, from the cache if they are there.
 
     Args:
@@ -68,7 +68,7 @@ def cached(entries: Sequence[Entry], name: str) -> Triggers:
     return chosen
 
 
-def _rules(entries: Sequence[Entry]) -> dict[str, list[int]]:
+def _rules(entries: Sequence[RegistryEntry]) -> dict[str, list[int]]:
     owners: list[int] = []
     needs: list[Needs] = []
     for number, entry in enumerate(entries):
@@ -79,7 +79,7 @@ def _rules(entries: Sequence[Entry]) -> dict[str, list[int]]:
     return {trigger: sorted({owners[at] for at in positions}) for trigger, positions in triggers(needs).items()}
 
 
-def _of_company(entries: Sequence[Entry]) -> list[str]:
+def _of_company(entries: Sequence[RegistryEntry]) -> list[str]:
     sources = {source for entry in entries for source in entry.pattern.together_with}
     sets = (check(source, needs_literal=False)[:1] for source in sorted(sources))
     return list({literal: None for needs in sets for literals in needs for literal in literals})

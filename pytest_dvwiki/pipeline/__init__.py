@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         Verdict,
         Waived,
     )
-    from pytest_dvwiki.pipeline.tools import Tools
+    from pytest_dvwiki.pipeline.services import Services
     from pytest_dvwiki.settings import Layout, Settings
     from pytest_dvwiki.triage.classify import Classifier
     from pytest_dvwiki.triage.holes import CoverageNews
@@ -78,30 +78,30 @@ class Archived:
         return statements(cause, self.record.finished, dirty=self.record.vcs.dirty)
 
 
-def process(run: Run, tools: Tools) -> Archived:
+def process(run: Run, services: Services) -> Archived:
     """Classify the failures of a run, join them with the history, and archive them.
 
     Never raises for the state of the disk: `Archived.problem` reports a wiki that cannot be written.
 
     Args:
         run: The data of the run.
-        tools: Classifier, and the history before this run.
+        services: Classifier, and the history before this run.
     """
     began = time.monotonic()
-    return replace(_processed(stored_run(run), tools), seconds=time.monotonic() - began)
+    return replace(_processed(stored_run(run), services), seconds=time.monotonic() - began)
 
 
-def _processed(run: Run, tools: Tools) -> Archived:
+def _processed(run: Run, services: Services) -> Archived:
     from pytest_dvwiki.capture.git import onset  # noqa: PLC0415  # loaded only for a run with results to process
     from pytest_dvwiki.capture.git.repository import Repository  # noqa: PLC0415
 
-    settings, classifier, history = tools.settings, tools.classifier, tools.history
+    settings, classifier, history = services.settings, services.classifier, services.history
     repository = Repository(settings.layout)
     vcs = run.vcs or (repository.state() if run.failures else None)
-    judged = _judged(run, vcs, repository, tools)
+    judged = _judged(run, vcs, repository, services)
     verdicts, causes, waived, returns = judged.verdicts, judged.causes, judged.waived, judged.returns
     coverage = _coverage_news(run, history)
-    gate = _gate(run, vcs, repository, tools, judged)
+    gate = _gate(run, vcs, repository, services, judged)
     failing = history.still_failing(passing(run.results, run.collected))
     news = bool(run.failures or run.always_record or (coverage and coverage.rows))
     if not (news or failing):
@@ -159,10 +159,10 @@ class _Judged:
     returns: Returns
 
 
-def _judged(run: Run, vcs: Vcs | None, repository: Repository, tools: Tools) -> _Judged:
+def _judged(run: Run, vcs: Vcs | None, repository: Repository, services: Services) -> _Judged:
     from pytest_dvwiki.triage.classify import settle  # noqa: PLC0415  # loaded only for a run with results to process
 
-    classifier, history = tools.classifier, tools.history
+    classifier, history = services.classifier, services.history
     verdicts = settle(run.failures, [classifier.classify(failure) for failure in run.failures], run.results)
     history.register_formers({verdict.fingerprint: verdict.fingerprint_v1 for verdict in verdicts})
     is_present = run.vcs is None or (run.vcs.dirty and run.vcs == repository.state())
@@ -172,11 +172,11 @@ def _judged(run: Run, vcs: Vcs | None, repository: Repository, tools: Tools) -> 
         run.failures,
         verdicts,
         history,
-        root=tools.settings.layout.root,
+        root=services.settings.layout.root,
         lacks=lambda fix: repository.lacks(fix, vcs.commit if vcs else None),
         cause_of=returns.cause_of,
     )
-    waived, notes = _waived(run, verdicts, tools)
+    waived, notes = _waived(run, verdicts, services)
     causes = tuple(
         replace(cause, waived=tuple(each for each in waived if each.fingerprint == cause.occurrence.fingerprint))
         for cause in causes
@@ -184,9 +184,9 @@ def _judged(run: Run, vcs: Vcs | None, repository: Repository, tools: Tools) -> 
     return _Judged(tuple(verdicts), causes, waived, notes, returns)
 
 
-def _gate(run: Run, vcs: Vcs | None, repository: Repository, tools: Tools, judged: _Judged) -> Gate | None:
+def _gate(run: Run, vcs: Vcs | None, repository: Repository, services: Services, judged: _Judged) -> Gate | None:
     """Return the gate's decision on a run, by the base revision if one is set; None if no gate decides on it."""
-    mode = tools.settings.gate
+    mode = services.settings.gate
     if mode == "none" or run.gate_refused is None:
         return None
     from pytest_dvwiki.capture.git.revision import RevisionError  # noqa: PLC0415  # few runs have a gate
@@ -194,10 +194,10 @@ def _gate(run: Run, vcs: Vcs | None, repository: Repository, tools: Tools, judge
     from pytest_dvwiki.pipeline.gate import decide  # noqa: PLC0415
 
     try:
-        judge = tools.judge
+        judge = services.judge
     except RevisionError as error:
         return Gate(mode=mode, refused=str(error))
-    if judge is not tools:
+    if judge is not services:
         judged = _judged(run, vcs, repository, judge)
     news = {cause.occurrence.fingerprint: cause.news for cause in judged.causes}
     strict = any(
@@ -205,7 +205,7 @@ def _gate(run: Run, vcs: Vcs | None, repository: Repository, tools: Tools, judge
         for failure, verdict in zip(run.failures, judged.verdicts, strict=True)
     )
     refused = run.gate_refused or ("--dvwiki-strict-logs found a new failure" if strict else "")
-    base = tools.base.commit if tools.base is not None else None
+    base = services.base.commit if services.base is not None else None
     return decide(mode, judged.causes, judge.history, base=base, refused=refused)
 
 
@@ -248,17 +248,17 @@ def _joined(causes: Sequence[Cause]) -> Cause:
     )
 
 
-def recalled(run: Run, tools: Tools, archived_as: str) -> Archived:
+def recalled(run: Run, services: Services, archived_as: str) -> Archived:
     """Classify the failures of artefacts that are archived already; write nothing, and report none as new.
 
     Args:
         run: The data of the artefacts.
-        tools: Classifier and history.
+        services: Classifier and history.
         archived_as: The runs whose records hold the artefacts.
     """
     from pytest_dvwiki.triage.classify import settle  # noqa: PLC0415  # loaded only for failures
 
-    settings, classifier, history = tools.settings, tools.classifier, tools.history
+    settings, classifier, history = services.settings, services.classifier, services.history
     verdicts = settle(run.failures, [classifier.classify(failure) for failure in run.failures], run.results)
     causes = causes_of(
         run.failures,
@@ -268,7 +268,7 @@ def recalled(run: Run, tools: Tools, archived_as: str) -> Archived:
         lacks=lambda _: False,
         cause_of=lambda each: (history.cause_of(each, ""), None),
     )
-    waived, _ = _waived(run, verdicts, tools)
+    waived, _ = _waived(run, verdicts, services)
     return Archived(
         causes=tuple(
             replace(
@@ -387,14 +387,14 @@ def _shown(layout: Layout, page: str | None) -> str | None:
 # Waivers
 
 
-def _waived(run: Run, verdicts: Sequence[Verdict], tools: Tools) -> tuple[tuple[Waived, ...], tuple[str, ...]]:
+def _waived(run: Run, verdicts: Sequence[Verdict], services: Services) -> tuple[tuple[Waived, ...], tuple[str, ...]]:
     """Return the waived failures of a run, and notes on the waivers."""
-    if not (run.failures or run.always_record) or tools.waivers is None:
+    if not (run.failures or run.always_record) or services.waivers is None:
         return (), ()
     day = run.finished[:10]
-    found = tools.waivers.apply(run.failures, verdicts, tools.history.names, day)
-    unused = tools.waivers.unused((each.id for each in found), day, "this run") if not run.part else ()
-    return found, (*tools.waivers.notes(day), *unused)
+    found = services.waivers.apply(run.failures, verdicts, services.history.names, day)
+    unused = services.waivers.unused((each.id for each in found), day, "this run") if not run.part else ()
+    return found, (*services.waivers.notes(day), *unused)
 
 
 def _with_waived(run: Run, verdicts: Sequence[Verdict], waived: Sequence[Waived]) -> tuple[Result, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records import store, tables
 from pytest_dvwiki.records.targets import of_failure
+from pytest_dvwiki.runs import EVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,7 +43,7 @@ def candidates(archive: Archive, record: RunRecord) -> list[str]:
     since = ""
     if before is not None:
         run, moment = before
-        since = f"{_shifted(moment.split(' ', 1)[0], -DAYS)}~"
+        since = f"{_shifted(moment.split(' ', 1)[0], -DAYS)}{EVER}"
         suites = archive.db.execute("SELECT DISTINCT suite FROM suites WHERE run = ?", (run,))
         listed = {name for (suite,) in suites for name in _with_runners(store.read_suite(archive.tasks, suite))}
         passing -= listed - _not_passed(archive, run)
@@ -55,7 +56,11 @@ def candidates(archive: Archive, record: RunRecord) -> list[str]:
         " WHERE NOT EXISTS (SELECT 1 FROM fix_states s WHERE s.fingerprint = old.fingerprint AND s.holding IS NOT NULL)"
         " ORDER BY 1",
         # A moment is a time followed by a task id; `~` sorts after all of these.
-        {"tests": tables.wanted(sorted(passing)), "since": since, "until": f"{_shifted(record.finished, -DAYS)}~"},
+        {
+            "tests": tables.json_list(sorted(passing)),
+            "since": since,
+            "until": f"{_shifted(record.finished, -DAYS)}{EVER}",
+        },
     )
     return [fingerprint for (fingerprint,) in rows]
 
@@ -77,7 +82,7 @@ def _run_before(archive: Archive, record: RunRecord) -> tuple[int, str] | None:
     query = "SELECT run, moment FROM suites WHERE moment < ? AND {} ORDER BY moment DESC LIMIT 1"
     moment = tables.moment_of(record)
     same = query.format("suite IN (SELECT value FROM json_each(?))")
-    found: tuple[int, str] | None = archive.db.execute(same, (moment, tables.wanted(suites))).fetchone()
+    found: tuple[int, str] | None = archive.db.execute(same, (moment, tables.json_list(suites))).fetchone()
     return found or archive.db.execute(query.format("true"), (moment,)).fetchone()
 
 

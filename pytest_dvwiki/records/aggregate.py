@@ -14,12 +14,13 @@ import msgspec
 
 from pytest_dvwiki.fingerprint import mask
 from pytest_dvwiki.model import BinRow, FirstBad, KnownBin, Onset, StillFailing, Vcs, Waived
-from pytest_dvwiki.records import evidence, fixes, proposals, tables
+from pytest_dvwiki.records import cause_records, fixes, proposals, tables
 from pytest_dvwiki.records.chance import Rate
 from pytest_dvwiki.records.kinds import UNKNOWN_SEED
 from pytest_dvwiki.records.targets import ANY, Target, build_of, is_same_config, without_parameters
 from pytest_dvwiki.records.units import is_folder
 from pytest_dvwiki.redact import redact_id
+from pytest_dvwiki.runs import EVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -202,7 +203,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
     if found is None:
         return None
     where = "WHERE o.fingerprint IN (SELECT value FROM json_each(?))"
-    asked = (tables.wanted(archive.present(fingerprints)),)
+    asked = (tables.json_list(archive.present(fingerprints)),)
     runs, tests = archive.db.execute(
         f"SELECT COUNT(DISTINCT moment), SUM(tests) FROM occurrences o {where}",  # noqa: S608 (constants)
         asked,
@@ -248,7 +249,7 @@ def _first_bad(archive: Archive, fingerprints: Sequence[str], after: str = "") -
         " WHERE b.fingerprint IN (SELECT value FROM json_each(?)) AND b.moment > ?"
         " ORDER BY json_extract(b.row, '$.passed_with') != 'same' OR json_extract(b.row, '$.dirty'), b.moment DESC"
         " LIMIT 1",
-        (tables.wanted(archive.present(fingerprints)), after),
+        (tables.json_list(archive.present(fingerprints)), after),
     ).fetchone()
     return (msgspec.json.decode(row[0], type=FirstBad), row[1]) if row else (None, "")
 
@@ -262,7 +263,7 @@ def _regressed(
         " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) AND o.moment > ? AND NOT o.without_fix"
         " AND (o.regressed OR ?) ORDER BY o.moment LIMIT 1",
         (
-            tables.wanted(fingerprints),
+            tables.json_list(fingerprints),
             states[-1].moment if states else "",
             bool(states) and states[-1].fix.result == "held",
         ),
@@ -275,7 +276,7 @@ def _waived(archive: Archive, fingerprints: Sequence[str], newest: Row) -> tuple
     found = archive.db.execute(
         "SELECT w.row FROM waived w JOIN runs r ON r.id = w.run"
         " WHERE w.fingerprint IN (SELECT value FROM json_each(?)) AND r.task_id = ? ORDER BY w.number",
-        (tables.wanted(fingerprints), newest.task_id),
+        (tables.json_list(fingerprints), newest.task_id),
     )
     return tuple(msgspec.json.decode(row, type=Waived) for (row,) in found)
 
@@ -291,7 +292,7 @@ def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
     fixed, fix = (newest.moment, newest.fix) if newest is not None else ("", None)
     passed = max((state.moment for state in states if state.seed_passed), default=fixed)
     passed_at = fix.commits[-1] if fix is not None and fix.by == "git" and fix.log and fix.commits else None
-    asked = {"causes": tables.wanted(archive.present(fingerprints)), "fixed": fixed, "passed": max(fixed, passed)}
+    asked = {"causes": tables.json_list(archive.present(fingerprints)), "fixed": fixed, "passed": max(fixed, passed)}
     occurrences = (
         "SELECT r.vcs_commit, o.moment FROM occurrences o JOIN runs r ON r.id = o.run"
         " WHERE o.fingerprint IN (SELECT value FROM json_each(:causes)) AND NOT o.without_fix"
@@ -342,7 +343,7 @@ def _unproven(archive: Archive, fingerprints: Sequence[str]) -> tuple[UnprovenPa
         "SELECT r.task_id, r.finished, p.nodeid, p.simulator, p.changed, p.seed, p.failed_seed FROM passed_again p"
         " JOIN runs r ON r.id = p.run WHERE p.fingerprint IN (SELECT value FROM json_each(?)) AND p.proof = 1"
         " ORDER BY p.moment DESC, p.nodeid LIMIT ?",
-        (tables.wanted(fingerprints), NEWEST_UNPROVEN),
+        (tables.json_list(fingerprints), NEWEST_UNPROVEN),
     )
     return tuple(
         UnprovenPass(
@@ -389,7 +390,7 @@ def subtype(archive: Archive, name: str, merged: Iterable[Sequence[str]] = ()) -
     tallies: dict[str, dict[str, tuple[int, int]]] = {"class": {}, "pattern": {}, "subtype": {}}
     for kind, of, runs, tests in archive.db.execute(
         "SELECT kind, name, runs, tests FROM tallies WHERE subtype = ? AND kind IN (SELECT value FROM json_each(?))",
-        (name, tables.wanted(tallies)),
+        (name, tables.json_list(tallies)),
     ):
         tallies[kind][of] = runs, tests
     if not tallies["subtype"]:
@@ -437,7 +438,7 @@ def _words(archive: Archive, causes: set[str]) -> dict[str, str]:
         "SELECT d.fingerprint, d.words FROM details d"
         " JOIN causes c ON c.fingerprint = d.fingerprint AND c.newest = d.moment"
         " WHERE d.fingerprint IN (SELECT value FROM json_each(?))",
-        (tables.wanted(sorted(causes)),),
+        (tables.json_list(sorted(causes)),),
     )
     found = dict(kept)
     # If the newest run was removed, the details are missing: the occurrence that is newest now is read from its file.
@@ -450,7 +451,7 @@ def _groups(archive: Archive, name: str, merged: Iterable[Sequence[str]]) -> lis
     asked = [tuple(archive.present(group)) for group in merged]
     rows = archive.db.execute(
         "SELECT name FROM tallies WHERE subtype = ? AND kind = 'cause' AND name IN (SELECT value FROM json_each(?))",
-        (name, tables.wanted(fingerprint for group in asked for fingerprint in group)),
+        (name, tables.json_list(fingerprint for group in asked for fingerprint in group)),
     )
     known = {fingerprint for (fingerprint,) in rows}
     found = (tuple(fingerprint for fingerprint in group if fingerprint in known) for group in asked)
@@ -458,7 +459,7 @@ def _groups(archive: Archive, name: str, merged: Iterable[Sequence[str]]) -> lis
 
 
 def _subtype_tally(archive: Archive, name: str, groups: Sequence[Sequence[str]]) -> tuple[int, int]:
-    of_one = tables.wanted(fingerprint for group in groups for fingerprint in group)
+    of_one = tables.json_list(fingerprint for group in groups for fingerprint in group)
     held, failed = archive.db.execute(
         "SELECT COALESCE(SUM(held), 0), COALESCE(SUM(failed), 0) FROM fix_states WHERE subtype = ?"
         " AND fingerprint NOT IN (SELECT value FROM json_each(?))",
@@ -507,7 +508,7 @@ def statements(archive: Archive, fingerprints: Sequence[str]) -> tuple[tuple[Fix
 
     Statements that were taken back are left out.
     """
-    steps = evidence.stated(archive.db, archive.present(fingerprints))
+    steps = cause_records.stated(archive.db, archive.present(fingerprints))
     return tuple((step.fix, step.task_id) for step in steps if step.fix and step.fix.by != "git")
 
 
@@ -535,7 +536,7 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
         " SELECT nodeid, fingerprint, simulator, config, moment, COALESCE((SELECT MAX(p.proof) FROM passed_again p"
         " WHERE p.nodeid = last.nodeid AND p.fingerprint = last.fingerprint AND p.moment > last.moment"
         " AND last.simulator IN (p.simulator, '*')), 0) AS proof FROM last WHERE proof < ? ORDER BY 1, 2, 3, 4",
-        (tables.wanted(by_test), fixes.CERTAIN),
+        (tables.json_list(by_test), fixes.CERTAIN),
     ).fetchall()
     # One cause may have failed thousands of tests.
     is_deterministic = functools.cache(archive.is_deterministic)
@@ -596,7 +597,7 @@ def _is_one_of_several(archive: Archive, failed: Target, moment: str, passing: S
     if build_of(failed.config) or not is_folder(failed.nodeid):
         return False
     before = archive.builds(failed.nodeid, "", moment)
-    since = archive.builds(failed.nodeid, moment, "~") | {build_of(each.config or "") for each in passing}
+    since = archive.builds(failed.nodeid, moment, EVER) | {build_of(each.config or "") for each in passing}
     return len(before) > 1 and not before <= since
 
 
@@ -658,7 +659,7 @@ def subtypes(archive: Archive) -> list[str]:
 def subtypes_of(archive: Archive, causes: Iterable[str]) -> set[str]:
     """Return all failure subtypes that the causes ever had."""
     query = "SELECT DISTINCT subtype FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
-    return {name for (name,) in archive.db.execute(query, (tables.wanted(sorted(causes)),))}
+    return {name for (name,) in archive.db.execute(query, (tables.json_list(sorted(causes)),))}
 
 
 def holes(archive: Archive) -> list[tuple[str, str]]:
@@ -723,7 +724,7 @@ def causes_of_test(archive: Archive, nodeid: str) -> list[tuple[str, str]]:
         " JOIN occurrences o ON o.fingerprint = f.fingerprint AND o.moment = f.moment"
         " WHERE f.nodeid IN (SELECT value FROM json_each(?))"
         " GROUP BY f.fingerprint ORDER BY newest DESC, f.fingerprint",
-        (tables.wanted(_variants(archive, nodeid)),),
+        (tables.json_list(_variants(archive, nodeid)),),
     )
     return [(fingerprint, name) for fingerprint, name, _ in rows]
 

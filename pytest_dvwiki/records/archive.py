@@ -24,6 +24,7 @@ from pytest_dvwiki.records import identity, learned, same_check, store, tables, 
 from pytest_dvwiki.records.cache import discard, is_held, open_cache, transaction
 from pytest_dvwiki.records.disk import is_settled
 from pytest_dvwiki.records.judge import Judge
+from pytest_dvwiki.runs import EVER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -151,7 +152,7 @@ class Archive:
             return []
         asked = list(dict.fromkeys(task_ids))
         rows = self.db.execute(
-            "SELECT task_id FROM runs WHERE task_id IN (SELECT value FROM json_each(?))", (tables.wanted(asked),)
+            "SELECT task_id FROM runs WHERE task_id IN (SELECT value FROM json_each(?))", (tables.json_list(asked),)
         )
         known = {task_id for (task_id,) in rows}
         return [task_id for task_id in asked if task_id not in known]
@@ -176,7 +177,7 @@ class Archive:
         if self._has_aliases:
             rows = self.db.execute(
                 "SELECT fingerprint, became FROM aliases WHERE fingerprint IN (SELECT value FROM json_each(?))",
-                (tables.wanted(map(same_check.check_of, fingerprints)),),
+                (tables.json_list(map(same_check.check_of, fingerprints)),),
             )
             became = dict(rows.fetchall())
             checks = [name.partition(tables.SLASH) for name in fingerprints]
@@ -192,7 +193,7 @@ class Archive:
             return present
         former = self.db.execute(
             "SELECT fingerprint FROM aliases WHERE became IN (SELECT value FROM json_each(?)) ORDER BY fingerprint",
-            (tables.wanted(present),),
+            (tables.json_list(present),),
         )
         return (*present, *(name for (name,) in former))
 
@@ -234,14 +235,14 @@ class Archive:
             return []
         return same_check.standing(self.db, self._judge.passes, check)
 
-    def cause_of(self, fingerprint: str, seen: same_check.Seen) -> str:
+    def cause_of(self, fingerprint: str, seen: same_check.CheckFailure) -> str:
         """Return the cause with which a check fails in a run that is not on record yet."""
         (check,) = self.present((fingerprint,))
         return same_check.cause_of(self.db, self._judge.passes, check, seen)
 
     def commit_since(self, standing: same_check.Standing) -> tuple[str, str] | None:
         """Return the task id and commit of the first run without uncommitted changes that shows a standing fix."""
-        runs = self._judge.passes.passing_runs(standing.state.tests, standing.state.moment, "~")
+        runs = self._judge.passes.passing_runs(standing.state.tests, standing.state.moment, EVER)
         for _, task_id, _ in itertools.islice(runs, _MOST_RUNS):
             query = "SELECT vcs_commit FROM runs WHERE task_id = ? AND vcs_commit IS NOT NULL AND NOT dirty"
             row = self.db.execute(query, (task_id,)).fetchone()
@@ -275,7 +276,7 @@ class Archive:
     def has(self, fingerprint: str) -> bool:
         """Tell whether a cause is on record."""
         query = "SELECT 1 FROM causes WHERE fingerprint IN (SELECT value FROM json_each(?)) LIMIT 1"
-        return self.db.execute(query, (tables.wanted(self.present((fingerprint,))),)).fetchone() is not None
+        return self.db.execute(query, (tables.json_list(self.present((fingerprint,))),)).fetchone() is not None
 
     def called(self, former: str) -> tuple[str, ...]:
         """Return the causes on record that had this fingerprint of version 1."""
@@ -288,7 +289,7 @@ class Archive:
         """Return the fingerprints of version 1 that the causes shared with others."""
         rows = self.db.execute(
             "SELECT DISTINCT former FROM splits WHERE fingerprint IN (SELECT value FROM json_each(?)) ORDER BY former",
-            (tables.wanted(fingerprints),),
+            (tables.json_list(fingerprints),),
         )
         return tuple(name for (name,) in rows)
 
@@ -297,7 +298,7 @@ class Archive:
         rows = self.db.execute(
             "SELECT DISTINCT fingerprint FROM splits WHERE former IN (SELECT value FROM json_each(?))"
             " ORDER BY fingerprint",
-            (tables.wanted(formers),),
+            (tables.json_list(formers),),
         )
         return tuple(name for (name,) in rows)
 
@@ -328,7 +329,7 @@ class Archive:
         rows = self.db.execute(
             "SELECT s.sha256, r.task_id, s.written, r.run_id, r.vcs_commit FROM sources s JOIN runs r ON r.id = s.run"
             " WHERE s.sha256 IN (SELECT value FROM json_each(?)) ORDER BY r.moment",
-            (tables.wanted(hashes),),
+            (tables.json_list(hashes),),
         )
         found: dict[str, list[SourceRun]] = {}
         for digest, task_id, written, ids, commit in rows:
@@ -336,7 +337,7 @@ class Archive:
             found.setdefault(digest, []).append(run)
         return found
 
-    def last_passes(self, test: Target, before: str = "~") -> list[Pass]:
+    def last_passes(self, test: Target, before: str = EVER) -> list[Pass]:
         """Return the newest runs at a commit that passed a test, or one inside it, on its simulator; newest first."""
         return self._judge.passes.before(test, before)
 
@@ -381,7 +382,7 @@ class Archive:
         row = self.db.execute(
             "SELECT o.fingerprint, o.moment, r.id, r.task_id FROM occurrences o JOIN runs r ON r.id = o.run"
             " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) ORDER BY o.moment DESC LIMIT 1",
-            (tables.wanted(self.present(fingerprints)),),
+            (tables.json_list(self.present(fingerprints)),),
         ).fetchone()
         if row is None:
             return None
@@ -415,7 +416,7 @@ class Archive:
                 "SELECT files.folder, files.name, r.task_id FROM occurrences o JOIN runs r ON r.id = o.run"
                 " JOIN places ON places.run = r.id JOIN files ON files.id = places.file"
                 " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) ORDER BY o.moment LIMIT 1",
-                (tables.wanted(self.present(fingerprints)),),
+                (tables.json_list(self.present(fingerprints)),),
             ).fetchone()
             if row is not None:
                 wanted.setdefault(row[:2], []).append((row[2], name))
@@ -538,7 +539,7 @@ class _Refresh:
     def _read_again(self, fingerprints: set[str]) -> None:
         """Read the records again that mention causes with a new name."""
         further = (name for name in self._archive.further() if same_check.check_of(name) in fingerprints)
-        asked = tables.wanted({*fingerprints, *further})
+        asked = tables.json_list({*fingerprints, *further})
         speaking = " UNION ".join(
             f"SELECT run FROM {table} WHERE fingerprint IN (SELECT value FROM json_each(?))"  # noqa: S608 (constants)
             for table in _SPEAKING

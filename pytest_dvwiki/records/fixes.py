@@ -33,7 +33,7 @@ the fix does not show that the cause is back, nor does another simulator.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pytest_dvwiki.model import Change, PassedAgain
+    from pytest_dvwiki.records.cause_records import CauseRecords
 
 PASSES_TO_HOLD = 3
 Result = Literal["open", "held", "failed"]
@@ -145,47 +146,7 @@ class FixState:
         return self.fix.returned
 
 
-class Evidence(Protocol):
-    """What records say of one cause; moments are sort keys of runs."""
-
-    def came(self) -> str:
-        """Return the moment of the first occurrence; empty if there is none."""
-        ...
-
-    def returns(self, moment: str, tests: Sequence[Target]) -> Return | None:
-        """Return the first occurrence after a moment that shows that the cause is back in the tests that passed."""
-        ...
-
-    def is_deterministic(self, before: str) -> bool:
-        """Tell whether the cause occurs with any seed, judging by its record before a moment."""
-        ...
-
-    def failed_between(self, tests: Sequence[Target], after: str, before: str) -> bool:
-        """Tell whether one of the tests failed with the cause between two moments."""
-        ...
-
-    def failed_before(self, moment: str) -> Sequence[Target]:
-        """Return the tests that failed with the cause in the last occurrence before a moment."""
-        ...
-
-    def rate(self, tests: Sequence[Target], since: str, before: str) -> Rate:
-        """Return the rate at which tests failed in the newest runs between two moments."""
-        ...
-
-    def comes_and_goes(self, tests: Sequence[Target], since: str, before: str) -> bool:
-        """Tell whether one of the tests failed and passed with the same sources and seed."""
-        ...
-
-    def passing_runs(self, tests: Sequence[Target], since: str, before: str | None, most: int) -> Sequence[PassingRun]:
-        """Return the first `most` runs between two moments that passed one of the tests."""
-        ...
-
-    def others(self, tests: Sequence[Target], runs: Sequence[PassingRun]) -> tuple[int, int]:
-        """Return how many further tests failed with the cause before some runs, and how many passed in them."""
-        ...
-
-
-def judge(steps: Iterable[Step], evidence: Evidence) -> list[FixState]:
+def judge(steps: Iterable[Step], records: CauseRecords) -> list[FixState]:
     """Group the steps of one cause into fixes and judge each.
 
     The verdict on a fix follows from the runs before it and from those that make it hold, so it stays the same however
@@ -193,12 +154,12 @@ def judge(steps: Iterable[Step], evidence: Evidence) -> list[FixState]:
 
     Args:
         steps: The steps in order of their runs.
-        evidence: What the records say.
+        records: The records of the cause.
 
     Returns:
         The fixes, oldest first.
     """
-    groups: list[_Group] = []
+    groups: list[_FixSteps] = []
     steps = list(steps)
     passing: dict[str, list[Target]] = {}
     for step in steps:
@@ -206,18 +167,18 @@ def judge(steps: Iterable[Step], evidence: Evidence) -> list[FixState]:
             passing.setdefault(step.moment, []).append(step.test)
     for step in steps:
         # The commits that git names belong to the tests that passed then, which need not be those that failed last.
-        tests = [step.test] if step.test else passing.get(step.moment) or list(evidence.failed_before(step.moment))
-        back = evidence.returns(step.moment, tests)
-        group = _group_of(step, tests, groups, evidence)
+        tests = [step.test] if step.test else passing.get(step.moment) or list(records.failed_before(step.moment))
+        back = records.returns(step.moment, tests)
+        group = _group_of(step, tests, groups, records)
         if group is None:
-            groups.append(_Group(back, [step]))
+            groups.append(_FixSteps(back, [step]))
         else:
             group.returned = _earlier(group.returned, back)
             group.steps.append(step)
     states: list[FixState] = []
-    presence = _Since(came=evidence.came())
+    presence = _Since(came=records.came())
     for group in groups:
-        state = _state(group.steps, presence, group.returned, evidence)
+        state = _state(group.steps, presence, group.returned, records)
         states.append(state)
         if state.fix.result == "held" and group.returned:
             presence = _after_return(presence, state, group.returned.moment)
@@ -225,20 +186,22 @@ def judge(steps: Iterable[Step], evidence: Evidence) -> list[FixState]:
 
 
 @dataclass(slots=True)
-class _Group:
+class _FixSteps:
     """The steps that tell of one fix."""
 
     returned: Return | None
     steps: list[Step]
 
 
-def _group_of(step: Step, tests: Sequence[Target], groups: Sequence[_Group], evidence: Evidence) -> _Group | None:
+def _group_of(
+    step: Step, tests: Sequence[Target], groups: Sequence[_FixSteps], records: CauseRecords
+) -> _FixSteps | None:
     """Return the fix that a step belongs to: that of its test, else the newest; None if its tests failed since."""
     last = [
         group
         for group in groups
         if (group.returned is None or group.returned.moment >= step.moment)
-        and not evidence.failed_between(tests, group.steps[0].moment, step.moment)
+        and not records.failed_between(tests, group.steps[0].moment, step.moment)
     ]
     own = [group for group in last if step.test and any(each.test == step.test for each in group.steps)]
     return next(reversed(own or last), None)
@@ -271,25 +234,25 @@ def _after_return(before: _Since, state: FixState, came: str) -> _Since:
     return _Since(came=came, absent=state.moment, possible=before.came)
 
 
-def _state(group: list[Step], presence: _Since, returned: Return | None, evidence: Evidence) -> FixState:
+def _state(group: list[Step], presence: _Since, returned: Return | None, records: CauseRecords) -> FixState:
     """Judge one fix.
 
     Args:
         group: The steps that belong to it.
         presence: Since when the cause was there.
         returned: The occurrence with which it returned.
-        evidence: What the records say.
+        records: The records of the cause.
     """
     first = group[0]
     tests = tuple(sorted({step.test for step in group if step.test}))
-    tests = tests or tuple(evidence.failed_before(first.moment))
-    deterministic = evidence.is_deterministic(first.moment)
+    tests = tests or tuple(records.failed_before(first.moment))
+    deterministic = records.is_deterministic(first.moment)
     # Later passes, for example on another simulator, do not change how often these tests failed.
     at_first = tuple(sorted({step.test for step in group if step.test and step.moment == first.moment})) or tests
-    past = None if deterministic else _past(at_first, presence, group, evidence)
+    past = None if deterministic else _past(at_first, presence, group, records)
     seeds = [step.failed_seed for step in group if step.failed_seed is not None]
     needed = 1 if deterministic else _needed(group, past.rate if past else None)
-    runs = evidence.passing_runs(tests, first.moment, returned.moment if returned else None, needed)
+    runs = records.passing_runs(tests, first.moment, returned.moment if returned else None, needed)
     held_at = runs[-1].moment if len(runs) >= needed else None
     state = FixState(
         fix=replace(
@@ -305,42 +268,42 @@ def _state(group: list[Step], presence: _Since, returned: Return | None, evidenc
         failed_seed=seeds[-1] if seeds else None,
         seed_passed=any(step.seed_passed for step in group),
     )
-    return _with_passes(state, runs, evidence, returned, _stated(group))
+    return _with_passes(state, runs, records, returned, _stated(group))
 
 
-def _past(tests: Sequence[Target], presence: _Since, group: list[Step], evidence: Evidence) -> Past | None:
+def _past(tests: Sequence[Target], presence: _Since, group: list[Step], records: CauseRecords) -> Past | None:
     """Return the basis for the number of needed passes; None if a pass with the seed that failed is proof."""
     before = group[0].moment
-    comes_and_goes = evidence.comes_and_goes(tests, presence.possible, before)
+    comes_and_goes = records.comes_and_goes(tests, presence.possible, before)
     if not comes_and_goes and any(step.same_seed for step in group):
         return None
-    rate = evidence.rate(tests, presence.came, before)
-    unseen = evidence.rate(tests, presence.absent, presence.came).runs
+    rate = records.rate(tests, presence.came, before)
+    unseen = records.rate(tests, presence.absent, presence.came).runs
     left_out = unseen - rate.runs_needed + 1
     if left_out > 0:
         return Past(rate=rate.with_passes_by_chance(), left_out=left_out, comes_and_goes=comes_and_goes)
-    return Past(rate=evidence.rate(tests, presence.possible, before), comes_and_goes=comes_and_goes)
+    return Past(rate=records.rate(tests, presence.possible, before), comes_and_goes=comes_and_goes)
 
 
-def continued(states: list[FixState], evidence: Evidence) -> list[FixState]:
+def continued(states: list[FixState], records: CauseRecords) -> list[FixState]:
     """Return the fixes of a cause without other news, with further passes counted for open ones."""
-    return [state if state.fix.result != "open" or state.returned else _continued(state, evidence) for state in states]
+    return [state if state.fix.result != "open" or state.returned else _continued(state, records) for state in states]
 
 
-def _continued(state: FixState, evidence: Evidence) -> FixState:
-    runs = evidence.passing_runs(state.tests, state.moment, None, state.fix.needed)
-    return _with_passes(state, runs, evidence, None, None)
+def _continued(state: FixState, records: CauseRecords) -> FixState:
+    runs = records.passing_runs(state.tests, state.moment, None, state.fix.needed)
+    return _with_passes(state, runs, records, None, None)
 
 
 def _with_passes(
-    state: FixState, runs: Sequence[PassingRun], evidence: Evidence, returned: Return | None, stated: Result | None
+    state: FixState, runs: Sequence[PassingRun], records: CauseRecords, returned: Return | None, stated: Result | None
 ) -> FixState:
     """Return a fix with the passes that followed it and its result.
 
     Args:
         state: The fix.
         runs: The runs that passed one of its tests until the cause returned, at most as many as it needs.
-        evidence: What the records say.
+        records: The records of the cause.
         returned: The occurrence with which the cause returned.
         stated: The result that somebody stated.
     """
@@ -355,7 +318,7 @@ def _with_passes(
         # The first passes alone may be chance, so any commit before the last needed pass may be the fix.
         note = "; ".join(dict.fromkeys(filter(None, (*note.split("; "), MAYBE_LATER))))
     result: Result = stated or ("held" if enough else "failed" if failed else "open")
-    other_tests, other_passes = evidence.others(state.tests, runs)
+    other_tests, other_passes = records.others(state.tests, runs)
     return replace(
         state,
         fix=replace(

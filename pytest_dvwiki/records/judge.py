@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pytest_dvwiki.records import fixes, proposals
-from pytest_dvwiki.records.evidence import Evidence
+from pytest_dvwiki.records.cause_records import CauseRecords
 from pytest_dvwiki.records.passes import Passes
-from pytest_dvwiki.records.tables import wanted
+from pytest_dvwiki.records.tables import json_list
+from pytest_dvwiki.runs import EVER
 
 if TYPE_CHECKING:
     import sqlite3
@@ -66,7 +67,7 @@ class Judge:
         else:
             rows = self._db.execute(
                 "SELECT DISTINCT fingerprint FROM fix_tests WHERE nodeid IN (SELECT value FROM json_each(?))",
-                (wanted(ran),),
+                (json_list(ran),),
             )
             seen = set(seen) - set(fingerprints)
             causes = {*fingerprints, *filter(self._can_return, seen)}
@@ -80,7 +81,9 @@ class Judge:
         changed = {cause for cause in before.keys() | after.keys() if before.get(cause) != after.get(cause)}
         differing = commits ^ proposals.commits(self._db, causes | more)
         related = proposals.with_commits(self._db, {name for name, _ in differing})
-        renewed = proposals.renew(self._db, None if fingerprints is None else changed, causes.union(seen), late)
+        renewed = proposals.renew_proposals(
+            self._db, None if fingerprints is None else changed, causes.union(seen), late
+        )
         return changed | related | renewed
 
     def _can_return(self, cause: str) -> bool:
@@ -93,14 +96,14 @@ class Judge:
             "UPDATE fix_states SET (subtype, pattern) = (SELECT subtype, pattern FROM occurrences o"
             " WHERE o.fingerprint = fix_states.fingerprint ORDER BY moment DESC LIMIT 1)"
             " WHERE fingerprint IN (SELECT value FROM json_each(?))",
-            (wanted(causes),),
+            (json_list(causes),),
         )
 
     def _continue(self, causes: Iterable[str]) -> None:
         """Count the further passes of open fixes without other news."""
         for cause in sorted(causes):
             states = self.states((cause,))
-            counted = fixes.continued(states, Evidence(self._db, self.passes, (cause,)))
+            counted = fixes.continued(states, CauseRecords(self._db, self.passes, (cause,)))
             if counted != states:
                 self._keep(cause, counted)
 
@@ -115,7 +118,7 @@ class Judge:
         if causes is None:
             return dict(self._db.execute("SELECT fingerprint, states FROM fix_states"))
         query = "SELECT fingerprint, states FROM fix_states WHERE fingerprint IN (SELECT value FROM json_each(?))"
-        return dict(self._db.execute(query, (wanted(causes),)))
+        return dict(self._db.execute(query, (json_list(causes),)))
 
     def _keep(self, fingerprint: str, states: list[fixes.FixState]) -> None:
         proposals.keep_commits(self._db, fingerprint, states)
@@ -148,11 +151,11 @@ class Judge:
     def _final_from(self, fingerprint: str, state: fixes.FixState) -> str:
         """Return the moment after which no run without the cause can change the verdict on a fix; `~` for never."""
         if state.fix.held_in is None:
-            return f"{state.returned or ''}~"
+            return f"{state.returned or ''}{EVER}"
         query = "SELECT 1 FROM causes WHERE fingerprint = ? AND newest > ?"
         if state.returned is None and self._db.execute(query, (fingerprint, state.moment)).fetchone():
             # Another test still fails with it: a pass of that test in between would show that the cause came back.
-            return "~"
+            return EVER
         (moment,) = self._db.execute("SELECT moment FROM runs WHERE task_id = ?", (state.fix.held_in,)).fetchone()
         return str(moment)
 
@@ -163,33 +166,33 @@ class Judge:
 
     def is_deterministic(self, fingerprints: Sequence[str]) -> bool:
         """Tell whether a cause occurs with any seed, judging by its kind and its record."""
-        return Evidence(self._db, self.passes, fingerprints).is_deterministic("~")
+        return CauseRecords(self._db, self.passes, fingerprints).is_deterministic(EVER)
 
     def comes_and_goes(self, fingerprints: Sequence[str]) -> bool:
         """Tell whether a cause failed and passed with the same sources and seed, or in one run's attempts."""
-        evidence = Evidence(self._db, self.passes, fingerprints)
-        return evidence.comes_and_goes(evidence.all_tests("~"), "", "~")
+        records = CauseRecords(self._db, self.passes, fingerprints)
+        return records.comes_and_goes(records.all_tests(EVER), "", EVER)
 
     def rates(self, fingerprints: Sequence[str], since: str) -> dict[str, Rate]:
         """Return, by test, the rate at which it failed with a cause from a moment on."""
-        evidence = Evidence(self._db, self.passes, fingerprints)
+        records = CauseRecords(self._db, self.passes, fingerprints)
         by_test: dict[str, list[Target]] = {}
-        for test in evidence.all_tests("~"):
+        for test in records.all_tests(EVER):
             by_test.setdefault(test.nodeid, []).append(test)
-        return {nodeid: evidence.rate(tests, since, "~") for nodeid, tests in by_test.items()}
+        return {nodeid: records.rate(tests, since, EVER) for nodeid, tests in by_test.items()}
 
     def undone(self, fingerprints: Sequence[str], failing: Sequence[Target]) -> fixes.FixState | None:
         """Return the newest fix that the present failures of a cause undo; None if there is none."""
         states = self.states(fingerprints)
-        evidence = Evidence(self._db, self.passes, fingerprints)
+        records = CauseRecords(self._db, self.passes, fingerprints)
         fixed_later: set[Target] = set()
         for state in reversed([state for state in states if state.tests or state is states[-1]]):
-            if fixed_later.isdisjoint(state.tests) and evidence.is_back(state.moment, state.tests, failing):
+            if fixed_later.isdisjoint(state.tests) and records.is_back(state.moment, state.tests, failing):
                 return state
             fixed_later.update(state.tests)
         return None
 
     def judge(self, fingerprints: Sequence[str]) -> list[fixes.FixState]:
         """Judge the fixes of one cause from the records alone; return them oldest first."""
-        evidence = Evidence(self._db, self.passes, fingerprints)
-        return fixes.judge(evidence.steps(), evidence)
+        records = CauseRecords(self._db, self.passes, fingerprints)
+        return fixes.judge(records.steps(), records)

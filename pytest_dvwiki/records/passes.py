@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.model import Pass
 from pytest_dvwiki.records import store, targets
-from pytest_dvwiki.records.tables import suites_of, wanted
+from pytest_dvwiki.records.tables import json_list, suites_of
 from pytest_dvwiki.records.targets import Target, build_of, meets
 from pytest_dvwiki.records.units import is_folder, of_folder, parents_of
+from pytest_dvwiki.runs import EVER
 
 if TYPE_CHECKING:
     import sqlite3
@@ -23,7 +24,7 @@ LOOKED_BACK = 50
 """Number of runs that are searched for a test's last pass, or count for the rate at which it failed."""
 
 
-class Listed(NamedTuple):
+class SuiteOfRun(NamedTuple):
     """A list of tests that ran on one simulator in one configuration."""
 
     run: int
@@ -60,22 +61,22 @@ class Passes:
         again = self._db.execute(
             "SELECT DISTINCT r.moment, r.task_id, r.branch, 0, '', '', '' FROM json_each(?) t JOIN passed_again p ON"  # noqa: S608
             f" {meets('p')} AND p.moment >= ? AND p.moment < ? JOIN runs r ON r.id = p.run ORDER BY r.moment",
-            (targets.wanted(tests), since, before),
+            (targets.json_targets(tests), since, before),
         )
         suites = sorted({suite for test in tests for suite in self._suites_having(test.nodeid)})
         listed = self._db.execute(
             "SELECT r.moment, r.task_id, r.branch, s.run, s.suite, s.simulator, s.config FROM suites s"
             " JOIN runs r ON r.id = s.run WHERE s.moment >= ? AND s.moment < ?"
             " AND s.suite IN (SELECT value FROM json_each(?)) ORDER BY s.moment",
-            (since, before, wanted(suites)),
+            (since, before, json_list(suites)),
         )
         newest = ""
         for moment, task_id, branch, *rest in heapq.merge(again, listed if suites else (), key=lambda row: str(row[0])):
-            if moment != newest and (not rest[1] or self._any_passed(Listed(*rest), tests)):
+            if moment != newest and (not rest[1] or self._any_passed(SuiteOfRun(*rest), tests)):
                 newest = moment
                 yield moment, task_id, branch
 
-    def _any_passed(self, listed: Listed, tests: Sequence[Target]) -> bool:
+    def _any_passed(self, listed: SuiteOfRun, tests: Sequence[Target]) -> bool:
         return any(self.passed(listed, test) for test in tests)
 
     def _suites_having(self, test: str) -> list[str]:
@@ -88,7 +89,7 @@ class Passes:
             having[test] = [suite for suite in suites if self._in_suite(suite, test)]
         return having[test]
 
-    def before(self, test: Target, moment: str = "~") -> list[Pass]:
+    def before(self, test: Target, moment: str = EVER) -> list[Pass]:
         """Return the newest runs before a moment that passed a test on its simulator, newest first.
 
         Only the last `LOOKED_BACK` runs at a commit, without uncommitted changes, count. A test that failed before any
@@ -129,7 +130,7 @@ class Passes:
         found: list[str | None] = [seed for (seed,) in again]
         rows = self._db.execute("SELECT run, suite, simulator, config, seed FROM suites WHERE run = ?", (run,))
         for *listed, seed in rows.fetchall():
-            row = Listed(*listed)
+            row = SuiteOfRun(*listed)
             wild = test if test.simulator == targets.ANY else test._replace(config=row.config)
             if row.config.startswith(build) and self.passed(row, wild):
                 found.append(seed)
@@ -149,10 +150,10 @@ class Passes:
         """Tell whether a run from a moment on passed one of the tests and failed none of them."""
         rows = self._db.execute(
             f"SELECT DISTINCT f.moment FROM json_each(?) t JOIN failed f ON {meets('f')} AND f.moment >= ?",  # noqa: S608
-            (targets.wanted(tests), moment),
+            (targets.json_targets(tests), moment),
         )
         failed_in = {when for (when,) in rows}
-        return any(when not in failed_in for when, *_ in self.passing_runs(tests, moment, "~"))
+        return any(when not in failed_in for when, *_ in self.passing_runs(tests, moment, EVER))
 
     def _all_suites(self) -> Sequence[str]:
         """Return all lists of tests that runs name; there are few, and few runs bring a new one."""
@@ -192,7 +193,7 @@ class Passes:
             self._suites[suite] = sorted(store.read_suite(self._tasks, suite))
         return self._suites[suite]
 
-    def passed(self, listed: Listed, test: Target) -> bool:
+    def passed(self, listed: SuiteOfRun, test: Target) -> bool:
         """Tell whether a test, or every test inside it that ran, passed in a list of tests."""
         if not test.is_met_by(listed.simulator, listed.config):
             return False
@@ -205,7 +206,7 @@ class Passes:
             return test.nodeid not in self._not_passed(listed, [test.nodeid])
         return not not_passed
 
-    def _not_passed(self, listed: Listed, names: Sequence[str]) -> set[str]:
+    def _not_passed(self, listed: SuiteOfRun, names: Sequence[str]) -> set[str]:
         """Return the tests that did not simply pass; an empty simulator or configuration matches any."""
         rows = self._db.execute(
             "SELECT nodeid FROM failed WHERE run = :run AND nodeid IN (SELECT value FROM json_each(:names))"
@@ -213,6 +214,6 @@ class Passes:
             " AND (:config = '' OR config = '*' OR substr(:config, 1, length(config)) = config)"
             " UNION SELECT nodeid FROM other WHERE run = :run AND nodeid IN (SELECT value FROM json_each(:names))"
             " AND (:simulator = '' OR simulator IN (:simulator, '')) AND (:config = '' OR config IN (:config, ''))",
-            {"run": listed.run, "simulator": listed.simulator, "config": listed.config, "names": wanted(names)},
+            {"run": listed.run, "simulator": listed.simulator, "config": listed.config, "names": json_list(names)},
         )
         return {nodeid for (nodeid,) in rows}

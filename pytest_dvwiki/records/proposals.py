@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pytest_dvwiki.records.fixes import FixState
-from pytest_dvwiki.records.tables import wanted
+from pytest_dvwiki.records.tables import json_list
+from pytest_dvwiki.runs import EVER
 
 if TYPE_CHECKING:
     import sqlite3
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 LAST_SEEN = 20
 """A fix is not proposed to a cause after which this many other causes of the pattern were seen before the fix came."""
-_EVER = "~"
-"""A moment after all others."""
 _states = msgspec.json.Decoder(list[FixState])
 
 
@@ -54,13 +53,14 @@ def commits(db: sqlite3.Connection, causes: Iterable[str] | None) -> set[tuple[s
     if causes is None:
         return set(db.execute("SELECT name, fingerprint FROM fix_commits"))
     query = "SELECT name, fingerprint FROM fix_commits WHERE fingerprint IN (SELECT value FROM json_each(?))"
-    return set(db.execute(query, (wanted(causes),)))
+    return set(db.execute(query, (json_list(causes),)))
 
 
 def with_commits(db: sqlite3.Connection, names: Iterable[str]) -> set[str]:
     """Return the causes whose newest fix has one of these commits."""
     rows = db.execute(
-        "SELECT DISTINCT fingerprint FROM fix_commits WHERE name IN (SELECT value FROM json_each(?))", (wanted(names),)
+        "SELECT DISTINCT fingerprint FROM fix_commits WHERE name IN (SELECT value FROM json_each(?))",
+        (json_list(names),),
     )
     return {fingerprint for (fingerprint,) in rows}
 
@@ -71,14 +71,14 @@ def same_commits(db: sqlite3.Connection, fingerprints: Iterable[str]) -> list[st
         "SELECT DISTINCT other.fingerprint FROM fix_commits mine JOIN fix_commits other ON other.name = mine.name"
         " WHERE mine.fingerprint IN (SELECT value FROM json_each(:mine))"
         " AND other.fingerprint NOT IN (SELECT value FROM json_each(:mine)) ORDER BY 1",
-        {"mine": wanted(fingerprints)},
+        {"mine": json_list(fingerprints)},
     )
     return [fingerprint for (fingerprint,) in rows]
 
 
 def naming(db: sqlite3.Connection, fingerprints: Iterable[str]) -> set[str]:
     """Return the causes whose pages name one of these: for a common commit of their fixes, or for a proposed fix."""
-    asked = wanted(sorted(fingerprints))
+    asked = json_list(sorted(fingerprints))
     rows = db.execute(
         "SELECT other.fingerprint FROM fix_commits mine JOIN fix_commits other ON other.name = mine.name"
         " WHERE mine.fingerprint IN (SELECT value FROM json_each(:causes)) AND other.fingerprint != mine.fingerprint"
@@ -88,7 +88,9 @@ def naming(db: sqlite3.Connection, fingerprints: Iterable[str]) -> set[str]:
     return {fingerprint for (fingerprint,) in rows}
 
 
-def renew(db: sqlite3.Connection, judged: set[str] | None, seen: set[str], late: str | None = None) -> set[str]:
+def renew_proposals(
+    db: sqlite3.Connection, judged: set[str] | None, seen: set[str], late: str | None = None
+) -> set[str]:
     """Update the fix that is proposed to each cause with news.
 
     Args:
@@ -124,7 +126,7 @@ def _proposed(db: sqlite3.Connection, cause: str) -> tuple[str, str] | None:
     """Return the cause and moment of the fix that is proposed to a cause: the newest within reach."""
     row = db.execute("SELECT pattern, newest FROM causes WHERE fingerprint = ?", (cause,)).fetchone()
     pattern, newest = row or (None, "")
-    found = _newest_that_held(db, pattern, _EVER)
+    found = _newest_that_held(db, pattern, EVER)
     if found and found[1] > newest:
         found = _newest_that_held(db, pattern, _end_of_reach(db, pattern, newest))
     return found if found and found[0] != cause else None
@@ -146,7 +148,7 @@ def _end_of_reach(db: sqlite3.Connection, pattern: str | None, newest: str) -> s
         "SELECT fingerprint, moment FROM occurrences WHERE pattern = ? AND moment > ? ORDER BY moment",
         (pattern, newest),
     )
-    return _last_of_others(rows) or _EVER
+    return _last_of_others(rows) or EVER
 
 
 def _last_of_others(rows: Iterable[tuple[str, str]]) -> str | None:
@@ -164,7 +166,7 @@ def _in_reach_of_fixes(db: sqlite3.Connection, fixed: set[str]) -> set[str]:
     rows = db.execute(
         "SELECT pattern, holding FROM fix_states WHERE fingerprint IN (SELECT value FROM json_each(?))"
         " AND pattern IS NOT NULL AND holding IS NOT NULL",
-        (wanted(sorted(fixed)),),
+        (json_list(sorted(fixed)),),
     ).fetchall()
     return {cause for pattern, moment in rows for cause in _in_reach(db, pattern, moment)}
 
@@ -174,7 +176,7 @@ def _in_reach_of_runs(db: sqlite3.Connection, seen: set[str], since: str) -> set
     rows = db.execute(
         "SELECT DISTINCT pattern FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
         " AND moment >= ? AND pattern IS NOT NULL",
-        (wanted(sorted(seen)), since),
+        (json_list(sorted(seen)), since),
     ).fetchall()
     return {cause for (pattern,) in rows for cause in _in_reach(db, pattern, since)}
 
@@ -193,7 +195,8 @@ def _in_reach(db: sqlite3.Connection, pattern: str, moment: str) -> set[str]:
 def _proposed_to(db: sqlite3.Connection, sources: set[str]) -> set[str]:
     """Return the causes to which a fix of one of these is proposed."""
     rows = db.execute(
-        "SELECT fingerprint FROM proposals WHERE source IN (SELECT value FROM json_each(?))", (wanted(sorted(sources)),)
+        "SELECT fingerprint FROM proposals WHERE source IN (SELECT value FROM json_each(?))",
+        (json_list(sorted(sources)),),
     )
     return {fingerprint for (fingerprint,) in rows}
 
@@ -210,7 +213,7 @@ def proposal(db: sqlite3.Connection, fingerprints: Sequence[str], pattern: str |
         # The plus keeps SQLite from starting with all causes of the pattern.
         "SELECT p.source, p.moment FROM proposals p JOIN causes c ON c.fingerprint = p.fingerprint"
         " WHERE p.fingerprint IN (SELECT value FROM json_each(?)) AND +c.pattern = ? ORDER BY p.moment DESC LIMIT 1",
-        (wanted(fingerprints), pattern),
+        (json_list(fingerprints), pattern),
     ).fetchone()
     if pattern is None or found is None or found[0] in fingerprints:
         return None

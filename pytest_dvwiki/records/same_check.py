@@ -25,10 +25,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.records import fixes
-from pytest_dvwiki.records.evidence import Evidence
+from pytest_dvwiki.records.cause_records import CauseRecords
 from pytest_dvwiki.records.kinds import UNKNOWN_SEED
 from pytest_dvwiki.records.tables import SLASH
 from pytest_dvwiki.records.targets import Target, share_a_test
+from pytest_dvwiki.runs import EVER
 
 if TYPE_CHECKING:
     import sqlite3
@@ -67,7 +68,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class CheckFailure:
     """A check that fails in a run."""
 
     moment: str
@@ -115,22 +116,22 @@ def resolved(db: sqlite3.Connection, name: str) -> str:
     return str(row[0]) if row else fingerprint
 
 
-def standing(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment: str = "~") -> list[Standing]:
+def standing(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment: str = EVER) -> list[Standing]:
     """Return the causes of a check whose newest fix stands as of a moment, the one seen last first."""
     found = []
     for name in _members(db, fingerprint, moment):
-        evidence = Evidence(db, passes, (name,), moment)
-        states = fixes.judge(evidence.steps(), evidence)
+        records = CauseRecords(db, passes, (name,), moment)
+        states = fixes.judge(records.steps(), records)
         newest = states[-1] if states else None
         if newest is None or newest.returned or newest.fix.result == "failed":
             continue
         if newest.fix.counts and newest.fix.passes:
-            tests = {*newest.tests, *evidence.failed_before(newest.moment)}
+            tests = {*newest.tests, *records.failed_before(newest.moment)}
             found.append(Standing(name=name, state=newest, tests=tuple(sorted(tests))))
     return found
 
 
-def cause_of(db: sqlite3.Connection, passes: Passes, fingerprint: str, seen: Seen) -> str:
+def cause_of(db: sqlite3.Connection, passes: Passes, fingerprint: str, seen: CheckFailure) -> str:
     """Return the name of the cause with which a check fails in a run, by the record before it.
 
     Args:
@@ -182,7 +183,7 @@ def _failed(db: sqlite3.Connection, name: str, moment: str) -> frozenset[Failing
     return frozenset(Failing(Target(*on), seed) for *on, seed in rows)
 
 
-def _is_another(fixed: Standing, before: frozenset[Failing], seen: Seen) -> bool:
+def _is_another(fixed: Standing, before: frozenset[Failing], seen: CheckFailure) -> bool:
     """Tell whether a failure is another fault than a cause whose fix stands."""
     seeds, theirs = {each.seed for each in seen.failing}, {each.seed for each in before}
     if not {"", UNKNOWN_SEED}.isdisjoint(seeds | theirs) or seeds & theirs or not seeds:
@@ -308,7 +309,7 @@ def _name_alone(db: sqlite3.Connection, fingerprint: str, run: int) -> None:
         )
 
 
-def _seen(db: sqlite3.Connection, fingerprint: str, moment: str, run: int) -> Seen | None:
+def _seen(db: sqlite3.Connection, fingerprint: str, moment: str, run: int) -> CheckFailure | None:
     row = db.execute(
         "SELECT r.task_id, o.without_fix FROM occurrences o JOIN runs r ON r.id = o.run"
         " WHERE o.fingerprint = ? AND o.moment = ?",
@@ -324,7 +325,7 @@ def _seen(db: sqlite3.Connection, fingerprint: str, moment: str, run: int) -> Se
         " LEFT JOIN runs s ON s.task_id = c.since WHERE c.run = ? AND c.fingerprint = ?",
         (run, fingerprint),
     )
-    return Seen(
+    return CheckFailure(
         moment=moment,
         task_id=row[0],
         failing=frozenset(Failing(Target(*on), seed) for *on, seed in failing),

@@ -158,7 +158,7 @@ def by_fingerprint(occurrences: Iterable[Occurrence]) -> list[Occurrence]:
     return list(merged.values())
 
 
-def wanted(values: Iterable[str]) -> str:
+def json_list(values: Iterable[str]) -> str:
     """Return values as JSON for a statement that asks for any of them: `IN (SELECT value FROM json_each(?))`."""
     return json.dumps(list(values))
 
@@ -368,7 +368,7 @@ def _flaky_causes(test: OtherTest) -> str | None:
         return None
     *failed, passed = test.attempts
     alike = (each.fingerprint for each in failed if None in {each.seed, passed.seed} or each.seed == passed.seed)
-    return wanted(name for name in alike if name)
+    return json_list(name for name in alike if name)
 
 
 def keep_details(db: sqlite3.Connection, occurrence: Occurrence, moment: str) -> None:
@@ -432,7 +432,7 @@ def _remove_occurrences(db: sqlite3.Connection, run: int) -> None:
     )
     causes = [name for (name,) in db.execute("SELECT fingerprint FROM occurrences WHERE run = ?", (run,))]
     db.execute("DELETE FROM occurrences WHERE run = ?", (run,))
-    renew(db, causes)
+    renew_causes(db, causes)
 
 
 def recount(db: sqlite3.Connection, names: Sequence[str]) -> None:
@@ -442,7 +442,7 @@ def recount(db: sqlite3.Connection, names: Sequence[str]) -> None:
         db: The tables.
         names: All causes that have or had these occurrences.
     """
-    asked = (wanted(names),)
+    asked = (json_list(names),)
     db.execute("DELETE FROM tallies WHERE kind = 'cause' AND name IN (SELECT value FROM json_each(?))", asked)
     db.execute(
         "INSERT INTO tallies SELECT subtype, 'cause', fingerprint, COUNT(*), SUM(tests) FROM occurrences"
@@ -450,10 +450,10 @@ def recount(db: sqlite3.Connection, names: Sequence[str]) -> None:
         asked,
     )
     db.execute("DELETE FROM details WHERE fingerprint IN (SELECT value FROM json_each(?))", asked)
-    renew(db, names)
+    renew_causes(db, names)
 
 
-def renew(db: sqlite3.Connection, names: Sequence[str]) -> None:
+def renew_causes(db: sqlite3.Connection, names: Sequence[str]) -> None:
     """Find the newest occurrences of causes again."""
     causes = [(name,) for name in names]
     db.executemany("DELETE FROM causes WHERE fingerprint = ?", causes)

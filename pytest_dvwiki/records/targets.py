@@ -95,7 +95,7 @@ def of_failure(occurrence: Occurrence, test: FailedTest) -> Target:
     return Target(test.nodeid, test.simulator or "", config)
 
 
-def wanted(targets: Iterable[Target]) -> str:
+def json_targets(targets: Iterable[Target]) -> str:
     """Return targets as JSON for a statement that joins `json_each(?) t` on `meets`."""
     return json.dumps([list(target) for target in targets])
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from pytest_dvwiki.capture.git.repository import Repository
 from pytest_dvwiki.causes.statements import (
+    Accepted,
     Beside,
     Came,
     FixedBy,
     Regressed,
     Reproduce,
     Seen,
-    Waiver,
     passes_since,
     standing,
     statements,
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import RunRecord
     from pytest_dvwiki.records.aggregate import CauseHistory
     from pytest_dvwiki.settings import Layout
-    from pytest_dvwiki.triage.waivers import Waiver as Accepted
+    from pytest_dvwiki.triage.waivers import Waiver
     from pytest_dvwiki.wiki.listed import Listed
 
 Word = Literal["NEW", "REGRESSED", "KNOWN", "WAIVED", "FIXED", "MAYBE FIXED"]
 """The state of a cause: its news in the newest runs, or that its tests pass again."""
 ENDED = frozenset({"closed", "wont_fix"})
 WEEK = timedelta(days=7)
-_SAID = (Seen, Regressed, Beside, FixedBy, Came, Waiver)
+_SAID = (Seen, Regressed, Beside, FixedBy, Came, Accepted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +109,9 @@ class Attention:
     """The causes with news since then, by word, the one with most failing tests first."""
     open: tuple[Listed, ...]
     """The pages of causes that are open and do not pass, the one seen last first."""
-    expiring: tuple[Accepted, ...]
+    expiring: tuple[Waiver, ...]
     """The waivers that end within a week, the first to end first."""
-    expired: tuple[Accepted, ...]
+    expired: tuple[Waiver, ...]
     problems: tuple[str, ...]
     """The entries of the waivers' file that cannot be used."""
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.causes.statements import (
+    Accepted,
     Advice,
     AlreadyArchived,
     Beside,
@@ -21,7 +22,6 @@ from pytest_dvwiki.causes.statements import (
     Reproduce,
     Seen,
     Unnamed,
-    Waiver,
     WithoutFix,
 )
 from pytest_dvwiki.causes.words import Style, fix_text, of_passes, text
@@ -206,7 +206,7 @@ def _next_steps(
     for each in said:
         words = text(each, _STYLE)
         match each:
-            case Waiver():
+            case Accepted():
                 yield from _wrapped(words, width, label="waived")
             case Came():
                 yield from _wrapped(words.removeprefix("came "), width, label="came", most=most)

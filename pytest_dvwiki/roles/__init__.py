@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from pluggy import HookImpl
 
-    from pytest_dvwiki.capture.interrupted.places import Place
+    from pytest_dvwiki.capture.interrupted.places import JournalFolder
     from pytest_dvwiki.capture.simulations.reproduce import Call
     from pytest_dvwiki.masks import Function
     from pytest_dvwiki.model import Failure, Interest, Verdict
-    from pytest_dvwiki.pipeline.tools import Tools
+    from pytest_dvwiki.pipeline.services import Services
     from pytest_dvwiki.roles.guard import Guard
     from pytest_dvwiki.settings import Settings
 
@@ -51,10 +51,10 @@ def register(config: pytest.Config, settings: Settings, guard: Guard, *, in_simu
         return Masks(_masks(config, guard), guard.note)
 
     @functools.cache
-    def tools() -> Tools:
-        from pytest_dvwiki.pipeline.tools import Tools  # noqa: PLC0415  # a run without failures needs none
+    def services() -> Services:
+        from pytest_dvwiki.pipeline.services import Services  # noqa: PLC0415  # a run without failures needs none
 
-        return Tools(
+        return Services(
             settings,
             extra_patterns=lambda: _further_patterns(config, settings, guard),
             classify=(_classify_hook(config),),
@@ -62,7 +62,7 @@ def register(config: pytest.Config, settings: Settings, guard: Guard, *, in_simu
         )
 
     def interest() -> Interest:
-        return tools().interest
+        return services().interest
 
     if in_simulator:
         from pytest_dvwiki.roles.simulator import SimulatorRole  # noqa: PLC0415
@@ -111,7 +111,7 @@ def register(config: pytest.Config, settings: Settings, guard: Guard, *, in_simu
         journals=places,
         items=items,
         task_id=task_id,
-        tools=tools,
+        services=services,
         guard=guard,
         masks=masks,
         call=call,
@@ -169,7 +169,7 @@ def _classify_hook(config: pytest.Config) -> Callable[[Failure], Verdict | None]
     return pytest_dvwiki_classify
 
 
-def _journal_places(config: pytest.Config, settings: Settings) -> Sequence[Place]:
+def _journal_places(config: pytest.Config, settings: Settings) -> Sequence[JournalFolder]:
     cache = getattr(config, "cache", None)
     folder = None
     # Creating the cache fails if the disk is full or read-only.

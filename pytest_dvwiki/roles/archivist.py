@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     import pytest
 
     from pytest_dvwiki.capture.interrupted.orphans import Orphan
-    from pytest_dvwiki.capture.interrupted.places import Place
+    from pytest_dvwiki.capture.interrupted.places import JournalFolder
     from pytest_dvwiki.masks import Masks
     from pytest_dvwiki.model import Failure
     from pytest_dvwiki.pipeline import Archived
-    from pytest_dvwiki.pipeline.tools import Tools
+    from pytest_dvwiki.pipeline.services import Services
     from pytest_dvwiki.roles.coverage import SessionBins
     from pytest_dvwiki.roles.guard import Guard
     from pytest_dvwiki.roles.ledger import Ledger
@@ -42,7 +42,7 @@ class Archivist:
         config: pytest's configuration.
         settings: The settings.
         task_id: Task id of the session's run.
-        tools: The registry and the objects that depend on it.
+        services: The registry and the objects that depend on it.
         guard: Takes notes for the user.
         masks: Returns the masks of plugins.
     """
@@ -53,14 +53,14 @@ class Archivist:
         settings: Settings,
         *,
         task_id: str,
-        tools: Tools,
+        services: Services,
         guard: Guard,
         masks: Callable[[], Masks],
     ) -> None:
         self._config = config
         self._settings = settings
         self._task_id = task_id
-        self._tools = tools
+        self._services = services
         self._guard = guard
         self._masks = masks
 
@@ -107,7 +107,7 @@ class Archivist:
             part=part or self._settings.archive == "record",
             gate_refused=gate_refused,
         )
-        archived = pipeline.process(run, self._tools)
+        archived = pipeline.process(run, self._services)
         if archived.problem is None and archived.record is not None:
             self._config.hook.pytest_dvwiki_archived(record=archived.record, run=archived)
         return archived
@@ -124,7 +124,7 @@ class Archivist:
         for path_shown, digest in sorted(written.items()):
             yield SourceRow(path=path_shown, sha256=digest, kind=WRITTEN)
 
-    def take_over(self, place: Place) -> None:
+    def take_over(self, place: JournalFolder) -> None:
         """Archive what killed runs left in a folder of journals, under their own task ids."""
         for orphan in find_orphans(place, except_for=self._task_id, note=self._guard.note):
             with self._guard(
@@ -135,13 +135,13 @@ class Archivist:
     def _take_over(self, orphan: Orphan) -> None:
         record = pipeline.on_record(orphan.task_id, self._settings)
         if record is None:
-            run = pipeline.run_of(orphan, self._settings, self._tools.interest)
+            run = pipeline.run_of(orphan, self._settings, self._services.interest)
             masked = tuple(map(self._masks().failure, run.failures))
-            archived = pipeline.process(replace(run, failures=masked), self._tools)
+            archived = pipeline.process(replace(run, failures=masked), self._services)
         else:
             # It was killed after its record was written. A record never changes; missing pages are made from it.
             archived = pipeline.adopt(record, self._settings)
-            self._tools.history.refresh()
+            self._services.history.refresh()
         if archived.written or not (archived.record and archived.record.occurrences):
             journal.remove(orphan.folder)
         if archived.written:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_dvwiki.capture.interrupted.journal import Journal
-    from pytest_dvwiki.capture.interrupted.places import Place
+    from pytest_dvwiki.capture.interrupted.places import JournalFolder
     from pytest_dvwiki.capture.processes.children import Child
     from pytest_dvwiki.capture.simulations.builds import Builds, Watch
     from pytest_dvwiki.capture.simulations.reproduce import Call
@@ -51,7 +51,7 @@ class ItemRole:
         config: pytest.Config,
         settings: Settings,
         *,
-        journals: Sequence[Place],
+        journals: Sequence[JournalFolder],
         task_id: str,
         process: str,
         interest: Callable[[], Interest],

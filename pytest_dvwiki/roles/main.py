@@ -16,12 +16,12 @@ from pytest_dvwiki.roles.ledger import Ledger
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pytest_dvwiki.capture.interrupted.places import Place
+    from pytest_dvwiki.capture.interrupted.places import JournalFolder
     from pytest_dvwiki.capture.simulations.reproduce import Call
     from pytest_dvwiki.masks import Masks
     from pytest_dvwiki.model import Failure
     from pytest_dvwiki.pipeline import Archived
-    from pytest_dvwiki.pipeline.tools import Tools
+    from pytest_dvwiki.pipeline.services import Services
     from pytest_dvwiki.roles.archivist import Archivist
     from pytest_dvwiki.roles.coverage import SessionBins, SessionCoverage
     from pytest_dvwiki.roles.gate import GateRole
@@ -40,7 +40,7 @@ class MainRole:
         journals: Folders of journals, the best first.
         items: The role that watches this process's own tests; with xdist there are none.
         task_id: Task id of the run.
-        tools: Returns, at first use, the registry and the objects that depend on it.
+        services: Returns, at first use, the registry and the objects that depend on it.
         guard: Keeps errors of this role away from the run.
         masks: Returns the masks of plugins.
         call: Returns the command line of the session.
@@ -51,10 +51,10 @@ class MainRole:
         config: pytest.Config,
         settings: Settings,
         *,
-        journals: Sequence[Place],
+        journals: Sequence[JournalFolder],
         items: ItemRole,
         task_id: str,
-        tools: Callable[[], Tools],
+        services: Callable[[], Services],
         guard: Guard,
         masks: Callable[[], Masks],
         call: Callable[[], Call],
@@ -64,10 +64,10 @@ class MainRole:
         self._journals = journals
         self._items = items
         self._task_id = task_id
-        self._tools = tools
+        self._services = services
         self._started = time.time()
         self._call = call
-        self._ledger = Ledger(lambda: tools().interest, masks, call)
+        self._ledger = Ledger(lambda: services().interest, masks, call)
         self._archived: Archived | None = None
         self._look: Look | None = None
         self._guard = guard
@@ -200,7 +200,7 @@ class MainRole:
             self._config,
             self._settings,
             task_id=self._task_id,
-            tools=self._tools(),
+            services=self._services(),
             guard=self._guard,
             masks=self._masks,
         )

@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.patterns.kinds import Found
+from pytest_dvwiki.patterns.kinds import KindCounts
 from pytest_dvwiki.patterns.matcher import DEEPEST_BLOCK, decoded
 from pytest_dvwiki.patterns.messages import LONGEST
 from pytest_dvwiki.triage import acquittal, sections
@@ -102,7 +102,7 @@ class Sieve:
         return replace(kept, count=kept.count - self._folds.added, folds=self._folds)
 
 
-class _Kinds(Found):
+class _Kinds(KindCounts):
     """Count each skipped message with the last kept one of its kind."""
 
     def __init__(self) -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from pytest_dvwiki.expressions import Search
+    from pytest_dvwiki.expressions import Expression
     from pytest_dvwiki.model import Failure, Verdict
     from pytest_dvwiki.patterns.matcher import Matcher
 
@@ -209,11 +209,11 @@ def load_waivers(path: Path) -> Waivers:
         lines = located(text, _DEPTH)
     except YamlError as error:
         return Waivers(problems=(f"{error}; until then no failure is waived",))
-    reader = _Reader(path, lines)
+    reader = _WaiverReader(path, lines)
     return replace(reader.read(document), problems=tuple(reader.problems))
 
 
-class _Reader:
+class _WaiverReader:
     """Turn a document into waivers."""
 
     def __init__(self, path: Path, lines: Mapping[tuple[str | int, ...], int]) -> None:
@@ -314,7 +314,7 @@ def _agrees(wanted: str, value: str) -> bool:
     return wanted == value or _expression(wanted).search(value) is not None
 
 
-def _expression(wanted: str) -> Search:
+def _expression(wanted: str) -> Expression:
     """Return the search for a value of `match`: an expression after `regex:`, else a glob.
 
     Raises:

@@ -79,7 +79,7 @@ def _is_alike(archive: Archive, newest: Occurrence, said: frozenset[str], name: 
 def first_seen(archive: Archive, page: Listed) -> str:
     """Return the time of the first run with the cause of a page."""
     query = "SELECT MIN(moment) FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
-    (moment,) = archive.db.execute(query, (tables.wanted(archive.present(page.fingerprints())),)).fetchone()
+    (moment,) = archive.db.execute(query, (tables.json_list(archive.present(page.fingerprints())),)).fetchone()
     return str(moment or "")
 
 
@@ -103,9 +103,9 @@ def _candidates(archive: Archive, occurrence: Occurrence, mine: Sequence[str]) -
         " WHERE a.fingerprint IN (SELECT value FROM json_each(:mine)) AND b.fingerprint = o.fingerprint)"
         " ORDER BY MAX(moment) DESC, fingerprint LIMIT :most",
         {
-            "tests": tables.wanted(tests),
+            "tests": tables.json_list(tests),
             "subtype": occurrence.failure_subtype,
-            "mine": tables.wanted(mine),
+            "mine": tables.json_list(mine),
             "most": _MOST,
         },
     )
@@ -129,7 +129,7 @@ def _at_once(archive: Archive, one: Iterable[str], other: Iterable[str]) -> bool
         " WHERE a.fingerprint IN (SELECT value FROM json_each(?))"
         " AND b.fingerprint IN (SELECT value FROM json_each(?)) LIMIT 1"
     )
-    asked = (tables.wanted(archive.present(tuple(one))), tables.wanted(archive.present(tuple(other))))
+    asked = (tables.json_list(archive.present(tuple(one))), tables.json_list(archive.present(tuple(other))))
     return archive.db.execute(query, asked).fetchone() is not None
 
 

@@ -13,6 +13,7 @@ from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.kinds import precedes_simulator
 from pytest_dvwiki.records.tables import seed_of
 from pytest_dvwiki.records.targets import ANY, Target, of_failure
+from pytest_dvwiki.runs import EVER
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.catalogue import Catalogue
 from pytest_dvwiki.wiki.kinds import bug, pattern
@@ -140,8 +141,8 @@ class WikiHistory:
         """
         fingerprint = self._known(occurrence.fingerprint)
         targets = ((of_failure(occurrence, test), seed_of(test)) for test in occurrence.tests)
-        seen = same_check.Seen(
-            moment="~",
+        seen = same_check.CheckFailure(
+            moment=EVER,
             task_id=task_id,
             failing=frozenset(same_check.Failing(*each) for each in targets),
             changes=tuple(
@@ -248,7 +249,9 @@ class WikiHistory:
                 found[cast("OriginType", page.text("type"))] += 1
         return dict(found)
 
-    def last_passes(self, cause: Occurrence | Verdict, test: FailedTest | Failure, before: str = "~") -> Sequence[Pass]:
+    def last_passes(
+        self, cause: Occurrence | Verdict, test: FailedTest | Failure, before: str = EVER
+    ) -> Sequence[Pass]:
         """Return the newest passes of a failing test on its simulator, without uncommitted changes, newest first."""
         simulator = ANY if precedes_simulator(cause, test) else test.simulator or ""
         return self.archive.last_passes(Target(test.nodeid, simulator, test.config or ""), before)

@@ -27,7 +27,7 @@ from pytest_dvwiki.capture.files.results import ResultsError, read_results
 from pytest_dvwiki.capture.files.sources import SourceError, find_sources, read_source
 from pytest_dvwiki.capture.interrupted.journal import Begin, Journal
 from pytest_dvwiki.capture.interrupted.orphans import find_orphans
-from pytest_dvwiki.capture.interrupted.places import Place
+from pytest_dvwiki.capture.interrupted.places import JournalFolder
 from pytest_dvwiki.capture.simulations.flight import Flight
 from pytest_dvwiki.capture.simulations.reproduce import Call
 from pytest_dvwiki.capture.texts.logs import open_log
@@ -44,7 +44,7 @@ from pytest_dvwiki.model import (
 )
 from pytest_dvwiki.patterns.matcher import Matcher
 from pytest_dvwiki.patterns.registry import load_registry
-from pytest_dvwiki.pipeline.tools import Tools
+from pytest_dvwiki.pipeline.services import Services
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.verdicts import read as read_verdicts
 from pytest_dvwiki.settings import Layout, SettingsError, is_switched_on_by_project, resolve
@@ -291,15 +291,15 @@ def journal(data: bytes) -> None:
     """What is readable of a killed run's journal is archived."""
     with tempfile.TemporaryDirectory() as folder:
         settings = resolve(Path(folder), environ={})
-        place = Place(settings.layout.journal, is_inside=True)
+        place = JournalFolder(settings.layout.journal, is_inside=True)
         path = place.folder / "regression_20261121T030000Z_abcdef" / "main.jsonl"
         path.parent.mkdir(parents=True)
         path.write_bytes(data)
         os.utime(path, (_LONG_AGO, _LONG_AGO))  # else a run of another machine counts as going on
         for orphan in find_orphans(place, except_for="none", note=lambda text: told(text, path.parent.name)):
             run = pipeline.run_of(orphan, settings, _matcher())
-            with Tools(settings, note=lambda text: told(text, folder)) as tools:
-                archived = pipeline.process(run, tools)
+            with Services(settings, note=lambda text: told(text, folder)) as services:
+                archived = pipeline.process(run, services)
             assert archived.problem is None, archived.problem
             assert archived.written or not run.failures
         with Archive(settings.layout.tasks, None) as known:

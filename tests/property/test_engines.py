@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_dvwiki.patterns.engines import NAMES, load
-from pytest_dvwiki.patterns.kinds import Found
+from pytest_dvwiki.patterns.kinds import KindCounts
 from pytest_dvwiki.patterns.matcher import Matcher
 from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.triage.classify import Classifier
@@ -84,7 +84,7 @@ def test_every_message_that_a_pattern_fits_holds_a_literal() -> None:
     matcher = with_engine("python")
     for pattern in REGISTRY:
         for example in pattern.examples if pattern.tier != "benign" else ():
-            found = matcher.search(example.encode(), Found(None), company=lambda _: True)
+            found = matcher.search(example.encode(), KindCounts(None), company=lambda _: True)
             assert any(True for _ in found), (pattern.id, example)
 
 

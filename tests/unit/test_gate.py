@@ -6,11 +6,11 @@ import shutil
 from typing import TYPE_CHECKING
 
 import pytest
+from pytest_dvwiki.pipeline.tools import Tools
 
 from pytest_dvwiki import pipeline
 from pytest_dvwiki.causes.words import gate_text
 from pytest_dvwiki.model import Excerpt, Failure, Gate, Gated, Run, Waived
-from pytest_dvwiki.pipeline.tools import Tools
 from pytest_dvwiki.settings import resolve
 
 if TYPE_CHECKING:

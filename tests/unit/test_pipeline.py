@@ -9,7 +9,7 @@ import pytest
 from pytest_dvwiki import pipeline
 from pytest_dvwiki.capture.git import repository
 from pytest_dvwiki.model import Excerpt, Failure, Result, Run, Vcs
-from pytest_dvwiki.pipeline.tools import Tools
+from pytest_dvwiki.pipeline.services import Services
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.settings import resolve
 
@@ -58,7 +58,7 @@ def run(root: Path, number: int, *failing: str, report: str = REPORT, vcs: Vcs |
         Result(nodeid=name, outcome="failed" if name in failing else "passed", simulator="icarus")
         for name in {TEST, *failing}
     )
-    with Tools(resolve(root), note=pytest.fail) as tools:
+    with Services(resolve(root), note=pytest.fail) as services:
         archived = pipeline.process(
             Run(
                 task_id=f"nightly_{number}",
@@ -70,7 +70,7 @@ def run(root: Path, number: int, *failing: str, report: str = REPORT, vcs: Vcs |
                 always_record=True,
                 vcs=vcs,
             ),
-            tools,
+            services,
         )
     assert archived.problem is None
     return {test.nodeid: cause.occurrence.origin for cause in archived.causes for test in cause.occurrence.tests}
@@ -80,9 +80,9 @@ def test_advice_names_the_files_of_a_project_as_the_project_does(root: Path) -> 
     lines = ((1, f"FileNotFoundError: [Errno 2] No such file or directory: '{root}/rtl/fifo.sv'"),)
     failed = Failure(nodeid=TEST, phase="setup", excerpts=(Excerpt(source="results", lines=lines),))
     moment = "2026-11-21T01:00:00Z"
-    with Tools(resolve(root), note=pytest.fail) as tools:
+    with Services(resolve(root), note=pytest.fail) as services:
         run = Run(task_id="nightly_1", started=moment, finished=moment, failures=(failed,))
-        (cause,) = pipeline.process(run, tools).causes
+        (cause,) = pipeline.process(run, services).causes
     assert cause.advice.startswith("Correct the path of rtl/fifo.sv ")
 
 
@@ -164,11 +164,11 @@ def test_of_many_tests_of_a_cause_each_question_is_asked_once(root: Path, monkey
 
     counted(Archive, "newest_occurrence")
     counted(repository.Repository, "difference")
-    with Tools(resolve(root), note=pytest.fail) as tools:
+    with Services(resolve(root), note=pytest.fail) as services:
         moment = "2026-11-21T02:00:00Z"
         results = tuple(Result(nodeid=name, outcome="passed", simulator="icarus") for name in tests)
         done = Run(task_id="nightly_2", started=moment, finished=moment, results=results)
-        archived = pipeline.process(done, tools)
+        archived = pipeline.process(done, services)
     assert archived.record is not None
     assert len(archived.record.passed_again) == len(tests)
     assert asked.count("difference") == 1

@@ -214,7 +214,7 @@ def _hostile(rule: dict[str, object], length: int) -> list[str]:
     return [lead + (fill * length)[:length] for fill in fills for lead in ("", own[0], f"{own[0]} ")]
 
 
-def _growth(rule: secret_rules.Rule, short: str, long: str) -> float:
+def _growth(rule: secret_rules.SecretRule, short: str, long: str) -> float:
     """How much longer a rule takes on the longer of two lines; 0 where that is too fast to tell."""
     needed = seconds(lambda: list(rule.parts(long)))
     return needed / max(seconds(lambda: list(rule.parts(short))), 1e-7) if needed > NOISE else 0

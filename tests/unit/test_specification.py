@@ -24,7 +24,7 @@ from pytest_dvwiki import (
 )
 from pytest_dvwiki.agent.tokens import by_rule
 from pytest_dvwiki.model import Excerpt, Failure, Result, Run
-from pytest_dvwiki.pipeline.tools import Tools
+from pytest_dvwiki.pipeline.services import Services
 from pytest_dvwiki.settings import Layout, resolve
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.writing.build import archive, build
@@ -227,7 +227,7 @@ def session(root: Path, number: int, message: str) -> Origin:
         simulator="icarus",
         excerpts=(Excerpt(source="log", lines=((1, message),)),),
     )
-    with Tools(resolve(root), note=pytest.fail) as tools:
+    with Services(resolve(root), note=pytest.fail) as services:
         archived = pipeline.process(
             Run(
                 task_id=f"session_{number}",
@@ -236,7 +236,7 @@ def session(root: Path, number: int, message: str) -> Origin:
                 failures=(failure,),
                 results=(Result(nodeid=nodeid, outcome="failed"),),
             ),
-            tools,
+            services,
         )
     assert archived.problem is None
     (cause,) = archived.causes

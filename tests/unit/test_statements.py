@@ -11,7 +11,7 @@ import pytest
 
 from pytest_dvwiki.agent.knowledge import Knowledge
 from pytest_dvwiki.causes.cause import Cause
-from pytest_dvwiki.causes.statements import Came, FixedBy, Regressed, Seen, Standing, Waiver, standing, statements
+from pytest_dvwiki.causes.statements import Accepted, Came, FixedBy, Regressed, Seen, Standing, standing, statements
 from pytest_dvwiki.causes.words import PLAIN, sentence, text
 from pytest_dvwiki.model import FirstBad, Fix, Waived
 from pytest_dvwiki.pipeline import Archived
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.settings import Layout
 
 NAMES = [f"{letter}" * 12 for letter in "abcdef"]
-SHARED = (Regressed, Seen, FixedBy, Waiver, Came)
+SHARED = (Regressed, Seen, FixedBy, Accepted, Came)
 """Statements that the page, the prompt and, of a cause that fails, the terminal give."""
 FIX = Fix(text="regs: ack", commits=("a" * 40, "b" * 40), date="2026-11-20T10:00:00Z", needed=4)
 
@@ -99,9 +99,9 @@ def test_page_prompt_and_terminal_say_the_same(tmp_path: Path) -> None:
             failing = replace(cause, news="KNOWN")
             on_terminal = unmarked(_terminal(place, failing))
             for each in statements(failing):
-                if isinstance(each, (Seen, FixedBy, Came, Waiver)):
+                if isinstance(each, (Seen, FixedBy, Came, Accepted)):
                     assert unmarked(text(each)) in on_terminal
-    assert {Seen, Came, Waiver, Regressed, "held", "returned", "failed"} <= kinds
+    assert {Seen, Came, Accepted, Regressed, "held", "returned", "failed"} <= kinds
 
 
 def _terminal(place: Layout, cause: Cause) -> str:

@@ -67,7 +67,7 @@ class Artefact:
 
 
 @dataclass(slots=True)
-class Found:
+class FoundArtefacts:
     """The result of a search."""
 
     artefacts: list[Artefact] = field(default_factory=list)
@@ -75,7 +75,7 @@ class Found:
     """One line for each path without artefacts or that cannot be read, beginning with its name."""
 
 
-def find_artefacts(paths: Iterable[str], *, root: Path, scratch: Path) -> Found:
+def find_artefacts(paths: Iterable[str], *, root: Path, scratch: Path) -> FoundArtefacts:
     """Find artefacts, each once, sorted by name.
 
     In folders and archives only files count that look like a results file or a coverage report or have the name of a
@@ -123,9 +123,9 @@ class _Search:
         self._seen: set[Path] = set()
         self._given: dict[Path, Artefact] = {}
         self._beside: dict[Path, Artefact] = {}
-        self.found = Found()
+        self.found = FoundArtefacts()
 
-    def finish(self) -> Found:
+    def finish(self) -> FoundArtefacts:
         """Return the result, sorted by name."""
         found = {**self._beside, **self._given}
         self.found.artefacts = sorted(found.values(), key=lambda artefact: artefact.shown)

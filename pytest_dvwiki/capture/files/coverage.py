@@ -69,7 +69,7 @@ def read_coverage(path: Path) -> list[CoverBin]:
     """
     if _is_yaml(path.name):
         return list(_of_yaml(path))
-    reader = _Reader()
+    reader = _ReportReader()
     read_events(path, reader, CoverageError)
     return reader.bins
 
@@ -209,7 +209,7 @@ def _whole(value: object, what: str) -> int:
 # XML
 
 
-class _Reader:
+class _ReportReader:
     """Detects the format by the first element, and passes the elements on to its reader."""
 
     def __init__(self) -> None:

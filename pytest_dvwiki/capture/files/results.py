@@ -91,7 +91,7 @@ def read_results(path: Path) -> ResultsFile:
     Raises:
         ResultsError: The file is missing, empty (`EmptyResultsError`), too large, broken, or declares entities.
     """
-    reader = _Reader()
+    reader = _CaseReader()
     with suppress(OSError):
         # An OSError here occurs again in `read_events`, which reports it.
         if path.is_file() and path.stat().st_size == 0:
@@ -149,7 +149,7 @@ class _OpenCase:
     text: _Text | None = None
 
 
-class _Reader:
+class _CaseReader:
     """Listener to the parser that makes a Case of each `testcase` element."""
 
     def __init__(self) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.model import FirstBad, Onset, Vcs
 from pytest_dvwiki.records.kinds import is_deterministic
+from pytest_dvwiki.runs import EVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -110,7 +111,7 @@ def _start(
     """Return the last pass before a cause came, preferably one that proves that the cause was absent."""
     thin: _Start | None = None
     for test in occurrence.tests[:_MOST_TESTS]:
-        before = history.last_passes(occurrence, test, onset.moment or "~")
+        before = history.last_passes(occurrence, test, onset.moment or EVER)
         passes = history.last_passes(occurrence, test) if onset.moment else before
         proving = [] if onset.comes_and_goes else [one for one in passes if _proves(one, test, occurrence)]
         enough = onset.passes_needed.get(test.nodeid)

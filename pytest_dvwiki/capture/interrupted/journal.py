@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from pytest_dvwiki.capture.interrupted.places import Place
+    from pytest_dvwiki.capture.interrupted.places import JournalFolder
     from pytest_dvwiki.capture.simulations.flight import Flight
     from pytest_dvwiki.model import Failure
 
@@ -145,7 +145,7 @@ def _value(name: str, value: str) -> str:
     return redact(f"{name}={value}").partition("=")[2]
 
 
-def open_journal(places: Sequence[Place], task_id: str, process: str = MAIN) -> Journal:
+def open_journal(places: Sequence[JournalFolder], task_id: str, process: str = MAIN) -> Journal:
     """Open a journal in the first place that can be written.
 
     Args:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from pytest_dvwiki.capture.interrupted.places import Place
+    from pytest_dvwiki.capture.interrupted.places import JournalFolder
 
 _OTHER_HOST_SILENCE = 3600.0
 """Seconds without a write after which another machine's journal counts as abandoned: locks may not work across NFS."""
@@ -57,7 +57,7 @@ class Orphan:
     """Tests of cocotb's own plugin that had begun in a simulation of one of these items."""
 
 
-def find_orphans(place: Place, *, except_for: str, note: Callable[[str], None]) -> Iterator[Orphan]:
+def find_orphans(place: JournalFolder, *, except_for: str, note: Callable[[str], None]) -> Iterator[Orphan]:
     """Yield the runs in a folder of journals whose processes are gone.
 
     Each stays locked while the caller works on it, so that two runs do not take over the same one.
@@ -155,7 +155,7 @@ def _finite(text: str) -> float:
     return number
 
 
-class _Reader:
+class _EventReader:
     """Collects the events from the journals of a run."""
 
     def __init__(self) -> None:
@@ -191,7 +191,7 @@ class _Reader:
 
 
 def _read(folder: Path, held: Mapping[Path, int]) -> Orphan:
-    reader = _Reader()
+    reader = _EventReader()
     left = _MOST_BYTES
     for path, descriptor in held.items():
         for event in _events(descriptor, left):

@@ -27,7 +27,7 @@ _MOST_RUNS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class JournalFolder:
     """A folder of journals."""
 
     folder: Path
@@ -104,18 +104,18 @@ def _reason(status: os.stat_result, *, is_inside: bool) -> str:
     return "is open to other users" if status.st_mode & 0o077 else ""
 
 
-def places_of(layout: Layout, cache: Path | None) -> tuple[Place, ...]:
+def places_of(layout: Layout, cache: Path | None) -> tuple[JournalFolder, ...]:
     """Return the places of a project's journals, the best first: beside the wiki, in a cache, in the temporary folder.
 
     Args:
         layout: The project.
         cache: A folder of pytest's cache, which several projects may share; None if there is none.
     """
-    places = [Place(layout.journal, is_inside=layout.is_inside)]
+    places = [JournalFolder(layout.journal, is_inside=layout.is_inside)]
     if cache is not None:
-        places.append(Place(cache / layout.key))
+        places.append(JournalFolder(cache / layout.key))
     # The user by number: in a container a user may have neither name nor home.
     user = os.getuid() if sys.platform != "win32" else os.environ.get("USERNAME", "")
     with suppress(OSError):  # there may be no writable temporary folder
-        places.append(Place(Path(tempfile.gettempdir()) / f"dvwiki-{user}-{layout.key}"))
+        places.append(JournalFolder(Path(tempfile.gettempdir()) / f"dvwiki-{user}-{layout.key}"))
     return tuple(places)

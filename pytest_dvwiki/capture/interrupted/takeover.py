@@ -57,7 +57,7 @@ def remains_of(orphan: Orphan, *, root: Path, interest: Interest) -> Remains:
     for failure in reported:
         results[failure.nodeid] = _worse(results.get(failure.nodeid), _result(failure))
     simulators: dict[Simulator, None] = {}
-    texts = _Texts(orphan, root)
+    texts = _OwnTexts(orphan, root)
     for begin in orphan.running:
         outcome = _outcome(begin, root, interest, tuple(texts.of(begin)))
         flight = next((flight for flight in orphan.in_flight if flight.runner == begin.nodeid), None)
@@ -134,7 +134,7 @@ def _cut_short(begin: Begin) -> Failure:
     )
 
 
-class _Texts:
+class _OwnTexts:
     """The texts of a run that its journal names: the output of its children, and logs of the project.
 
     A journal may name any file. Only the run's own files are read: beside the journal or below the root, owned by the

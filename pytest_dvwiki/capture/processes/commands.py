@@ -43,7 +43,7 @@ _LIMIT = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class SimpleCommand:
     """One command that a command line runs."""
 
     words: tuple[str, ...]
@@ -54,18 +54,18 @@ class Command:
     """Files to which a shell redirects its output."""
 
 
-def commands(words: Sequence[str], folder: str) -> list[Command]:
+def commands(words: Sequence[str], folder: str) -> list[SimpleCommand]:
     """Return the commands that a command line runs, in order; the line itself if none is found.
 
     Args:
         words: The command line.
         folder: Absolute path of the folder that it starts in.
     """
-    given = Command(words=tuple(words), folder=folder)
+    given = SimpleCommand(words=tuple(words), folder=folder)
     return list(_unwrapped(given))[:_LIMIT] or [given]
 
 
-def _unwrapped(command: Command) -> Iterator[Command]:
+def _unwrapped(command: SimpleCommand) -> Iterator[SimpleCommand]:
     program = os.path.basename(command.words[0]) if command.words else ""  # noqa: PTH119  # may be no path at all
     if program in _WRAPPERS:
         inner = _wrapped(command, *_WRAPPERS[program])
@@ -80,7 +80,7 @@ def _unwrapped(command: Command) -> Iterator[Command]:
         yield from _unwrapped(part)
 
 
-def _wrapped(command: Command, with_word: str, own_words: int) -> Command | None:
+def _wrapped(command: SimpleCommand, with_word: str, own_words: int) -> SimpleCommand | None:
     """Return the command that a wrapper program runs."""
     variables, folder = dict(command.variables), command.folder
     words = list(command.words[1:])
@@ -96,7 +96,7 @@ def _wrapped(command: Command, with_word: str, own_words: int) -> Command | None
         elif own_words:
             own_words -= 1
         else:
-            return Command(words=tuple(words), folder=folder, variables=variables, outputs=command.outputs)
+            return SimpleCommand(words=tuple(words), folder=folder, variables=variables, outputs=command.outputs)
         words.pop(0)
     return None
 
@@ -114,7 +114,7 @@ def _script(words: Sequence[str]) -> str | None:
 class _Script:
     """Finds the commands, folders, assignments and redirections of a shell script; nothing is expanded."""
 
-    def __init__(self, script: str, outer: Command) -> None:
+    def __init__(self, script: str, outer: SimpleCommand) -> None:
         self._script = script
         self._folders = [outer.folder]
         self._exported = dict(outer.variables)
@@ -122,7 +122,7 @@ class _Script:
         self._words: list[str] = []
         self._outputs: list[str] = []
 
-    def parts(self) -> Iterator[Command]:
+    def parts(self) -> Iterator[SimpleCommand]:
         """Yield the commands, without utilities such as `mkdir`; none if the script cannot be parsed."""
         tokens = self._tokens()
         for token in tokens:
@@ -160,7 +160,7 @@ class _Script:
             elif char == ")" and len(self._folders) > 1:
                 self._folders.pop()
 
-    def _end(self) -> Iterator[Command]:
+    def _end(self) -> Iterator[SimpleCommand]:
         """Finish a command."""
         words, outputs = self._words, (*self._outputs, *self._given)
         self._words, self._outputs = [], []
@@ -177,4 +177,4 @@ class _Script:
         elif words[0] == "export":
             self._exported |= {found[1]: found[2] for word in words[1:] if (found := _ASSIGNMENT.fullmatch(word))}
         elif os.path.basename(words[0]) not in _UTILITIES:  # noqa: PTH119  # may be no path at all
-            yield Command(words=tuple(words), folder=self._folders[-1], variables=variables, outputs=outputs)
+            yield SimpleCommand(words=tuple(words), folder=self._folders[-1], variables=variables, outputs=outputs)

@@ -80,7 +80,7 @@ def read_call(
         runs: Whether it is known to run a simulation, so that an unknown program must be one that a tool has made.
     """
     name, arguments = _program(words)
-    reader = _Reader(folder, variables or {})
+    reader = _CallReader(folder, variables or {})
     program = simulators.programs().get(name)
     if program is None:
         return reader.binary(words) if runs and not _CARRIERS.fullmatch(name) else None
@@ -144,7 +144,7 @@ def _without_folders(text: str) -> str:
     return _FOLDERS.sub(without, text)
 
 
-class _Reader:
+class _CallReader:
     """Parser of one command line."""
 
     def __init__(self, folder: str, variables: Mapping[str, str]) -> None:

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_dvwiki.capture.files.results import Case
-    from pytest_dvwiki.capture.simulations.regression import Block
+    from pytest_dvwiki.capture.simulations.regression import LoggedTest
     from pytest_dvwiki.model import Outcome
 
-    Pair = tuple[Case | None, Block | None]
+    Pair = tuple[Case | None, LoggedTest | None]
 
 _SIMULATION_ENDED = "SimFailure"
 """Exception of the test that was running when the simulation ended, and of all tests after it."""
@@ -45,7 +45,7 @@ class CocotbTest:
     exception: str | None = None
     message: str = ""
     case: Case | None = None
-    block: Block | None = None
+    block: LoggedTest | None = None
     started: bool = True
     """False if the simulation ended before it began."""
     in_flight: bool = False
@@ -93,7 +93,7 @@ class CocotbTest:
 
 
 def join_tests(
-    cases: Sequence[Case] | None, blocks: Sequence[Block], *, modules: Collection[str], root: Path
+    cases: Sequence[Case] | None, blocks: Sequence[LoggedTest], *, modules: Collection[str], root: Path
 ) -> list[CocotbTest]:
     """Return the tests of a simulation.
 
@@ -118,9 +118,9 @@ def unique_name(name: str, taken: set[str]) -> str:
     return unique
 
 
-def _matched(cases: Iterable[Case], blocks: Iterable[Block]) -> Iterator[Pair]:
+def _matched(cases: Iterable[Case], blocks: Iterable[LoggedTest]) -> Iterator[Pair]:
     """Yield each case with the next block of its name."""
-    waiting: dict[str, deque[Block]] = defaultdict(deque)
+    waiting: dict[str, deque[LoggedTest]] = defaultdict(deque)
     for block in blocks:
         waiting[block.name].append(block)
     for case in cases:
@@ -128,7 +128,7 @@ def _matched(cases: Iterable[Case], blocks: Iterable[Block]) -> Iterator[Pair]:
         yield case, found.popleft() if found else None
 
 
-def _test(case: Case | None, block: Block | None, *, several: bool, taken: set[str], root: Path) -> CocotbTest:
+def _test(case: Case | None, block: LoggedTest | None, *, several: bool, taken: set[str], root: Path) -> CocotbTest:
     module, bare = _module(case, block), _bare(case, block)
     texts = [case.text if case is not None else "", block.traceback if block is not None else ""]
     trace = next((found for text in texts if text and (found := last_trace(text, root))), None)
@@ -186,18 +186,18 @@ def is_silent(case: Case | None) -> bool:
     return case is None or _OLD_MESSAGE.match(case.message) is not None
 
 
-def _judged(block: Block | None) -> Outcome:
+def _judged(block: LoggedTest | None) -> Outcome:
     return "failed" if block is None or block.judgement is None else block.judgement
 
 
-def _module(case: Case | None, block: Block | None) -> str:
+def _module(case: Case | None, block: LoggedTest | None) -> str:
     if case is not None:
         return case.classname
     # The values of a parametrised test may hold dots: `mod.test/x=1.5`.
     return block.name.partition("/")[0].rpartition(".")[0] if block is not None else ""
 
 
-def _bare(case: Case | None, block: Block | None) -> str:
+def _bare(case: Case | None, block: LoggedTest | None) -> str:
     if case is not None:
         return case.name
     return block.name[len(_module(None, block)) :].removeprefix(".") if block is not None else ""

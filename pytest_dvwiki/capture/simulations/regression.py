@@ -76,7 +76,7 @@ _LINES_BACK = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class LoggedTest:
     """One test in a log."""
 
     name: str
@@ -112,7 +112,7 @@ class Block:
 class Regression:
     """One run of a simulator in a log."""
 
-    blocks: list[Block] = field(default_factory=list)
+    blocks: list[LoggedTest] = field(default_factory=list)
     """Tests in the order of the log."""
     preamble: NumberedLines = ()
     """Lines before the first test: build, elaboration, import of the test modules."""
@@ -138,7 +138,7 @@ class Regression:
     sha256: str | None = None
 
     @property
-    def in_flight(self) -> Block | None:
+    def in_flight(self) -> LoggedTest | None:
         """Return the test that was running when the log ended; None if there is none."""
         last = self.blocks[-1] if self.blocks else None
         return last if last is not None and last.judgement is None and last.began else None
@@ -217,11 +217,11 @@ class _OpenBlock:
     def judge(self, judgement: Judgement, note: str, line: int) -> None:
         self.judgement, self.note, self.verdict = judgement, note, line
 
-    def finish(self) -> Block:
+    def finish(self) -> LoggedTest:
         kept = self.builder if self.judgement not in {"passed", "skipped", "xfailed"} else None
         cause = kept.first_cause if kept is not None else None
         errors = self.errors.result()
-        return Block(
+        return LoggedTest(
             name=self.name or "",
             lines=kept.lines() if kept is not None else (),
             line=cause or self.verdict or self.first,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from pytest_dvwiki.causes.cause import Cause, PageFacts
 from pytest_dvwiki.causes.statements import (
+    Accepted,
     Came,
     Compare,
     FixedBy,
@@ -17,7 +18,6 @@ from pytest_dvwiki.causes.statements import (
     Regressed,
     Reproduce,
     Seen,
-    Waiver,
     passes_since,
     statements,
 )
@@ -337,7 +337,7 @@ def _evidence(history: CauseHistory, said: Sequence[tuple[Statement, str]]) -> s
     log, task = newest.log, last.task_id
     claims = [_first_cause(newest, task)]
     for each, words in said:
-        if isinstance(each, Waiver):
+        if isinstance(each, Accepted):
             claims.append(_Claim(f"Waived in the newest run by {words}.", task))
         elif isinstance(each, Seen):
             claims.append(_Claim(sentence(words), task, log))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_dvwiki.patterns.kinds import ENOUGH, FAMILIAR, MOST, Dull, Found, kind
+from pytest_dvwiki.patterns.kinds import ENOUGH, FAMILIAR, MOST, Dull, KindCounts, kind
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_kind_is_dull_after_some_lines_came_to_nothing() -> None:
 
 
 def test_a_search_gives_enough_lines_of_a_kind() -> None:
-    found, every = Found(ENOUGH), Found(None)
+    found, every = KindCounts(ENOUGH), KindCounts(None)
     for _ in range(ENOUGH):
         assert not found.enough("k")
         found.note("k")

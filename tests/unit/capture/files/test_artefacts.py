@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pytest_dvwiki.capture.files.archives import ArchiveError, Budget, unpack
-from pytest_dvwiki.capture.files.artefacts import Found, find_artefacts, sha256_of
+from pytest_dvwiki.capture.files.artefacts import FoundArtefacts, find_artefacts, sha256_of
 from pytest_dvwiki.capture.leftovers import Leftovers, read_leftovers
 from pytest_dvwiki.patterns.matcher import Matcher
 from pytest_dvwiki.patterns.registry import load_registry
@@ -57,12 +57,12 @@ UVM_BAD = UVM.format("UVM_ERROR sb.sv(210) @ 1250: uvm_test_top.sb [SB] expected
 UVM_GOOD = UVM.format("", 0)
 
 
-def find(root: Path, *paths: str) -> Found:
+def find(root: Path, *paths: str) -> FoundArtefacts:
     scratch = root / ".scratch"
     return find_artefacts([str(root / path) for path in paths], root=root, scratch=scratch)
 
 
-def names(found: Found) -> list[str]:
+def names(found: FoundArtefacts) -> list[str]:
     return [artefact.shown for artefact in found.artefacts]
 
 

@@ -10,7 +10,7 @@ import pytest
 from pytest_dvwiki import pipeline
 from pytest_dvwiki.causes.words import text
 from pytest_dvwiki.model import Excerpt, Failure, Result, Run, Vcs
-from pytest_dvwiki.pipeline.tools import Tools
+from pytest_dvwiki.pipeline.services import Services
 from pytest_dvwiki.records.fixes import MAYBE_LATER
 from pytest_dvwiki.settings import resolve
 from pytest_dvwiki.wiki.writing.build import build
@@ -87,8 +87,8 @@ class Project:
             vcs=vcs,
         )
         settings = resolve(self.root)
-        with Tools(settings, note=pytest.fail) as tools:
-            archived = pipeline.process(run, tools)
+        with Services(settings, note=pytest.fail) as services:
+            archived = pipeline.process(run, services)
         assert archived.problem is None
         assert build(settings.layout, check=True).changed == []
         return archived

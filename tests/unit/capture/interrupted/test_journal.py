@@ -14,7 +14,7 @@ import pytest
 
 from pytest_dvwiki.capture.interrupted.journal import Begin, Journal, open_journal
 from pytest_dvwiki.capture.interrupted.orphans import Orphan, find_orphans
-from pytest_dvwiki.capture.interrupted.places import Place, places_of
+from pytest_dvwiki.capture.interrupted.places import JournalFolder, places_of
 from pytest_dvwiki.capture.interrupted.takeover import remains_of
 from pytest_dvwiki.model import Excerpt, Failure
 from pytest_dvwiki.reading import UnreadableError
@@ -34,7 +34,7 @@ FAILURE = Failure(
 
 def left_in(folder: Path) -> Iterator[Orphan]:
     """What killed runs left behind in a folder of journals of a project."""
-    return find_orphans(Place(folder, is_inside=True), except_for="", note=pytest.fail)
+    return find_orphans(JournalFolder(folder, is_inside=True), except_for="", note=pytest.fail)
 
 
 class Nothing:
@@ -110,8 +110,8 @@ def test_what_one_run_takes_over_no_other_one_does(tmp_path: Path) -> None:
     write_and_die(tmp_path, "journal.failure(failure)")
     other = (
         "import sys; from pathlib import Path; from pytest_dvwiki.capture.interrupted.orphans import find_orphans; "
-        "from pytest_dvwiki.capture.interrupted.places import Place; "
-        "print(len(list(find_orphans(Place(Path(sys.argv[1]), is_inside=True), except_for='', note=print))))"
+        "from pytest_dvwiki.capture.interrupted.places import JournalFolder; "
+        "print(len(list(find_orphans(JournalFolder(Path(sys.argv[1]), is_inside=True), except_for='', note=print))))"
     )
     command = [sys.executable, "-c", other, str(tmp_path)]
     for _ in left_in(tmp_path):
@@ -148,12 +148,12 @@ def test_the_next_best_place_is_taken_where_the_first_cannot_be_written(
 ) -> None:
     blocked = tmp_path / "file"
     blocked.touch()
-    journal = open_journal([Place(blocked), Place(tmp_path / "second")], "run_1")
+    journal = open_journal([JournalFolder(blocked), JournalFolder(tmp_path / "second")], "run_1")
     assert journal.folder == tmp_path / "second" / "run_1"
     journal.remove()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     temporary = places_of(Layout(root=tmp_path, wiki=tmp_path / ".agent" / "wiki"), None)[-1]
-    journal = open_journal([Place(blocked), temporary], "run_1")
+    journal = open_journal([JournalFolder(blocked), temporary], "run_1")
     assert journal.folder == temporary.folder / "run_1"
     assert temporary.folder.parent == tmp_path / "tmp"
     journal.close()
@@ -233,13 +233,13 @@ def test_a_journal_that_is_no_file_is_told_and_the_others_are_read(tmp_path: Pat
     (tmp_path / "a_run").mkdir()
     told = make(tmp_path / "a_run" / "main.jsonl")
     notes: list[str] = []
-    (orphan,) = find_orphans(Place(tmp_path, is_inside=True), except_for="", note=notes.append)
+    (orphan,) = find_orphans(JournalFolder(tmp_path, is_inside=True), except_for="", note=notes.append)
     assert orphan.task_id == "run_1"
     assert notes == [f"the journal of a killed run was left alone: {tmp_path}/a_run/main.jsonl: {told}"]
 
 
 def test_a_place_outside_of_the_project_is_made_private_and_read_only_while_it_is(tmp_path: Path) -> None:
-    place = Place(tmp_path / "place")
+    place = JournalFolder(tmp_path / "place")
     open_journal([place], "run_1").close()
     assert place.folder.stat().st_mode & 0o777 == 0o700
     assert [folder.name for folder in place.runs()] == ["run_1"]
@@ -265,7 +265,7 @@ def test_projects_that_share_a_wiki_or_a_temporary_folder_have_journals_of_their
     assert len({place.folder for place in places}) == 6
     assert not any(place.is_inside for place in places)
     inside = places_of(Layout(root=tmp_path, wiki=tmp_path / ".agent" / "wiki"), None)[0]
-    assert inside == Place(tmp_path / ".agent" / "journal", is_inside=True)
+    assert inside == JournalFolder(tmp_path / ".agent" / "journal", is_inside=True)
 
 
 def test_begin_keeps_every_field(tmp_path: Path) -> None:

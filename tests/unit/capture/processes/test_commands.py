@@ -4,47 +4,47 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_dvwiki.capture.processes.commands import Command, commands
+from pytest_dvwiki.capture.processes.commands import SimpleCommand, commands
 
-MAKE = Command(words=("make",), folder="/tb")
+MAKE = SimpleCommand(words=("make",), folder="/tb")
 
 
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        (["make", "-C", "fifo"], [Command(words=("make", "-C", "fifo"), folder="/tb")]),
+        (["make", "-C", "fifo"], [SimpleCommand(words=("make", "-C", "fifo"), folder="/tb")]),
         (["sh", "-c", "make"], [MAKE]),
         (["timeout", "600", "make"], [MAKE]),
         (["/usr/bin/timeout", "-k", "5", "--foreground", "10m", "make"], [MAKE]),
         (["nice", "-n", "10", "timeout", "-s", "KILL", "60", "make"], [MAKE]),
         (
             ["env", "-u", "X", "SIM=icarus", "make"],
-            [Command(words=("make",), folder="/tb", variables={"SIM": "icarus"})],
+            [SimpleCommand(words=("make",), folder="/tb", variables={"SIM": "icarus"})],
         ),
-        (["env", "-C", "fifo", "make"], [Command(words=("make",), folder="/tb/fifo")]),
+        (["env", "-C", "fifo", "make"], [SimpleCommand(words=("make",), folder="/tb/fifo")]),
         (["timeout", "9", "sh", "-ec", "make"], [MAKE]),
     ],
 )
-def test_the_command_behind_programs_that_run_another(words: list[str], found: list[Command]) -> None:
+def test_the_command_behind_programs_that_run_another(words: list[str], found: list[SimpleCommand]) -> None:
     assert commands(words, "/tb") == found
 
 
 @pytest.mark.parametrize(
     ("script", "found"),
     [
-        ("cd fifo && make", [Command(words=("make",), folder="/tb/fifo")]),
-        ("cd /sim\nmake \\\n all", [Command(words=("make", "all"), folder="/sim")]),
-        ("(cd a && make); make", [Command(words=("make",), folder="/tb/a"), MAKE]),
+        ("cd fifo && make", [SimpleCommand(words=("make",), folder="/tb/fifo")]),
+        ("cd /sim\nmake \\\n all", [SimpleCommand(words=("make", "all"), folder="/sim")]),
+        ("(cd a && make); make", [SimpleCommand(words=("make",), folder="/tb/a"), MAKE]),
         ("mkdir -p out; make | tee out/log", [MAKE]),
-        ("RANDOM_SEED=3 make", [Command(words=("make",), folder="/tb", variables={"RANDOM_SEED": "3"})]),
-        ("export RANDOM_SEED=3; make", [Command(words=("make",), folder="/tb", variables={"RANDOM_SEED": "3"})]),
-        ("if ! make clean; then make; fi", [Command(words=("make", "clean"), folder="/tb"), MAKE]),
-        ("cd a; make > sim.log 2>&1", [Command(words=("make",), folder="/tb/a", outputs=("/tb/a/sim.log",))]),
-        ("make < /dev/null >& all.log", [Command(words=("make",), folder="/tb", outputs=("/tb/all.log",))]),
-        ("make 'A=x;y'", [Command(words=("make", "A=x;y"), folder="/tb")]),
+        ("RANDOM_SEED=3 make", [SimpleCommand(words=("make",), folder="/tb", variables={"RANDOM_SEED": "3"})]),
+        ("export RANDOM_SEED=3; make", [SimpleCommand(words=("make",), folder="/tb", variables={"RANDOM_SEED": "3"})]),
+        ("if ! make clean; then make; fi", [SimpleCommand(words=("make", "clean"), folder="/tb"), MAKE]),
+        ("cd a; make > sim.log 2>&1", [SimpleCommand(words=("make",), folder="/tb/a", outputs=("/tb/a/sim.log",))]),
+        ("make < /dev/null >& all.log", [SimpleCommand(words=("make",), folder="/tb", outputs=("/tb/all.log",))]),
+        ("make 'A=x;y'", [SimpleCommand(words=("make", "A=x;y"), folder="/tb")]),
     ],
 )
-def test_the_commands_of_a_script(script: str, found: list[Command]) -> None:
+def test_the_commands_of_a_script(script: str, found: list[SimpleCommand]) -> None:
     assert commands(["bash", "-c", script], "/tb") == found
 
 
@@ -52,7 +52,7 @@ def test_the_commands_of_a_script(script: str, found: list[Command]) -> None:
     "words", [[], ["sh", "run.sh"], ["sh", "-c"], ["timeout"], ["sh", "-c", "make '"], ["sh", "-c", "true"]]
 )
 def test_what_cannot_be_taken_apart_stays_as_it_is(words: list[str]) -> None:
-    assert commands(words, "/tb") == [Command(words=tuple(words), folder="/tb")]
+    assert commands(words, "/tb") == [SimpleCommand(words=tuple(words), folder="/tb")]
 
 
 def test_a_script_without_end_gives_a_bounded_number() -> None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.records import fixes, targets
 from pytest_dvwiki.records.chance import Rate
 from pytest_dvwiki.records.passes import LOOKED_BACK
-from pytest_dvwiki.records.tables import SLASH, wanted
+from pytest_dvwiki.records.tables import SLASH, json_list
 from pytest_dvwiki.records.targets import ANY, Target, meets, share_a_test
+from pytest_dvwiki.runs import EVER
 
 if TYPE_CHECKING:
     import sqlite3
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.records.passes import Passes
 
-_EVER = "~"
-"""A moment after all others."""
 _MOST_OTHERS = 50
 """Largest number of further tests of a cause that are looked up."""
 _PASSES = (
@@ -41,7 +40,7 @@ def stated(db: sqlite3.Connection, causes: Sequence[str]) -> list[fixes.Step]:
         db: The tables.
         causes: The present and former names of the cause.
     """
-    found = [(*rest, fixes.ROW.decode(row)) for *rest, row in db.execute(_ROWS, (wanted(causes),))]
+    found = [(*rest, fixes.ROW.decode(row)) for *rest, row in db.execute(_ROWS, (json_list(causes),))]
     taken_back = {row.takes_back for *_, row in found}
     return [
         fixes.Step(moment=moment, task_id=task_id, date=finished, fix=fixes.stated_fix(row, finished))
@@ -50,7 +49,7 @@ def stated(db: sqlite3.Connection, causes: Sequence[str]) -> list[fixes.Step]:
     ]
 
 
-class Evidence:
+class CauseRecords:
     """The `fixes.Evidence` of one cause.
 
     Args:
@@ -60,7 +59,7 @@ class Evidence:
         until: Sort key of a run: this run and later ones do not count.
     """
 
-    def __init__(self, db: sqlite3.Connection, passes: Passes, fingerprints: Sequence[str], until: str = _EVER) -> None:
+    def __init__(self, db: sqlite3.Connection, passes: Passes, fingerprints: Sequence[str], until: str = EVER) -> None:
         self._db = db
         self._passes = passes
         self._causes = fingerprints
@@ -71,7 +70,7 @@ class Evidence:
         row = self._db.execute(
             "SELECT MIN(moment) FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
             " AND NOT without_fix",
-            (wanted(self._causes),),
+            (json_list(self._causes),),
         ).fetchone()
         return row[0] or ""
 
@@ -87,7 +86,7 @@ class Evidence:
             " JOIN failed f ON f.run = o.run AND f.fingerprint = o.fingerprint JOIN runs r ON r.id = o.run"
             " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) AND o.moment > ? AND o.moment < ?"
             " AND NOT o.without_fix ORDER BY o.moment",
-            (wanted(self._causes), moment, self._until),
+            (json_list(self._causes), moment, self._until),
         )
         for (when, finished, dirty), group in itertools.groupby(rows, key=lambda row: row[:3]):
             failing = [Target(*row[3:]) for row in group]
@@ -110,7 +109,7 @@ class Evidence:
     def is_back(self, moment: str, tests: Sequence[Target], failing: Sequence[Target]) -> bool:
         """Tell whether tests that fail now, after a fix of some tests at a moment, show that the cause is back."""
         return not tests or any(
-            any(_is_same_test(each, test) for test in tests) or self._is_back(each, tests, moment, "~")
+            any(_is_same_test(each, test) for test in tests) or self._is_back(each, tests, moment, EVER)
             for each in failing
         )
 
@@ -126,7 +125,7 @@ class Evidence:
         last = self._db.execute(
             "SELECT MAX(moment) FROM failed WHERE nodeid = ? AND simulator = ? AND config = ? AND moment < ?"
             " AND fingerprint IN (SELECT value FROM json_each(?))",
-            (*failing, moment, wanted(self._causes)),
+            (*failing, moment, json_list(self._causes)),
         ).fetchone()[0]
         if last is None:
             return share_a_test([failing.nodeid], [test.nodeid for test in tests])
@@ -139,7 +138,7 @@ class Evidence:
             f"SELECT 1 FROM json_each(?) t JOIN failed f ON {meets('f')} AND f.moment > ? AND f.moment < ?"  # noqa: S608
             " AND f.fingerprint IN (SELECT value FROM json_each(?)) JOIN occurrences o ON o.run = f.run"
             " AND o.fingerprint = f.fingerprint AND NOT o.without_fix LIMIT 1",
-            (targets.wanted(tests), after, before, wanted(self._causes)),
+            (targets.json_targets(tests), after, before, json_list(self._causes)),
         ).fetchone()
         return row is not None
 
@@ -149,7 +148,7 @@ class Evidence:
         rows = self._db.execute(
             "SELECT DISTINCT nodeid, simulator, config FROM failed WHERE run = ?"
             " AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY 1, 2, 3",
-            (previous[0] if previous else None, wanted(self._causes)),
+            (previous[0] if previous else None, json_list(self._causes)),
         )
         return [Target(*row) for row in rows]
 
@@ -158,7 +157,7 @@ class Evidence:
         row = self._db.execute(
             "SELECT deterministic FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
             " AND moment < ? ORDER BY moment DESC LIMIT 1",
-            (wanted(self._causes), before),
+            (json_list(self._causes), before),
         ).fetchone()
         if not (row and row[0]):
             return False
@@ -169,7 +168,7 @@ class Evidence:
         rows = self._db.execute(
             "SELECT DISTINCT nodeid, simulator, config FROM failed WHERE moment < ?"
             " AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY 1, 2, 3",
-            (before, wanted(self._causes)),
+            (before, json_list(self._causes)),
         )
         return [Target(*row) for row in rows]
 
@@ -178,13 +177,13 @@ class Evidence:
         row: tuple[int, str] | None = self._db.execute(
             "SELECT run, moment FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
             " AND moment <= ? ORDER BY moment DESC LIMIT 1",
-            (wanted(self._causes), moment),
+            (json_list(self._causes), moment),
         ).fetchone()
         return row
 
     def steps(self) -> list[fixes.Step]:
         """Return the passes and statements that tell of a fix, in order of the runs."""
-        asked = (wanted(self._causes),)
+        asked = (json_list(self._causes),)
         steps = []
         for moment, nodeid, failed_seed, same_seed, seed_passed, task_id, finished, *on, dirty in self._db.execute(
             _PASSES, asked
@@ -214,7 +213,7 @@ class Evidence:
         row = self._db.execute(
             "SELECT simulator FROM failed WHERE nodeid = ? AND moment < ?"
             " AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY moment DESC LIMIT 1",
-            (test.nodeid, before, wanted(self._causes)),
+            (test.nodeid, before, json_list(self._causes)),
         ).fetchone()
         return Target(test.nodeid, ANY, ANY) if row and row[0] == ANY else test
 
@@ -222,7 +221,7 @@ class Evidence:
         self, tests: Sequence[Target], since: str, before: str | None, most: int
     ) -> list[fixes.PassingRun]:
         """Return the first `most` runs between two moments that passed one of the tests."""
-        runs = itertools.islice(self._passes.passing_runs(tests, since, min(before or _EVER, self._until)), most)
+        runs = itertools.islice(self._passes.passing_runs(tests, since, min(before or EVER, self._until)), most)
         return [fixes.PassingRun(task_id=task_id, moment=moment, branch=branch) for moment, task_id, branch in runs]
 
     def rate(self, tests: Sequence[Target], since: str, before: str) -> Rate:
@@ -236,8 +235,8 @@ class Evidence:
             " AND f.fingerprint IN (SELECT value FROM json_each(:causes)) AND f.moment >= :since AND f.moment < :before"
             " GROUP BY 1 ORDER BY 1 DESC LIMIT :most",
             {
-                "causes": wanted(self._causes),
-                "tests": targets.wanted(tests),
+                "causes": json_list(self._causes),
+                "tests": targets.json_targets(tests),
                 "since": since,
                 "before": before,
                 "most": LOOKED_BACK,
@@ -263,9 +262,9 @@ class Evidence:
             "  WHERE c.value IN (SELECT value FROM json_each(:checks))))"
             " JOIN runs r ON r.id = o.run AND r.moment >= :since AND r.moment < :before LIMIT 1",
             {
-                "causes": wanted(self._causes),
-                "checks": wanted(name.partition(SLASH)[0] for name in self._causes),
-                "tests": targets.wanted(tests),
+                "causes": json_list(self._causes),
+                "checks": json_list(name.partition(SLASH)[0] for name in self._causes),
+                "tests": targets.json_targets(tests),
                 "since": since,
                 "before": before,
             },
@@ -282,7 +281,7 @@ class Evidence:
         passed = {
             test.nodeid
             for test in further[:_MOST_OTHERS]
-            if self.passing_runs([test], runs[0].moment, f"{runs[-1].moment}~", 1)
+            if self.passing_runs([test], runs[0].moment, f"{runs[-1].moment}{EVER}", 1)
         }
         return len(names), len(passed)
 

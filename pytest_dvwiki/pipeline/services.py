@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.query import WikiHistory
 
 
-class Tools:
+class Services:
     """The pattern registry and the objects that depend on it, each loaded at first use.
 
     A run without failures needs none of them.
