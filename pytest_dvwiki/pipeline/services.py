@@ -98,8 +98,8 @@ class Services:
         return Accepting(matcher, judge.waivers or Waivers(), today().isoformat(), accepts=accepts)
 
     @cached_property
-    def judge(self) -> Tools:
-        """Return the tools by which the gate decides: those of the base revision if there is one, else these.
+    def judge(self) -> Services:
+        """Return the services by which the gate decides: those of the base revision if there is one, else these.
 
         Raises:
             RevisionError: The base revision cannot be read.
@@ -109,7 +109,7 @@ class Services:
         from pytest_dvwiki.capture.git.revision import Revision  # noqa: PLC0415  # few runs have a base
 
         self.base = Revision(self.settings.layout, self.settings.gate_base)
-        return Tools(
+        return Services(
             replace(self.settings, layout=self.base.layout, gate_base=""),
             extra_patterns=self._extra_patterns,
             classify=self._classify,

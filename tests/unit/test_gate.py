@@ -6,11 +6,11 @@ import shutil
 from typing import TYPE_CHECKING
 
 import pytest
-from pytest_dvwiki.pipeline.tools import Tools
 
 from pytest_dvwiki import pipeline
 from pytest_dvwiki.causes.words import gate_text
 from pytest_dvwiki.model import Excerpt, Failure, Gate, Gated, Run, Waived
+from pytest_dvwiki.pipeline.services import Services
 from pytest_dvwiki.settings import resolve
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ def failure(nodeid: str, line: str, **fields: object) -> Failure:
 def run(root: Path, number: int, *failures: Failure, gate: str = "new", refused: str = "") -> RunRecord:
     moment = f"2026-11-21T{number:02d}:00:00Z"
     made = Run(task_id=f"nightly_{number}", started=moment, finished=moment, failures=failures, gate_refused=refused)
-    with Tools(resolve(root, command_line={"gate": gate}), note=pytest.fail) as tools:
-        archived = pipeline.process(made, tools)
+    with Services(resolve(root, command_line={"gate": gate}), note=pytest.fail) as services:
+        archived = pipeline.process(made, services)
     assert archived.problem is None
     assert archived.record is not None
     return archived.record
