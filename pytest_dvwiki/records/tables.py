@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import FailedTest, Occurrence, OtherTest, RunRecord
 
-VERSION = 19
+VERSION = 20
 """Incremented with every change of the tables or of their contents."""
 
 # Tables with long texts have rowids: WITHOUT ROWID would put whole rows into the upper levels of the tree.
@@ -39,7 +39,7 @@ CREATE TABLE files (
 CREATE INDEX files_with_problem ON files (folder, name) WHERE problem != '';
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY, moment TEXT UNIQUE, task_id TEXT UNIQUE, finished TEXT, vcs_commit TEXT, branch TEXT,
-  dirty INTEGER, changes TEXT, edited TEXT, simulators TEXT, run_id TEXT);
+  dirty INTEGER, changes TEXT, edited TEXT, simulators TEXT, run_id TEXT, totals TEXT);
 CREATE TABLE suites (
   run INTEGER, moment TEXT, simulator TEXT, config TEXT, seed TEXT, suite TEXT,
   PRIMARY KEY (run, simulator, config, suite)) WITHOUT ROWID;
@@ -50,7 +50,7 @@ CREATE TABLE places (run INTEGER, file INTEGER, PRIMARY KEY (run, file)) WITHOUT
 CREATE INDEX places_by_file ON places (file);
 CREATE TABLE occurrences (
   fingerprint TEXT, moment TEXT, run INTEGER, subtype TEXT, error_class TEXT, pattern TEXT, tests INTEGER, names TEXT,
-  seeds TEXT, without_fix INTEGER, regressed INTEGER, deterministic INTEGER,
+  seeds TEXT, without_fix INTEGER, regressed INTEGER, deterministic INTEGER, seconds REAL,
   PRIMARY KEY (fingerprint, moment)) WITHOUT ROWID;
 CREATE INDEX occurrences_by_subtype ON occurrences (subtype, moment);
 CREATE INDEX occurrences_by_label ON occurrences (subtype, pattern, moment);
@@ -187,7 +187,7 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, told: RunRecord
     simulators = [f"{item.name} {item.version}" if item.version else item.name for item in record.simulators]
     cursor = db.execute(
         "INSERT INTO runs (moment, task_id, finished, vcs_commit, branch, dirty, changes, edited, simulators,"
-        " run_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " run_id, totals) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             moment,
             record.task_id,
@@ -199,6 +199,7 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, told: RunRecord
             json.dumps(record.vcs.edited),
             ", ".join(simulators),
             _json(record.run_id),
+            _json(record.totals),
         ),
     )
     run = int(cursor.lastrowid or 0)
@@ -328,7 +329,7 @@ def _insert_occurrence(
     seeds = list(dict.fromkeys(test.seed for test in tests if test.seed is not None))
     names = list(dict.fromkeys(test.nodeid for test in tests))
     db.execute(
-        "INSERT INTO occurrences VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO occurrences VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             occurrence.fingerprint,
             moment,
@@ -342,6 +343,7 @@ def _insert_occurrence(
             occurrence.fingerprint in record.without_fix,
             occurrence.fingerprint in record.regressed,
             is_deterministic(occurrence),
+            seconds_lost(occurrence),
         ),
     )
     db.executemany(
@@ -355,6 +357,15 @@ def _insert_occurrence(
     ).rowcount
     if is_newest:
         _keep_newest(db, occurrence, moment, names)
+
+
+def seconds_lost(occurrence: Occurrence) -> float:
+    """Return the time that the failing tests of a cause took in a run; a test that fails in two phases counts once."""
+    times: dict[tuple[str | None, ...], float] = {}
+    for test in occurrence.tests:
+        key = (test.nodeid, test.simulator, test.config, test.seed)
+        times[key] = max(times.get(key, 0.0), test.duration_s)
+    return round(sum(times.values()), 3)
 
 
 def seed_of(test: FailedTest) -> str:

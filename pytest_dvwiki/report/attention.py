@@ -26,7 +26,7 @@ from pytest_dvwiki.causes.statements import (
     statements,
 )
 from pytest_dvwiki.causes.words import sentence, text
-from pytest_dvwiki.records import period
+from pytest_dvwiki.records import overview
 from pytest_dvwiki.records.command import from_anywhere
 from pytest_dvwiki.redact import clean
 from pytest_dvwiki.triage.waivers import load_waivers
@@ -168,7 +168,7 @@ class Sources:
             day=day,
             since=since,
             newest=archive.record(newest.split(" ", 2)[2]) if newest else None,
-            runs=period.runs_since(archive, begin),
+            runs=overview.runs_since(archive, begin),
             news=tuple(self._news(begin)),
             open=tuple(self._open()),
             expiring=tuple(
@@ -180,7 +180,7 @@ class Sources:
 
     def _news(self, since: str) -> Iterator[Item]:
         found: dict[str, Item] = {}
-        for name in period.causes_since(self.history.archive, since):
+        for name in overview.causes_since(self.history.archive, since):
             cause = self.history.cause(name)
             if cause is not None:
                 item = self.item(cause, since)

@@ -189,6 +189,7 @@ class Generator:
                 seed=str(values.randrange(10**9)),
                 sim_time="1250 ns",
                 simulator="icarus",
+                duration_s=float(60 + run % 600),
             )
         ]
         return Occurrence(

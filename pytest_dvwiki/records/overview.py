@@ -1,0 +1,247 @@
+"""What all runs together show: their numbers, the causes in each, the failures of tests, the hours that they took."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from pytest_dvwiki.model import Totals, Waived
+from pytest_dvwiki.records import store
+from pytest_dvwiki.records.tables import json_list
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Literal
+
+    from pytest_dvwiki.records.archive import Archive
+
+    Word = Literal["NEW", "REGRESSED", "KNOWN", "WAIVED"]
+
+_totals = msgspec.json.Decoder(Totals)
+
+
+def runs_since(archive: Archive, since: str) -> int:
+    """Return the number of runs that finished at a time or later."""
+    (count,) = archive.db.execute("SELECT COUNT(*) FROM runs WHERE moment >= ?", (since,)).fetchone()
+    return int(count)
+
+
+def causes_since(archive: Archive, since: str) -> list[str]:
+    """Return the causes that failed, or whose newest fix began or held, at a time or later."""
+    rows = archive.db.execute(
+        "SELECT fingerprint FROM causes WHERE newest >= :since"
+        " UNION SELECT fingerprint FROM fix_states"
+        " WHERE newest >= :since OR (until >= :since AND until NOT LIKE '%~') ORDER BY fingerprint",
+        {"since": since},
+    )
+    return [name for (name,) in rows]
+
+
+class Seen(NamedTuple):
+    """A cause in a run."""
+
+    run: int
+    fingerprint: str
+    tests: int
+    """Failing tests."""
+    seconds: float
+    """How long they ran."""
+    regressed: bool
+    waived: bool
+    """Whether people accept all of its failures."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    """A run, without its failures."""
+
+    number: int
+    task_id: str
+    finished: str
+    commit: str
+    branch: str
+    dirty: bool
+    simulators: str
+    totals: Totals
+
+    @property
+    def name(self) -> str:
+        """Return the name of the regression, without time and number."""
+        return self.task_id.rsplit("_", 2)[0]
+
+    @property
+    def passed(self) -> int:
+        """Return the tests that passed, flaky ones too."""
+        return self.totals.passed + self.totals.flaky
+
+    @property
+    def ended(self) -> int:
+        """Return the tests that passed or failed; skipped and expected failures are neither."""
+        return self.passed + self.totals.failed + self.totals.errors + self.totals.waived
+
+    @property
+    def is_failure_free(self) -> bool:
+        """Tell whether tests passed and none failed that nobody accepts."""
+        return self.passed > 0 and not (self.totals.failed or self.totals.errors)
+
+
+def runs(archive: Archive) -> list[RunRow]:
+    """Return all runs, oldest first."""
+    rows = archive.db.execute(
+        "SELECT id, task_id, finished, vcs_commit, branch, dirty, simulators, totals FROM runs ORDER BY moment"
+    )
+    return [
+        RunRow(
+            number=number,
+            task_id=task_id,
+            finished=finished,
+            commit=commit or "",
+            branch=branch or "",
+            dirty=bool(dirty),
+            simulators=simulators,
+            totals=_totals.decode(totals),
+        )
+        for number, task_id, finished, commit, branch, dirty, simulators, totals in rows
+    ]
+
+
+def causes_in(archive: Archive) -> list[Seen]:
+    """Return every cause in every run, oldest first."""
+    waived = set(_all_waived(archive))
+    rows = archive.db.execute(
+        "SELECT run, fingerprint, tests, seconds, regressed AND NOT without_fix FROM occurrences ORDER BY moment"
+    )
+    return [
+        Seen(run, fingerprint, tests, seconds, bool(regressed), (run, fingerprint) in waived)
+        for run, fingerprint, tests, seconds, regressed in rows
+    ]
+
+
+def _all_waived(archive: Archive) -> Iterator[tuple[int, str]]:
+    """Yield run and cause where all failing tests of the cause are waived."""
+    rows = archive.db.execute("SELECT run, fingerprint, row FROM waived ORDER BY run, fingerprint").fetchall()
+    for key, group in itertools.groupby(rows, key=lambda row: (row[0], row[1])):
+        accepted = {test for *_, row in group for test in msgspec.json.decode(row, type=Waived).tests}
+        failed = archive.db.execute("SELECT DISTINCT nodeid FROM failed WHERE run = ? AND fingerprint = ?", key)
+        if {nodeid for (nodeid,) in failed} <= accepted:
+            yield key
+
+
+State = str
+"""`F` failed, `W` failed and waived, `K` flaky, `X` failed as expected, `S` skipped, `.` passed; empty if unknown."""
+_STATES = {"flaky": "K", "waived": "W", "xfailed": "X", "skipped": "S"}
+
+
+@dataclass(frozen=True, slots=True)
+class TestRow:
+    """A test in the newest runs."""
+
+    nodeid: str
+    failures: int
+    """Runs that it failed."""
+    states: tuple[State, ...]
+    """In each run, oldest first."""
+    causes: tuple[str, ...]
+    """The causes with which it failed, the one seen in most runs first."""
+
+
+def tests_by_runs(archive: Archive, shown: Sequence[RunRow], most: int) -> list[TestRow]:
+    """Return the tests that failed in most of some runs, with what became of them in each."""
+    asked = json_list(str(row.number) for row in shown)
+    of_runs = "run IN (SELECT CAST(value AS INTEGER) FROM json_each(?))"
+    failed: dict[str, dict[int, set[str]]] = {}
+    for nodeid, run, fingerprint in archive.db.execute(
+        f"SELECT nodeid, run, fingerprint FROM failed WHERE {of_runs}",  # noqa: S608 (constants)
+        (asked,),
+    ):
+        failed.setdefault(nodeid, {}).setdefault(run, set()).add(fingerprint)
+    chosen = sorted(failed, key=lambda nodeid: (-len(failed[nodeid]), nodeid))[:most]
+    other: dict[tuple[str, int], str] = {
+        (nodeid, run): _STATES[outcome]
+        for nodeid, run, outcome in archive.db.execute(
+            f"SELECT nodeid, run, outcome FROM other WHERE {of_runs}"  # noqa: S608 (constants)
+            " AND nodeid IN (SELECT value FROM json_each(?))",
+            (asked, json_list(chosen)),
+        )
+        if outcome in _STATES
+    }
+    ran = _ran(archive, asked, set(chosen))
+
+    def state(nodeid: str, run: int) -> State:
+        found = other.get((nodeid, run), "")
+        if run in failed[nodeid]:
+            return "W" if found == "W" else "F"
+        return found or ("." if nodeid in ran.get(run, ()) else "")
+
+    return [
+        TestRow(
+            nodeid,
+            len(failed[nodeid]),
+            tuple(state(nodeid, row.number) for row in shown),
+            _most_first(itertools.chain.from_iterable(failed[nodeid].values())),
+        )
+        for nodeid in chosen
+    ]
+
+
+def _most_first(names: Iterable[str]) -> tuple[str, ...]:
+    counts = Counter(names)
+    return tuple(sorted(counts, key=lambda name: (-counts[name], name)))
+
+
+def _ran(archive: Archive, asked: str, tests: set[str]) -> dict[int, set[str]]:
+    """Return which of some tests ran in each run, as far as the lists of tests tell."""
+    lists: dict[str, set[str]] = {}
+    ran: dict[int, set[str]] = {}
+    for run, suite in archive.db.execute(
+        "SELECT run, suite FROM suites WHERE run IN (SELECT CAST(value AS INTEGER) FROM json_each(?))", (asked,)
+    ):
+        if suite not in lists:
+            lists[suite] = tests.intersection(store.read_suite(archive.tasks, suite))
+        ran.setdefault(run, set()).update(lists[suite])
+    return ran
+
+
+class Failing(NamedTuple):
+    """A test that failed in a period."""
+
+    nodeid: str
+    runs: int
+    causes: tuple[str, ...]
+
+
+def failing_tests(archive: Archive, first: str, last: str) -> list[Failing]:
+    """Return the tests that failed from a moment on, before another one, by number of runs."""
+    of_period = "FROM runs r JOIN failed f ON f.run = r.id WHERE r.moment >= ? AND r.moment < ?"
+    causes: dict[str, list[str]] = {}
+    for nodeid, fingerprint in archive.db.execute(
+        f"SELECT f.nodeid, f.fingerprint {of_period} GROUP BY 1, 2 ORDER BY COUNT(DISTINCT f.run) DESC, 2",
+        (first, last),
+    ):
+        causes.setdefault(nodeid, []).append(fingerprint)
+    rows = archive.db.execute(
+        f"SELECT f.nodeid, COUNT(DISTINCT f.run) {of_period} GROUP BY 1 ORDER BY 2 DESC, 1",
+        (first, last),
+    )
+    return [Failing(nodeid, count, tuple(causes[nodeid])) for nodeid, count in rows]
+
+
+def content(archive: Archive) -> dict[str, str]:
+    """Return, by cause, a text that changes whenever the records say something else of it."""
+    parts: dict[str, list[str]] = {}
+    for query in (
+        "SELECT fingerprint, COUNT(*), SUM(tests), MAX(moment), SUM(regressed) FROM occurrences GROUP BY 1",
+        "SELECT fingerprint, states FROM fix_states",
+        "SELECT fingerprint, COUNT(*), MAX(moment) FROM passed_again GROUP BY 1",
+        "SELECT fingerprint, COUNT(*), MAX(moment) FROM first_bad GROUP BY 1",
+        "SELECT fingerprint, COUNT(*), MAX(moment) FROM waived GROUP BY 1",
+        "SELECT fingerprint, source, moment FROM proposals",
+    ):
+        for fingerprint, *values in archive.db.execute(query):
+            parts.setdefault(fingerprint, []).append(repr(values))
+    (verdicts,) = archive.db.execute("SELECT MAX(state) FROM verdicts").fetchone()
+    return {fingerprint: f"{verdicts} {values}" for fingerprint, values in parts.items()}
