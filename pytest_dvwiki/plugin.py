@@ -31,7 +31,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         if option.is_switch:
             group.addoption(option.flag, dest=option.ini, action="store_true", default=None, help=option.help)
         else:
-            group.addoption(option.flag, dest=option.ini, default=None, metavar=option.metavar, help=option.help)
+            optional = {"nargs": "?", "const": option.bare} if option.bare else {}
+            group.addoption(
+                option.flag, dest=option.ini, default=None, metavar=option.metavar, help=option.help, **optional
+            )
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:

@@ -18,7 +18,7 @@ from pytest_dvwiki import reading
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-Kind = Literal["bool", "int", "float", "string", "archive"]
+Kind = Literal["bool", "int", "float", "string", "archive", "branch"]
 Archive = Literal["no", "record", "yes"]
 DEFAULT_WIKI_DIR = ".agent/wiki"
 PROJECT_FILE = ".agent/project.yaml"
@@ -113,6 +113,8 @@ class Option:
     flag: str | None = None
     """Flag on the command line; an option of kind bool without a metavar is a switch."""
     metavar: str | None = None
+    bare: str | None = None
+    """Value of the flag alone; None if it needs one."""
     check: Callable[[Any], None] | None = None
     """Raises a ValueError with the reason if a value of the right kind cannot be used."""
 
@@ -129,7 +131,7 @@ class Option:
     @property
     def ini_type(self) -> Literal["bool", "int", "float", "string"]:
         """Return its type in pytest's configuration."""
-        return "string" if self.kind == "archive" else self.kind
+        return self.kind if self.kind in {"bool", "int", "float"} else "string"
 
     @property
     def variable(self) -> str:
@@ -187,6 +189,22 @@ def _parse_archive(value: object) -> Archive:
     return "yes" if _parse_bool(value) else "no"
 
 
+def _parse_branch(value: object) -> str:
+    try:
+        return "HEAD" if _parse_bool(value) else ""
+    except ValueError:
+        return _parse_string(value)
+
+
+def _check_branch(name: str) -> None:
+    """Refuse a path: behind the bare flag, pytest takes the first path of a command line for its value."""
+    if name != "HEAD" and ("::" in name or os.path.exists(name)):  # noqa: PTH110  # may be no valid path
+        raise ValueError(
+            f"{name!r:.60} is a path: put paths in front of the bare flag, and write a branch of that name as "
+            f"--dvwiki-commit=refs/heads/{name:.60}"
+        )
+
+
 def _check_backend(name: str) -> None:
     from pytest_dvwiki import backends  # noqa: PLC0415 (loaded only where a backend is set)
 
@@ -204,6 +222,7 @@ _PARSERS: dict[Kind, Callable[[object], object]] = {
     "float": _parse_float,
     "string": _parse_string,
     "archive": _parse_archive,
+    "branch": _parse_branch,
 }
 _KIND_NAMES: dict[Kind, str] = {
     "bool": "true or false",
@@ -211,6 +230,7 @@ _KIND_NAMES: dict[Kind, str] = {
     "float": "a number",
     "string": "a text",
     "archive": "no, record or yes",
+    "branch": "yes, no or a branch",
 }
 
 OPTIONS: tuple[Option, ...] = (
@@ -308,6 +328,17 @@ OPTIONS: tuple[Option, ...] = (
         "counts.",
     ),
     Option(
+        "commit",
+        "branch",
+        default="",
+        flag="--dvwiki-commit",
+        metavar="BRANCH",
+        bare="yes",
+        check=_check_branch,
+        help="Commit what the tool wrote beside the wiki, and nothing else, on the branch that is checked out, or on "
+        "another one, which leaves work tree, index and HEAD as they are.",
+    ),
+    Option(
         "lock_timeout",
         "float",
         default=30.0,
@@ -392,6 +423,8 @@ class Settings:
     archive: Archive = "yes"
     auto_ingest: bool = True
     """Whether pages are written: `archive` is `yes`."""
+    commit: str = ""
+    """The branch that gets a commit, `HEAD` for the one that is checked out; empty for none."""
     lock_timeout: float = 30.0
     max_context_tokens: int = 2000
     pattern_context_tokens: int = 500
@@ -536,7 +569,8 @@ def reference() -> str:
     """Return the table as Markdown, for the reference page."""
     rows = ["| command line | project.yaml, `wiki:` | default | what it does |", "| --- | --- | --- | --- |"]
     for option in OPTIONS:
-        flag = f"`{option.flag}{f' {option.metavar}' if option.metavar else ''}`" if option.flag else ""
+        value = f"[={option.metavar}]" if option.bare else f" {option.metavar}" if option.metavar else ""
+        flag = f"`{option.flag}{value}`" if option.flag else ""
         default = {None: "", True: "true", False: "false", "": "empty"}.get(option.default, option.default)  # type: ignore[call-overload]
         rows.append(f"| {flag.replace('|', chr(92) + '|')} | `{option.name}` | {default} | {option.help} |")
     return "\n".join(rows) + "\n"

@@ -89,6 +89,8 @@ class Session:
     journal: Path | None = None
     """The journal's path, for the case that the wiki could not be written."""
     noise: tuple[Result, ...] = ()
+    committed: str = ""
+    """The commit of what was written, with its branch; empty if there is none."""
 
 
 def render(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
@@ -364,6 +366,8 @@ def _footer(session: Session, *, quiet: bool) -> Iterator[Line]:
         none = "no page changed" if archived.pages == 0 else "record only"
         pages = count(archived.pages, "page") if archived.pages else none
         yield Line(f"archived as {archived.record.task_id} ({pages}, {archived.seconds:.1f} s)")
+    if session.committed and not quiet:
+        yield Line(f"committed as {session.committed}")
 
 
 def _command(session: Session, command: Command, width: int, *, label: str = "run") -> Iterator[Line]:

@@ -69,6 +69,7 @@ class MainRole:
         self._call = call
         self._ledger = Ledger(lambda: services().interest, masks, call)
         self._archived: Archived | None = None
+        self._committed = ""
         self._look: Look | None = None
         self._guard = guard
         self._taking = guard("taking a report")
@@ -159,6 +160,9 @@ class MainRole:
         with self._guard("archiving"):
             came_to_end = exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}
             self._finish(session, is_complete=came_to_end and not (session.shouldstop or session.shouldfail))
+        if self._settings.commit and self._settings.layout.agent.is_dir():
+            with self._guard("committing"):
+                self._commit()
         with self._guard("checking the wiki"):
             if self._look is not None:
                 found = self._look.told(was_written=self._archived is not None and self._archived.written)
@@ -191,6 +195,19 @@ class MainRole:
                 self._gate.archived = self._archived
         kept = self._archived is not None and self._archived.problem is not None
         self._items.close(remove=not kept)
+
+    def _commit(self) -> None:
+        from pytest_dvwiki.pipeline.committing import RefusedError, commit  # noqa: PLC0415  # only with --dvwiki-commit
+
+        settings = self._settings
+        try:
+            done = commit(settings.layout, settings.commit, self._task_id, lock_timeout=settings.lock_timeout)
+        except RefusedError as error:
+            self._guard.note(f"nothing was committed: {error}")
+            return
+        self._committed = done.text
+        for note in done.notes:
+            self._guard.note(note)
 
     @cached_property
     def _archivist(self) -> Archivist:
@@ -227,7 +244,7 @@ class MainRole:
         noise = self._ledger.noisy() if verbosity > 0 else ()
         archived = self._archived
         is_silent = archived is None or (archived.record is None and archived.coverage is None)
-        if is_silent and not (notes or noise):
+        if is_silent and not (notes or noise or self._committed):
             return
         from pytest_dvwiki.pipeline import Archived  # noqa: PLC0415  # only where there is something to show
         from pytest_dvwiki.report import terminal  # noqa: PLC0415
@@ -240,6 +257,7 @@ class MainRole:
             here=self._config.invocation_params.dir,
             wiki=self._settings.layout.wiki,
             noise=noise,
+            committed=self._committed,
         )
         width = terminalreporter._tw.fullwidth  # noqa: SLF001  # there is no public access to the width that pytest uses
         if verbosity >= 0:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
+from .conftest import git
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -106,3 +108,27 @@ def test_one_setting_says_what_is_written_and_its_older_name_holds(
     sharded.run()
     found = {name.split("/")[0] for name in agent_files(sharded) if name.endswith((".yaml", ".md"))}
     assert found - {"project.yaml", "waivers.yaml"} == written
+
+
+def test_a_run_commits_what_it_wrote_and_ends_as_its_tests_do(sharded: Project) -> None:
+    git(sharded.path, "init", "-q", "-b", "main")
+    git(sharded.path, "add", "test_shards.py")
+    git(sharded.path, "commit", "-q", "-m", "tests")
+    done = sharded.run("--dvwiki-archive=record", "--dvwiki-commit")
+    assert done.ret == 1
+    done.stdout.re_match_lines([r"committed as [0-9a-f]{10} on main \(2 files\)"])
+    (record,) = sharded.records()
+    told = git(sharded.path, "log", "-1", "--format=%s|%(trailers:key=Dvwiki-Task,valueonly)").stdout.strip()
+    assert told == f"dvwiki: {record['task_id']}|{record['task_id']}"
+    (sharded.path / ".git" / "MERGE_HEAD").write_text(git(sharded.path, "rev-parse", "HEAD").stdout)
+    done = sharded.run("--dvwiki-commit=night", "--dvwiki-archive=record")
+    assert done.ret == 1
+    done.stdout.fnmatch_lines(
+        ["dvwiki: nothing was committed: a merge is in progress; finish it, the next run commits then"]
+    )
+
+
+def test_a_path_behind_the_bare_flag_is_no_branch(sharded: Project) -> None:
+    done = sharded.run("--dvwiki-commit", "test_shards.py")
+    assert done.ret == 4
+    done.stderr.fnmatch_lines(["*'test_shards.py' is a path: put paths in front of the bare flag*"])

@@ -60,9 +60,9 @@ _DROPPED_WITH_VALUE = frozenset(
     {
         "--basetemp", "--capture", "--cocotb-seed", "--code-highlight", "--color", "--cov", "--cov-config",
         "--cov-report", "--css", "--deselect", "--dist", "--durations", "--durations-min", "--dvwiki-archive",
-        "--dvwiki-coverage", "--dvwiki-dir", "--dvwiki-gate", "--dvwiki-gate-base", "--dvwiki-ip-type",
-        "--dvwiki-lock-timeout", "--dvwiki-task", "--dvwiki-tee", "--html", "--ignore", "--ignore-glob",
-        "--json-report-file", "--junit-prefix", "--junit-xml", "--junitprefix", "--junitxml",
+        "--dvwiki-commit", "--dvwiki-coverage", "--dvwiki-dir", "--dvwiki-gate", "--dvwiki-gate-base",
+        "--dvwiki-ip-type", "--dvwiki-lock-timeout", "--dvwiki-task", "--dvwiki-tee", "--html", "--ignore",
+        "--ignore-glob", "--json-report-file", "--junit-prefix", "--junit-xml", "--junitprefix", "--junitxml",
         "--last-failed-no-failures", "--lfnf", "--log-cli-level", "--log-file", "--log-file-level",
         "--log-level", "--max-worker-restart", "--maxfail", "--maxprocesses", "--maxschedchunk",
         "--numprocesses", "--only-rerun", "--pastebin", "--report-log", "--rerun-except", "--reruns",

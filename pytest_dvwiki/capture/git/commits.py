@@ -1,0 +1,297 @@
+"""Commits of single files, beside whatever the user of the repository does.
+
+Nothing of the user's is touched: what is staged stays staged, byte for byte, and files that are not named stay as they
+are. Plumbing makes the commit, so that hooks do not run and nothing is signed. Either branch and index both know the
+commit, or neither does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import TracebackType
+
+HEAD = "HEAD"
+"""The branch that is checked out, whichever it is."""
+_TIMEOUT_S = 60.0
+_LOCK_S = 5.0
+"""How long to wait for another git that holds the index."""
+_POLL_S = 0.05
+_CONFIG = ("core.hooksPath=/dev/null", "core.fsmonitor=false", "core.quotePath=false", "gc.auto=0")
+_IN_PROGRESS = {
+    "MERGE_HEAD": "a merge",
+    "CHERRY_PICK_HEAD": "a cherry-pick",
+    "REVERT_HEAD": "a revert",
+    "rebase-merge": "a rebase",
+    "rebase-apply": "a rebase",
+    "sequencer": "a cherry-pick or revert",
+    "BISECT_LOG": "a bisect",
+}
+_NAMELESS = {
+    f"GIT_{role}_{part}": value
+    for role in ("AUTHOR", "COMMITTER")
+    for part, value in (("NAME", "pytest-dvwiki"), ("EMAIL", "pytest-dvwiki@localhost"))
+}
+"""Who commits where git knows no name, as on a fresh CI machine."""
+
+
+class RefusedError(Exception):
+    """Nothing was committed; the text says why."""
+
+
+class MovedError(RefusedError):
+    """The branch got another commit meanwhile; the same again may succeed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A file that differs from the branch, or is not in it."""
+
+    path: str
+    """Relative to the top of the repository."""
+    staged: bytes | None = None
+    """The version that the user has staged, empty for its removal; None if there is none."""
+
+
+class Branch:
+    """A branch that gets a commit; a context that holds temporary files.
+
+    Args:
+        folder: A folder in the work tree.
+        name: The branch; `HEAD` for the one that is checked out. A branch that does not exist begins at the only remote
+            branch of its name, otherwise at HEAD.
+
+    Raises:
+        RefusedError: There is no repository, or its state does not allow a commit.
+    """
+
+    def __init__(self, folder: Path, name: str = HEAD) -> None:
+        self._folder = folder
+        self.top = Path(os.fsdecode(self._git("rev-parse", "--show-toplevel").rstrip(b"\n")))
+        self._git_folder = Path(os.fsdecode(self._git("rev-parse", "--absolute-git-dir").rstrip(b"\n")))
+        self._folder = self.top
+        checked_out = self._answer("symbolic-ref", "--quiet", HEAD)
+        wanted = name if name.startswith("refs/heads/") else f"refs/heads/{name}"
+        self._is_checked_out = name == HEAD or wanted == checked_out
+        self._ref = HEAD if self._is_checked_out else wanted
+        self.name = (checked_out or "a detached HEAD" if self._is_checked_out else wanted).removeprefix("refs/heads/")
+        self._check_state()
+        self._tip = self._answer("rev-parse", "--verify", "--quiet", f"{self._ref}^{{commit}}")
+        self._base = self._tip or (None if self._is_checked_out else self._beginning())
+        self._room = tempfile.TemporaryDirectory(prefix="dvwiki-")
+        self._index = Path(self._room.name) / "index"
+
+    def __enter__(self) -> Self:
+        if known := self._user_index_bytes():  # what git knows of the times of files saves reading them
+            self._index.write_bytes(known)
+        self._git("read-tree", *(("--reset", self._base) if self._base else ("--empty",)), index=self._index)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._room.cleanup()
+
+    def changed(self, folder: Path) -> list[Changed]:
+        """Return the files below a folder that differ from the branch; ignored and deleted ones are left out."""
+        inside = f"{folder.relative_to(self.top).as_posix()}/"
+        names = self._git(
+            "ls-files", "-z", "--modified", "--others", "--exclude-standard", "--", inside, index=self._index
+        )
+        staged: set[bytes] = set()
+        if self._is_checked_out:
+            base = self._base or self._git("hash-object", "-t", "tree", os.devnull).decode().strip()
+            staged = set(self._git("diff-index", "--cached", "--name-only", "-z", base, "--", inside).split(b"\0"))
+        return [
+            Changed(path, self._blob(f":{path}") or b"" if name in staged else None)
+            for name in dict.fromkeys(names.split(b"\0"))
+            if name and os.path.isfile(self.top / (path := os.fsdecode(name)))  # noqa: PTH113
+        ]
+
+    def lacking(self, folder: Path) -> int:
+        """Return the number of files below a folder that the branch has and the work tree does not."""
+        inside = f"{folder.relative_to(self.top).as_posix()}/"
+        return self._git("ls-files", "-z", "--deleted", "--", inside, index=self._index).count(b"\0")
+
+    def ignores(self, path: Path) -> bool:
+        """Tell whether git ignores a file."""
+        return self._answer("check-ignore", "--quiet", str(path)) is not None
+
+    def content(self, path: str) -> bytes | None:
+        """Return the content of a file on the branch, as a checkout has it; None if the branch does not have it."""
+        return self._blob(f"{self._base}:{path}") if self._base else None
+
+    def _blob(self, name: str) -> bytes | None:
+        return self._git("cat-file", "--filters", name) if self._answer("cat-file", "-e", name) is not None else None
+
+    def commit(self, paths: Iterable[str], message: str) -> str:
+        """Commit the present content of files, and return the commit's name.
+
+        Args:
+            paths: The files, relative to the top.
+            message: The commit message.
+
+        Raises:
+            MovedError: The branch got another commit meanwhile.
+            RefusedError: git failed; branch and index are as before.
+        """
+        names = b"".join(os.fsencode(path) + b"\0" for path in paths)
+        self._git("update-index", "--add", "-z", "--stdin", index=self._index, text=names)
+        tree = self._git("write-tree", index=self._index).decode().strip()
+        parents = ("-p", self._base) if self._base else ()
+        commit = self._git("commit-tree", tree, *parents, "-F", "-", text=message.encode(), env=self._identity)
+        name = commit.decode().strip()
+        if not self._is_checked_out:
+            with self._moving(name):
+                return name
+        # The user's index gets the committed files, or the next commit would take them out again.
+        theirs, mine = self._user_index_bytes(), Path(self._room.name) / "refreshed"
+        if theirs is not None:
+            mine.write_bytes(theirs)
+        wanted = set(names.split(b"\0"))
+        entries = self._git("ls-files", "-z", "--stage", index=self._index).split(b"\0")
+        text = b"".join(entry + b"\0" for entry in entries if entry and entry.partition(b"\t")[2] in wanted)
+        self._git("update-index", "-z", "--index-info", index=mine, text=text)
+        with contextlib.suppress(RefusedError):  # it fails where other files have changed, too
+            self._git("update-index", "-q", "--refresh", index=mine)
+        with self._moving(name), self._locked_index() as lock:
+            if self._user_index_bytes() != theirs:
+                raise MovedError("the index was changed by another process")
+            lock.write_bytes(mine.read_bytes())
+            lock.replace(self._user_index)
+        return name
+
+    def _check_state(self) -> None:
+        """Refuse a repository in the middle of something.
+
+        Raises:
+            RefusedError: It is, or files of it are left out of the work tree.
+        """
+        for mark, what in _IN_PROGRESS.items():
+            if (self._git_folder / mark).exists():
+                raise RefusedError(f"{what} is in progress; finish it, the next run commits then")
+        if self._answer("config", "--type=bool", "core.sparseCheckout") == "true":
+            raise RefusedError("the checkout is sparse; `git sparse-checkout disable` makes it whole")
+        if not self._is_checked_out:
+            if self._answer("check-ref-format", self._ref) is None:
+                raise RefusedError(f"{self.name} is not a name for a branch")
+            trees = self._git("worktree", "list", "--porcelain").decode("utf-8", "replace").split("\n")
+            if f"branch {self._ref}" in trees:
+                raise RefusedError(f"{self.name} is checked out in another work tree, whose files would be behind")
+
+    def _beginning(self) -> str | None:
+        """Return the commit at which a new branch begins."""
+        name = self._ref.removeprefix("refs/heads/")
+        remotes = self._git("for-each-ref", "--format=%(objectname)", f"refs/remotes/*/{name}").decode().split()
+        return remotes[0] if len(remotes) == 1 else self._answer("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+
+    @property
+    def _user_index(self) -> Path:
+        return self._git_folder / "index"
+
+    def _user_index_bytes(self) -> bytes | None:
+        """Return the user's index; None in a repository without one."""
+        try:
+            return self._user_index.read_bytes()
+        except FileNotFoundError:
+            return None
+
+    @cached_property
+    def _identity(self) -> dict[str, str]:
+        known = self._answer("var", "GIT_COMMITTER_IDENT") and self._answer("var", "GIT_AUTHOR_IDENT")
+        return {} if known else _NAMELESS
+
+    @contextlib.contextmanager
+    def _locked_index(self) -> Iterator[Path]:
+        """Hold the lock of the user's index, as every git does that changes it; yield the lock's file.
+
+        Raises:
+            RefusedError: Another git holds it.
+        """
+        lock = self._git_folder / "index.lock"
+        deadline = time.monotonic() + _LOCK_S
+        while True:
+            try:
+                lock.open("xb").close()
+                break
+            except FileExistsError:
+                if time.monotonic() > deadline:
+                    raise RefusedError(f"{lock} exists; if no git is at work, remove it") from None
+                time.sleep(_POLL_S)
+        try:
+            yield lock
+        finally:
+            lock.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def _moving(self, commit: str) -> Iterator[None]:
+        """Let the branch lead to a commit if the body succeeds; nobody else can move it meanwhile.
+
+        Raises:
+            MovedError: It does not lead where it did.
+        """
+        old = self._tip or "0" * len(commit)
+        with subprocess.Popen(
+            self._command("update-ref", "-m", "commit: dvwiki", "--stdin"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as git:
+            assert git.stdin and git.stdout and git.stderr  # noqa: S101, PT018  # they are pipes
+            git.stdin.write(f"start\nupdate {self._ref} {commit} {old}\nprepare\n")
+            git.stdin.flush()
+            if [git.stdout.readline(), git.stdout.readline()][1] != "prepare: ok\n":
+                git.stdin.close()
+                raise MovedError(f"{self.name} was changed by another process: {git.stderr.read().strip()}")
+            yield
+            git.stdin.write("commit\n")
+            git.stdin.flush()
+            if git.stdout.readline() != "commit: ok\n":
+                raise RefusedError(f"{self.name} cannot be moved: {git.stderr.read().strip()}")
+
+    def _answer(self, *arguments: str) -> str | None:
+        """Return git's output without the line end; None if it fails."""
+        try:
+            return os.fsdecode(self._git(*arguments)).rstrip("\n")
+        except RefusedError:
+            return None
+
+    def _command(self, *arguments: str) -> list[str]:
+        settings = (word for setting in _CONFIG for word in ("-c", setting))
+        return ["git", *settings, "-C", str(self._folder), *arguments]
+
+    def _git(
+        self, *arguments: str, index: Path | None = None, text: bytes = b"", env: dict[str, str] | None = None
+    ) -> bytes:
+        """Return git's output.
+
+        Raises:
+            RefusedError: git is missing, slow, or fails.
+        """
+        own = {"GIT_INDEX_FILE": str(index)} if index else {}
+        try:
+            done = subprocess.run(
+                self._command(*arguments),
+                capture_output=True,
+                input=text,
+                env={**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **own, **(env or {})},
+                timeout=_TIMEOUT_S,
+                check=False,
+            )
+        except (OSError, subprocess.SubprocessError) as error:
+            raise RefusedError(f"git cannot be run: {error}") from error
+        if done.returncode:
+            told = done.stderr.decode("utf-8", "replace").strip().split("\n")[0]
+            raise RefusedError(told or f"git {arguments[0]} failed with {done.returncode}")
+        return done.stdout

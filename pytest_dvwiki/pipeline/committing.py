@@ -1,0 +1,123 @@
+"""Commits of what the tool wrote beside the wiki; people's files and edits are left to people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.capture.git.commits import Branch, MovedError, RefusedError
+from pytest_dvwiki.model.sentences import count
+from pytest_dvwiki.wiki.kinds.owned import OWNED
+from pytest_dvwiki.wiki.lock import locked
+from pytest_dvwiki.wiki.text import pages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from pytest_dvwiki.capture.git.commits import Changed
+    from pytest_dvwiki.settings import Layout
+
+__all__ = ["Committed", "RefusedError", "commit"]
+
+TRAILER = "Dvwiki-Task"
+_ATTEMPTS = 5
+_MOST_NAMED = 3
+_DERIVED = frozenset({"index.md", "log.md", "_index.md"})
+_FIXED = frozenset({"WIKI.md", "schema.yaml", ".gitignore", ".gitattributes"})
+"""Files of a new wiki that belong to people from then on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """The result of a commit."""
+
+    text: str = ""
+    """The commit, its branch and its size; empty if there was nothing to commit."""
+    notes: tuple[str, ...] = ()
+    """What was left out, and why."""
+
+
+def commit(layout: Layout, branch: str, task_id: str, *, lock_timeout: float) -> Committed:
+    """Commit the records that git does not have yet, and the pages that differ in the tool's parts alone.
+
+    Args:
+        layout: Where the wiki is.
+        branch: The branch; `HEAD` for the one that is checked out.
+        task_id: The run that asks for it.
+        lock_timeout: Seconds to wait for another process that writes to the wiki.
+
+    Raises:
+        RefusedError: The state of the repository does not allow it.
+        WikiError: The wiki's lock could not be taken.
+    """
+    for left in reversed(range(_ATTEMPTS)):
+        try:
+            with locked(layout.wiki, lock_timeout), Branch(layout.agent, branch) as target:
+                return _commit(layout, target, task_id)
+        except MovedError:
+            if not left:
+                raise
+    raise AssertionError
+
+
+def _commit(layout: Layout, target: Branch, task_id: str) -> Committed:
+    agent, tasks = layout.agent.resolve(), layout.tasks.resolve()
+    lacking = target.lacking(tasks)
+    chosen: list[str] = []
+    names: list[str] = []
+    notes: list[str] = []
+    left_out: list[str] = []
+    for each in target.changed(agent):
+        path = target.top / each.path
+        if lacking and (not path.is_relative_to(tasks) or path.parent.parent == tasks):
+            continue
+        is_ours = _is_ours(layout, path, each, target)
+        if is_ours is None:
+            left_out.append(path.relative_to(agent).as_posix())
+        elif is_ours:
+            chosen.append(each.path)
+            names += [path.stem] if path.parent.parent.parent == tasks else []
+    if left_out:
+        more = f" and {len(left_out) - _MOST_NAMED} more" if len(left_out) > _MOST_NAMED else ""
+        notes.append(f"not committed, since people changed them, too: {', '.join(left_out[:_MOST_NAMED])}{more}")
+    if lacking:
+        records = "a record that is" if lacking == 1 else f"{lacking} records that are"
+        notes.append(
+            f"records alone are committed: {target.name} has {records} not here; `dvwiki build` there counts all"
+        )
+    if not chosen:
+        if target.ignores(tasks / "1970.yaml"):
+            notes.append(f"nothing can be committed: git ignores {tasks}")
+        return Committed(notes=tuple(notes))
+    trailers = "".join(f"{TRAILER}: {name}\n" for name in sorted(names) or [task_id])
+    name = target.commit(chosen, f"dvwiki: {task_id}\n\n{trailers}")
+    return Committed(f"{name[:10]} on {target.name} ({count(len(chosen), 'file')})", tuple(notes))
+
+
+def _is_ours(layout: Layout, path: Path, changed: Changed, target: Branch) -> bool | None:
+    """Tell whether a file differs in what the tool wrote alone; None if people changed it, too."""
+    tasks, wiki = layout.tasks.resolve(), layout.wiki.resolve()
+    before, data, staged = target.content(changed.path), path.read_bytes(), changed.staged
+    if path.is_relative_to(tasks):
+        # Records, lists and verdicts are written once: one that differs was changed by somebody else.
+        return before is None and staged in {None, data}
+    if not path.is_relative_to(wiki) or staged == b"":
+        return False
+    category, *names = path.relative_to(wiki).parts
+    if path.name in _DERIVED:
+        return True
+    if not names:
+        return path.name in _FIXED and before is None and staged in {None, data}
+    return category in OWNED and _has_our_part_alone(data, before, staged, OWNED[category])
+
+
+def _has_our_part_alone(data: bytes, before: bytes | None, staged: bytes | None, owned: Iterable[str]) -> bool | None:
+    """Tell whether a page differs from its versions in git in what the tool wrote alone; None if in both parts."""
+    if not pages.region_names(data):
+        return False
+    others = [version for version in (before, staged) if version is not None]
+    people = pages.skeleton(data, owned)
+    if all(pages.skeleton(version, owned) == people for version in others):
+        return True
+    return False if before is not None and pages.regions(before) == pages.regions(data) else None
