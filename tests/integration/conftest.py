@@ -28,14 +28,15 @@ class Project:
     def wiki(self) -> Path:
         return self.path / ".agent" / "wiki"
 
-    def run(self, *arguments: str, plugin: bool = True) -> pytest.RunResult:
+    def run(self, *arguments: str, plugin: bool = True, in_process: bool = False) -> pytest.RunResult:
         # Records have whole seconds: of two runs that finished in the same one the names would tell which came first.
         archived = (path.stat().st_mtime for path in (self.path / ".agent" / "tasks").glob("2*/*/*.yaml"))
         newest = int(max(archived, default=0))
         while int(time.time()) <= newest:
             time.sleep(0.05)
         on = ("--dvwiki",) if plugin else ("-p", "no:dvwiki")
-        return self.pytester.runpytest_subprocess(*on, "-p", "no:cacheprovider", *arguments)
+        run = self.pytester.runpytest_inprocess if in_process else self.pytester.runpytest_subprocess
+        return run(*on, "-p", "no:cacheprovider", *arguments)
 
     def records(self) -> list[dict[str, Any]]:
         """All records, the oldest first."""

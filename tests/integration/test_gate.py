@@ -62,7 +62,7 @@ def known(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Project
 @pytest.mark.parametrize("arguments", [(), ("-n", "1")])
 def test_failures_that_are_waived_or_known_pass(known: Project, arguments: tuple[str, ...]) -> None:
     write(known, ACCEPTED + OPEN, WAIVERS)
-    result = known.run("--dvwiki-gate=new", *arguments)
+    result = known.run("--dvwiki-gate=new", *arguments, in_process=True)
     assert result.ret == 0
     told = (
         "dvwiki gate new: let 2 failed tests through, exit status 0 instead of 1: 1 waived (W-1), 1 known (test_open)"
@@ -73,7 +73,7 @@ def test_failures_that_are_waived_or_known_pass(known: Project, arguments: tuple
 
 def test_a_failure_that_is_only_known_does_not_pass_the_gate_unwaived(known: Project) -> None:
     write(known, ACCEPTED + OPEN, WAIVERS)
-    result = known.run("--dvwiki-gate=unwaived")
+    result = known.run("--dvwiki-gate=unwaived", in_process=True)
     assert result.ret == 1
     assert last_line(result) == "dvwiki gate unwaived: stopped 1 failed test, exit status 1: 1 known (test_open)"
     assert reasons(known) == {"test_accepted": ("waived", True), "test_open": ("known", False)}
@@ -81,7 +81,7 @@ def test_a_failure_that_is_only_known_does_not_pass_the_gate_unwaived(known: Pro
 
 def test_without_a_wiki_the_gate_changes_nothing(project: Project) -> None:
     (project.path / "test_it.py").write_text(OPEN, encoding="utf-8")
-    result = project.run("--dvwiki-gate=new")
+    result = project.run("--dvwiki-gate=new", in_process=True)
     assert result.ret == 1
     assert "changes nothing, exit status 1: there is no earlier record" in last_line(result)
     assert "no earlier record" in project.records()[-1]["gate"]["refused"]
@@ -110,7 +110,7 @@ def test_a_session_with_more_than_known_failures_keeps_its_exit_status(
     known: Project, text: str, arguments: tuple[str, ...], why: str
 ) -> None:
     write(known, text)
-    result = known.run("--dvwiki-gate=new", *arguments)
+    result = known.run("--dvwiki-gate=new", *arguments, in_process=True)
     assert result.ret in {1, 2}
     # At an interrupt pytest itself prints one more line.
     (line,) = (line for line in result.outlines if line.startswith("dvwiki gate new: "))
@@ -120,10 +120,9 @@ def test_a_session_with_more_than_known_failures_keeps_its_exit_status(
 
 def test_a_module_that_cannot_be_collected_stops_the_gate(known: Project) -> None:
     (known.path / "test_other.py").write_text("import nothing_of_that_name\n", encoding="utf-8")
-    for _ in range(2):  # the second time it is known, and still no failed test
-        result = known.run("--dvwiki-gate=new", "--continue-on-collection-errors")
-        assert result.ret == 1
-        assert "changes nothing, exit status 1: test_other.py could not be collected" in last_line(result)
+    result = known.run("--dvwiki-gate=new", "--continue-on-collection-errors", in_process=True)
+    assert result.ret == 1
+    assert "changes nothing, exit status 1: test_other.py could not be collected" in last_line(result)
     assert "could not be collected" in known.records()[-1]["gate"]["refused"]
 
 
@@ -141,7 +140,7 @@ def pytest_sessionfinish(session):
 @pytest.mark.parametrize("status", PLUGINS)
 def test_a_plugin_that_fails_the_session_is_heard(known: Project, status: int) -> None:
     (known.path / "conftest.py").write_text(f"import pytest\n{PLUGINS[status]}", encoding="utf-8")
-    result = known.run("--dvwiki-gate=new")
+    result = known.run("--dvwiki-gate=new", in_process=True)
     assert result.ret == status
     assert f"changes nothing, exit status {status}: " in last_line(result)
 
@@ -172,20 +171,20 @@ def test_phases_and_subtests_are_counted_and_attempts_are_not(known: Project, wo
     write(known, PHASES)
     waivers = known.path / ".agent" / "waivers.yaml"
     waivers.write_text(WAIVERS.replace('test: "*::test_accepted"', 'message: "*config*"'), encoding="utf-8")
-    result = known.run("--dvwiki-gate=new", "--reruns", "1", *workers)
+    result = known.run("--dvwiki-gate=new", "--reruns", "1", *workers, in_process=True)
     assert result.ret == 0, last_line(result)
     if hasattr(pytest, "Subtests"):
         write(known, PHASES.partition("SEEN")[0] + SUBTESTS)
-        result = known.run("--dvwiki-gate=unwaived", *workers)
+        result = known.run("--dvwiki-gate=unwaived", *workers, in_process=True)
         assert result.ret == 0, last_line(result)
 
 
 def test_a_new_failure_of_strict_logs_stops_the_gate(project: Project) -> None:
     write(project, NOISY, WAIVERS)
-    result = project.run("--dvwiki-strict-logs", "--dvwiki-gate=unwaived")
+    result = project.run("--dvwiki-strict-logs", "--dvwiki-gate=unwaived", in_process=True)
     assert result.ret == 1
     assert "changes nothing, exit status 1: --dvwiki-strict-logs found a new failure" in last_line(result)
-    assert project.run("--dvwiki-strict-logs", "--dvwiki-gate=unwaived").ret == 0, "known and waived"
+    assert project.run("--dvwiki-strict-logs", "--dvwiki-gate=unwaived", in_process=True).ret == 0, "known and waived"
 
 
 @pytest.fixture
@@ -206,7 +205,7 @@ def small_disk(known: Project) -> Iterator[Project]:
 def test_a_full_disk_keeps_the_exit_status(small_disk: Project) -> None:
     filler = small_disk.path / ".agent" / "filler"
     subprocess.run(["dd", "if=/dev/zero", f"of={filler}", "bs=4k"], check=False, capture_output=True)
-    result = small_disk.run("--dvwiki-gate=new")
+    result = small_disk.run("--dvwiki-gate=new", in_process=True)
     assert result.ret == 1
     assert "changes nothing, exit status 1: the record of the run was not written" in last_line(result)
 
@@ -240,8 +239,8 @@ def change(known: Project) -> Project:
 def test_a_change_cannot_waive_itself(change: Project) -> None:
     write(change, ACCEPTED + OPEN, WAIVERS)
     commit(change.path, "change")
-    assert change.run("--dvwiki-gate=new").ret == 0, "without a base the change's own waiver counts"
-    result = change.run("--dvwiki-gate=new", "--dvwiki-gate-base=main")
+    assert change.run("--dvwiki-gate=new", in_process=True).ret == 0, "without a base the change's own waiver counts"
+    result = change.run("--dvwiki-gate=new", "--dvwiki-gate-base=main", in_process=True)
     assert result.ret == 1
     base = git(change.path, "rev-parse", "main").stdout.strip()
     told = f"dvwiki gate new of {base[:7]}: stopped 1 failed test, exit status 1: 1 NEW (test_accepted)"
@@ -253,7 +252,7 @@ def test_a_change_cannot_waive_itself(change: Project) -> None:
 
 def test_a_change_cannot_accept_its_own_error_lines(change: Project) -> None:
     write(change, NOISY, WAIVERS.replace('test: "*::test_accepted"', 'message: "*lost packet*"'))
-    assert change.run("--dvwiki-strict-logs").ret == 0
-    result = change.run("--dvwiki-strict-logs", "--dvwiki-gate=new", "--dvwiki-gate-base=main", *XDIST)
+    assert change.run("--dvwiki-strict-logs", in_process=True).ret == 0
+    result = change.run("--dvwiki-strict-logs", "--dvwiki-gate=new", "--dvwiki-gate-base=main", *XDIST, in_process=True)
     result.assert_outcomes(failed=1)
     assert result.ret == 1
