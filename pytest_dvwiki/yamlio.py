@@ -244,6 +244,30 @@ def located(text: str, depth: int) -> dict[tuple[str | int, ...], int]:
     return dict(_places(node, (), depth)) if node is not None else {}
 
 
+def list_end(text: str, key: str) -> tuple[int, int] | None:
+    """Return the number of lines up to the end of a list under a key of a document, and the column of its dashes.
+
+    Args:
+        text: The document, which `load` can read.
+        key: The key.
+
+    Returns:
+        None if there is no such list, or if it is empty or within brackets.
+    """
+    document = yaml.compose(text, Loader=_Loader)
+    pairs = document.value if isinstance(document, yaml.MappingNode) else ()
+    node: yaml.Node | None = next((value for name, value in pairs if name.value == key), None)
+    if not isinstance(node, yaml.SequenceNode) or node.flow_style or not node.value:
+        return None
+    last: Any = node
+    # A block ends where the next text begins; its last scalar or bracket ends where it ends.
+    while isinstance(last, yaml.CollectionNode) and last.value and not last.flow_style:
+        last = last.value[-1]
+        last = last[1] if isinstance(last, tuple) else last
+    end = last.end_mark
+    return end.line + (end.column > 0), node.start_mark.column
+
+
 def line_of(place: Sequence[str | int], lines: Mapping[tuple[str | int, ...], int]) -> int:
     """Return the line of an entry, or of its nearest enclosing entry in the result of `located`."""
     sizes = range(len(place), -1, -1)

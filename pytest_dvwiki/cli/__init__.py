@@ -37,6 +37,8 @@ COMMANDS = {
     "search": "search the pages of the wiki",
     "status": "show on one screen what is open, what is new, what expires and who should look",
     "spec": "record a clarification of the specification",
+    "waive": "accept the failures of a cause for a while",
+    "waivers": "list the accepted failures: what they caught last, and when they expire",
 }
 EXIT_USAGE = 2
 _GARBAGE = 50_000

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.cli import UsageError
+from pytest_dvwiki.cli.causes import add_cause, cause_called
 from pytest_dvwiki.cli.manual_record import record_of_now, required_text
 from pytest_dvwiki.cli.place import add_place, require_content, settings_of, shown, writing
 from pytest_dvwiki.model import FixRow
@@ -14,20 +14,14 @@ from pytest_dvwiki.wiki.listed import page_name
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
 
     from pytest_dvwiki.capture.git.repository import Repository
     from pytest_dvwiki.settings import Layout
-    from pytest_dvwiki.wiki.query import WikiHistory
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument(
-        "cause",
-        metavar="CAUSE",
-        help="name or path of the cause's page, or its id (the fingerprint, or the first digits of it)",
-    )
+    add_cause(parser)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--text", help="what was done, in one sentence")
     what.add_argument(
@@ -54,11 +48,11 @@ def run(args: argparse.Namespace) -> int:
     if args.take_back:
         if args.commit or args.result:
             raise UsageError("--take-back withdraws the whole statement; it takes no --commit and no --result")
-        fingerprint, page = _cause(layout, args.cause)
+        fingerprint, page = cause_called(layout, args.cause)
         row, told = _taken_back(layout, fingerprint, _display_name(fingerprint, page))
     else:
         text = required_text(args.text, "--text", "say what was done")
-        fingerprint, page = _cause(layout, args.cause)
+        fingerprint, page = cause_called(layout, args.cause)
         row = FixRow(fingerprint=fingerprint, text=text, by="person", commits=(), result=args.result or "open")
         row = replace(row, **_commits(repository, args.commit))
         called = _display_name(fingerprint, page)
@@ -94,59 +88,6 @@ def _taken_back(layout: Layout, fingerprint: str, called: str) -> tuple[FixRow, 
     fix, task_id = found[-1]
     row = FixRow(fingerprint=fingerprint, by="person", takes_back=task_id)
     return row, f"taken back for {called}: {fix.text!r} of {fix.date[:10]} ({fix.by})"
-
-
-def _cause(layout: Layout, name: str) -> tuple[str, str | None]:
-    """Return the fingerprint that a name means, and the path of its page.
-
-    Args:
-        layout: Where the wiki is.
-        name: A fingerprint or its first digits, or a page's present or former name, or its path.
-
-    Raises:
-        UsageError: No record matches, or more than one cause.
-    """
-    from pytest_dvwiki.records import aggregate  # noqa: PLC0415
-    from pytest_dvwiki.upkeep.lookup import SHORTEST, few, pages_called  # noqa: PLC0415
-    from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
-
-    with WikiHistory(layout) as history:
-        known = aggregate.fingerprints(history.archive)
-        page = next(iter(pages_called(history.catalogue, name, ("bugs",))), None)
-        asked = next(iter(page.fingerprints()), name) if page else name.lower()
-        # One fingerprint may have several causes; then it does not say which one is meant.
-        found = [each for each in known if each == asked or (not page and each.startswith(f"{asked}/"))]
-        if not found and len(asked) >= SHORTEST:
-            found = [each for each in known if each.startswith(asked)]
-        if len(found) > 1:
-            listed = few(found, partial(_describe, history))
-            raise UsageError(f"{name}: several causes begin like this: {listed}; give more digits, or the page's name")
-        cause = history.cause(found[0] if found else asked)
-        if cause is None:
-            raise UsageError(_unknown(history, name, known))
-        name = found[0] if found else cause.occurrence.fingerprint
-        return history.reference(name), cause.page.path if cause.page else None
-
-
-def _unknown(history: WikiHistory, name: str, known: Sequence[str]) -> str:
-    from pytest_dvwiki.upkeep.lookup import few, nearest  # noqa: PLC0415
-
-    pages = {page.name: next(iter(page.fingerprints()), "") for page in history.catalogue.all("bugs")}
-    near = nearest(name, [*known, *pages])
-    causes = list(dict.fromkeys(pages.get(each, each) for each in near))
-    told = (
-        f"nearest: {few(causes, partial(_describe, history))}"
-        if causes
-        else "give the name of its page, or the fingerprint in the page's frontmatter"
-    )
-    return f"{name!r:.80}: no record has this cause; {told}"
-
-
-def _describe(history: WikiHistory, fingerprint: str) -> str:
-    """Return a cause with its label and page."""
-    cause = history.cause(fingerprint)
-    page = f", {cause.page.path}" if cause and cause.page else ""
-    return f"{fingerprint} ({cause.label}{page})" if cause else fingerprint
 
 
 def _commits(repository: Repository, given: str | None) -> dict[str, Any]:

@@ -281,6 +281,24 @@ def _waived(archive: Archive, fingerprints: Sequence[str], newest: Row) -> tuple
     return tuple(msgspec.json.decode(row, type=Waived) for (row,) in found)
 
 
+class Caught(NamedTuple):
+    """The failures that a waiver matched in the newest run in which it matched any."""
+
+    task_id: str
+    finished: str
+    tests: int
+    causes: int
+
+
+def caught(archive: Archive) -> dict[str, Caught]:
+    """Return what each waiver caught last, by its id."""
+    rows = archive.db.execute(
+        "SELECT json_extract(w.row, '$.id') waiver, r.task_id, r.finished, SUM(json_array_length(w.row, '$.tests')),"
+        " COUNT(*), MAX(r.moment) FROM waived w JOIN runs r ON r.id = w.run GROUP BY waiver, r.id ORDER BY r.moment"
+    )
+    return {name: Caught(*rest[:4]) for name, *rest in rows}
+
+
 def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
     """Tell where a cause first appeared since its last fix whose passes count; return None if no record has it.
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 Mode = Literal["selective", "global"]
 MATCHES = ("fingerprint", "pattern", "test", "message", "page")
-_KEYS = ("id", "match", "reason", "owner", "expires")
+_KEYS = ("id", "match", "reason", "owner", "expires", "approved_by", "ticket", "added_by", "added")
 _REGEX = "regex:"
 _DEPTH = 4
 """Depth of a value in the document: `waivers`, a position, `match`, and a key in it."""
@@ -57,6 +57,11 @@ class Waiver:
     reason: str
     owner: str
     expires: str | None = None
+    approved_by: str = ""
+    ticket: str = ""
+    added_by: str = ""
+    added: str = ""
+    """The day on which it was added."""
 
     def is_expired(self, day: str) -> bool:
         """Tell whether it no longer holds on a day."""
@@ -204,6 +209,16 @@ def load_waivers(path: Path) -> Waivers:
         return Waivers()
     except OSError as error:
         return Waivers(problems=(f"{path}: {reading.reason(error)}; until then no failure is waived",))
+    return read_waivers(text, path)
+
+
+def read_waivers(text: str, path: Path) -> Waivers:
+    """Read waivers from the text of their file; unusable entries are left out.
+
+    Args:
+        text: The text.
+        path: The path of the file, for messages.
+    """
     try:
         document = load(text, str(path))
         lines = located(text, _DEPTH)
@@ -268,10 +283,14 @@ class _WaiverReader:
             **texts,
             match=self._match((*place, "match"), entry.get("match"), mode),
             expires=self._day((*place, "expires"), entry.get("expires")),
+            approved_by=_line(entry.get("approved_by")),
+            ticket=_line(entry.get("ticket")),
+            added_by=_line(entry.get("added_by")),
+            added=_line(entry.get("added")),
         )
 
     def _text(self, place: tuple[str | int, ...], value: Any, key: str) -> str:
-        text = "" if value is None or isinstance(value, dict | list) else " ".join(redact(str(value)).split())
+        text = _line(value)
         if not text:
             raise self._error(place, f"a waiver needs {key}, so that others understand it later")
         return text
@@ -308,6 +327,11 @@ class _WaiverReader:
         line = line_of(place, self._lines)
         left_out = "; this waiver is ignored" if len(place) > 1 and "ignored" not in what else ""
         return _WaiverError(f"{self._path}:{line}: {what}{left_out}")
+
+
+def _line(value: Any) -> str:
+    """Return a value as one line of text; empty if it has none."""
+    return "" if value is None or isinstance(value, dict | list) else " ".join(redact(str(value)).split())
 
 
 def _agrees(wanted: str, value: str) -> bool:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from pytest_dvwiki.cli import main, manual_record
+from pytest_dvwiki.model import Waived
+from pytest_dvwiki.runs import today
 from pytest_dvwiki.wiki.writing.build import archive
 
 from ..samples import CAUSE, TEST, TODAY, git, layout, occurrence, record, written
@@ -137,6 +139,53 @@ def test_a_persons_fix_stands_on_the_page(place: Layout, capsys: pytest.CaptureF
     assert fixes(place) == [
         {"fingerprint": CAUSE, "text": "reset the read pointer", "by": "person", "commits": [], "result": "open"}
     ]
+
+
+def test_a_cause_is_waived_and_the_waivers_are_listed(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    name = bug(place).stem
+    place.waivers.write_text("# accepted failures\nwaivers:\n- {id: W-1, match: {test: a}, reason: r, owner: o}\n")
+    git(place.root, "init", "--quiet")
+    git(place.root, "config", "user.name", "Ann")
+    terms = ("--reason", "waits for\nthe vendor", "--owner", "fifo team", "--expires", "2999-12-31")
+    assert main(["waive", name, *terms, "--approved-by", "Bo", "--ticket", "DV-17"]) == 0
+    told = f"{name} is waived by W-{name} until 2999-12-31, see .agent/waivers.yaml\n"
+    assert capsys.readouterr().out == told
+    assert place.waivers.read_text().startswith("# accepted failures\nwaivers:\n- {id: W-1,")
+    assert (
+        f"waive | - | {name} is waived by W-{name} (fifo team, until 2999-12-31)" in (place.wiki / "log.md").read_text()
+    )
+    assert main(["waive", CAUSE, *terms]) == 0
+    capsys.readouterr()
+    caught = Waived(id=f"W-{name}", fingerprint=CAUSE, tests=(TEST,), reason="r")
+    archive(place, record(2, occurrence(), waived=(caught,)))
+    assert main(["waivers"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "W-1: r (o)",
+        "  match   test a",
+        "  caught  nothing on record",
+        f"W-{name}: waits for the vendor (fifo team, until 2999-12-31)",
+        f"  match   page {name}",
+        f"  caught  1 test of 1 cause, last on {record(2).finished[:10]} in {record(2).task_id}",
+        f"  terms   added {today()} by Ann, approved by Bo, DV-17",
+        f"W-{name}.2: waits for the vendor (fifo team, until 2999-12-31)",
+        f"  match   page {name}",
+        "  caught  nothing on record",
+        f"  terms   added {today()} by Ann",
+    ]
+
+
+def test_an_expired_or_broken_waiver_is_listed_as_such(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    terms = ("--reason", "r", "--owner", "o", "--expires")
+    for given in ("2020-01-01", "tomorrow"):
+        assert main(["waive", CAUSE, *terms, given]) == 2
+        assert given in capsys.readouterr().err
+    assert main(["waivers"]) == 0
+    assert capsys.readouterr().out == "no waivers in .agent/waivers.yaml\n"
+    place.waivers.write_text("waivers:\n- {id: W-1, match: {test: a}, reason: r, owner: o, expires: 2020-01-01}\n- 7\n")
+    assert main(["waivers"]) == 1
+    out = capsys.readouterr().out
+    assert "W-1: r (o, until 2020-01-01); EXPIRED, so it waives nothing" in out
+    assert "waivers.yaml:3: expected keys" in out
 
 
 def test_what_was_said_can_be_taken_back(place: Layout) -> None:

@@ -1,0 +1,77 @@
+"""Causes that commands name: by the page, or by the fingerprint or its first digits."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.cli import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from pytest_dvwiki.settings import Layout
+    from pytest_dvwiki.wiki.query import WikiHistory
+
+
+def add_cause(parser: argparse.ArgumentParser) -> None:
+    """Add the argument that names a cause."""
+    parser.add_argument(
+        "cause",
+        metavar="CAUSE",
+        help="name or path of the cause's page, or its id (the fingerprint, or the first digits of it)",
+    )
+
+
+def cause_called(layout: Layout, name: str) -> tuple[str, str | None]:
+    """Return the fingerprint that a name means, and the path of its page.
+
+    Args:
+        layout: Where the wiki is.
+        name: A fingerprint or its first digits, or a page's present or former name, or its path.
+
+    Raises:
+        UsageError: No record matches, or more than one cause.
+    """
+    from pytest_dvwiki.records import aggregate  # noqa: PLC0415
+    from pytest_dvwiki.upkeep.lookup import SHORTEST, few, pages_called  # noqa: PLC0415
+    from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
+
+    with WikiHistory(layout) as history:
+        known = aggregate.fingerprints(history.archive)
+        page = next(iter(pages_called(history.catalogue, name, ("bugs",))), None)
+        asked = next(iter(page.fingerprints()), name) if page else name.lower()
+        # One fingerprint may have several causes; then it does not say which one is meant.
+        found = [each for each in known if each == asked or (not page and each.startswith(f"{asked}/"))]
+        if not found and len(asked) >= SHORTEST:
+            found = [each for each in known if each.startswith(asked)]
+        if len(found) > 1:
+            listed = few(found, partial(_describe, history))
+            raise UsageError(f"{name}: several causes begin like this: {listed}; give more digits, or the page's name")
+        cause = history.cause(found[0] if found else asked)
+        if cause is None:
+            raise UsageError(_unknown(history, name, known))
+        name = found[0] if found else cause.occurrence.fingerprint
+        return history.reference(name), cause.page.path if cause.page else None
+
+
+def _unknown(history: WikiHistory, name: str, known: Sequence[str]) -> str:
+    from pytest_dvwiki.upkeep.lookup import few, nearest  # noqa: PLC0415
+
+    pages = {page.name: next(iter(page.fingerprints()), "") for page in history.catalogue.all("bugs")}
+    near = nearest(name, [*known, *pages])
+    causes = list(dict.fromkeys(pages.get(each, each) for each in near))
+    told = (
+        f"nearest: {few(causes, partial(_describe, history))}"
+        if causes
+        else "give the name of its page, or the fingerprint in the page's frontmatter"
+    )
+    return f"{name!r:.80}: no record has this cause; {told}"
+
+
+def _describe(history: WikiHistory, fingerprint: str) -> str:
+    """Return a cause with its label and page."""
+    cause = history.cause(fingerprint)
+    page = f", {cause.page.path}" if cause and cause.page else ""
+    return f"{fingerprint} ({cause.label}{page})" if cause else fingerprint

@@ -1,0 +1,75 @@
+"""`dvwiki waive`: accepts the failures of a cause for a while."""
+
+from __future__ import annotations
+
+import getpass
+from datetime import date
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.cli import UsageError
+from pytest_dvwiki.cli.causes import add_cause, cause_called
+from pytest_dvwiki.cli.manual_record import required_text
+from pytest_dvwiki.cli.place import add_place, require_content, settings_of, shown, writing
+from pytest_dvwiki.runs import today
+from pytest_dvwiki.wiki.listed import page_name
+
+if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
+
+_ADVICE = "others need it later"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    add_cause(parser)
+    parser.add_argument("--reason", required=True, help="why the failures are accepted, in one sentence")
+    parser.add_argument("--owner", required=True, help="the person or team that ends it")
+    parser.add_argument("--expires", required=True, metavar="DAY", help="the last day on which it holds: 2026-12-31")
+    parser.add_argument("--approved-by", metavar="NAME", help="who agreed")
+    parser.add_argument("--ticket", help="where the work is followed: a URL or an id")
+    add_place(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Add an entry to the waiver file and a line to the log."""
+    from pytest_dvwiki.upkeep.waive import add  # noqa: PLC0415  # YAML loads with it
+
+    settings = settings_of(args)
+    layout = settings.layout
+    require_content(layout)
+    keys = {
+        key: required_text(given, f"--{key.replace('_', '-')}", _ADVICE)
+        for key in ("reason", "owner", "expires", "approved_by", "ticket")
+        if (given := getattr(args, key)) is not None
+    }
+    keys |= {"expires": _day(args.expires), "added_by": _user(layout.root), "added": str(today())}
+    fingerprint, page = cause_called(layout, args.cause)
+    called = page_name(page) if page else fingerprint
+    match = {"page": called} if page else {"fingerprint": fingerprint}
+    with writing():
+        name = add(layout, match, keys, called=called, timeout=settings.lock_timeout)
+    print(f"{called} is waived by {name} until {keys['expires']}, see {shown(layout.waivers)}")
+    return 0
+
+
+def _day(given: str) -> str:
+    try:
+        day = date.fromisoformat(given)
+    except ValueError:
+        raise UsageError(f"--expires {given}: write a day as in 2026-12-31") from None
+    if day < today():
+        raise UsageError(f"--expires {given}: this day has passed")
+    return day.isoformat()
+
+
+def _user(root: Path) -> str:
+    """Return the name by which git knows the user, else that of the account."""
+    from pytest_dvwiki.capture.git.repository import git  # noqa: PLC0415
+    from pytest_dvwiki.redact import redact  # noqa: PLC0415
+
+    try:
+        account = getpass.getuser()
+    except (OSError, KeyError):
+        account = "somebody"
+    return " ".join(redact(git(root, "config", "user.name") or account).split())

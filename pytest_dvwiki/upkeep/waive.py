@@ -1,0 +1,110 @@
+"""Adding an entry to `waivers.yaml`, whose comments and layout stay as people wrote them."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki import reading
+from pytest_dvwiki.records import WikiError
+from pytest_dvwiki.records.disk import replace
+from pytest_dvwiki.triage.waivers import read_waivers
+from pytest_dvwiki.wiki.lock import locked
+from pytest_dvwiki.wiki.writing.log import add_to_log
+from pytest_dvwiki.yamlio import YamlError, flow, list_end, load
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pytest_dvwiki.settings import Layout
+
+_KEY = re.compile(r"^waivers:(?:[ \t]*(?:\[[ \t]*\]|null|~))?(?=[ \t]*(?:#.*)?\r?$)", re.MULTILINE)
+"""The key of a list without entries."""
+
+
+def add(layout: Layout, match: Mapping[str, str], keys: Mapping[str, str], *, called: str, timeout: float) -> str:
+    """Add a waiver to the project's file, and a line to the log.
+
+    Args:
+        layout: Where the file and the wiki are.
+        match: What it matches.
+        keys: Its other keys, without an id.
+        called: The name of the cause, for the id and the log.
+        timeout: Seconds to wait for the lock.
+
+    Returns:
+        The id of the waiver.
+
+    Raises:
+        WikiError: The file cannot be read, or cannot be edited without a change of what people wrote.
+    """
+    path = layout.waivers
+    with locked(layout.wiki, timeout):
+        try:
+            text = reading.read_bytes(path).decode()
+        except FileNotFoundError:
+            text = "mode: selective\nwaivers:\n"
+        except (OSError, ValueError) as error:
+            raise WikiError(f"cannot read {path}: {error}") from error
+        taken = {waiver.id for waiver in read_waivers(text, path).waivers}
+        names = itertools.chain((f"W-{called}",), (f"W-{called}.{number}" for number in itertools.count(2)))
+        name = next(each for each in names if each not in taken)
+        replace(path, with_entry(text, {"id": name, "match": match, **keys}, str(path)).encode())
+        add_to_log(layout, "waive", f"{called} is waived by {name} ({keys['owner']}, until {keys['expires']})")
+    return name
+
+
+def with_entry(text: str, entry: Mapping[str, str | Mapping[str, str]], name: str) -> str:
+    """Return the text of a waiver file with one more entry at the end of its list.
+
+    Args:
+        text: The file.
+        entry: The keys of the entry.
+        name: What to call the file in a message.
+
+    Raises:
+        WikiError: The text is not YAML, or the entry cannot be added without a change of anything else.
+    """
+    refusal = WikiError(f"{name}: an entry cannot be added without changing other lines; add it by hand: {dict(entry)}")
+    newline = "\r\n" if "\r\n" in text else "\n"
+    try:
+        before = load(text, name) or {}
+        place = list_end(text, "waivers")
+    except YamlError as error:
+        raise WikiError(str(error)) from error
+    if not isinstance(before, dict):
+        raise refusal
+    if place is None:
+        text = _KEY.sub("waivers:", text, count=1) if "waivers" in before else f"{_ended(text, newline)}waivers:"
+        found = _KEY.search(text)
+        if found is None:
+            raise refusal
+        place = text.count("\n", 0, found.end()) + 1, 2
+    number, column = place
+    words = [f"{key}: {_value(value)}" for key, value in entry.items()]
+    added = [f"{' ' * column}{'- ' if not at else '  '}{line}{newline}" for at, line in enumerate(words)]
+    lines = _ended(text, newline).splitlines(keepends=True)
+    text = "".join([*lines[:number], *added, *lines[number:]])
+    try:
+        after = load(text, name)
+    except YamlError:
+        raise refusal from None
+    expected = dict(before) | {"waivers": [*(before.get("waivers") or []), _plain(entry)]}
+    if after != expected or list(after)[: len(before)] != list(before):
+        raise refusal
+    return text
+
+
+def _ended(text: str, newline: str) -> str:
+    return text if not text or text.endswith("\n") else f"{text}{newline}"
+
+
+def _value(value: str | Mapping[str, str]) -> str:
+    if isinstance(value, str):
+        return flow(value)
+    return f"{{{', '.join(f'{key}: {flow(each)}' for key, each in value.items())}}}"
+
+
+def _plain(entry: Mapping[str, str | Mapping[str, str]]) -> dict[str, object]:
+    return {key: value if isinstance(value, str) else dict(value) for key, value in entry.items()}
