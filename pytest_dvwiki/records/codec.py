@@ -38,7 +38,7 @@ def encode(record: RunRecord) -> bytes:
     for key in ("sources", "fixes", "coverage"):
         values[key] = [{k: v for k, v in row.items() if v is not None or k == "priority"} for row in values[key]]
     if record.gate is None:
-        del values["gate"]
+        values.pop("gate", None)
     data = dump({key: values[key] for key in _KEYS if key in values and key != "suite"}).encode()
     return seal(data)
 
