@@ -142,8 +142,8 @@ def mask(text: str) -> str:
     """
     text = shortened(text)
     is_compared = _EXPECTS.search(text) is not None and _OBSERVES.search(text) is not None
-    told = joined(_TOKEN.sub(_masked_compared if is_compared else masked, text))
-    return _GENERATED.sub("genblk", _LIST.sub("V", told))
+    whole = joined(_TOKEN.sub(_masked_compared if is_compared else masked, text))
+    return _GENERATED.sub("genblk", _LIST.sub("V", whole))
 
 
 def shortened(text: str) -> str:

@@ -44,9 +44,9 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 def _is_on(config: pytest.Config) -> bool:
     """Tell whether a setting switches the plugin on, without loading a YAML library."""
-    said = (config.option.dvwiki_enabled, os.environ.get("DVWIKI_ENABLED"), config.getini("dvwiki_enabled"))
+    switches = (config.option.dvwiki_enabled, os.environ.get("DVWIKI_ENABLED"), config.getini("dvwiki_enabled"))
     try:
-        return (any(said) or _is_on_by_project(config)) and settings_of(config).enabled
+        return (any(switches) or _is_on_by_project(config)) and settings_of(config).enabled
     except pytest.UsageError as error:
         if not isinstance(error.__cause__, ProjectFileError):
             raise

@@ -57,7 +57,7 @@ def reason(error: OSError) -> str:
     return f"cannot be read ({(error.strerror or type(error).__name__).lower()}); {remedy}"
 
 
-def told(error: Exception) -> str:
+def described(error: Exception) -> str:
     """Return an error as text: an OS error with its file and a remedy, any other error with its type.
 
     Args:
@@ -129,8 +129,8 @@ def handle_below(folder: Path, path: Path, flags: int) -> int:
     except UnreadableError:
         raise
     except OSError as error:
-        told = "is a link; replace it by the file itself" if error.errno == errno.ELOOP else reason(error)
-        raise UnreadableError(error.errno, told, os.fspath(path)) from error
+        problem = "is a link; replace it by the file itself" if error.errno == errno.ELOOP else reason(error)
+        raise UnreadableError(error.errno, problem, os.fspath(path)) from error
     return _regular(handle, path)
 
 

@@ -162,12 +162,12 @@ class _RunReader:
         self._claimed.update({log.path: log for found in own.values() for log in found})
         for artefact, file in parsed:
             self._take_results(artefact, file, own[artefact.path])
-        told = _by_name(case for _, file in parsed if file is not None for case in file.cases)
+        cases = _by_name(case for _, file in parsed if file is not None for case in file.cases)
         later = self._later_logs()
         for log in {log.path: log for log in (*self._logs, *later.values())}.values():
             free = log.path in later or (log.path not in self._claimed and not log.only_beside)
             if free and log.path not in self._archived:
-                self._take_log(log, told)
+                self._take_log(log, cases)
         self._drop_rollups()
         logs = [log for log in self._logs if not log.only_beside or log.path in self._claimed]
         read = (*self._results, *logs, *self._claimed.values(), *later.values())
@@ -339,7 +339,7 @@ class _RunReader:
 
     # Logs without a results file
 
-    def _take_log(self, log: Artefact, told: Mapping[str, Sequence[Case]]) -> None:
+    def _take_log(self, log: Artefact, cases: Mapping[str, Sequence[Case]]) -> None:
         """Add a log without a results file; skip it as a copy if a results file covers its run."""
         if not log.path.stat().st_size:
             self._run.notes.append(f"{log.shown}: the log is empty, nothing is known of its run")
@@ -351,7 +351,7 @@ class _RunReader:
             return
         del self._parts_of[log.path]  # keep those of one log at a time in memory: there may be thousands of logs
         for part in parts:
-            pairs = ((block.name, case) for block in part.blocks for case in told.get(_test(block.name), ()))
+            pairs = ((block.name, case) for block in part.blocks for case in cases.get(_test(block.name), ()))
             if any(_is_same(name, part.seed, case) for name, case in pairs):
                 continue
             named = self._named(log, parts)
@@ -426,18 +426,18 @@ class _RunReader:
         is_cocotb = part.started or part.cocotb is not None or any("cocotb" in line for line in lines)
         if part.blocks or part.finished or not (is_cocotb or any(map(_STOPPED_BY_MAKE.match, lines))):
             return None
-        told = self._class_of("\n".join(lines))
-        if told is None or not (is_cocotb or told in _BEFORE_THE_RUN):
+        error_class = self._class_of("\n".join(lines))
+        if error_class is None or not (is_cocotb or error_class in _BEFORE_THE_RUN):
             return None
         return _undated(redact(log.folder)) or "."
 
     def _call(self, artefact: Artefact, logs: Sequence[Artefact]) -> Call | None:
         """Return the command of a simulation, from the Makefile beside its artefacts; None if there is none."""
         for makefile in makefiles(artefact.path.parent) if artefact.lasting else ():
-            told = makefile, *(log.path for log in logs)  # each log shows the values of its own run
-            if told not in self._calls:
-                self._calls[told] = make_call(makefile, told[1:], self._root)
-            return self._calls[told]
+            key = makefile, *(log.path for log in logs)  # each log shows the values of its own run
+            if key not in self._calls:
+                self._calls[key] = make_call(makefile, key[1:], self._root)
+            return self._calls[key]
         return None
 
     def _has_class(self, failure: Failure) -> bool:

@@ -47,44 +47,46 @@ def text(statement: of.Statement, style: Style = PLAIN) -> str:  # noqa: ARG001 
 
 
 @text.register
-def _recalled(said: of.AlreadyArchived, style: Style = PLAIN) -> str:
-    return f"already archived as {style.name(said.archived_as)}"
+def _recalled(statement: of.AlreadyArchived, style: Style = PLAIN) -> str:
+    return f"already archived as {style.name(statement.archived_as)}"
 
 
 @text.register
-def _regressed(said: of.Regressed, style: Style = PLAIN) -> str:  # noqa: ARG001
-    why = "its page was closed then" if said.closed else "its fix had held"
-    return f"regressed on {said.date[:10]}: {why}"
+def _regressed(statement: of.Regressed, style: Style = PLAIN) -> str:  # noqa: ARG001
+    why = "its page was closed then" if statement.closed else "its fix had held"
+    return f"regressed on {statement.date[:10]}: {why}"
 
 
 @text.register
-def _seen(said: of.Seen, style: Style = PLAIN) -> str:  # noqa: ARG001
-    first, last = said.first[:10], said.last[:10]
-    if said.before:
-        told = f"seen in {said.runs} runs since {first}" if said.runs > 1 else f"seen once before, on {first}"
+def _seen(statement: of.Seen, style: Style = PLAIN) -> str:  # noqa: ARG001
+    first, last = statement.first[:10], statement.last[:10]
+    if statement.before:
+        seen = f"seen in {statement.runs} runs since {first}" if statement.runs > 1 else f"seen once before, on {first}"
     else:
         # A cause reported through the API may have no test.
-        tests = f" with {count(said.tests, 'failing test')}" if said.tests else ""
+        tests = f" with {count(statement.tests, 'failing test')}" if statement.tests else ""
         when = f"on {first}" if first == last else f"first on {first}, last on {last}"
-        told = f"seen in {count(said.runs, 'run')}{tests}, {when}"
-    kind = "the kind is known: " if said.of_kind else ""
-    return ", ".join(filter(None, (f"{kind}{told}", said.status, ends(said.held, said.failed))))
+        seen = f"seen in {count(statement.runs, 'run')}{tests}, {when}"
+    kind = "the kind is known: " if statement.of_kind else ""
+    return ", ".join(filter(None, (f"{kind}{seen}", statement.status, ends(statement.held, statement.failed))))
 
 
 @text.register
-def _fixed_by(said: of.FixedBy, style: Style = PLAIN) -> str:
-    fix = said.fix
-    told = ", ".join(filter(None, (fix_text(fix, style), fix.date[:10])))
+def _fixed_by(statement: of.FixedBy, style: Style = PLAIN) -> str:
+    fix = statement.fix
+    fix_and_date = ", ".join(filter(None, (fix_text(fix, style), fix.date[:10])))
     words = {
-        "held": f"last fixed by {told}, {_held(fix, said.until)}" if said.is_back else f"fixed by {told}, held",
-        "elsewhere": f"other tests or simulators were fixed by {told}",
-        "passing": f"fixed by {told}: {passed_of(fix)} to call it held",
-        "chance": f"maybe fixed by {told}: {passed_of(fix)}, which may be chance",
-        "stated": f"said to be fixed by {told}: {passed_of(fix)}",
-        "returned": f"came back after the fix by {told}",
-        "failed": f"not fixed by {told}",
-    }[said.standing]
-    last = said.failed_since[:10]
+        "held": f"last fixed by {fix_and_date}, {_held(fix, statement.until)}"
+        if statement.is_back
+        else f"fixed by {fix_and_date}, held",
+        "elsewhere": f"other tests or simulators were fixed by {fix_and_date}",
+        "passing": f"fixed by {fix_and_date}: {passed_of(fix)} to call it held",
+        "chance": f"maybe fixed by {fix_and_date}: {passed_of(fix)}, which may be chance",
+        "stated": f"said to be fixed by {fix_and_date}: {passed_of(fix)}",
+        "returned": f"came back after the fix by {fix_and_date}",
+        "failed": f"not fixed by {fix_and_date}",
+    }[statement.standing]
+    last = statement.failed_since[:10]
     return f"{words}; other tests or simulators failed since, last on {last}" if last else words
 
 
@@ -95,27 +97,27 @@ def _held(fix: Fix, until: str) -> str:
 
 
 @text.register
-def _without_fix(said: of.WithoutFix, style: Style = PLAIN) -> str:  # noqa: ARG001
+def _without_fix(statement: of.WithoutFix, style: Style = PLAIN) -> str:  # noqa: ARG001
     return "this commit does not have the newest fix"
 
 
 @text.register
-def _beside(said: of.Beside, style: Style = PLAIN) -> str:
-    fix = f" (fixed by {fix_text(said.fix, style)})" if said.fix is not None else ""
-    return f"another fault at the check of {style.link(said.page)}{fix}"
+def _beside(statement: of.Beside, style: Style = PLAIN) -> str:
+    fix = f" (fixed by {fix_text(statement.fix, style)})" if statement.fix is not None else ""
+    return f"another fault at the check of {style.link(statement.page)}{fix}"
 
 
 @text.register
-def _waiver(said: of.Accepted, style: Style = PLAIN) -> str:
-    number = len(said.waived.tests)
-    part = f" for {number} of {count(said.tests, 'test')}" if number < said.tests else ""
-    return f"{waiver_text(said.waived, style)}{part}"
+def _waiver(statement: of.Accepted, style: Style = PLAIN) -> str:
+    number = len(statement.waived.tests)
+    part = f" for {number} of {count(statement.tests, 'test')}" if number < statement.tests else ""
+    return f"{waiver_text(statement.waived, style)}{part}"
 
 
 @text.register
-def _came(said: of.Came, style: Style = PLAIN) -> str:
+def _came(statement: of.Came, style: Style = PLAIN) -> str:
     """Return the commits with which a cause came; if none is known, when it was first seen and its test last passed."""
-    found = said.found
+    found = statement.found
     good, bad = style.name(found.good[:_SHORT]), style.name(found.bad[:_SHORT])
     files = ", ".join(map(style.name, found.files[:_FILES]))
     more = f" and {found.file_count - _FILES} more" if found.file_count > _FILES else ""
@@ -126,41 +128,41 @@ def _came(said: of.Came, style: Style = PLAIN) -> str:
         return f"first seen at {bad}{edits}, last passed {seed} {good}{owners}"
     if found.dirty:
         where = f" in {files}{more}" if files and not found.log_count else ""
-        told = f"came with uncommitted changes{where} at {bad}"
+        uncommitted = f"came with uncommitted changes{where} at {bad}"
         if found.good == found.bad:
-            return f"{told}, where it had passed without them{owners}"
-        return f"{told}, or with what was committed since {good}, where it had passed{owners}"
+            return f"{uncommitted}, where it had passed without them{owners}"
+        return f"{uncommitted}, or with what was committed since {good}, where it had passed{owners}"
     commits = [(commit[:_SHORT], subject) for commit, _, subject in (line.partition(" ") for line in found.log)]
-    told = "; ".join(f"{style.name(commit)} {style.quote(subject)}" for commit, subject in commits[:_SUBJECTS])
+    named = "; ".join(f"{style.name(commit)} {style.quote(subject)}" for commit, subject in commits[:_SUBJECTS])
     rest = found.log_count - len(commits[:_SUBJECTS])
-    told += f"; and {rest} more" if rest > 0 else ""
+    named += f"; and {rest} more" if rest > 0 else ""
     if found.log_count == 1:
-        return f"came with {told} ({files}{more}){owners}"
-    return f"came with one of {found.log_count} commits after {good} up to {bad}: {told}{owners}"
+        return f"came with {named} ({files}{more}){owners}"
+    return f"came with one of {found.log_count} commits after {good} up to {bad}: {named}{owners}"
 
 
 @text.register
-def _advice(said: of.Advice, style: Style = PLAIN) -> str:
-    if said.fix is None:
-        return said.text
-    back = f", but it returned {said.fix.returned[:10]}" if said.fix.returned else ""
-    return f"{fix_text(said.fix, style)} (held for another {said.subtype}{back})"
+def _advice(statement: of.Advice, style: Style = PLAIN) -> str:
+    if statement.fix is None:
+        return statement.text
+    back = f", but it returned {statement.fix.returned[:10]}" if statement.fix.returned else ""
+    return f"{fix_text(statement.fix, style)} (held for another {statement.subtype}{back})"
 
 
 @text.register
-def _unnamed(said: of.Unnamed, style: Style = PLAIN) -> str:  # noqa: ARG001
+def _unnamed(statement: of.Unnamed, style: Style = PLAIN) -> str:  # noqa: ARG001
     return "none known, as no pattern matches it: `dvwiki patterns propose` makes one from the records"
 
 
 @text.register
-def _proposed(said: of.Proposed, style: Style = PLAIN) -> str:
-    source = f"{style.link(said.fingerprint)}, which the pattern {style.name(said.pattern)} names too"
-    return f"a proposal, not tried for this cause: {fix_text(said.fix, style)}; it held for {source}"
+def _proposed(statement: of.Proposed, style: Style = PLAIN) -> str:
+    source = f"{style.link(statement.fingerprint)}, which the pattern {style.name(statement.pattern)} names too"
+    return f"a proposal, not tried for this cause: {fix_text(statement.fix, style)}; it held for {source}"
 
 
 @text.register
-def _reproduce(said: of.Reproduce, style: Style = PLAIN) -> str:
-    return f"no command reproduces it: {style.quote(said.why_not)}" if said.command is None else ""
+def _reproduce(statement: of.Reproduce, style: Style = PLAIN) -> str:
+    return f"no command reproduces it: {style.quote(statement.why_not)}" if statement.command is None else ""
 
 
 def sentence(clause: str) -> str:
@@ -170,25 +172,25 @@ def sentence(clause: str) -> str:
 
 def ends(held: int, failed: int) -> str:
     """Return how many fixes held or failed: `1 fix held`, `3 fixes held, 1 failed`; empty if none did."""
-    said = [(number, word) for number, word in ((held, "held"), (failed, "failed")) if number]
-    nouns = [" fix" if number == 1 else " fixes" for number, _ in said[:1]] + [""]
-    return ", ".join(f"{number}{noun} {word}" for (number, word), noun in zip(said, nouns, strict=False))
+    results = [(number, word) for number, word in ((held, "held"), (failed, "failed")) if number]
+    nouns = [" fix" if number == 1 else " fixes" for number, _ in results[:1]] + [""]
+    return ", ".join(f"{number}{noun} {word}" for (number, word), noun in zip(results, nouns, strict=False))
 
 
 def fix_text(fix: Fix, style: Style = PLAIN) -> str:
     """Return a fix in one line: its commit, or the first and last of several, then its text."""
-    said = style.quote(fix.text)
+    described = style.quote(fix.text)
     # The text for uncommitted changes names their files already.
     if style.files and fix.log_count and fix.files:
         more = f", +{fix.file_count - style.files}" if fix.file_count > style.files else ""
-        said += f" ({', '.join(map(style.name, fix.files[: style.files]))}{more})"
+        described += f" ({', '.join(map(style.name, fix.files[: style.files]))}{more})"
     if fix.note:
-        said += f"; {style.quote(fix.note)}"
+        described += f"; {style.quote(fix.note)}"
     if not fix.commits or fix.commits[0] == fix.commits[1]:
-        return said
+        return described
     # Git names a single commit; the run that passed may have been at a later one that changed no sources.
     names = [fix.log[0].partition(" ")[0]] if fix.log_count == 1 else fix.commits if fix.log_count else fix.commits[1:]
-    return f"{style.name('..'.join(name[:_SHORT] for name in names))} {said}"
+    return f"{style.name('..'.join(name[:_SHORT] for name in names))} {described}"
 
 
 class AnyWaiver(Protocol):
@@ -245,15 +247,15 @@ def _number(rows: Sequence[Gated]) -> str:
 
 def _gated(rows: Sequence[Gated], waived: Sequence[Waived]) -> str:
     """Return tests by the reason of the gate's decision, waived ones by their waivers."""
-    said = []
+    parts = []
     for reason in dict.fromkeys(row.reason for row in rows):
         tests = dict.fromkeys(test for row in rows if row.reason == reason for test in row.tests)
         names = list(dict.fromkeys(test.partition("::")[2] or test for test in tests))
         if reason == "waived":
             names = list(dict.fromkeys(each.id for each in waived if not tests.keys().isdisjoint(each.tests))) or names
         more = f", +{len(names) - _MOST_GATED}" if len(names) > _MOST_GATED else ""
-        said.append(f"{len(tests)} {_GATED.get(reason, reason)} ({', '.join(names[:_MOST_GATED])}{more})")
-    return ", ".join(said)
+        parts.append(f"{len(tests)} {_GATED.get(reason, reason)} ({', '.join(names[:_MOST_GATED])}{more})")
+    return ", ".join(parts)
 
 
 def passed_of(fix: Fix) -> str:
@@ -264,31 +266,31 @@ def passed_of(fix: Fix) -> str:
 # Statements on the passes of a run
 
 
-def of_passes(said: of.Passed) -> str:
+def of_passes(statement: of.Passed) -> str:
     """Return why passes may be chance or are not a fix, or that a fix holds; empty for a proven fix."""
-    if said.word == "HELD":
-        passes = said.fix.passes if said.fix is not None else 0
-        rest = "no test that it made pass failed with the cause" if said.no_fix else "the cause did not return"
+    if statement.word == "HELD":
+        passes = statement.fix.passes if statement.fix is not None else 0
+        rest = "no test that it made pass failed with the cause" if statement.no_fix else "the cause did not return"
         return f"the fix holds: {count(passes, 'run')} passed, and {rest}"
-    again = said.pass_
-    if again is None or (said.no_fix is None and said.no_proof is None):
+    again = statement.pass_
+    if again is None or (statement.no_fix is None and statement.no_proof is None):
         return ""
-    if said.no_fix is not None:
+    if statement.no_fix is not None:
         failed_seed = UNKNOWN_SEED if again.seed_unknown else again.failed_seed
-        return f"no fix: {no_fix(said.no_fix, again.seed, failed_seed)}"
-    newest = said.cause.newest_fix if said.cause is not None else None
+        return f"no fix: {no_fix(statement.no_fix, again.seed, failed_seed)}"
+    newest = statement.cause.newest_fix if statement.cause is not None else None
     passed = passed_of(newest) if newest is not None and newest.needed else ""
-    match said.no_proof:
+    match statement.no_proof:
         case "new stimulus":
-            told = "may be chance, as what draws its stimulus may have changed too"
+            doubt = "may be chance, as what draws its stimulus may have changed too"
         case "unknown seed":
-            told = "may be chance, as the seed with which it failed is not on record"
+            doubt = "may be chance, as the seed with which it failed is not on record"
         case "comes and goes":
-            told = "may be chance, as it comes and goes by itself"
+            doubt = "may be chance, as it comes and goes by itself"
         case _:
-            told = f"may be chance, as it failed with seed {again.failed_seed}"
-            return f"{told}: {f'{passed}, or ' if passed else ''}run it with that seed to know"
-    return f"{told}: {passed}" if passed else told
+            doubt = f"may be chance, as it failed with seed {again.failed_seed}"
+            return f"{doubt}: {f'{passed}, or ' if passed else ''}run it with that seed to know"
+    return f"{doubt}: {passed}" if passed else doubt
 
 
 _NO_FIX = {
@@ -308,6 +310,6 @@ def no_fix(changed: str, seed: str | None, failed_seed: str | None) -> str:
             return _NO_FIX["seed"].format("failed")
         if seed is None:
             return _NO_FIX["seed"].format("passes")
-        told = f"only the seed is known to differ ({seed}, it failed with {failed_seed})"
-        return f"{told}; run it with seed {failed_seed} to know"
+        only_seed = f"only the seed is known to differ ({seed}, it failed with {failed_seed})"
+        return f"{only_seed}; run it with seed {failed_seed} to know"
     return _NO_FIX.get(changed, _NO_FIX["nothing"])

@@ -14,7 +14,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.reading import told
+from pytest_dvwiki.reading import described
 from pytest_dvwiki.version import __version__
 
 if TYPE_CHECKING:
@@ -102,5 +102,5 @@ def _run_command(args: argparse.Namespace) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        print(f"dvwiki {args.command}: {told(error)}", file=sys.stderr)
+        print(f"dvwiki {args.command}: {described(error)}", file=sys.stderr)
         return EXIT_USAGE

@@ -86,8 +86,8 @@ def report_frames(lines: Sequence[str]) -> dict[int, Frame]:
         place = _PYTEST.match(line)
         if place is not None and place["function"]:
             below = lines[at + 1] if at + 1 < len(lines) and _SOURCE.match(lines[at + 1]) else ""
-            told = below.lstrip("> ").rstrip()
-            found[at] = Frame(file=place["file"], line=int(place["line"]), function=place["function"], source=told)
+            code = below.lstrip("> ").rstrip()
+            found[at] = Frame(file=place["file"], line=int(place["line"]), function=place["function"], source=code)
         elif place is not None:
             found[at] = Frame(file=place["file"], line=int(place["line"]), function=function, source=source)
             source = function = ""

@@ -102,8 +102,8 @@ class Rule:
 
     def _without_names(self, number: int, text: str) -> bool:
         """Tell whether an expression also matches the message without its names."""
-        told = nameless(text)
-        return told == text or self._expression(number).search(told) is not None
+        without_names = nameless(text)
+        return without_names == text or self._expression(number).search(without_names) is not None
 
     def company(self, text: str) -> bool:
         """Tell whether the text has what the pattern needs besides its own message."""

@@ -180,8 +180,8 @@ def _joined(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]
     text = line.strip()
     if _PYTEST.match(line):
         return _pytest_error(lines, at)
-    if (told := _text_below(lines, at)) is not None:
-        return told
+    if (below := _text_below(lines, at)) is not None:
+        return below
     if _tool_head().match(text) and (further := _broken_off(lines, at)):
         return at + len(further), " ".join((*text.split(), *further))[:LONGEST]
     for head, belongs, most in _multiline_forms():

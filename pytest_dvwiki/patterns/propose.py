@@ -87,11 +87,11 @@ def message_of(primary: str, excerpt: str) -> str:
 
     The first cause on record has its blanks joined, and may have its place at the end.
     """
-    told = " ".join(primary.split())
+    whole = " ".join(primary.split())
     messages = (message.text for message in assemble([strip_line(line) for line in excerpt.split("\n")]))
     # The first cause may have the exception's class before it and its place after it; the log has neither.
-    found = [text for text in messages if len(_joined(text)) >= len(told) // 3 and _joined(text) in told]
-    return max(found, key=len, default=told)
+    found = [text for text in messages if len(_joined(text)) >= len(whole) // 3 and _joined(text) in whole]
+    return max(found, key=len, default=whole)
 
 
 def _joined(text: str) -> str:

@@ -358,7 +358,7 @@ def _written(
             return replace(archived, written=True, pages=None), ()
         result = archive(layout, record, lists=lists, data=data, lock_timeout=settings.lock_timeout)
     except Exception as error:  # noqa: BLE001  # the result is shown even if it cannot be written
-        return replace(archived, problem=reading.told(error)), ()
+        return replace(archived, problem=reading.described(error)), ()
     archived = replace(
         archived,
         causes=tuple(

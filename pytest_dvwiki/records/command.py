@@ -74,8 +74,8 @@ def from_here(command: Command, *, root: Path, here: Path) -> list[str]:
     root = Path(os.path.realpath(root))
     top = workspace(root)[0] if command.in_repository else root
     folder = Path(os.path.relpath(top / command.folder, os.path.realpath(here))).as_posix()
-    told = words(command)
-    return told if folder == "." else ["(cd", _quoted(folder), "&&", *told[:-1], f"{told[-1]})"]
+    found = words(command)
+    return found if folder == "." else ["(cd", _quoted(folder), "&&", *found[:-1], f"{found[-1]})"]
 
 
 def from_anywhere(command: Command) -> str:
@@ -84,10 +84,10 @@ def from_anywhere(command: Command) -> str:
     Without a repository it starts from the workspace root, as `start` says.
     """
     inside = "" if command.folder == "." else command.folder
-    told = " ".join(words(command))
+    line = " ".join(words(command))
     if command.in_repository:
-        return f"cd {_TOP}{f'/{_quoted(inside)}' if inside else ''} && {told}"
-    return f"cd {_quoted(inside)} && {told}" if inside else told
+        return f"cd {_TOP}{f'/{_quoted(inside)}' if inside else ''} && {line}"
+    return f"cd {_quoted(inside)} && {line}" if inside else line
 
 
 def start(command: Command) -> str:

@@ -349,17 +349,17 @@ def _stated(group: list[Step]) -> Result | None:
 
 def _fix(group: list[Step], held_at: str | None, *, deterministic: bool) -> Fix:
     """Return the text of the best informed: a person before an agent before git; of equal ones the newest."""
-    told = [step.fix for step in group if step.fix]
+    stated = [step.fix for step in group if step.fix]
     span = _by_git(group, held_at, deterministic=deterministic)
-    if not told:
+    if not stated:
         return Fix(text=UNRECORDED)
     words = max(
-        (fix for fix in reversed(told) if fix.by != "git"),
+        (fix for fix in reversed(stated) if fix.by != "git"),
         key=lambda fix: (bool(fix.text), _RANK[fix.by]),
         default=None,
     )
     if words is None or (span is not None and not words.text):
-        words = span or words or told[0]
+        words = span or words or stated[0]
     # A statement that names no commit means the commits that git names.
     span = words if words.commits or span is None else span
     return replace(

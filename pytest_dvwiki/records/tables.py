@@ -167,14 +167,14 @@ def _json(row: object) -> str:
     return msgspec.json.encode(row).decode()
 
 
-def insert(db: sqlite3.Connection, record: RunRecord, file: int, told: RunRecord) -> bool:
+def insert(db: sqlite3.Connection, record: RunRecord, file: int, stored: RunRecord) -> bool:
     """Add a record from a file to the tables.
 
     Args:
         db: The tables.
         record: The record with the present names of its causes.
         file: Id of the file that holds it.
-        told: The same record with the names in the file.
+        stored: The same record with the names in the file.
 
     Returns:
         False if the tables have it already: a copy in a month's file or from a merge counts once.
@@ -215,7 +215,7 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, told: RunRecord
     )
     for occurrence in by_fingerprint(record.occurrences):
         _insert_occurrence(db, occurrence, moment, run, record)
-    _insert_identities(db, told, run)
+    _insert_identities(db, stored, run)
     db.execute(_TALLY, {"run": run, "sign": 1})
     db.executemany(
         "INSERT OR IGNORE INTO other VALUES (?, ?, ?, ?, ?, ?)",

@@ -206,8 +206,8 @@ class Verdicts:
 
     def is_news(self, merge: Merge) -> bool:
         """Tell whether a merge says more than the files do."""
-        said = Verdicts((*self.files, Rulings(newest="", merges=(merge,))))
-        return said.groups != self.groups
+        extended = Verdicts((*self.files, Rulings(newest="", merges=(merge,))))
+        return extended.groups != self.groups
 
     @cached_property
     def aliases(self) -> dict[str, str]:
@@ -331,5 +331,5 @@ def _document(rulings: Rulings) -> dict[str, Any]:
         del values["merges"], values["apart"]
         order = ("number", "tool", "registry", "fingerprint_version", "newest", "verdicts")
         return {"schema": schema, **{key: values[key] for key in order}}
-    said = {key: value for key, value in values.items() if value}
-    return {"schema": SCHEMA, **said}
+    filled = {key: value for key, value in values.items() if value}
+    return {"schema": SCHEMA, **filled}

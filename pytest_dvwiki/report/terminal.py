@@ -113,11 +113,11 @@ def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
     causes = sorted(session.archived.causes, key=lambda cause: _NEWS.index(cause.word))
     fixed = sum(each.word == "FIXED" for each in session.archived.passed)
     if verbosity < 0:
-        said = [count(len(causes), "cause"), _news(causes)] if causes else []
-        said += [f"{fixed} fixed"] if fixed else []
-        if said:
+        counts = [count(len(causes), "cause"), _news(causes)] if causes else []
+        counts += [f"{fixed} fixed"] if fixed else []
+        if counts:
             page = f"; {_shown(session, 'index.md')}" if session.archived.problem is None else ""
-            yield Line(f"dvwiki: {', '.join(said)}{page}")
+            yield Line(f"dvwiki: {', '.join(counts)}{page}")
     elif causes:
         more = f"; {fixed} fixed" if fixed else ""
         yield Line(f"{_headline(causes)}{more}")
@@ -127,8 +127,8 @@ def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
             yield Line("")
             commit = _only_commit(cause)
             if commit in groups:
-                told = f"came with the same commit: {count(groups[commit], 'cause')}, {commit}"
-                yield from map(Line, textwrap.wrap(told, width=width, max_lines=2, placeholder=" …"))
+                text = f"came with the same commit: {count(groups[commit], 'cause')}, {commit}"
+                yield from map(Line, textwrap.wrap(text, width=width, max_lines=2, placeholder=" …"))
                 del groups[commit]
             yield from _cause(session, cause, verbosity=verbosity, width=width)
         if len(causes) > _MOST_CAUSES:
@@ -184,20 +184,20 @@ def _cause(session: Session, cause: Cause, *, verbosity: int, width: int) -> Ite
     if gap <= 1:
         yield Line(f"  {origin}")
     yield from _wrapped(_tests(occurrence.tests), width)
-    said = list(session.archived.statements(cause))
-    for each in said:
+    stated = list(session.archived.statements(cause))
+    for each in stated:
         if isinstance(each, _PAST):
             yield from _wrapped(text(each, _STYLE), width)
     yield from _wrapped(occurrence.primary, width, most=3)
     if verbosity > 0 or not (cause.page and cause.page.status == "wont_fix"):
-        yield from _next_steps(session, cause, said, verbosity=verbosity, width=width)
+        yield from _next_steps(session, cause, stated, verbosity=verbosity, width=width)
     yield from _pages(cause)
     if verbosity > 0:
         yield from _detail(cause, width)
 
 
 def _next_steps(
-    session: Session, cause: Cause, said: Sequence[Statement], *, verbosity: int, width: int
+    session: Session, cause: Cause, stated: Sequence[Statement], *, verbosity: int, width: int
 ) -> Iterator[Line]:
     """Yield what helps to repair a cause: its place, the commits it came with, the fix, the command."""
     most = 3 if verbosity < 1 else 12
@@ -205,7 +205,7 @@ def _next_steps(
     if frame is not None and frame.file.rpartition("/")[2] not in cause.occurrence.primary:
         line = f":{frame.line}" if frame.line else ""
         yield Line(f"  at     {frame.file}{line}{f' in {frame.function}' if frame.function else ''}")
-    for each in said:
+    for each in stated:
         words = text(each, _STYLE)
         match each:
             case Accepted():
@@ -311,13 +311,15 @@ def _coverage(session: Session, width: int) -> Iterator[Line]:
     if news is None:
         return
     rest = count(news.bins - news.covered, "hole") if news.whole else "by some of the tests"
-    told = f"{news.covered} of {count(news.bins, 'bin')} covered, {rest}"
+    covered = f"{news.covered} of {count(news.bins, 'bin')} covered, {rest}"
     counts = ((len(news.found), "new"), (len(news.again), "open again"), (len(news.filled), "filled"))
-    said = ", ".join(f"{number} {word}" for number, word in counts if number)
+    news_of_bins = ", ".join(f"{number} {word}" for number, word in counts if number)
     if session.archived.causes or session.archived.passed:
         yield Line("")
     markup = _MARKUP["REGRESSED" if news.again else "NEW" if news.found else "PASSED" if news.filled else "KNOWN"]
-    yield Line(f"{'COVERAGE':<10} {told}{f': {said}' if said else ''}", markup if said else {})
+    yield Line(
+        f"{'COVERAGE':<10} {covered}{f': {news_of_bins}' if news_of_bins else ''}", markup if news_of_bins else {}
+    )
     yield from _bins("again", news.again, width)
     yield from _bins("hole", news.found, width)
     yield from _bins("filled", news.filled, width)

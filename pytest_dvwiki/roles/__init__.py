@@ -73,20 +73,20 @@ def register(config: pytest.Config, settings: Settings, guard: Guard, *, in_simu
         )
         return
     workerinput: dict[str, dict[str, Any]] | None = getattr(config, "workerinput", None)
-    told = (workerinput or {}).get("dvwiki", {})
+    sent = (workerinput or {}).get("dvwiki", {})
 
     @functools.cache
     def call() -> Call:
         # The user did not start an xdist worker but its main process.
-        if "call" in told:
+        if "call" in sent:
             from pytest_dvwiki.capture.simulations.reproduce import Call  # noqa: PLC0415
 
-            return Call(**told["call"])
+            return Call(**sent["call"])
         from pytest_dvwiki.roles.call import call_of  # noqa: PLC0415  # a run without failures needs none
 
         return call_of(config)
 
-    task_id = told.get("task_id") or new_task_id(settings.task_name, time.time())
+    task_id = sent.get("task_id") or new_task_id(settings.task_name, time.time())
     places = _journal_places(config, settings)
     items = ItemRole(
         config,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki.causes.words import gate_text
-from pytest_dvwiki.reading import told
+from pytest_dvwiki.reading import described
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -122,7 +122,7 @@ class _End:
         try:
             line = self._gate.settle(session)
         except Exception as error:  # noqa: BLE001  # the exit status stays
-            line = f"dvwiki gate: failed, so it changes nothing: {told(error)}"
+            line = f"dvwiki gate: failed, so it changes nothing: {described(error)}"
         terminal = self._config.pluginmanager.getplugin("terminalreporter")
         if terminal is not None:
             is_open = session.exitstatus == pytest.ExitCode.OK

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.reading import told
+from pytest_dvwiki.reading import described
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -51,5 +51,5 @@ class _Guarded:
     ) -> bool:
         if not isinstance(error, Exception) or os.environ.get(DEBUG):
             return False
-        self._guard.note(f"{self._doing} failed: {told(error)}")
+        self._guard.note(f"{self._doing} failed: {described(error)}")
         return True

@@ -233,8 +233,8 @@ class Ledger:
     def simulators(self) -> tuple[Simulator, ...]:
         """Return the simulators of the session, sorted by name; without a version only if no report named one."""
         versioned = {simulator.name for simulator in self._simulators if simulator.version is not None}
-        told = (each for each in self._simulators if each.version is not None or each.name not in versioned)
-        return tuple(sorted(told, key=lambda simulator: (simulator.name, simulator.version or "")))
+        known = (each for each in self._simulators if each.version is not None or each.name not in versioned)
+        return tuple(sorted(known, key=lambda simulator: (simulator.name, simulator.version or "")))
 
     def noisy(self) -> tuple[Result, ...]:
         """Return the tests that passed although they, or their simulator, logged errors."""

@@ -226,8 +226,8 @@ def text_of(excinfo: pytest.ExceptionInfo[BaseException], frame: Frame | None) -
     met: set[int] = set()
     while error is not None and id(error) not in met:
         met.add(id(error))
-        said = shortened(pytest.ExceptionInfo.from_exception(error).exconly(tryshort=True))
-        texts.insert(0, "\n".join(f"E   {line}" for line in said.splitlines()))
+        text = shortened(pytest.ExceptionInfo.from_exception(error).exconly(tryshort=True))
+        texts.insert(0, "\n".join(f"E   {line}" for line in text.splitlines()))
         if error.__cause__ is not None:
             texts.insert(0, _CAUSE)
         elif error.__context__ is not None and not error.__suppress_context__:

@@ -77,13 +77,16 @@ def evidence_of(
     if seen.native or not by_results:
         by_results = {None: (simulations or children)[-1]}
     seen = replace(seen, call=_with_makefiles(seen.call, children))
-    told = [
+    parts = [
         _simulation(seen, report, child, results, root=root, interest=interest, builds=builds)
         for results, child in by_results.items()
     ]
     # The item's exception belongs to its last simulation; those before it had ended by themselves.
-    told = [*(replace(sim, error="", longrepr="") for sim in told[:-1]), replace(told[-1], after_others=len(told) > 1)]
-    outcomes = tuple(_with_distinct_names(map(collect, told)))
+    parts = [
+        *(replace(sim, error="", longrepr="") for sim in parts[:-1]),
+        replace(parts[-1], after_others=len(parts) > 1),
+    ]
+    outcomes = tuple(_with_distinct_names(map(collect, parts)))
     if seen.native:
         outcomes = tuple(_without_progress(outcome) for outcome in outcomes)
     failures = tuple(failure for outcome in outcomes for failure in outcome.failures) if report.failed else ()
@@ -161,8 +164,8 @@ def _with_distinct_names(outcomes: Iterable[SimulationOutcome]) -> Iterator[Simu
     taken: set[str] = set()
     for outcome in outcomes:
         failures = (*outcome.failures, *outcome.refused)
-        told = (*(result.nodeid for result in outcome.results), *(failure.nodeid for failure in failures))
-        names = {nodeid: unique_name(nodeid, taken) for nodeid in dict.fromkeys(told)}
+        nodeids = (*(result.nodeid for result in outcome.results), *(failure.nodeid for failure in failures))
+        names = {nodeid: unique_name(nodeid, taken) for nodeid in dict.fromkeys(nodeids)}
         yield replace(
             outcome,
             failures=tuple(replace(failure, nodeid=names[failure.nodeid]) for failure in outcome.failures),

@@ -153,5 +153,5 @@ def _expectation(item: pytest.Item, call: pytest.CallInfo[None]) -> tuple[Excerp
     if not types or call.excinfo is None or isinstance(call.excinfo.value, types):
         return ()
     names = " or ".join(kind.__name__ for kind in types)
-    said = f"{item.name} failed: errored with unexpected type: expected {names}, got {call.excinfo.typename}"
-    return (Excerpt(source="run", lines=((1, said),)),)
+    sentence = f"{item.name} failed: errored with unexpected type: expected {names}, got {call.excinfo.typename}"
+    return (Excerpt(source="run", lines=((1, sentence),)),)

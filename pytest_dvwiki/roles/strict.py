@@ -34,8 +34,8 @@ def applies_to(report: pytest.TestReport) -> bool:
 
 def refuse(report: pytest.TestReport, failures: Sequence[Failure]) -> None:
     """Add to a report which tests passed with error lines, and make it failed if it had passed."""
-    said = [_explanation(failure, report.nodeid) for failure in failures]
-    _fail(report, "\n".join([*said, "", _ADVICE]))
+    explanations = [_explanation(failure, report.nodeid) for failure in failures]
+    _fail(report, "\n".join([*explanations, "", _ADVICE]))
 
 
 def refuse_lines(report: pytest.TestReport, errors: ErrorLines, evidence: Evidence) -> Evidence:
@@ -46,8 +46,8 @@ def refuse_lines(report: pytest.TestReport, errors: ErrorLines, evidence: Eviden
     """
     number, _ = errors.lines[0]
     more = f", and {errors.count - 1} more" if errors.count > 1 else ""
-    said = f"The test passed, but its log has an error at line {number} of its output{more}: {errors.text}"
-    _fail(report, f"{said}\n\n{_ADVICE}")
+    sentence = f"The test passed, but its log has an error at line {number} of its output{more}: {errors.text}"
+    _fail(report, f"{sentence}\n\n{_ADVICE}")
     excerpt = Excerpt(source="log", lines=errors.lines)
     return replace(evidence, refused=errors.text, excerpts=(*evidence.excerpts, excerpt))
 

@@ -43,11 +43,11 @@ def reclassify_failure(occurrence: Occurrence, fingerprint_version: int, classif
     verdict = classifier.classify(_failure(occurrence, *told_by_us, excerpt))
     is_same = mask(verdict.primary) == mask(occurrence.primary)
     if not is_same:
-        told = Excerpt(source="log", lines=((1, occurrence.primary),))
-        alone = classifier.classify(_failure(occurrence, told))
+        line = Excerpt(source="log", lines=((1, occurrence.primary),))
+        alone = classifier.classify(_failure(occurrence, line))
         if _names_a_cause(alone, classifier):
             verdict, is_same = alone, True
-            excerpt = told
+            excerpt = line
     if verdict.error_class == UNKNOWN:
         return None
     if is_same and fingerprint_version == FINGERPRINT_VERSION:

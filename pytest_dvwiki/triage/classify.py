@@ -305,8 +305,8 @@ class Classifier:
         if label == ("sim_error", "assertion_fail"):
             return ("sim_error", "scoreboard_fail") if _compares(statement, shown) else label
         if label[1] in _OF_LIMITS and _compares(statement, shown):
-            told = f"{statement} {shown}"
-            if compared.is_of_design(told) and _EQUALITY.search(told):
+            compared_text = f"{statement} {shown}"
+            if compared.is_of_design(compared_text) and _EQUALITY.search(compared_text):
                 return "sim_error", "scoreboard_fail"
         return label
 

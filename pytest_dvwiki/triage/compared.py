@@ -164,7 +164,7 @@ def shortened(text: str) -> str:
     at = next((n for n, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
     if any("..." in item or "…" in item for item in (*one[: at + 1], *two[: at + 1])):
         return text
-    told = f"{text[: pair[0].start()]}{_brief(pair[0][0], one)}{text[pair[0].end() : pair[1].start()]}"
+    shortened = f"{text[: pair[0].start()]}{_brief(pair[0][0], one)}{text[pair[0].end() : pair[1].start()]}"
     rest = text[pair[1].end() :]
     if at < min(len(one), len(two)):
         what = f"first difference at index {at}: {one[at]} and {two[at]}"
@@ -172,7 +172,7 @@ def shortened(text: str) -> str:
         what = f"the first {at} are equal"
     else:
         return text
-    return f"{told}{_brief(pair[1][0], two)}, {what}{rest}"
+    return f"{shortened}{_brief(pair[1][0], two)}, {what}{rest}"
 
 
 def _items(sequence: str) -> list[str]:

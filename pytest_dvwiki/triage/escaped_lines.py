@@ -124,8 +124,8 @@ def unfolded(line: str) -> str | None:
 
 
 def _unescaped(line: str) -> str | None:
-    told = _DRIVE_PATH.sub("", line)
-    feeds, within = len(_FEED.findall(told)), len(_FEED_WITHIN.findall(told))
+    rest = _DRIVE_PATH.sub("", line)
+    feeds, within = len(_FEED.findall(rest)), len(_FEED_WITHIN.findall(rest))
     quoted = _QUOTED.match(line)
     if max(feeds, within) < (1 if quoted and not _FIELD.search(line) else _MANY):
         return None

@@ -190,8 +190,8 @@ def as_decided(verdict: Verdict, known: Cause | None) -> Verdict:
     clues = _of_people(known)
     if not clues or clues[0].side == verdict.origin.type:
         return verdict
-    said = conclude(clues)
-    return replace(verdict, origin=replace(said, reasons=(*said.reasons, *verdict.origin.reasons)))
+    origin = conclude(clues)
+    return replace(verdict, origin=replace(origin, reasons=(*origin.reasons, *verdict.origin.reasons)))
 
 
 def of_changes(

@@ -218,9 +218,9 @@ def _candidates(excerpt: Excerpt, matcher: Matcher, *, cocotb: bool) -> Iterator
     lines = excerpt.lines
     if excerpt.source == "report":
         # Imported here and below: a bare log holds no report of pytest, and most hold no traceback.
-        from pytest_dvwiki.triage.pytest_report import said  # noqa: PLC0415
+        from pytest_dvwiki.triage.pytest_report import only_messages  # noqa: PLC0415
 
-        shown = said([line for _, line in lines])
+        shown = only_messages([line for _, line in lines])
         lines = tuple((number, line) for (number, _), line in zip(lines, shown, strict=True))
     for first, part in unbroken(lines):
         yield from _in_text(first, "\n".join(part), excerpt.source, matcher, cocotb=cocotb)
@@ -235,19 +235,19 @@ def _in_text(
     for hit in hits:
         if hit.line not in lesser:
             at = hit.line - first
-            told = (
+            counted = (
                 _exception_of_cut_traceback(hit, lines[at : at + DEEPEST_BLOCK], matcher)
                 if hit.pattern.id == _CUT_OFF
                 else hit
             )
             yield Candidate(
-                pattern=told.pattern,
+                pattern=counted.pattern,
                 source=source,
                 line=hit.line,
-                text=told.text,
-                groups=told.groups,
-                noise=cocotb and told.pattern.noise,
-                exception=_is_exception(told),
+                text=counted.text,
+                groups=counted.groups,
+                noise=cocotb and counted.pattern.noise,
+                exception=_is_exception(counted),
             )
 
 
@@ -337,8 +337,8 @@ def _rule(ranked: list[Candidate], function: str | None) -> tuple[Candidate, str
     if best.exception and (found := _reported(best, ranked, function)) is not None:
         return found
     if best.text.startswith(_FATAL):
-        told = best.text.removeprefix(_FATAL)
-        report = next((c for c in noise if parse_report(c.text).report_class == "CRITICAL" and told in c.text), None)
+        summary = best.text.removeprefix(_FATAL)
+        report = next((c for c in noise if parse_report(c.text).report_class == "CRITICAL" and summary in c.text), None)
         if report is not None:
             return report, "pyuvm raised the exception for this report"
     found = _stopped_by(best, ranked)
@@ -364,10 +364,10 @@ def _reported(best: Candidate, ranked: list[Candidate], function: str | None) ->
     reports = [c for c in ranked if _is_uvm(c) and c.noise and not _is_after(c, best)]
     telling = [c for c in reports if c.pattern.tier == "cause"]
     if function in _SUMMARIES:
-        told = f"the assertion in {function} sums up what components had reported"
+        reason = f"the assertion in {function} sums up what components had reported"
         checks = [c for c in telling if c.pattern.failure_subtype == "scoreboard_fail"]
         first = [*checks, *telling] or (reports if _EMPTY_CHECK.fullmatch(best.text) else [])
-        return (first[0], told) if first else None
+        return (first[0], reason) if first else None
     if best.pattern.failure_subtype == "scoreboard_fail" and _tells_values(best):
         telling = [report for report in telling if _values(best) <= _values(report)]
     if telling:
@@ -387,8 +387,8 @@ def _stopped_by(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, st
     """Return the check that failed before a line that only stops the simulation, with the rule."""
     if best.exception or best.pattern.failure_subtype not in {"assertion_fail", _ENDED, UNKNOWN}:
         return None
-    said = _DETAILS.sub("", parse_report(best.text).text)
-    if said and not _STOP.search(said):
+    details = _DETAILS.sub("", parse_report(best.text).text)
+    if details and not _STOP.search(details):
         return None
     checks = (
         c

@@ -20,7 +20,7 @@ _EXIT = re.compile(r"E {1,}SystemExit\b")
 """A SystemExit raised in an `except` clause says nothing: the caught exception is the fault."""
 
 
-def said(lines: Sequence[str]) -> list[str]:
+def only_messages(lines: Sequence[str]) -> list[str]:
     """Return the lines of the report, with all but messages blanked: source code, docstrings, values, places.
 
     pytest marks the lines of the exception with an `E`. A report without such a line (a strict xpass, a worker's crash)

@@ -141,12 +141,14 @@ class Waivers:
 
         These are the problems of the file and the expired waivers, or all waivers in the mode `global`.
         """
-        told = [f"[WAIVER] {problem}" for problem in self.problems]
+        notes = [f"[WAIVER] {problem}" for problem in self.problems]
         if self.mode == FOR_ALL:
-            return (*told, *(f"[WAIVED_INFO] {waiver_text(each)}" for each in self.waivers))
+            return (*notes, *(f"[WAIVED_INFO] {waiver_text(each)}" for each in self.waivers))
         expired = [each for each in self.waivers if each.is_expired(day)]
-        told += [f"[WAIVER] expired, so it waives nothing: {waiver_text(each)}; renew or remove it" for each in expired]
-        return tuple(told)
+        notes += [
+            f"[WAIVER] expired, so it waives nothing: {waiver_text(each)}; renew or remove it" for each in expired
+        ]
+        return tuple(notes)
 
     def unused(self, used: Iterable[str], day: str, where: str) -> tuple[str, ...]:
         """Return a note that names the waivers that matched no failure; none if all matched or expired.

@@ -59,8 +59,8 @@ class CodeOwners:
             owners = _owners(line[pattern.end() :])
             excluded = gitlab and pattern[0].startswith("!")
             source = pattern[0].removeprefix("!") if excluded else pattern[0]
-            told = () if excluded else owners or section.default
-            section.rules.append((_expression(source, anchors_inside=not gitlab), told))
+            named = () if excluded else owners or section.default
+            section.rules.append((_expression(source, anchors_inside=not gitlab), named))
 
     def of(self, path: str) -> tuple[str, ...]:
         """Return the owners of a file, by its path from the top of the repository; empty if there are none."""
@@ -83,11 +83,11 @@ def _expression(pattern: str, *, anchors_inside: bool) -> re.Pattern[str]:
     is_folder = pattern.endswith("/")
     inner = pattern.strip("/")
     anchored = pattern.startswith("/") or (anchors_inside and "/" in inner)
-    told = "".join(map(_part, _PART.finditer(inner)))
+    translated = "".join(map(_part, _PART.finditer(inner)))
     # `docs/*` means only the files of that folder.
     files_alone = inner.endswith("/*") or (inner == "*" and anchored)
     below = "/.+" if is_folder else "" if files_alone else "(?:/.+)?"
-    return re.compile(f"{'' if anchored else '(?:.+/)?'}{told}{below}", re.DOTALL)
+    return re.compile(f"{'' if anchored else '(?:.+/)?'}{translated}{below}", re.DOTALL)
 
 
 def _part(found: re.Match[str]) -> str:

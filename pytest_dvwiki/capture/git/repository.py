@@ -75,11 +75,11 @@ class Difference:
         more = self.log_count - len(subjects)
         if subjects and more:
             subjects.append(f"and {more} more commit{'s' if more > 1 else ''}")
-        said = "; ".join(subject for subject in subjects if subject)
+        listed = "; ".join(subject for subject in subjects if subject)
         if self.change == "uncommitted":
             edits = _edits(self.files, self.file_count) if self.files else ""
             return "; ".join(filter(None, (edits, self.note)))
-        return said or self.note
+        return listed or self.note
 
 
 class Repository:
@@ -284,8 +284,8 @@ class Repository:
         top = self._ask("rev-parse", "--show-cdup")
         if not ranges or top is None:
             return []
-        told = self._ask("blame", "-w", "--line-porcelain", *ranges, before, "--", f"{top}{name}") or ""
-        return [line.removeprefix("author ") for line in told.split("\n") if line.startswith("author ")]
+        annotated = self._ask("blame", "-w", "--line-porcelain", *ranges, before, "--", f"{top}{name}") or ""
+        return [line.removeprefix("author ") for line in annotated.split("\n") if line.startswith("author ")]
 
     def between(self, first: str, last: str) -> Difference:
         """Return the difference between two commits, given by their full names."""

@@ -53,8 +53,8 @@ class JournalFolder:
         """
         status = self.folder.lstat()
         if reason := _reason(status, is_inside=self.is_inside):
-            told = f"{reason}, so no journal there is read or written; remove it, or have it removed"
-            raise UnreadableError(errno.EPERM, told, os.fspath(self.folder))
+            problem = f"{reason}, so no journal there is read or written; remove it, or have it removed"
+            raise UnreadableError(errno.EPERM, problem, os.fspath(self.folder))
 
     @property
     def builds(self) -> Path | None:

@@ -202,10 +202,10 @@ class _CallReader:
             named = [word for word in self._positional if _TOP.fullmatch(word)]
             self._tops += ["-".join(named[:2])] if program.architecture_follows and named else named
         places = () if program.only_checks.intersection(words) else tuple(self._places(program))
-        told = self._tool_call(simulator, does, places)
-        says_nothing = not (told.sources or told.items or (told.artefact and does == "run"))
+        call = self._tool_call(simulator, does, places)
+        says_nothing = not (call.sources or call.items or (call.artefact and does == "run"))
         is_asked_to_run = does != "build" and not program.decided_by.keys().isdisjoint(words)
-        return None if says_nothing and not is_asked_to_run else told
+        return None if says_nothing and not is_asked_to_run else call
 
     def _places(self, program: Program) -> Iterator[str]:
         """Yield the paths where a tool puts, or finds, its build."""

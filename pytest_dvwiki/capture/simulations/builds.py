@@ -261,12 +261,12 @@ def _merged(one: Build, other: Build) -> Build:
 
 def _setup(build: Build | None, call: ToolCall, run: Iterable[str]) -> Setup:
     items = build.items if build is not None else ()
-    said = set(run)
-    if call.runs and call.toplevel and not any(item.startswith("top ") for item in (*items, *said)):
-        said.add(f"top {call.toplevel}")
+    run_items = set(run)
+    if call.runs and call.toplevel and not any(item.startswith("top ") for item in (*items, *run_items)):
+        run_items.add(f"top {call.toplevel}")
     return Setup(
         simulator=(build.simulator if build is not None else None) or call.simulator,
-        config=_config(items, _hashed(said)),
+        config=_config(items, _hashed(run_items)),
         sources=build.sources if build is not None else (),
         includes=build.includes if build is not None else (),
         artefact=build.artefact if build is not None else None,

@@ -132,7 +132,7 @@ def _test(case: Case | None, block: LoggedTest | None, *, several: bool, taken: 
     module, bare = _module(case, block), _bare(case, block)
     texts = [case.text if case is not None else "", block.traceback if block is not None else ""]
     trace = next((found for text in texts if text and (found := last_trace(text, root))), None)
-    told = case.message if case is not None and not _OLD_MESSAGE.match(case.message) else ""
+    message_of_case = case.message if case is not None and not _OLD_MESSAGE.match(case.message) else ""
     test = CocotbTest(
         name=unique_name(f"{module}.{bare}" if several and module else bare, taken),
         bare=bare,
@@ -147,7 +147,7 @@ def _test(case: Case | None, block: LoggedTest | None, *, several: bool, taken: 
     exception = (case.type if case is not None else None) or (trace.exception if trace is not None else None)
     note = block.note if block is not None else ""
     untold = _UNTOLD if case is not None and block is None and is_silent(case) else ""
-    message = told or (trace.message if trace is not None else "") or note or untold
+    message = message_of_case or (trace.message if trace is not None else "") or note or untold
     return replace(test, exception=exception, message=message)
 
 

@@ -55,8 +55,8 @@ def cut_off(failure: Failure, flight: Flight) -> Failure:
     excerpts = tuple(one for excerpt in failure.excerpts if (one := _of_flight(excerpt, flight)).lines)
     if timeout := timeout_in(failure.message):
         # pytest-timeout names the runner, but the test hung.
-        said = Excerpt(source="run", lines=((1, _with_test(timeout, flight)),))
-        excerpts = (said, *(excerpt for excerpt in excerpts if excerpt.source not in {"report", "run"}))
+        timed_out = Excerpt(source="run", lines=((1, _with_test(timeout, flight)),))
+        excerpts = (timed_out, *(excerpt for excerpt in excerpts if excerpt.source not in {"report", "run"}))
     return replace(
         failure,
         nodeid=flight.nodeid,

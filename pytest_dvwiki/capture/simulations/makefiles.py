@@ -77,11 +77,11 @@ def make_call(makefile: Path, logs: Iterable[Path], root: Path, environment: Map
     solved = {name: value for name, value in solved.items() if _OLD_NAMES.get(name, name) not in given}
     variables, words = {}, [_placed_word(word, top, folder) for word in called]
     for name, value in solved.items():
-        settings = [(how, told) for each, how, told in _assignments(text) if each == name]
+        settings = [(how, setting) for each, how, setting in _assignments(text) if each == name]
         if name == "SIM" or name in names or not settings:
             if name == "SIM" or ("?=", value) not in settings:
                 variables[name] = value
-        elif not any(told == value or _follows(told, solved.keys() - shown.keys()) for _, told in settings):
+        elif not any(setting == value or _follows(setting, solved.keys() - shown.keys()) for _, setting in settings):
             words.append(f"{name}={value}")  # only make's command line overrides what a Makefile sets itself
     for name in sorted((names | set(VARIABLES)) - given.keys()):
         if name not in solved and environment.get(name) and len(environment[name]) < _LONGEST_VALUE:
@@ -135,9 +135,9 @@ def _of_recipe(text: str, shown: Mapping[str, str]) -> list[str] | None:
 
 
 def _agrees(given: Mapping[str, str], shown: Mapping[str, str]) -> bool:
-    told = {_OLD_NAMES.get(name, name): value for name, value in shown.items()}
-    both = given.keys() & told.keys()
-    return bool(both) and all(given[name] == told[name] for name in both)
+    named = {_OLD_NAMES.get(name, name): value for name, value in shown.items()}
+    both = given.keys() & named.keys()
+    return bool(both) and all(given[name] == named[name] for name in both)
 
 
 def _words(line: str) -> list[str] | None:

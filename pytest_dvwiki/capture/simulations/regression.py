@@ -295,21 +295,21 @@ class _Splitter:
             start = text.rfind("\n", 0, start - 1) + 1
         while text[end - 2 : end] == "\\\n" and end < len(text):
             end = text.find("\n", end) + 1
-        said = text[start:end].strip()
+        command = text[start:end].strip()
         folder = self._folders[-1] if self._folders else ""
-        if by_runner := _RUNNER_SAYS.match(said):
-            said, folder = by_runner["command"], by_runner["folder"] or folder
+        if by_runner := _RUNNER_SAYS.match(command):
+            command, folder = by_runner["command"], by_runner["folder"] or folder
         # The middle of a too long line is missing.
-        if len(said) <= _COMMAND_LIMIT and " … " not in said:
-            self._commands.append((folder, said.removeprefix("+ ")))
+        if len(command) <= _COMMAND_LIMIT and " … " not in command:
+            self._commands.append((folder, command.removeprefix("+ ")))
         return end
 
     def _line(self, number: int, text: str) -> None:
         """Process one line that may be the regression manager's."""
         line = text.rstrip()
-        told = _BY_MANAGER.match(line)
-        message = told["message"] if told else None
-        self._named = self._named or told is not None
+        managed = _BY_MANAGER.match(line)
+        message = managed["message"] if managed else None
+        self._named = self._named or managed is not None
         if not (self._test_event(number, text, line, message)):
             self._fact(number, line, message)
             self._take(number, text)

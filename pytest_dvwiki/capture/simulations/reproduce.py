@@ -315,8 +315,8 @@ def native(
     # They name the file too, since its conftest.py may load cocotb's plugin with its options.
     # A runner's name is a keyword of all its tests.
     excluded = sorted(other for other in others if _contains(other, names[1]) and not _contains(f"{runner} ", other))
-    told = (other for other in excluded[:_MOST_EXCLUDED] if _KEYWORD.fullmatch(other))
-    chosen = " and ".join([names[1], *(f"not {other}" for other in told)])
+    named = (other for other in excluded[:_MOST_EXCLUDED] if _KEYWORD.fullmatch(other))
+    chosen = " and ".join([names[1], *(f"not {other}" for other in named)])
     inner = shlex.join([call.path(file), *call.options, *logs, "-k", chosen])
     return call.command(runner, variables, (*logs, f"--cocotb-pytest-args={inner}"))
 

@@ -187,8 +187,8 @@ class _Collector:
         shown = next((one.commands for one in (self._main, *self._sides) if one.commands), ())
         if seen.config is not None or sim.builds is None or not shown:
             return seen
-        told = setup_of_log(shown, str(sim.folder or sim.root), sim.builds)
-        return told if told.config is not None else seen
+        printed = setup_of_log(shown, str(sim.folder or sim.root), sim.builds)
+        return printed if printed.config is not None else seen
 
     @functools.cached_property
     def _reads(self) -> tuple[str, ...]:
@@ -196,9 +196,11 @@ class _Collector:
         from pytest_dvwiki.capture.simulations.reads import files_read  # noqa: PLC0415  # loaded only for failures
 
         sim = self._sim
-        told = (test.case.file for test in self._tests if test.case is not None and test.case.file is not None)
+        files_of_cases = (
+            test.case.file for test in self._tests if test.case is not None and test.case.file is not None
+        )
         folder = sim.folder or sim.root
-        files = dict.fromkeys(os.path.normpath(folder / path) for path in (*told, *sim.files))
+        files = dict.fromkeys(os.path.normpath(folder / path) for path in (*files_of_cases, *sim.files))
         modules = dict.fromkeys((*sim.modules, *(test.module for test in self._tests if test.module)))
         return files_read(self._setup, files=files, modules=modules, folder=str(folder), root=sim.root)
 
@@ -332,11 +334,11 @@ class _Collector:
     def _why_ended(self, test: CocotbTest) -> str | None:
         """Return a sentence on what ended the simulation during a test; None if the log shows it better."""
         lines = (*(test.block.lines if test.block is not None else ()), *self._ending_lines())
-        told = any(_said_by_the_design().search(line) for _, line in lines)
-        if self._cases is not None and not self._ending.abnormal and (told or self._ending.bad_status):
+        reported_by_design = any(_said_by_the_design().search(line) for _, line in lines)
+        if self._cases is not None and not self._ending.abnormal and (reported_by_design or self._ending.bad_status):
             return None
-        if said := self._sentence(test.name, test.time, finished=False):
-            return said
+        if sentence := self._sentence(test.name, test.time, finished=False):
+            return sentence
         # Without results the end is unknown: the last time in the log is all there is.
         at = ", at " if self._cases is not None else LOGGED
         return f"simulation ended before {test.name} was done" + (f"{at}{test.time}" if test.time else "")
@@ -403,17 +405,17 @@ class _Collector:
 
     def _build_failure(self) -> Failure:
         texts = self._texts()
-        said = self._sentence(None, None, finished=False)
-        return self._own_failure(said if self._ending.abnormal or not texts else None, None, in_simulator=False)
+        sentence = self._sentence(None, None, finished=False)
+        return self._own_failure(sentence if self._ending.abnormal or not texts else None, None, in_simulator=False)
 
     def _item_failure(self) -> Failure:
         finished = self._cases is not None or self._main.finished
         trace = None if self._main.blocks else self._import_trace()
-        said = None
+        sentence = None
         if trace is None or self._ending.abnormal:
             time = self._main.time if self._main.blocks else None
-            said = self._sentence(None, time, finished=finished) or self._no_results()
-        return self._own_failure(said, trace, in_simulator=True)
+            sentence = self._sentence(None, time, finished=finished) or self._no_results()
+        return self._own_failure(sentence, trace, in_simulator=True)
 
     def _import_trace(self) -> Trace | None:
         """Return the exception with which cocotb gave up before the first test; None if there is none."""
@@ -427,12 +429,12 @@ class _Collector:
             return f"results file {name} cannot be read: {self._problem.reason}"
         return "no results file was written"
 
-    def _own_failure(self, said: str | None, trace: Trace | None, *, in_simulator: bool) -> Failure:
+    def _own_failure(self, sentence: str | None, trace: Trace | None, *, in_simulator: bool) -> Failure:
         sim = self._sim
         # The result of a compilation or an import does not depend on a seed.
         seed = self._seed if in_simulator and trace is None else None
         excerpts = [
-            *self._run_excerpt(said),
+            *self._run_excerpt(sentence),
             *self._texts(),
             *_excerpts("report", sim.longrepr, sim.interest, _REPORT),
         ]
@@ -441,7 +443,7 @@ class _Collector:
             phase=sim.phase,
             outcome="failed" if sim.phase == "call" else "error",
             exception=redact(trace.exception) if trace is not None else None,
-            message=trace.message if trace is not None else said or "",
+            message=trace.message if trace is not None else sentence or "",
             frame=trace.frame if trace is not None else None,
             excerpts=excerpts,
             in_simulator=in_simulator,
@@ -503,8 +505,8 @@ class _Collector:
         name = self._simulator.name if self._simulator is not None else None
         return sentence(self._ending, simulator=name, test=test, time=time, finished=finished)
 
-    def _run_excerpt(self, said: str | None) -> list[Excerpt]:
-        return [Excerpt(source="run", lines=((1, redact(said)),))] if said else []
+    def _run_excerpt(self, sentence: str | None) -> list[Excerpt]:
+        return [Excerpt(source="run", lines=((1, redact(sentence)),))] if sentence else []
 
     def _texts(self) -> list[Excerpt]:
         """Return excerpts of the logs outside the tests."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_dvwiki.triage.pytest_report import said, user_frame
+from pytest_dvwiki.triage.pytest_report import only_messages, user_frame
 
 DIRECT = "The above exception was the direct cause of the following exception:"
 DURING = "During handling of the above exception, another exception occurred:"
@@ -20,12 +20,12 @@ E       AttributeError: dut contains no child object named q2
 
 
 def messages(text: str) -> list[str]:
-    return [line for line in said(text.split("\n")) if line]
+    return [line for line in only_messages(text.split("\n")) if line]
 
 
 def test_only_marked_lines_are_messages() -> None:
     assert messages(LONG) == ["E       AttributeError: dut contains no child object named q2"]
-    assert len(said(LONG.split("\n"))) == LONG.count("\n") + 1
+    assert len(only_messages(LONG.split("\n"))) == LONG.count("\n") + 1
 
 
 @pytest.mark.parametrize(
