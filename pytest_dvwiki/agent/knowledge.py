@@ -32,7 +32,7 @@ from pytest_dvwiki.wiki import age, outside
 from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
 from pytest_dvwiki.wiki.index import percent
 from pytest_dvwiki.wiki.kinds import spec
-from pytest_dvwiki.wiki.kinds.bug import ORIGINS, RESOLUTION, effective_type, words_of_title
+from pytest_dvwiki.wiki.kinds.bug import ORIGINS, UNTOUCHED, effective_type, words_of_title
 from pytest_dvwiki.wiki.kinds.marks import drifted
 from pytest_dvwiki.wiki.kinds.pattern import UNWRITTEN
 from pytest_dvwiki.wiki.listed import REGRESSED
@@ -60,7 +60,6 @@ _CLARIFICATIONS = 3
 _PLAIN_NAME = re.compile(r"[\w./+-]+", re.ASCII)
 _DATED = re.compile(r"- (\d{4}-\d\d-\d\d) \(")
 OPEN = frozenset({"open", "confirmed", REGRESSED})
-_UNTOUCHED = frozenset(RESOLUTION.splitlines())
 _logger = logging.getLogger(__name__)
 
 
@@ -259,7 +258,7 @@ class Knowledge:
         """Return what people wrote under Resolution, here and on merged pages, without untouched check boxes."""
         parts = [self._section(each, "Resolution") for each in self._family(page)]
         lines = [line.rstrip() for part in parts for line in part.splitlines()]
-        text = one_line("\n".join(line for line in lines if line not in _UNTOUCHED), RESOLUTION_LENGTH)
+        text = one_line("\n".join(line for line in lines if not UNTOUCHED.fullmatch(line)), RESOLUTION_LENGTH)
         return (f"Resolution: {text}",) if text else ()
 
     @cached_property

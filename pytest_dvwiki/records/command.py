@@ -78,16 +78,20 @@ def from_here(command: Command, *, root: Path, here: Path) -> list[str]:
     return found if folder == "." else ["(cd", _quoted(folder), "&&", *found[:-1], f"{found[-1]})"]
 
 
-def from_anywhere(command: Command) -> str:
+def from_anywhere(command: Command, joint: str = " && ") -> str:
     """Return a command that works from any folder of the repository.
 
     Without a repository it starts from the workspace root, as `start` says.
+
+    Args:
+        command: The command.
+        joint: Text between the change of folder and the command.
     """
     inside = "" if command.folder == "." else command.folder
     line = " ".join(words(command))
     if command.in_repository:
-        return f"cd {_TOP}{f'/{_quoted(inside)}' if inside else ''} && {line}"
-    return f"cd {_quoted(inside)} && {line}" if inside else line
+        return f"cd {_TOP}{f'/{_quoted(inside)}' if inside else ''}{joint}{line}"
+    return f"cd {_quoted(inside)}{joint}{line}" if inside else line
 
 
 def start(command: Command) -> str:

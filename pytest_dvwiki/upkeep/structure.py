@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dvwiki.upkeep.findings import BUILD, Finding
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.index import FILES
-from pytest_dvwiki.wiki.kinds.bug import is_pointer
+from pytest_dvwiki.wiki.kinds.bug import ORIGINS, STATUSES, is_pointer
 from pytest_dvwiki.wiki.kinds.coverage import ACTIONS
 from pytest_dvwiki.wiki.kinds.owned import OWNED
 from pytest_dvwiki.wiki.listed import CATEGORIES
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.catalogue import Catalogue
     from pytest_dvwiki.wiki.listed import Listed
 
-_BUG_TYPES = ("RTL_BUG", "TB_BUG", "UNKNOWN")
 _FIELDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "bugs": {"type": _BUG_TYPES, "status": ("open", "confirmed", "closed", "wont_fix")},
+    "bugs": {"type": tuple(ORIGINS), "status": STATUSES},
     "patterns": {"type": ("pattern",)},
     "coverage": {"type": ("coverage",), "action_class": ACTIONS},
     "specs": {"type": ("spec",)},

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pytest_dvwiki.wiki.kinds import bug
 from pytest_dvwiki.wiki.text import pages
 
 if TYPE_CHECKING:
@@ -105,7 +106,9 @@ def undone(kept: Listed, other: Listed, read: Callable[[str], bytes]) -> list[tu
 
 
 def _edited(page: Listed, keys: dict[str, Any], read: Callable[[str], bytes]) -> tuple[str, bytes]:
-    data = pages.edit(read(page.path), keys, {})
+    # A key that the page does not have yet goes below the others of people's.
+    present = {key: page.metadata[key] for key in bug.PEOPLE if isinstance(page.metadata.get(key, ...), str | None)}
+    data = pages.edit(read(page.path), present | keys, {})
     if isinstance(data, pages.Refused):
         raise MergeError(f"{page.path} cannot be edited: {data.reason}")
     return page.path, data

@@ -35,8 +35,8 @@ _FENCE = re.compile(r"---[ \t]*\r?")
 _MARK = re.compile(
     r"^<!-- dvwiki:(?P<kind>begin|end) (?P<name>[a-z_]+)(?: of (?P<page>[\w-]+))?[ \t]*\r?$", re.MULTILINE
 )
-_COMMENT = re.compile(r"^# ((?:RTL|TB|UNK)_\d{8}_\w+): ", re.MULTILINE)
-"""A line of the comments round the tool's keys."""
+_COMMENT = re.compile(r"(?:^|[^#\n] )# ((?:RTL|TB|UNK)_\d{8}_\w+): ", re.MULTILINE)
+"""A comment in the frontmatter of a bug page."""
 _CLOSE = re.compile(r"-->[ \t]*\r?$", re.MULTILINE)
 _MARKS = re.compile(r"<!-- dvwiki:(?:begin|end) [a-z_]+[^>]*-->", re.DOTALL)
 _COLON = re.compile(r"[ \t]*:(?=\s|$)")
@@ -157,6 +157,7 @@ def new(
     *,
     page: str = "",
     ending: str = "",
+    notes: Mapping[str, str] | None = None,
 ) -> bytes:
     """Return a new page, whose owned keys are still empty.
 
@@ -167,12 +168,14 @@ def new(
         sections: Heading and Markdown of each.
         page: The id that its comments carry, empty where they carry none.
         ending: What stands below the sections.
+        notes: Comments behind the values of people's keys.
     """
+    notes = notes or {}
     empty = [f"{key}: null" for key in owned]
     begin, end = comments(page) if page else (OWNED_BEGIN, OWNED_END)
     lines = [
         "---",
-        *(f"{key}: {yamlio.flow(value)}" for key, value in people.items()),
+        *(f"{key}: {yamlio.flow(value)}{f'  # {notes[key]}' if key in notes else ''}" for key, value in people.items()),
         *([*begin, *empty, *end] if empty else []),
         "---",
         "",

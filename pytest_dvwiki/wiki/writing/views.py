@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records import absence, aggregate, proposals
 from pytest_dvwiki.wiki import supersession
-from pytest_dvwiki.wiki.kinds import bug, coverage, marks, pattern
+from pytest_dvwiki.wiki.kinds import bug, bug_region, coverage, marks, pattern
 from pytest_dvwiki.wiki.listed import page_name
 from pytest_dvwiki.wiki.supersession import MergeError
 from pytest_dvwiki.wiki.text.markdown import code
@@ -81,7 +81,7 @@ class Views:
                 lesson.description.strip() if lesson else "",
             ),
             bug.keys(name, cause, self.archive.identities(fingerprint), (), self._gone(cause), made_as=origin),
-            bug.regions(cause, origin, self._bug_name, self._advice_on, kin=self._kin(fingerprint)),
+            bug_region.regions(cause, origin, self._bug_name, self._advice_on, kin=self._kin(fingerprint)),
         )
         if is_headless:
             self.update_bug(self.pages(fingerprint))
@@ -141,7 +141,8 @@ class Views:
         if cause is None:
             return
         known = keeper.metadata.get("aliases")
-        former = map(str, known if isinstance(known, list) else ())
+        # A page that a person renamed still has its former name as its id.
+        former = {*map(str, known if isinstance(known, list) else ()), keeper.text("id", keeper.name)} - {keeper.name}
         gone = {name for name in former if not self.files.exists(f"bugs/{name}.md")}
         aliases = sorted(gone | {page.name for page in rest})
         identities = self.archive.identities(*fingerprints)
@@ -150,7 +151,7 @@ class Views:
         self.files.edit(
             keeper.path,
             bug.keys(keeper.name, cause, identities, aliases, self._stale_reason(keeper, cause), made_as=made_as),
-            bug.regions(cause, kind, self._bug_name, self._advice_on, others=rest, kin=self._kin(*identities)),
+            bug_region.regions(cause, kind, self._bug_name, self._advice_on, others=rest, kin=self._kin(*identities)),
         )
         self.point(listed)
 

@@ -233,12 +233,12 @@ def test_what_people_wrote_under_resolution_comes_along(place: Layout) -> None:
     assert "Resolution:" not in context(place, test=TEST)
     (page,) = (page for page in (place.wiki / "bugs").glob("RTL*") if CAUSE in page.read_text())
     text = page.read_text()
-    boxes = "- [ ] Cause confirmed by a person (`status: confirmed`)\n"
+    boxes = f"- [ ] {page.stem} is confirmed (`status: confirmed`)\n"
     assert boxes in text
     page.write_text(text.replace(boxes, f"{boxes}\nThe pointer wraps\n```\none word early.\n\n- [x] ticket DV-7\n"))
     found = context(place, test=TEST)
     assert "\nResolution: The pointer wraps ``` one word early. - [x] ticket DV-7\n" in found
-    assert "Workaround" not in found
+    assert "has a workaround" not in found
     assert "Resolution:" not in context(place, test=TEST, budget=60)
 
 

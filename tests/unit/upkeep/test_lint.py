@@ -156,7 +156,7 @@ def test_a_title_that_the_tool_made_of_a_message_like_a_link_has_none(wiki: Path
         ("type: RTL_BUG", "type: HW", "type: 'HW' is not one of RTL_BUG, TB_BUG, UNKNOWN"),
         ("status: open", "status:", "status: has no value"),
         ("status: open", "status: [open]", "status: ['open'] is not one of open, confirmed, closed, wont_fix"),
-        ("superseded_by: null", "superseded_by: RTL_1", "superseded_by: there is no page RTL_1"),
+        ("owner: null", "owner: null\nsuperseded_by: RTL_1", "superseded_by: there is no page RTL_1"),
     ],
 )
 def test_a_key_that_nobody_understands_is_named(wiki: Path, old: str, new: str, text: str) -> None:
@@ -166,12 +166,12 @@ def test_a_key_that_nobody_understands_is_named(wiki: Path, old: str, new: str, 
 
 def test_a_page_that_replaces_another_is_linked_both_ways_with_a_reason(wiki: Path) -> None:
     one, two = sorted((wiki / "bugs").glob("RTL_*.md"))
-    set_key(one, "superseded_by: null", f"superseded_by: {two.stem}")
+    set_key(one, "owner: null", f"owner: null\nsuperseded_by: {two.stem}")
     texts = [each.text for each in found(wiki, "schema")]
     assert f"superseded_by: {two.stem} does not say `supersedes: {one.stem}`" in texts
     assert any(text.startswith("superseded_reason: has no value") for text in texts)
-    set_key(two, "supersedes: null", f"supersedes: {one.stem}")
-    set_key(one, "superseded_reason: null", "superseded_reason: same cause, better evidence")
+    set_key(two, "owner: null", f"owner: null\nsupersedes: {one.stem}")
+    set_key(one, "owner: null", "owner: null\nsuperseded_reason: same cause, better evidence")
     assert found(wiki, "schema") == []
 
 

@@ -137,7 +137,7 @@ def is_clean(place: Layout) -> bool:
 def test_what_people_wrote_on_the_page_of_a_cause_is_heeded(tmp_path: Path) -> None:
     place = layout(tmp_path)
     kept, other, _ = some_pages(place)
-    other.write_bytes(other.read_bytes().replace(b"superseded_by: null", f"superseded_by: {kept.stem}".encode()))
+    other.write_bytes(other.read_bytes().replace(b"owner: null", f"owner: null\nsuperseded_by: {kept.stem}".encode()))
     cause = other.read_text().partition('fingerprint: "')[2][:12]
     archive(place, record(3, occurrence(cause)))
     assert f"merged into [{kept.stem}]" in other.read_text()

@@ -44,11 +44,11 @@ one_style = pytest.mark.parametrize("place", ["merge"], indirect=True)
 EDITS = {
     "value": ("owner: null", "owner: team of {branch}"),
     "key": ("type: RTL_BUG", "ticket: {branch}-1\ntype: RTL_BUG"),
-    "comment": ("superseded_reason: null", "superseded_reason: null  # asked by {branch}"),
+    "comment": ("spec_section: null", "spec_section: null  # asked by {branch}"),
     "title": ("# UVM_ERROR sb.sv:", "# {branch}:"),
     "symptom": ("\n## Resolution\n", "\nSeen by {branch}.\n\n## Resolution\n"),
     "notes": ("## Notes\n", "## Notes\n\nSee also what {branch} wrote.\n"),
-    "resolution": ("- [ ] Workaround until then", "- [x] Workaround of {branch}"),
+    "resolution": (" has a workaround", " has a workaround of {branch}"),
 }
 
 
@@ -186,7 +186,7 @@ def test_people_edit_both_sides_while_both_archive(place: Layout) -> None:
         _seen(place, range(3, 5))
 
     def theirs() -> None:
-        edit(("- [ ] Workaround until then", "- [x] Workaround: slow clock\n\nmore words"))
+        edit((" has a workaround", " has a workaround: slow clock\n\nmore words"))
         _seen(place, range(5, 7))
 
     _merge(place, ours, theirs)

@@ -167,13 +167,13 @@ def test_a_third_fault_needs_evidence_against_both(tmp_path: Path) -> None:
 def test_a_late_record_moves_an_occurrence_and_the_page_that_loses_it_leads_on(tmp_path: Path) -> None:
     archived(tmp_path, FIRST, FIX, SECOND)
     mine = layout(tmp_path).wiki / "bugs" / f"{keys(tmp_path)[FOUND]['id']}.md"
-    mine.write_text(mine.read_text().replace("- [ ] Workaround until then", "Said by a person."))
+    mine.write_text(mine.read_text().replace(" has a workaround", " has a workaround: Said by a person."))
     # The test that fails had failed before, on another branch.
     archived(tmp_path, failing(0, WRITE, seed="9"))
     assert {cause: each["hit_count"] for cause, each in keys(tmp_path).items()} == {CAUSE: 3}
     text = mine.read_text()
     assert "Said by a person." in text
-    assert f"stands in [{keys(tmp_path)[CAUSE]['id']}]" in text
+    assert f"before: [{keys(tmp_path)[CAUSE]['id']}]" in text
     assert build(layout(tmp_path), check=True).changed == []
 
 

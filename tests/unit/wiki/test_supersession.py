@@ -130,7 +130,7 @@ def test_what_people_wrote_on_either_stays_there(place: Layout) -> None:
     kept, other = page_of(place), page_of(place, RENAMED)
     change(place, kept, "owner: null", "owner: fifo team  # since May")
     change(place, other, "## Resolution", "We saw it on the bench too.\n\n## Resolution")
-    change(place, other, "- [ ] Workaround until then", "- [x] Workaround: slow the clock down")
+    change(place, other, "## Notes", "- [x] Workaround: slow the clock down\n\n## Notes")
     merge(place, kept, other)
     assert "owner: fifo team  # since May" in (place.wiki / kept).read_text("utf-8")
     text = (place.wiki / other).read_text("utf-8")
@@ -149,7 +149,7 @@ def bug_keys() -> tuple[str, ...]:
 
 def test_what_people_wrote_on_the_page_given_up_is_found_and_told_with_the_one_that_stays(place: Layout) -> None:
     kept, other = page_of(place), page_of(place, RENAMED)
-    change(place, other, "- [ ] Workaround until then", "- [x] Workaround: slow the zebra clock down")
+    change(place, other, "## Notes", "- [x] Workaround: slow the zebra clock down\n\n## Notes")
     merge(place, kept, other)
     for text in (gather(place, query="zebra").text, gather(place, test="tests/test_fifo.py::test_fifo").text):
         assert f"**{name_of(place)}**" in text
@@ -199,9 +199,9 @@ def test_build_keeps_it_so_and_makes_the_same_bytes_from_nothing_but_peoples_key
 
 def test_a_person_may_merge_by_hand(place: Layout) -> None:
     kept, other = page_of(place), page_of(place, RENAMED)
-    change(place, other, "superseded_by: null", f"superseded_by: {name_of(place)}")
-    change(place, other, "superseded_reason: null", "superseded_reason: the file was renamed")
-    change(place, kept, "supersedes: null", f"supersedes: {name_of(place, RENAMED)}")
+    change(place, other, "owner: null", f"owner: null\nsuperseded_by: {name_of(place)}")
+    change(place, other, "owner: null", "owner: null\nsuperseded_reason: the file was renamed")
+    change(place, kept, "owner: null", f"owner: null\nsupersedes: {name_of(place, RENAMED)}")
     build(place)
     assert (keys(place, kept)["hit_count"], keys(place, other)["hit_count"]) == (5, 0)
     assert lint(place, "full") == []
@@ -216,9 +216,9 @@ def test_it_can_be_undone(place: Layout, by_hand: bool) -> None:
     merge(place, kept, other, "the file was renamed")
     commit(place)
     if by_hand:
-        change(place, other, f'superseded_by: "{name_of(place)}"', "superseded_by: null")
-        change(place, other, 'superseded_reason: "the file was renamed"', "superseded_reason: null")
-        change(place, kept, f'supersedes: "{name_of(place, RENAMED)}"', "supersedes: null")
+        change(place, other, f'superseded_by: "{name_of(place)}"\n', "")
+        change(place, other, 'superseded_reason: "the file was renamed"\n', "")
+        change(place, kept, f'supersedes: "{name_of(place, RENAMED)}"\n', "")
         build(place)
     else:
         git(place.root, "revert", "--no-edit", "HEAD")
@@ -302,7 +302,7 @@ def test_only_bug_pages_can_be_merged(place: Layout) -> None:
 
 def test_a_page_whose_keys_cannot_be_edited_stops_the_merge_before_anything_is_written(place: Layout) -> None:
     kept, other = page_of(place), page_of(place, RENAMED)
-    change(place, kept, "supersedes: null", "supersedes: &anchor null")
+    change(place, kept, "owner: null", "owner: null\nsupersedes: &anchor null")
     before = files(place.wiki)
     with pytest.raises(MergeError, match="cannot be edited: the value of supersedes has an anchor"):
         merge(place, kept, other)
@@ -312,9 +312,9 @@ def test_a_page_whose_keys_cannot_be_edited_stops_the_merge_before_anything_is_w
 def test_two_pages_that_lead_to_each_other_lose_no_run_and_are_told_of(place: Layout) -> None:
     kept, other = page_of(place), page_of(place, RENAMED)
     merge(place, kept, other, "one")
-    change(place, kept, "superseded_by: null", f"superseded_by: {name_of(place, RENAMED)}")
-    change(place, kept, "superseded_reason: null", "superseded_reason: two")
-    change(place, other, "supersedes: null", f"supersedes: {name_of(place)}")
+    change(place, kept, "owner: null", f"owner: null\nsuperseded_by: {name_of(place, RENAMED)}")
+    change(place, kept, "owner: null", "owner: null\nsuperseded_reason: two")
+    change(place, other, "owner: null", f"owner: null\nsupersedes: {name_of(place)}")
     build(place)
     assert sorted(keys(place, path)["hit_count"] for path in (kept, other)) == [0, 5]
     assert build(place, check=True).changed == []

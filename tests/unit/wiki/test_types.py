@@ -123,7 +123,7 @@ def test_a_page_of_an_earlier_version_tells_by_its_name_what_it_was_made_as(plac
     "changes",
     [
         (("type: UNKNOWN", "type: TB_BUG"),),
-        (("status: open", "status: confirmed"), ("superseded_reason: null", "superseded_reason: none yet")),
+        (("status: open", "status: confirmed"), ("spec_section: null", "spec_section: none yet")),
         (("stale_reason: null\n", "stale_reason: null\nticket: FIFO-7\n"),),
     ],
 )

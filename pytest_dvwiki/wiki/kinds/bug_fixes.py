@@ -1,0 +1,163 @@
+"""The section Fixes of a bug page: what was done about its cause, and what became of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.causes.statements import Proposed
+from pytest_dvwiki.causes.words import ends, no_fix, passed_of, sentence
+from pytest_dvwiki.model.sentences import count
+from pytest_dvwiki.records.fixes import tally
+from pytest_dvwiki.records.kinds import UNKNOWN_SEED
+from pytest_dvwiki.wiki.text.markdown import cite, code, escape, one_line, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pytest_dvwiki.causes.statements import Statement
+    from pytest_dvwiki.model import Fix
+    from pytest_dvwiki.records.aggregate import CauseHistory, UnprovenPass
+    from pytest_dvwiki.records.fixes import FixState
+
+_NAME = 100
+_COMMIT = 8
+_SUBJECTS = 5
+_FILES = 4
+_NEWEST = 20
+_OTHERS = 5
+
+
+def section(history: CauseHistory, said: Sequence[tuple[Statement, str]], page_of: Callable[[str], str | None]) -> str:
+    """Return the section's content.
+
+    Args:
+        history: What the records say of the cause.
+        said: The statements about it, each with its text.
+        page_of: Returns the name of the bug page of a fingerprint.
+    """
+    states = history.fixes
+    parts = []
+    if states:
+        told = ends(*tally(states))
+        rows = [_fix_row(state) for state in reversed(states[-_NEWEST:])]
+        header = ("Date", "Commits", "What was done", "Files", "By", "Result", "Task", "Owners")
+        parts.append(f"Newest first{f' ({told})' if told else ''}:\n\n" + table(header, rows))
+        if len(states) > len(rows):
+            parts.append(f"The newest {len(rows)} of {len(states)} fixes; the folder tasks holds all.")
+        if history.same_commits:
+            parts.append(f"{_also(history.same_commits, page_of)} {cite(states[-1].task_id)}")
+        reckoning = _reckoning(states[-1]) if states[-1].fix.result == "open" else ""
+        if reckoning:
+            parts.append(f"{reckoning} {cite(states[-1].task_id)}")
+    else:
+        parts.append("No fix is on record.")
+    parts += [f"{sentence(words)} {cite(each.task_id)}" for each, words in said if isinstance(each, Proposed)]
+    if history.unproven:
+        passes = "\n".join(f"- {_unproven(each)} {cite(each.task_id)}" for each in history.unproven)
+        parts.append(f"Passes that prove no fix, newest first:\n\n{passes}")
+    return "\n\n".join(parts)
+
+
+def link(fingerprint: str, page_of: Callable[[str], str | None]) -> str:
+    """Return a link to the bug page of a cause; its fingerprint if it has no page."""
+    page = page_of(fingerprint)
+    return f"[{page}]({page}.md)" if page else code(fingerprint)
+
+
+def _also(causes: Sequence[str], page_of: Callable[[str], str | None]) -> str:
+    """Return a sentence on the other causes that went away with the newest fix."""
+    more = f" and {len(causes) - _OTHERS} more" if len(causes) > _OTHERS else ""
+    links = ", ".join(link(fingerprint, page_of) for fingerprint in causes[:_OTHERS])
+    return f"With commits of the newest fix other causes went away, too: {links}{more}."
+
+
+def _elsewhere(state: FixState) -> str:
+    """Return the branches on which a fix was seen, and how many other tests of the cause passed."""
+    told = []
+    if len(state.branches) > 1:
+        more = f" and {len(state.branches) - _OTHERS} more" if len(state.branches) > _OTHERS else ""
+        told.append(f"on {', '.join(map(code, state.branches[:_OTHERS]))}{more}")
+    if state.other_tests:
+        told.append(f"{state.other_passes} of {count(state.other_tests, 'other test')} of the cause passed, too")
+    return "; ".join(told)
+
+
+def _fix_row(state: FixState) -> tuple[str, ...]:
+    fix = state.fix
+    rest = fix.file_count - len(fix.files[:_FILES])
+    files = ", ".join(map(code, fix.files[:_FILES])) + (f" +{rest}" if rest > 0 else "")
+    return (
+        fix.date[:10],
+        "..".join(code(commit[:_COMMIT]) for commit in dict.fromkeys(fix.commits or ())),
+        _done(fix),
+        files,
+        fix.by,
+        _became(state),
+        code(state.task_id, 120),
+        _owners(fix),
+    )
+
+
+def _owners(fix: Fix) -> str:
+    """Return the owners of the files of a fix, and the authors of the lines that it touched."""
+    authors = ", ".join(escape(one_line(author, _NAME)) for author in fix.authors)
+    told = [", ".join(map(code, fix.owners)), f"lines by {authors}" if authors else ""]
+    return "; ".join(filter(None, told))
+
+
+def _done(fix: Fix) -> str:
+    """Return the text of a fix; for several commits, the name and subject of each."""
+    if fix.by == "git" and fix.log_count > 1:
+        names = [line.partition(" ") for line in fix.log[:_SUBJECTS]]
+        told = [f"{code(name[:_COMMIT])} {escape(one_line(subject, _NAME))}" for name, _, subject in names]
+        rest = fix.log_count - len(told)
+        note = [escape(one_line(fix.note))] if fix.note else []
+        return "; ".join([*told, *([f"and {rest} more"] if rest else []), *note])
+    return escape(one_line("; ".join(filter(None, (fix.text, fix.note)))))
+
+
+def _became(state: FixState) -> str:
+    fix = state.fix
+    became: str = fix.result
+    if fix.result == "open":
+        became += f", {'fixed: ' if fix.counts else ''}{passed_of(fix)}{' to call it held' if fix.counts else ''}"
+    elif fix.held_in:
+        became += f" since {code(fix.held_in, 120)}"
+    if fix.returned:
+        # Before it had passed often enough nobody could know that it was not a fix.
+        became += f", returned {fix.returned[:10]}" + (f", {passed_of(fix)}" if fix.result == "failed" else "")
+    return "; ".join(filter(None, (became, _elsewhere(state))))
+
+
+def _reckoning(state: FixState) -> str:
+    """Return how the number of passing runs that a fix needs was computed."""
+    past, needed = state.past, state.fix.needed
+    if past is None or state.fix.counts:
+        return ""
+    failed, runs = past.rate.taken
+    known = max(1, past.rate.runs)
+    taken = "" if runs == known else f", taken as {failed} of {runs} since one run tells no rate"
+    counted = " on record"
+    if past.left_out:
+        passes = "1 earlier pass does" if past.left_out == 1 else f"{past.left_out} earlier passes do"
+        counted = f" that count ({passes} not: there are more than chance explains, so the cause came in after them)"
+    once = " A seed that failed counts once." if state.failed_seed is not None and not past.comes_and_goes else ""
+    chance = f"{past.rate.chance_of_passing(needed) * 100:.1f} %"
+    seed = f"seed {code(state.failed_seed)}" if state.failed_seed is not None else "the seed that failed"
+    settles = (
+        "They passed and failed with the same sources and seed, so that no single pass settles it."
+        if past.comes_and_goes
+        else "The seed with which they failed is not on record, so that no single pass settles it."
+        if state.failed_seed == UNKNOWN_SEED
+        else f"A pass with {seed} settles it at once."
+    )
+    return (
+        f"Passes of the newest fix may be chance: its tests failed in {failed} of {count(known, 'run')}{counted}"
+        f"{taken}.{once} Chance explains {needed} passing runs in {chance} of cases, (1 - {failed}/{runs})^{needed}."
+        f" {settles}"
+    )
+
+
+def _unproven(each: UnprovenPass) -> str:
+    why = no_fix(each.changed, each.seed, each.failed_seed)
+    return f"{each.finished[:10]}: {code(each.nodeid, 160)}: {escape(one_line(why))}."

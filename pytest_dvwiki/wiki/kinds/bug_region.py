@@ -1,0 +1,242 @@
+"""The region of a bug page: what the records say of its cause, facts first.
+
+A claim without a source of its own has the source that stands at the end of its section. Where all claims of a page
+have the same source, it stands once, in the section Citation.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_dvwiki.causes.cause import Cause
+from pytest_dvwiki.causes.statements import (
+    Accepted,
+    Came,
+    Compare,
+    FixedBy,
+    Regressed,
+    Reproduce,
+    Seen,
+    statements,
+)
+from pytest_dvwiki.causes.words import Style, sentence, text
+from pytest_dvwiki.model.sentences import is_own
+from pytest_dvwiki.records.command import from_anywhere, masked_note, seed_of, start
+from pytest_dvwiki.wiki.kinds import bug_fixes
+from pytest_dvwiki.wiki.text import former
+from pytest_dvwiki.wiki.text.markdown import cite, code, escape, fence, one_line, prose, table
+from pytest_dvwiki.wiki.text.names import file_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pytest_dvwiki.causes.statements import Statement
+    from pytest_dvwiki.model import Command, LogReference, Occurrence
+    from pytest_dvwiki.records.aggregate import CauseHistory, Row
+    from pytest_dvwiki.wiki.listed import Listed
+
+_LONGEST_COMMAND = 10_000
+"""Characters; a command that is cut does something else."""
+_UNKNOWN = """\
+No pattern names this failure, so it has no pattern page. `dvwiki patterns why LOG` shows what each line of its log
+comes to. `dvwiki patterns propose` writes a pattern (after one run: `--min-runs 1`); save it in `.agent/patterns/`, and
+check it with `dvwiki patterns test`."""
+
+
+class _Sources(NamedTuple):
+    """Cites the sources of a page.
+
+    Args:
+        tasks: The runs whose records its claims come from.
+    """
+
+    tasks: frozenset[str]
+
+    def cite(self, task: str) -> str:
+        """Return the citation of a claim, behind a blank; nothing if the whole page has one source."""
+        return f" {cite(task)}" if len(self.tasks) > 1 else ""
+
+
+def regions(
+    history: CauseHistory,
+    kind: str,
+    page_of: Callable[[str], str | None],
+    fix_of: Callable[[Occurrence], str | None],
+    *,
+    others: Sequence[Listed] = (),
+    kin: Sequence[str] = (),
+) -> dict[str, str]:
+    """Return the content of the region of a bug page.
+
+    Args:
+        history: What the records say of the cause.
+        kind: The page's effective type.
+        page_of: Name of the bug page of a fingerprint.
+        fix_of: What the registry says of fixing an occurrence.
+        others: Further pages of this cause, which lead to this one.
+        kin: Lines on other causes of the same check, and on pages with a version 1 fingerprint of it.
+    """
+    cause = Cause.on_record(history.fingerprint, history)
+    links = Style(
+        name=code, quote=lambda words: escape(one_line(words)), link=lambda name: bug_fixes.link(name, page_of)
+    )
+    said = [(each, text(each, links)) for each in statements(cause)]
+    tasks = {each.task_id for each, _ in said} | {each.task_id for each in history.fixes}
+    tasks |= {*history.task_ids, *(each.task_id for each in history.unproven)}
+    sources = _Sources(frozenset(tasks - {""}))
+    return one_region(
+        ("Evidence", _evidence(history, said, sources)),
+        ("Reproduce", _reproduce(history, said, sources)),
+        ("Fixes", bug_fixes.section(history, said, page_of)),
+        ("Occurrences", _occurrences(history)),
+        ("Classification Rationale", _rationale(history, kind, sources)),
+        ("Related Patterns", "\n".join([_related(history.newest, fix_of), *map(_taken_in, others), *kin])),
+        ("Citation", _citation(history, sources)),
+    )
+
+
+def one_region(*sections: tuple[str, str]) -> dict[str, str]:
+    """Return the region of a page with its sections.
+
+    There are no blank lines around the headings. With them git would match the headings to those of the earlier layout,
+    and merge what people wrote there into this region, where it would be lost.
+    """
+    return {former.RECORDS: "\n".join(f"## {heading}\n{content}" for heading, content in sections)}
+
+
+def why(page: Listed) -> str:
+    """Return the reason that people gave for replacing a page."""
+    return escape(one_line(page.text("superseded_reason"))) if page.leads_to else ""
+
+
+def _taken_in(other: Listed) -> str:
+    """Return a line for the kept page that names a page leading to it."""
+    reason = f"merged into this page: {why(other)}" if why(other) else "has the same cause"
+    return f"- [{other.name}]({other.name}.md): {reason}; what people wrote there stays there"
+
+
+def _evidence(history: CauseHistory, said: Sequence[tuple[Statement, str]], sources: _Sources) -> str:
+    newest, task = history.newest, history.rows[0].task_id
+    lines = [_first_cause(newest)]
+    for each, words in said:
+        if isinstance(each, Accepted):
+            lines.append(f"- Waived in the newest run by {words}.")
+        elif isinstance(each, Seen):
+            lines.append(f"- {sentence(words)}")
+        elif isinstance(each, Regressed | FixedBy | Came):
+            lines.append(f"- {sentence(words)}{sources.cite(each.task_id) if each.task_id != task else ''}")
+    if last := _last(history):
+        lines.append(f"- Failed last: {last}.")
+    if history.seeds:
+        lines.append(f"- Seeds that failed: {', '.join(map(code, history.seeds))}.")
+    if newest.excerpt.strip() not in {"", newest.primary.strip()}:
+        place = code(newest.log.path) if newest.log else "the test's output"
+        lines.append(f"- Excerpt of {place}, quoted data:\n{fence(newest.excerpt)}")
+    return "\n".join([*lines, *(["", _cite(task, newest.log)] if sources.cite(task) else [])])
+
+
+def _cite(task: str, log: LogReference | None) -> str:
+    return cite(task, log.path, log.line) if log else cite(task)
+
+
+def _first_cause(newest: Occurrence) -> str:
+    """Return the message of a cause as it was reported last."""
+    primary = newest.primary.strip()
+    if is_own(primary):
+        return f"- First cause, as the end of the simulation shows it: {own_words(primary)}"
+    return f"- First cause: {code(primary)}" if one_line(primary) == primary else f"- First cause:\n{fence(primary)}"
+
+
+def own_words(sentence: str) -> str:
+    """Return a sentence of the capture, which no log holds."""
+    return f"{escape(one_line(sentence))}."
+
+
+def _last(history: CauseHistory) -> str:
+    """Return the tests that failed last, with simulator, commit and simulation time."""
+    last, newest = history.rows[0], history.newest
+    more = f" and {last.tests - len(last.names)} more" if last.tests > len(last.names) else ""
+    names = f"{', '.join(code(name, 160) for name in last.names)}{more}" if last.names else ""
+    times = [code(time) for time in sorted({test.sim_time for test in newest.tests if test.sim_time})[:5]]
+    ended = "last simulation time in the log" if is_own(newest.primary) else "ended at the simulation time"
+    return "; ".join(filter(None, (names, _where(last), f"{ended} {', '.join(times)}" if times else "")))
+
+
+def _where(row: Row) -> str:
+    parts = [code(row.simulators)] if row.simulators else []
+    if row.commit:
+        state = ", with uncommitted changes" if row.dirty else ""
+        branch = f" on {code(row.branch)}" if row.branch else ""
+        parts.append(f"commit {code(row.commit[:12])}{branch}{state}")
+    return ", ".join(parts)
+
+
+def _reproduce(history: CauseHistory, said: Sequence[tuple[Statement, str]], sources: _Sources) -> str:
+    source = sources.cite(history.task_ids[0])
+    found = next(((each, words) for each, words in said if isinstance(each, Reproduce)), None)
+    if found is None or not isinstance(found[0], Reproduce):
+        if history.newest.reproduce.strip():  # a record of schema 1 has text, which starts from pytest's root folder
+            return f"The last failure{source}:\n{fence(history.newest.reproduce, 'sh')}"
+        return "No command is on record for the newest occurrence."
+    command = found[0].command
+    if command is None:
+        return f"{sentence(found[1])}{source}"
+    seeded = ", with its seed" if seed_of(command) is not None else ""
+    where = f", {start(command)}" if start(command) else ""
+    parts = [f"The last failure{seeded}{where}{source}:\n{_shell(command)}"]
+    if masked_note(command):
+        parts.append(f"{masked_note(command)}.")
+    for each, _ in said:
+        if isinstance(each, Compare):
+            parts.append(f"With this seed it passed{sources.cite(each.task_id)}:\n{_shell(each.command)}")
+    return "\n\n".join(parts)
+
+
+def _shell(command: Command) -> str:
+    return fence(from_anywhere(command, joint=" &&\n  "), "sh", _LONGEST_COMMAND)
+
+
+def _occurrences(history: CauseHistory) -> str:
+    rows = [
+        (
+            row.finished[:10],
+            ", ".join(code(name, 120) for name in row.names[:1]) + (f" +{row.tests - 1}" if row.tests > 1 else ""),
+            ", ".join(code(seed) for seed in row.seeds[:5]) + (" …" if len(row.seeds) > len(row.seeds[:5]) else ""),
+            code(row.simulators),
+            (code(row.commit[:12]) if row.commit else "") + (", without the fix" if row.without_fix else ""),
+            code(row.task_id, 120),
+        )
+        for row in history.rows
+    ]
+    text = table(("Date", "Tests", "Seeds", "Simulator", "Commit", "Task"), rows)
+    if history.runs > len(rows):
+        text += f"\n\nThe newest {len(rows)} of {history.runs} runs; the folder tasks holds all."
+    return text
+
+
+def _rationale(history: CauseHistory, kind: str, sources: _Sources) -> str:
+    origin = history.newest.origin
+    pattern = f", pattern {code(history.newest.pattern)}" if history.newest.pattern else ""
+    sure = "" if origin.type == "UNKNOWN" else f" with confidence {origin.confidence:.2f}"
+    lines = [f"{origin.type}{sure}{pattern}{sources.cite(history.task_ids[0])}:"]
+    lines += [f"- {escape(one_line(reason))}" for reason in origin.reasons]
+    if not origin.reasons:
+        lines.append("- no evidence for an origin was found")
+    if kind != origin.type:
+        lines += ["", f"The page says {escape(one_line(kind, 40))}, which wins over this verdict."]
+    return "\n".join(lines)
+
+
+def _related(occurrence: Occurrence, fix_of: Callable[[Occurrence], str | None]) -> str:
+    subtype = occurrence.failure_subtype
+    if subtype == "unknown":
+        return _UNKNOWN
+    advice = fix_of(occurrence) if occurrence.pattern else None
+    link = f"- [{escape(one_line(subtype))}](../patterns/{file_name(subtype)}.md)"
+    return f"{link}: {prose(advice)}" if advice else link
+
+
+def _citation(history: CauseHistory, sources: _Sources) -> str:
+    if len(sources.tasks) > 1:
+        return "\n".join(f"- {cite(task)}" for task in history.task_ids)
+    return _cite(history.task_ids[0], history.newest.log)
