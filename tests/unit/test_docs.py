@@ -100,7 +100,7 @@ def fields(*types: type) -> set[str]:
     [
         fields(archive.RunRecord, archive.Vcs, archive.Simulator, archive.RunId, archive.Suite, archive.Axes),
         fields(archive.Totals, archive.OtherTest, failure.Attempt, archive.Waived, archive.PassedAgain),
-        fields(archive.FirstBad, archive.SinceFix),
+        fields(archive.FirstBad, archive.SinceFix, archive.Gate, archive.Gated),
         fields(archive.Occurrence, archive.FailedTest, failure.Origin, failure.LogReference, failure.Command),
         fields(failure.Place),
         fields(archive.FixRow, archive.BinRow, archive.SourceRow),

@@ -162,7 +162,11 @@ def test_without_a_file_or_with_an_empty_one_nothing_is_waived(tmp_path: Path) -
         ("mode: all\n", "waivers.yaml:1: mode 'all': write selective or global; selective is assumed"),
         ("waiver: []\n", "waivers.yaml:1: 'waiver' is not a key of this file; the nearest is 'waivers'"),
         ("\nwaivers: x\n", "waivers.yaml:2: expected a list: a waiver begins with `- id:`; no failure is waived"),
-        ("waivers:\n  - x\n", "waivers.yaml:2: expected keys id, match, reason, owner, expires, got 'x'"),
+        (
+            "waivers:\n  - x\n",
+            "waivers.yaml:2: expected keys id, match, reason, owner, expires, approved_by, ticket, added_by, added, "
+            "got 'x'",
+        ),
         (one("{test: x}", reson="y"), "waivers.yaml:7: no such key 'reson'; the nearest is 'reason'"),
         (one("{test: x}", reason="''"), "waivers.yaml:4: a waiver needs reason"),
         (one("{test: x}").replace("    owner: fifo team\n", ""), "waivers.yaml:2: a waiver needs owner"),
