@@ -27,6 +27,7 @@ COMMANDS = {
     "compact": "roll old records up into one file per month",
     "context": "print what the wiki knows, for a prompt",
     "fix": "record how a cause was fixed",
+    "gate": "join the gate's decisions on the runs of several shards",
     "ingest": "archive what earlier runs left behind: results files, logs, coverage reports, folders, archives",
     "init": "make the wiki's folders and files",
     "lint": "check the wiki: pages, links, sources, history, derived content",

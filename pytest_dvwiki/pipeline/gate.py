@@ -30,7 +30,7 @@ def decide(mode: GateMode, causes: Sequence[Cause], history: WikiHistory, *, bas
         refused: Why the gate may not act; empty if it may.
     """
     rows = [row for cause in causes for row in _rows(mode, cause, history)]
-    if not refused and mode == "new":
+    if causes and not refused and mode == "new":
         refused = _unreadable(history, causes)
     return Gate(mode=mode, base=base, refused=refused, failures=tuple(rows))
 

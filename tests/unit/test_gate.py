@@ -9,6 +9,7 @@ import pytest
 
 from pytest_dvwiki import pipeline
 from pytest_dvwiki.causes.words import gate_text
+from pytest_dvwiki.cli import main
 from pytest_dvwiki.model import Excerpt, Failure, Gate, Gated, Run, Waived
 from pytest_dvwiki.pipeline.services import Services
 from pytest_dvwiki.settings import resolve
@@ -127,6 +128,32 @@ def test_the_session_may_refuse_the_gate(tmp_path: Path) -> None:
     assert record.gate is not None
     assert (record.gate.refused, record.gate.is_open) == ("a worker crashed", False)
     assert decided(record) == {"test_a": ("known", True)}
+
+
+def test_the_gates_of_shards_are_joined(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(tmp_path, 1, failure("test_a", SCOREBOARD))
+    tasks = tmp_path / ".agent" / "tasks" / "2026" / "11"
+
+    def joined(*numbers: int, more: tuple[str, ...] = ()) -> tuple[int, str]:
+        paths = [str(tasks / f"nightly_{number}.yaml") for number in numbers]
+        status = main(["gate", *paths, *more, "--root", str(tmp_path)])
+        return status, capsys.readouterr().out.rstrip()
+
+    run(tmp_path, 2, failure("test_a", SCOREBOARD))
+    run(tmp_path, 3, failure("test_b", SCOREBOARD))
+    run(tmp_path, 4, failure("test_c", DRIVER))
+    run(tmp_path, 5, failure("test_a", SCOREBOARD), refused="a worker crashed")
+    run(tmp_path, 6, failure("test_a", SCOREBOARD), gate="none")
+    run(tmp_path, 7, failure("test_a", SCOREBOARD), gate="unwaived")
+    told = "let 2 failed tests through, exit status 0 instead of 1: 2 known (test_a, test_b)"
+    assert joined(2, 3, more=("--shards", "2")) == (0, f"dvwiki gate new: {told}")
+    assert joined(2, 3, 4) == (1, "dvwiki gate new: stopped 1 failed test, exit status 1: 1 NEW (test_c)")
+    refused = "dvwiki gate new: changes nothing, exit status 1: "
+    assert joined(2, 2, more=("--shards", "2"))[1] == (f"{refused}1 record of 2 expected: a shard may have been killed")
+    assert joined(2, 5) == (1, f"{refused}nightly_5: a worker crashed")
+    assert joined(2, 6) == (1, f"{refused}nightly_6 was made without --dvwiki-gate")
+    assert joined(2, 7) == (1, f"{refused}the runs have different gates, or different bases")
+    assert main(["gate", str(tmp_path / ".agent" / "wiki"), "--root", str(tmp_path)]) == 2
 
 
 def row(reason: str, *tests: str) -> Gated:

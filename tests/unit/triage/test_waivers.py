@@ -164,8 +164,7 @@ def test_without_a_file_or_with_an_empty_one_nothing_is_waived(tmp_path: Path) -
         ("\nwaivers: x\n", "waivers.yaml:2: expected a list: a waiver begins with `- id:`; no failure is waived"),
         (
             "waivers:\n  - x\n",
-            "waivers.yaml:2: expected keys id, match, reason, owner, expires, approved_by, ticket, added_by, added, "
-            "got 'x'",
+            "waivers.yaml:2: expected keys id, match, reason, owner, expires, approved_by, ticket, added_by, added",
         ),
         (one("{test: x}", reson="y"), "waivers.yaml:7: no such key 'reson'; the nearest is 'reason'"),
         (one("{test: x}", reason="''"), "waivers.yaml:4: a waiver needs reason"),
