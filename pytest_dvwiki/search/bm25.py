@@ -12,7 +12,7 @@ from functools import cached_property
 from importlib import metadata, util
 from typing import TYPE_CHECKING, Any, Self
 
-from pytest_dvwiki.search.relevance import Statistics
+from pytest_dvwiki.search.relevance import DIGITS, Statistics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.search.relevance import Words
 
+_FIRST = 100
 _NO_WORD = "\0"
 """The only word of a document without words; no query contains it."""
 _FILES = ("names", "name_ends", "lengths", "word_ids", "word_counts", "word_ends")
@@ -108,14 +109,25 @@ class Bm25:
         """Return the statistics from which scores are computed."""
         return Statistics(self.count, float(self._arrays["lengths"].mean()), self._frequency)
 
-    def scores(self, words: Iterable[str]) -> list[tuple[int, float]]:
-        """Return the documents that share a word with the query, in order of their numbers, each with its score."""
+    def best(self, words: Iterable[str]) -> Iterator[tuple[int, float]]:
+        """Yield the documents that share a word with the query, the best first; equal ones in order of their numbers.
+
+        Args:
+            words: The words of the query.
+        """
+        import numpy as np  # noqa: PLC0415
+
         known = [number for word in dict.fromkeys(words) if (number := self._number(word)) is not None]
         if not known:
-            return []
+            return
         scores = self._engine.get_scores(known)
         found = scores.nonzero()[0]
-        return list(zip(found.tolist(), scores[found].tolist(), strict=True))
+        values = scores[found].astype(np.float64).round(DIGITS)
+        # Few callers want more than the first: the others are sorted only when they are asked for.
+        least = np.partition(values, -_FIRST)[-_FIRST] if len(values) > 2 * _FIRST else 0
+        for part in (values >= least, values < least):
+            order = np.argsort(-values[part], kind="stable")
+            yield from zip(found[part][order].tolist(), values[part][order].tolist(), strict=True)
 
     def documents(self, numbers: Iterable[int]) -> Iterator[Words]:
         """Yield the words of the documents with these numbers."""

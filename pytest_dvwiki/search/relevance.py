@@ -18,7 +18,8 @@ Ranking = list[tuple[str, float]]
 """Names of documents with their scores, the best first; equal scores are ordered by name."""
 _SATURATION = 1.5
 _LENGTH = 0.75
-_DIGITS = 4
+DIGITS = 4
+"""Number of decimals of a score."""
 
 
 class Statistics(NamedTuple):
@@ -58,6 +59,6 @@ def _worth(frequency: int, documents: int) -> float:
 def ranked(scores: Iterable[tuple[str, float]]) -> Ranking:
     """Sort documents by score; those with a score of 0 are left out."""
     # Sort by name (they nearly are), then by score; the sort is stable, so equal scores stay in order of name.
-    found = sorted((name, round(value, _DIGITS)) for name, value in scores if value > 0)
+    found = sorted((name, round(value, DIGITS)) for name, value in scores if value > 0)
     found.sort(key=itemgetter(1), reverse=True)
     return found

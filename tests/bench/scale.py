@@ -20,6 +20,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -116,8 +117,42 @@ def _search(place: Layout, backend: str) -> Iterator[Measure]:
         (found,) = index.search(word)
         assert place.wiki / found.page_path == page
 
+    yield from _followed(place, backend)
     yield Measure("search: update of one page", median(update))
     yield Measure("search: a page edited, then searched", median(edited))
+
+
+def _followed(place: Layout, backend: str) -> Iterator[Measure]:
+    """A process that answers 1,000 queries during 10 edits a second; seconds that passed, not process time."""
+    index = WikiSearchIndex.create(backend, place.wiki)
+    pages = itertools.cycle(sorted((place.wiki / "bugs").glob("[RTU]*.md")))
+    stop, seen = threading.Event(), []
+
+    def edit() -> None:
+        while not stop.wait(0.1):
+            page = next(pages)
+            page.write_text(f"{page.read_text()}\nword{time.monotonic_ns()}\n")
+
+    with index.followed():
+        editor = threading.Thread(target=edit)
+        editor.start()
+        took = []
+        for query in itertools.islice(itertools.cycle(_QUERIES), 1000):
+            began = time.perf_counter()
+            index.search(query)
+            took.append(time.perf_counter() - began)
+            time.sleep(0.005)
+        stop.set()
+        editor.join()
+        for _ in range(5):
+            page, word = next(pages), f"zebra{''.join(random.choices('bcdfghjklmnpqrstvwxz', k=12))}"
+            page.write_text(f"{page.read_text()}\n{word}\n")
+            began = time.perf_counter()
+            while not index.search(word):
+                time.sleep(0.02)
+            seen.append(time.perf_counter() - began)
+    yield Measure("search: followed, 95 % of 1,000 queries within", sorted(took)[949])
+    yield Measure("search: followed, an edit is found after at most", max(seen), "s")
 
 
 def _cold(place: Layout, backend: str) -> float:

@@ -8,11 +8,15 @@ every search; whatever is stale, broken or of another version is rebuilt.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import hashlib
+import heapq
 import logging
 import re
 import secrets
 import shutil
+import threading
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -30,7 +34,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.search.relevance import Ranking, Words
 
-MOST_CHANGES = 200
+MOST_CHANGES = 1000
 """Number of changed pages at which the index is rebuilt."""
 _SHARE = 50
 """The index is also rebuilt if one page in this many changed, since each page shifts a small wiki's statistics."""
@@ -142,25 +146,24 @@ class _Index:
         """Tell whether enough pages changed for the index to be rebuilt."""
         return len(self.changes) >= min(MOST_CHANGES, len(self.paths) // _SHARE)
 
-    def ranking(self, query: str) -> Ranking:
-        """Return the pages that share a word with a query."""
-        wanted = dict.fromkeys(tokens(query))
-        return ranked([*self._in_index(wanted), *self._in_changes(wanted)])
+    def ranking(self, query: str) -> Iterator[tuple[str, float]]:
+        """Yield the pages that share a word with a query, the best first; equal ones by name."""
+        wanted, changes = dict.fromkeys(tokens(query)), self.changes
+        found = ((self.paths[number], value) for number, value in self.engine.best(wanted))
+        unchanged = (hit for hit in found if hit[0] not in changes)
+        return heapq.merge(unchanged, self._changed(wanted, changes), key=lambda hit: (-hit[1], hit[0]))
 
-    def _in_index(self, wanted: dict[str, None]) -> Iterator[tuple[str, float]]:
-        found = ((self.paths[number], value) for number, value in self.engine.scores(wanted))
-        return ((path, value) for path, value in found if path not in self.changes)
-
-    def _in_changes(self, wanted: dict[str, None]) -> Iterator[tuple[str, float]]:
-        changed = [(change.page.path, change.words) for change in self.changes.values() if change.words]
+    def _changed(self, wanted: dict[str, None], changes: dict[str, _Change]) -> Ranking:
+        changed = [(change.page.path, change.words) for change in changes.values() if change.words]
         statistics = self.engine.statistics
 
         def frequency(word: str) -> int:
             # A word unknown to the index occurs in changed pages only.
             return statistics.frequency(word) or sum(word in words for _, words in changed)
 
-        with_new_words = Statistics(statistics.documents, statistics.mean_length, frequency)
-        return ((path, score(words, sum(words.values()), wanted, with_new_words)) for path, words in changed)
+        with_new_words = Statistics(statistics.documents, statistics.mean_length, functools.cache(frequency))
+        matching = ((path, words) for path, words in changed if not wanted.keys().isdisjoint(words))
+        return ranked((path, score(words, sum(words.values()), wanted, with_new_words)) for path, words in matching)
 
 
 class _Bm25Index(WikiSearchIndex):
@@ -169,14 +172,43 @@ class _Bm25Index(WikiSearchIndex):
     def __init__(self, wiki_dir: Path) -> None:
         super().__init__(wiki_dir)
         self._index: _Index | None = None
+        self._writing = threading.RLock()
+        """Held while the index changes; a query needs it only where no thread follows the pages."""
+        self._is_followed = False
 
     def build(self, wiki_dir: Path | None = None) -> None:
-        super().build(wiki_dir)
-        present = self.present()
-        self._index = self._made(present) if present else None
+        with self._writing:
+            super().build(wiki_dir)
+            present = self.present()
+            self._index = self._made(present) if present else None
 
     def update(self, page_path: Path | str, content: str) -> None:
-        super().update(page_path, content)
+        with self._writing:
+            super().update(page_path, content)
+            self._update(page_path)
+
+    @contextlib.contextmanager
+    def followed(self, every: float = 1.0) -> Iterator[None]:
+        self._bring_up_to_date()
+        stop = threading.Event()
+
+        def follow() -> None:
+            while not stop.wait(every):
+                self._bring_up_to_date()
+
+        thread = threading.Thread(target=follow, name="dvwiki-search", daemon=True)
+        self._is_followed = True
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
+            self._is_followed = False
+            if self._index is not None:
+                self._write_changes(self._index)
+
+    def _update(self, page_path: Path | str) -> None:
         index = self._index = self._index or self._load()
         if index is None:
             self._bring_up_to_date()
@@ -189,9 +221,9 @@ class _Bm25Index(WikiSearchIndex):
     def refresh(self) -> bool:
         return self._bring_up_to_date() is not None
 
-    def ranking(self, query: str) -> Ranking:
-        index = self._bring_up_to_date()
-        return index.ranking(query) if index else []
+    def ranking(self, query: str) -> Iterator[tuple[str, float]]:
+        index = self._index if self._is_followed else self._bring_up_to_date()
+        return index.ranking(query) if index else iter(())
 
     def facets(self, path: str) -> Facets:
         listed = self._index.get(path) if self._index else None
@@ -203,6 +235,11 @@ class _Bm25Index(WikiSearchIndex):
 
     def _bring_up_to_date(self) -> _Index | None:
         """Return the index of the present pages; None if there are no pages."""
+        with self._writing:
+            self._index = self._current()
+            return self._index
+
+    def _current(self) -> _Index | None:
         present = self.present()
         if not present:
             return None
@@ -216,27 +253,27 @@ class _Bm25Index(WikiSearchIndex):
                 gone = states.keys() - present.keys()
                 if self._take_in(index, different, gone):
                     index = self._settled(index)
-        self._index = index
         return index
 
     def _settled(self, index: _Index) -> _Index:
         """Write the changes of an index to disk, or make a new index if there are many; return the one to use."""
         if index.is_worn:
             return self._made(self.present(), index)
-        self._write_changes(index)
+        if not self._is_followed:
+            self._write_changes(index)
         return index
 
     def _take_in(self, index: _Index, different: dict[str, State], gone: set[str]) -> bool:
         """Read pages whose files differ; return whether the recorded changes differ now."""
         index.touch()
-        before = dict(index.changes)
+        changes = dict(index.changes)  # queries may be reading the present ones
         touched = False
         for path in gone:
             known = index.listed.get(path)
             if known:
-                index.changes[path] = _Change(known, None)
+                changes[path] = _Change(known, None)
             else:
-                del index.changes[path]
+                del changes[path]
         for path, state in different.items():
             data = self.data(path)
             digest = _digest_of(path, data)
@@ -244,14 +281,15 @@ class _Bm25Index(WikiSearchIndex):
             if known and known.sha256 == digest:
                 # Only the modification time differs, as after a checkout.
                 index.listed[path] = _Listed(path, *state, digest, known.facets)
-                index.changes.pop(path, None)
+                changes.pop(path, None)
                 touched = True
                 continue
             words, facets = words_of(path, data)
-            index.changes[path] = _Change(_Listed(path, *state, digest, facets), dict(words))
+            changes[path] = _Change(_Listed(path, *state, digest, facets), dict(words))
+        before, index.changes = index.changes, changes
         if touched and index.folder is not None:
             self._try(lambda: self._write_list(index))
-        return before != index.changes
+        return before != changes
 
     def _made(self, present: dict[str, State], old: _Index | None = None) -> _Index:
         """Rebuild the index; words of unchanged pages are taken from the old one."""

@@ -27,6 +27,7 @@ from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from pytest_dvwiki.search.relevance import Ranking, Words
@@ -195,6 +196,17 @@ class WikiSearchIndex(abc.ABC):
     def refresh(self) -> bool:
         """Bring the index up to date with the pages; return whether this backend has an index."""
         return False
+
+    def followed(self, every: float = 1.0) -> AbstractContextManager[None]:  # noqa: ARG002 (a backend with an index)
+        """Return a context in which the index is brought up to date beside the queries instead of at each of them.
+
+        For a process that answers many queries: a query then does not wait for a look at all pages. What people edit is
+        found after the next look.
+
+        Args:
+            every: Seconds between two looks at the pages.
+        """
+        return contextlib.nullcontext()
 
     @abc.abstractmethod
     def ranking(self, query: str) -> Iterable[tuple[str, float]]:

@@ -6,6 +6,8 @@ import hashlib
 import itertools
 import json
 import os
+import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,7 @@ import pytest
 
 from pytest_dvwiki.search.tokenizer import tokens
 from pytest_dvwiki.wiki.finding import indexed
-from pytest_dvwiki.wiki.finding.search import Facets, Filters, WikiSearchIndex, words_of
+from pytest_dvwiki.wiki.finding.search import Facets, Filters, State, WikiSearchIndex, words_of
 from pytest_dvwiki.wiki.writing.build import archive
 
 from ...samples import layout, occurrence, record
@@ -301,3 +303,29 @@ def test_an_index_that_cannot_be_written_stays_in_memory(wiki: Path) -> None:
     (wiki / "specs" / "page_007.md").write_text(text_of(8))
     assert list(index.ranking("0x0007")) == []
     assert (wiki / ".search_index").read_text() == "a file"
+
+
+def test_an_index_that_is_followed_finds_edits_beside_its_queries(wiki: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    index = index_of(wiki)
+    looks: list[str] = []
+    present = index.present
+
+    def look() -> dict[str, State]:
+        looks.append(threading.current_thread().name)
+        return present()
+
+    monkeypatch.setattr(index, "present", look)
+    with index.followed(every=0.01):
+        page = wiki / "specs" / "page_007.md"
+        page.write_text(f"{page.read_text()}\nzebrafish\n")
+        (wiki / "specs" / "page_008.md").unlink()
+        until = time.monotonic() + 30
+        while not list(index.ranking("zebrafish")) and time.monotonic() < until:
+            time.sleep(0.01)
+        assert [path for path, _ in index.ranking("zebrafish")] == ["specs/page_007.md"]
+        assert list(index.ranking("0x0008")) == []
+    assert set(looks[1:]) == {"dvwiki-search"}
+    assert looks[0] == threading.current_thread().name
+    # What it learned is on disk, and without the thread each query looks for itself.
+    assert list(index_of(wiki).ranking("zebrafish")) == list(index.ranking("zebrafish"))
+    assert looks[-1] == threading.current_thread().name
