@@ -24,6 +24,10 @@ class PageFacts:
     """The type that a person gave, else the tool's present view."""
     is_decided: bool = False
     """Whether people decided the type: by the page's status, or by changing the tool's type."""
+    owner: str = ""
+    """Who works on it, as people say."""
+    links: tuple[str, ...] = ()
+    """URLs of its tickets, as people say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -97,6 +97,14 @@ class Beside(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tracked(Statement):
+    """People say on the page who works on the cause, and where."""
+
+    owner: str
+    links: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted(Statement):
     """People accept failures of the cause."""
 
@@ -164,6 +172,8 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
         yield from _new(cause)
     elif cause.history is not None:
         yield from _known(cause, now, dirty=dirty)
+    if cause.page is not None and (cause.page.owner or cause.page.links):
+        yield Tracked(owner=cause.page.owner, links=cause.page.links)
     # The source of a cause of the present run is the run itself.
     record = cause.history if cause.news is None else None
     newest = record.rows[0].task_id if record is not None else ""

@@ -6,6 +6,7 @@ A text begins in lower case and has no full stop; `sentence` adds both.
 from __future__ import annotations
 
 import functools
+import re
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 _SHORT = 7
 _SUBJECTS = 3
 _FILES = 3
+_BARE_URL = re.compile(r"https?://[\w.~:/?#@!&+=%-]+", re.ASCII)
+"""A URL that Markdown shows as it is."""
 
 
 class Style(NamedTuple):
@@ -105,6 +108,13 @@ def _without_fix(statement: of.WithoutFix, style: Style = PLAIN) -> str:  # noqa
 def _beside(statement: of.Beside, style: Style = PLAIN) -> str:
     fix = f" (fixed by {fix_text(statement.fix, style)})" if statement.fix is not None else ""
     return f"another fault at the check of {style.link(statement.page)}{fix}"
+
+
+@text.register
+def _tracked(statement: of.Tracked, style: Style = PLAIN) -> str:
+    owner = f"owner {style.quote(statement.owner)}" if statement.owner else ""
+    links = ", ".join(link if _BARE_URL.fullmatch(link) else style.name(link) for link in statement.links)
+    return "; ".join(filter(None, (owner, links and f"see {links}")))
 
 
 @text.register

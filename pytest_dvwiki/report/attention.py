@@ -21,6 +21,7 @@ from pytest_dvwiki.causes.statements import (
     Regressed,
     Reproduce,
     Seen,
+    Tracked,
     passes_since,
     standing,
     statements,
@@ -48,7 +49,7 @@ Word = Literal["NEW", "REGRESSED", "KNOWN", "WAIVED", "FIXED", "MAYBE FIXED"]
 """The state of a cause: its news in the newest runs, or that its tests pass again."""
 ENDED = frozenset({"closed", "wont_fix"})
 WEEK = timedelta(days=7)
-_SAID = (Seen, Regressed, Beside, FixedBy, Came, Accepted)
+_SAID = (Seen, Regressed, Beside, FixedBy, Came, Tracked, Accepted)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from pytest_dvwiki.causes.statements import (
     FixedBy,
     Reproduce,
     Seen,
+    Tracked,
     Unnamed,
     WithoutFix,
 )
@@ -53,7 +54,7 @@ _ORIGINS: dict[OriginType, str] = {
     "UNKNOWN": "origin unknown",
 }
 _STYLE = Style(link=lambda page: page.rpartition("/")[2].removesuffix(".md"), files=3)
-_PAST = (AlreadyArchived, Beside, Seen, FixedBy, WithoutFix)
+_PAST = (AlreadyArchived, Beside, Seen, FixedBy, WithoutFix, Tracked)
 """Statements that are printed above the first cause."""
 _NEWS = ("NEW", "REGRESSED", "KNOWN", "WAIVED")
 """The labels of causes, in the order in which they are printed."""

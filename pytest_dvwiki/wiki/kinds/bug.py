@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.aggregate import CauseHistory
     from pytest_dvwiki.wiki.listed import Listed
 
-PEOPLE = ("type", "status", "spec_section", "owner", "supersedes", "superseded_by", "superseded_reason")
+PEOPLE = ("type", "status", "spec_section", "owner", "link", "supersedes", "superseded_by", "superseded_reason")
 OWNED = (
     "id",
     "error_class",
@@ -110,7 +110,16 @@ def facts(page: Listed) -> PageFacts:
         status=page.text("status"),
         type=cast("OriginType", kind) if (kind := effective_type(page)) in _TYPES else None,
         is_decided=is_decided(page),
+        owner=one_line(page.text("owner")),
+        links=links(page),
     )
+
+
+def links(page: Listed) -> tuple[str, ...]:
+    """Return the URLs that people gave for a page: one, or a list."""
+    value = page.metadata.get("link")
+    given = value if isinstance(value, list) else [value]
+    return tuple(dict.fromkeys(one_line(str(each)) for each in given if each))
 
 
 def words_of_title(page: Listed) -> str:

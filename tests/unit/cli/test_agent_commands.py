@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from pytest_dvwiki.causes.statements import Tracked, statements
+from pytest_dvwiki.causes.words import Style
+from pytest_dvwiki.causes.words import text as words
 from pytest_dvwiki.cli import main, manual_record
 from pytest_dvwiki.model import Waived
 from pytest_dvwiki.runs import today
+from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.writing.build import archive
 
 from ..samples import CAUSE, TEST, TODAY, git, layout, occurrence, record, written
@@ -172,6 +176,28 @@ def test_a_cause_is_waived_and_the_waivers_are_listed(place: Layout, capsys: pyt
         "  caught  nothing on record",
         f"  terms   added {today()} by Ann",
     ]
+
+
+def test_a_page_leads_to_its_tickets(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    page = bug(place)
+    text = page.read_text().replace("owner: null", "owner: fifo team  # until May")
+    page.write_text(text)
+    first, second = "https://tracker.example.com/DV-17", "https://tracker.example.com/DV-18?a=[b]"
+    for url in (first, first, second):
+        assert main(["link", page.stem, url]) == 0
+    assert capsys.readouterr().out.endswith(f".agent/wiki/bugs/{page.name} leads to {second}\n")
+    assert f'link: ["{first}", "{second}"]' in page.read_text()
+    assert "owner: fifo team  # until May" in page.read_text()
+    assert f"bugs/{page.name}: link to {second}" in (place.wiki / "log.md").read_text()
+    with WikiHistory(place) as history:
+        cause = history.cause(CAUSE)
+    assert cause is not None
+    (tracked,) = (each for each in statements(cause) if isinstance(each, Tracked))
+    assert words(tracked) == f"owner fifo team; see {first}, {second}"
+    assert words(tracked, Style(name="<{}>".format)) == f"owner fifo team; see {first}, <{second}>"
+    assert main(["link", page.stem, "DV-17"]) == 2
+    assert main(["link", "patterns/scoreboard_fail.md", first]) == 2
+    assert main(["lint"]) == 0, capsys.readouterr().out
 
 
 def test_an_expired_or_broken_waiver_is_listed_as_such(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:

@@ -146,6 +146,11 @@ def test_a_known_cause_shows_since_when_how_often_and_its_fix() -> None:
     assert "  fix    Put `timescale on line 1." in lines
 
 
+def test_a_known_cause_shows_who_works_on_it_and_where() -> None:
+    page = PageFacts(path="bugs/RTL_20261121_480127.md", owner="fifo team", links=("https://tracker.example.com/1",))
+    assert "  owner fifo team; see https://tracker.example.com/1" in shown(replace(KNOWN, page=page))
+
+
 @pytest.mark.parametrize(
     ("runs", "held", "failed", "told"),
     [
