@@ -335,8 +335,8 @@ OPTIONS: tuple[Option, ...] = (
         metavar="BRANCH",
         bare="yes",
         check=_check_branch,
-        help="Commit what the tool wrote beside the wiki, and nothing else, on the branch that is checked out, or on "
-        "another one, which leaves work tree, index and HEAD as they are.",
+        help="Commit the records and pages that the tool wrote, and nothing else: to the branch that is checked out, "
+        "or to another one, which leaves work tree, index and HEAD as they are.",
     ),
     Option(
         "lock_timeout",
@@ -381,7 +381,7 @@ OPTIONS: tuple[Option, ...] = (
         "string",
         default="",
         help="A `tokenizer.json`, relative to the root directory, for counting the tokens of a prompt exactly, "
-        "without a network (an extra, `tokens`). Empty: an estimate, rather too high than too low.",
+        "without a network (an extra, `tokens`). Empty: an estimate, too high rather than too low.",
     ),
     Option(
         "search_backend",

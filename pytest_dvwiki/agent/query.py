@@ -177,7 +177,7 @@ class WikiQueryService:
         )
 
     def _share(self, purpose: str) -> str:
-        """Return the words that say of which total a budget is a share, and for what."""
+        """Return a note that the budget for a purpose is a share of the total."""
         return f"the share of {purpose} in {self.config.max_context_tokens}"
 
 

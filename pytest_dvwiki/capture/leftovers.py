@@ -568,7 +568,7 @@ def _only_in_the_log(cases: Sequence[Case]) -> str | None:
     if any(_OLD_MESSAGE.match(case.message) for case in cases):
         return "cocotb 1.x writes no error there"
     if any(case.type == _SIMULATION_ENDED for case in cases):
-        return "it does not tell what ended the simulation"
+        return "it does not say what ended the simulation"
     return None
 
 

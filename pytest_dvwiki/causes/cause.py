@@ -119,6 +119,6 @@ class Cause:
 
     @property
     def is_waived(self) -> bool:
-        """Return whether every failing test is waived."""
+        """Tell whether every failing test is waived."""
         accepted = {nodeid for each in self.waived for nodeid in each.tests}
         return bool(accepted) and accepted >= {test.nodeid for test in self.occurrence.tests}

@@ -79,7 +79,7 @@ class Result:
 
     @property
     def status(self) -> Literal["PASS", "FAIL"]:
-        """Return whether every violation is waived."""
+        """Tell whether every violation is waived."""
         return "FAIL" if self.violations else "PASS"
 
     @property
@@ -225,7 +225,7 @@ class _Extraction:
                 yield next((path for path in there if path.is_file()), folders[0] / named)
 
     def _read(self, file: Path, items: Sequence[Item]) -> bool:
-        """Look for items in a file, of several lines with the same item the first counts; tell if it can be read."""
+        """Look for items in a file, and tell whether it can be read; the first line with an item counts."""
         left = list(items)
         try:
             for number, line in lines_of(file):

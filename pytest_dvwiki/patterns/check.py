@@ -46,7 +46,7 @@ class Checker:
     def problems_of(self, pattern: Pattern) -> Iterator[Problem]:
         """Yield what is wrong with the examples of one pattern, whichever pattern is to blame."""
         if not pattern.examples:
-            yield self._problem(pattern, "examples", "has none; give a line of a log that it is to find")
+            yield self._problem(pattern, "examples", "has none; give a log line that it has to match")
         for example in pattern.examples:
             yield from self._benign(pattern, example) if pattern.tier == "benign" else self._failure(pattern, example)
         for example in pattern.counterexamples:

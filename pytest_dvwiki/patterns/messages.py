@@ -277,7 +277,7 @@ _BELOW: Mapping[str, Callable[[str], bool]] = {
 
 @functools.cache
 def _multiline_forms() -> tuple[tuple[re.Pattern[str], Callable[[str], bool], int], ...]:
-    """Return the messages that span lines: how one begins, which lines belong to it, and their largest number."""
+    """Return the kinds of messages that span lines: how one begins, which lines belong to it, and at most how many."""
     of_tools = (
         (re.compile(one.head), _line_test(one), one.most) for tool in simulators.tools() for one in tool.multiline
     )

@@ -78,7 +78,7 @@ def propose(
                 counterexamples=_nearest(examples[0], others),
             )
     if clash:
-        return NoPattern(f"no expression tells it from {_plain(clash)!r}, which is another failure")
+        return NoPattern(f"no expression distinguishes it from {_plain(clash)!r}, which is another failure")
     return NoPattern("its text holds no words that stay the same from run to run")
 
 

@@ -37,14 +37,14 @@ _TITLES = {
 }
 _INTRODUCTION = """\
 The {count} patterns by which failures are named: a page for each tool, by failure subtype. To look for a message, call
-`dvwiki patterns list WORD`, which has the project's own patterns too; `dvwiki patterns why LOG` shows which patterns
+`dvwiki patterns list WORD`, which also lists the project's own patterns; `dvwiki patterns why LOG` shows which patterns
 match the lines of a log, and why one of them won.
 
 A project's own patterns are in `.agent/patterns/*.yaml`, in the form of the built-in ones
 (`dvwiki patterns list --format json WORD` shows all fields of one). `dvwiki patterns test` checks them against all
-others, and with them the logs that the project keeps as samples: in `.agent/patterns/samples/PATTERN/` those that this
-pattern is to name, in `.agent/patterns/samples/passes/` those in which nothing may be found.
-`dvwiki patterns propose` prints patterns for failures of the records that none knows.
+others, and on the logs that the project keeps as samples: logs in `.agent/patterns/samples/PATTERN/` must be named by
+that pattern, and in those of `.agent/patterns/samples/passes/` nothing may be found.
+`dvwiki patterns propose` prints patterns for recorded failures that no pattern matches.
 
 A project's pattern may name a `failure_subtype` of its own, in one of the known classes ({classes}).
 The page of that subtype begins with the description and the fix of the first pattern that names it. A name that is

@@ -84,7 +84,7 @@ def _commit(layout: Layout, target: Branch, task_id: str) -> Committed:
     if lacking:
         records = "a record that is" if lacking == 1 else f"{lacking} records that are"
         notes.append(
-            f"records alone are committed: {target.name} has {records} not here; `dvwiki build` there counts all"
+            f"only records are committed: {target.name} has {records} missing here; `dvwiki build` there counts all"
         )
     if not chosen:
         if target.ignores(tasks / "1970.yaml"):

@@ -199,7 +199,7 @@ _OURS = {"schema", "task_id", "end"}
 def _record_count(document: dict[str, object], name: str) -> int:
     count = document[_COUNT]
     if not isinstance(count, int):
-        raise RecordError(f"{name}: the number of its records is {count!r}; {_RESTORE}")
+        raise RecordError(f"{name}: the number of records at its start is {count!r}; {_RESTORE}")
     return count
 
 
@@ -246,7 +246,7 @@ def _record(path: Path, document: object, data: bytes, name: str) -> RunRecord |
     except WikiError as error:
         raise RecordError(f"{name}: {error}") from error
     if is_single and record.task_id != path.stem:
-        raise RecordError(f"{name}: its task_id is {record.task_id!r}; a record has its file's name")
+        raise RecordError(f"{name}: its task_id is {record.task_id!r}; the file of a record has its task_id as name")
     return record
 
 

@@ -117,12 +117,12 @@ class Attention:
     """The entries of the waivers' file that cannot be used."""
 
     def of(self, *words: Word) -> list[Item]:
-        """Return the news with one of the words."""
+        """Return the causes whose news is one of the words, in the order of the words."""
         return [each for word in words for each in self.news if each.word == word]
 
     @property
     def headline(self) -> str:
-        """Return the number of causes of each word, in words."""
+        """Return the headline: how many causes have each kind of news."""
         counts = Counter(each.word for each in self.news)
         words: tuple[Word, ...] = ("REGRESSED", "NEW", "KNOWN", "WAIVED", "FIXED", "MAYBE FIXED")
         return ", ".join(f"{counts[word]} {word.lower()}" for word in words if counts[word])
@@ -280,7 +280,7 @@ def shown(lookers: Iterable[Looker], most: int = 3) -> str:
     for each in list(lookers)[:most]:
         groups.setdefault(each.why, []).append(each.name)
     said = "; ".join(f"{', '.join(names)} ({why})" for why, names in groups.items())
-    return said or "nobody known, neither by CODEOWNERS nor by git"
+    return said or "nobody: neither CODEOWNERS nor git names anyone"
 
 
 def names(lookers: Sequence[Looker], most: int = 2) -> str:

@@ -44,7 +44,7 @@ def sections(found: Attention) -> Iterator[tuple[str, list[Item]]]:
 
 
 def notes(found: Attention) -> list[str]:
-    """Return what is to be known of the waivers."""
+    """Return what a reader should know about the waivers."""
     return [
         *(f"{waiver_text(each)}" for each in found.expiring),
         *(f"expired, so it waives nothing: {waiver_text(each)}" for each in found.expired),

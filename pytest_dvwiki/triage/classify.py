@@ -252,7 +252,7 @@ class Classifier:
             pattern=pattern.id if pattern else None,
             line=candidate.line if candidate else None,
             source=candidate.source if candidate else None,
-            rule=choice.rule if choice else "no pattern knows any of its lines",
+            rule=choice.rule if choice else "no pattern matches any of its lines",
             origin=origins.conclude(clues),
             clues=clues,
             fix=_fix(candidate, failure_subtype, self.registry.subtypes),

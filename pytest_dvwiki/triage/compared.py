@@ -91,7 +91,7 @@ def compares(assertion: str, *, shown: bool) -> bool:
 
 
 def _is_of_none(assertion: str, operator: str) -> bool:
-    """Tell whether the comparison with an operator is one with None."""
+    """Tell whether an assertion compares with None by an operator."""
     return re.search(rf"{re.escape(operator)}\s+None\b", assertion) is not None
 
 

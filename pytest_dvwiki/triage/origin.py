@@ -216,7 +216,7 @@ def of_changes(
     named = changed[0] + (f" and {len(changed) - 1} more" if len(changed) > 1 else "")
     kind = "design" if side == "RTL_BUG" else "testbench"
     return (
-        Clue("changes", side, f"since it passed at {commit[:8]} of its sources only {kind} files changed: {named}"),
+        Clue("changes", side, f"of its sources only {kind} files changed since it passed at {commit[:8]}: {named}"),
     )
 
 

@@ -413,7 +413,7 @@ def _before_early_end(best: Candidate, ranked: list[Candidate], noise: list[Cand
     if hdl is not None:
         return hdl, "the HDL error line explains why the simulation ended early"
     if best is not ranked[0]:
-        return best, "the simulation ended under the test that was to fail"
+        return best, "the simulation ended during the test that was expected to fail"
     return None
 
 

@@ -170,7 +170,7 @@ class Accepting:
         matcher: The matcher of the patterns.
         waivers: The waivers of the project.
         day: The day of the run.
-        accepts: The matcher whose benign patterns and names of messages count, if it is another one.
+        accepts: Another matcher, which decides what is benign and which pattern matches; `matcher` if None.
     """
 
     def __init__(self, matcher: Matcher, waivers: Waivers, day: str, *, accepts: Matcher | None = None) -> None:

@@ -97,7 +97,7 @@ def check_causes(catalogue: Catalogue) -> Iterator[Finding]:
     for fingerprint in catalogue.shared_causes():
         keeper, *rest = catalogue.of_cause(fingerprint)
         for page in (page for page in rest if not is_pointer(page)):
-            yield Finding(page.path, 0, "duplicate_cause", f"{keeper.path} has its cause {fingerprint}, too")
+            yield Finding(page.path, 0, "duplicate_cause", f"{keeper.path} has the same cause, {fingerprint}")
 
 
 def check_conflicts(wiki: Path) -> Iterator[Finding]:

@@ -252,8 +252,7 @@ class WikiStore:
         if category in OWNED and self._role != "ingest":
             return _denied(
                 place,
-                f"pages of {category} follow from records, and one without a record would be counted as nothing; call"
-                " WikiIngestService, or write to specs",
+                f"pages of {category} are made from records; call WikiIngestService, or write to specs",
             )
         problem = _problem_of(content)
         if problem:

@@ -22,7 +22,7 @@ _STANDS_FOR = {
     "patterns": "a pattern page stands for its subtype; name the subtype otherwise in the registry, then run"
     " `dvwiki build --reclassify`",
     "coverage": "a coverage page stands for its bin",
-    "specs": "a page of specs is people's alone; move its lines and remove it",
+    "specs": "pages in specs are people's alone; move the lines and delete the page",
 }
 
 

@@ -108,7 +108,7 @@ def test_a_branch_with_records_of_others_gets_records_alone(place: Layout) -> No
     done = committed(place, "night")
     assert names(place, "night") == {f".agent/tasks/2026/11/{TASK}.yaml"}
     assert done.notes == (
-        "records alone are committed: night has a record that is not here; `dvwiki build` there counts all",
+        "only records are committed: night has a record that is missing here; `dvwiki build` there counts all",
     )
 
 
@@ -230,7 +230,7 @@ def test_an_index_that_another_git_holds_is_left_alone(place: Layout, monkeypatc
     lock = place.root / ".git" / "index.lock"
     lock.touch()
     head = git(place.root, "rev-parse", "HEAD")
-    with pytest.raises(RefusedError, match=r"index\.lock exists; if no git is at work, remove it"):
+    with pytest.raises(RefusedError, match=r"index\.lock exists; if no git command is running, remove it"):
         committed(place)
     assert git(place.root, "rev-parse", "HEAD") == head
     assert lock.exists()

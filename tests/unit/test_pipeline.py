@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 TEST = "tests/test_fifo.py::test_fifo::overflow"
 REPORT = "UVM_ERROR sb.sv(210) @ 1250: uvm_test_top.env.sb [SCBD] Mismatch: expected 12 got 13"
+DESIGN_CHANGED = re.compile("of its sources only design files changed since it passed at [0-9a-f]+: rtl/fifo.sv").match
 
 
 @pytest.fixture
@@ -95,7 +97,7 @@ def test_a_failure_after_a_pass_knows_which_side_changed(root: Path, files: tupl
     change(root, *files)
     reasons = " ".join(run(root, 2, TEST)[TEST].reasons)
     assert ("since it passed at" in reasons) is (side is not None)
-    assert side is None or f"only {side} files changed: {files[0]}" in reasons
+    assert side is None or re.search(f"only {side} files changed since it passed at [0-9a-f]+: {files[0]}", reasons)
 
 
 def test_uncommitted_changes_count_and_runs_with_them_are_no_last_pass(root: Path) -> None:
@@ -107,7 +109,7 @@ def test_uncommitted_changes_count_and_runs_with_them_are_no_last_pass(root: Pat
     assert not any("since it passed" in reason for reason in run(root, 3, TEST)[TEST].reasons)
     run(root, 4)
     (root / "rtl" / "fifo.sv").write_text("dirty")
-    assert any("only design files changed: rtl/fifo.sv" in reason for reason in run(root, 5, TEST)[TEST].reasons)
+    assert any(map(DESIGN_CHANGED, run(root, 5, TEST)[TEST].reasons))
 
 
 def test_what_changed_by_now_says_nothing_of_artefacts_of_any_time(root: Path) -> None:
@@ -119,7 +121,7 @@ def test_what_changed_by_now_says_nothing_of_artefacts_of_any_time(root: Path) -
     for number, vcs in enumerate((Vcs(), Vcs(commit=commit)), start=2):
         assert not any("since it passed" in reason for reason in run(root, number, TEST, vcs=vcs)[TEST].reasons)
     told = run(root, 4, TEST, vcs=Vcs(commit=middle))[TEST].reasons
-    assert any("only design files changed: rtl/fifo.sv" in reason for reason in told)
+    assert any(map(DESIGN_CHANGED, told))
 
 
 def test_uncommitted_changes_count_for_artefacts_while_they_are_there(root: Path) -> None:
@@ -143,7 +145,7 @@ def test_a_pass_on_another_branch_is_none_since_which_anything_changed(root: Pat
     git(root, "checkout", "--quiet", "main")
     change(root, "tb/sb.sv")
     told = run(root, 3, TEST)[TEST].reasons
-    assert f"since it passed at {first[:8]} of its sources only testbench files changed: tb/sb.sv" in told
+    assert f"of its sources only testbench files changed since it passed at {first[:8]}: tb/sb.sv" in told
 
 
 def test_of_many_tests_of_a_cause_each_question_is_asked_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -177,7 +177,7 @@ class _Search:
                 self._add_beside(path.parent)
         elif named:
             what = "no results file, log, coverage report, record or journal"
-            self._problem(shown, f"{what}: it holds binary data; a coverage database is exported as UCIS XML")
+            self._problem(shown, f"{what}: it holds binary data; export a coverage database as UCIS XML")
 
     def _take_archive(self, path: Path, shown: str) -> None:
         before = len(self.found.problems)

@@ -50,7 +50,7 @@ class RefusedError(Exception):
 
 
 class MovedError(RefusedError):
-    """The branch got another commit meanwhile; the same again may succeed."""
+    """The branch got another commit meanwhile; a second try may succeed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ class Branch:
                 raise RefusedError(f"{self.name} is not a name for a branch")
             trees = self._git("worktree", "list", "--porcelain").decode("utf-8", "replace").split("\n")
             if f"branch {self._ref}" in trees:
-                raise RefusedError(f"{self.name} is checked out in another work tree, whose files would be behind")
+                raise RefusedError(f"{self.name} is checked out in another work tree, whose files would be out of date")
 
     def _beginning(self) -> str | None:
         """Return the commit at which a new branch begins."""
@@ -226,7 +226,7 @@ class Branch:
                 break
             except FileExistsError:
                 if time.monotonic() > deadline:
-                    raise RefusedError(f"{lock} exists; if no git is at work, remove it") from None
+                    raise RefusedError(f"{lock} exists; if no git command is running, remove it") from None
                 time.sleep(_POLL_S)
         try:
             yield lock

@@ -34,7 +34,7 @@ class Revision:
             raise RevisionError(f"git knows no revision {name!r:.80} here; fetch it first: `git fetch origin {name}`")
         self.commit: str = found
         if not layout.is_inside:
-            raise RevisionError(f"the wiki {layout.wiki} is not in the repository, so {name} has no state of it")
+            raise RevisionError(f"the wiki {layout.wiki} is not in the repository, so {name} does not contain it")
         self._folder = tempfile.TemporaryDirectory(prefix="dvwiki-", ignore_cleanup_errors=True)
         temporary = Path(self._folder.name)
         self.layout = Layout(root=root, wiki=temporary / "agent" / layout.wiki.name)

@@ -25,7 +25,7 @@ _SIMULATION_ENDED = "SimFailure"
 _STOPPED_BY_LIMIT = "RegressionTerminated"
 """Exception of the tests after the last one that COCOTB_MAX_FAILURES allows to fail."""
 _TRACEBACK = "Traceback (most recent call last):"
-_UNTOLD = "cocotb 1.x tells no error in its results file, and the log is missing"
+_UNTOLD = "cocotb 1.x writes no error into its results file, and the log is missing"
 _FACTORY_NUMBER = re.compile(r"_\d{3}$")
 """Suffix of the tests that a TestFactory makes of one function."""
 _OLD_MESSAGE = re.compile(r"Test failed with (?:COCOTB_)?RANDOM_SEED=\d+$")

@@ -78,4 +78,4 @@ def _sample_problems(samples: list[Path], registry: Registry) -> Iterator[str]:
             yield f"{path}: pattern {wanted}: field match: finds nothing in this sample"
         elif verdict is not None and verdict.pattern != wanted:
             taken = f"takes line {verdict.line}, {verdict.primary!r}"
-            yield f"{path}: pattern {verdict.pattern}: field match: {taken}; `dvwiki patterns why {path}` tells more"
+            yield f"{path}: pattern {verdict.pattern}: field match: {taken}; `dvwiki patterns why {path}` shows more"

@@ -68,7 +68,7 @@ def _also(causes: Sequence[str], page_of: Callable[[str], str | None]) -> str:
     """Return a sentence on the other causes that went away with the newest fix."""
     more = f" and {len(causes) - _OTHERS} more" if len(causes) > _OTHERS else ""
     links = ", ".join(link(fingerprint, page_of) for fingerprint in causes[:_OTHERS])
-    return f"With commits of the newest fix other causes went away, too: {links}{more}."
+    return f"The commits of the newest fix made other causes go away, too: {links}{more}."
 
 
 def _elsewhere(state: FixState) -> str:
@@ -140,7 +140,7 @@ def _reckoning(state: FixState) -> str:
     counted = " on record"
     if past.left_out:
         passes = "1 earlier pass does" if past.left_out == 1 else f"{past.left_out} earlier passes do"
-        counted = f" that count ({passes} not: there are more than chance explains, so the cause came in after them)"
+        counted = f" that count ({passes} not, since there are more than chance explains: the cause came in after them)"
     once = " A seed that failed counts once." if state.failed_seed is not None and not past.comes_and_goes else ""
     chance = f"{past.rate.chance_of_passing(needed) * 100:.1f} %"
     seed = f"seed {code(state.failed_seed)}" if state.failed_seed is not None else "the seed that failed"

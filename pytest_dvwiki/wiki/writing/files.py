@@ -110,7 +110,7 @@ class Files:
         self.change(path, data, edited)
 
     def _has_cause(self, name: str, cause: Any) -> bool:
-        """Return whether a bug page is there and has a cause."""
+        """Tell whether a bug page exists and has a cause."""
         page = self._catalogue.get(f"bugs/{name}.md")
         return page is not None and page.cause == cause
 

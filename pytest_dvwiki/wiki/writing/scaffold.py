@@ -19,7 +19,7 @@ _WIKI_MD = """\
 # DV Agentic Wiki
 
 What the regressions of this project have taught: which failures occurred, how often, where their fault most likely
-lies, and what fixed them. pytest-dvwiki keeps it; people and agents read it and better it.
+lies, and what fixed them. pytest-dvwiki keeps it; people and agents read it and improve it.
 
 ## Structure
 
@@ -40,12 +40,12 @@ Resolution, Notes, Description, Fix Template, further sections, further keys.
 
 - `status` (open, confirmed, closed, wont_fix) and `type` (RTL_BUG, TB_BUG, UNKNOWN) of a bug page are people's. A
   closed bug that comes back is reported as REGRESSED and listed as `regressed`; one that is `wont_fix` stays KNOWN, is
-  told in short, and is left out of prompts.
+  reported in brief, and is left out of prompts.
 - Two bug pages that turn out to be one cause: `dvwiki merge KEPT OTHER --reason "…"`. The first then counts the runs
   of both, the second leads to it, and what people wrote stays on each. To undo it:
   `dvwiki merge --undo KEPT OTHER`.
-- A page that was deleted is made again when its cause occurs again.
-- After a git merge run `dvwiki build`: it counts again, makes the indexes, and settles the conflicts in its own lines.
+- A page that was deleted is recreated when its cause occurs again.
+- After a git merge run `dvwiki build`: it recounts, rebuilds the indexes, and settles conflicts in its own lines.
 
 ## Update protocol
 
@@ -54,7 +54,7 @@ parts that are people's. People review a bug page before a change of the RTL is 
 
 ## Citations
 
-A claim on a page ends in its source, the record of a run and where there is one the line of a log:
+A claim on a page ends in its source: the record of a run and, where there is one, the line of a log:
 
     (source: tasks/{task_id}.yaml | log: {file}:{line})
 
@@ -79,7 +79,7 @@ max_steps: null  # reserved
 """
 
 _GITIGNORE = """\
-# Made again whenever they are missing.
+# Recreated whenever they are missing.
 .search_index/
 .cache/
 .lock*
@@ -87,7 +87,7 @@ _GITIGNORE = """\
 """
 
 _GITATTRIBUTES = """\
-# Lines of both branches stay; the two kinds of index are then made again by `dvwiki build`.
+# Lines of both branches stay; the two kinds of index are then rebuilt by `dvwiki build`.
 log.md merge=union
 index.md merge=union
 _index.md merge=union

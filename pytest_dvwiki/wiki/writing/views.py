@@ -164,7 +164,7 @@ class Views:
         """Return since when a cause has been gone without a fix on record; None if it is not gone."""
         if not absence.is_gone(self.archive, cause):
             return None
-        return f"not seen since {cause.last_seen[:10]}, and its tests pass since {absence.DAYS} days after that"
+        return f"not seen since {cause.last_seen[:10]}; its tests passed {absence.DAYS} days later or after that"
 
     def link_to(self, causes: Iterable[str]) -> None:
         """Bring the bug pages up to date that name one of these causes, whose pages have changed."""

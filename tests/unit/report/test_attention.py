@@ -113,7 +113,7 @@ def test_the_page_then_the_commit_then_the_file_say_who_should_look(tmp_path: Pa
 def test_nobody_is_named_without_evidence(tmp_path: Path) -> None:
     archive(layout(tmp_path), record(1, occurrence()))
     (item,) = found(layout(tmp_path)).news
-    assert shown(item.lookers) == "nobody known, neither by CODEOWNERS nor by git"
+    assert shown(item.lookers) == "nobody: neither CODEOWNERS nor git names anyone"
 
 
 WAIVERS = """\

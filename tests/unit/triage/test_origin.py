@@ -173,12 +173,12 @@ def test_a_change_on_one_side_since_the_last_pass_speaks_for_that_side() -> None
     (design,) = of_changes(["rtl/fifo.sv", "docs/fifo.md"], COMMIT)
     assert (design.side, design.text) == (
         "RTL_BUG",
-        "since it passed at 1f0c3a2d of its sources only design files changed: rtl/fifo.sv",
+        "of its sources only design files changed since it passed at 1f0c3a2d: rtl/fifo.sv",
     )
     (bench,) = of_changes(["tb/fifo_sb.sv", "tests/test_fifo.py"], COMMIT)
     assert (bench.side, bench.text) == (
         "TB_BUG",
-        "since it passed at 1f0c3a2d of its sources only testbench files changed: tb/fifo_sb.sv and 1 more",
+        "of its sources only testbench files changed since it passed at 1f0c3a2d: tb/fifo_sb.sv and 1 more",
     )
     assert conclude((*CHECK, design)).type == "RTL_BUG"
     assert conclude((*CHECK, bench)).type == "TB_BUG"

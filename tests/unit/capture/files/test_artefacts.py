@@ -198,7 +198,7 @@ def test_a_member_that_leads_out_of_its_archive_is_passed_over(tmp_path: Path) -
     [
         ("nothing", None, "no such file"),
         ("*.none", None, "no file matches"),
-        ("sim.vpd", b"\x7fELF\0\0", "it holds binary data; a coverage database is exported as UCIS XML"),
+        ("sim.vpd", b"\x7fELF\0\0", "it holds binary data; export a coverage database as UCIS XML"),
         ("cut.zip", b"PK\x03\x04", "cannot be unpacked"),
         ("cut.tar.gz", b"\x1f\x8b\x08", "cannot be unpacked"),
         ("cut.log.gz", gzip.compress(UVM_BAD.encode())[:-9], "cannot be unpacked"),
@@ -327,7 +327,7 @@ def test_what_only_the_log_can_tell_is_asked_for(tmp_path: Path) -> None:
     ended = results().replace('message="expected 4 got 3" type="AssertionError"', 'message="ended" type="SimFailure"')
     write(tmp_path, {"results.xml": ended})
     (note,) = read(tmp_path, "results.xml").notes
-    assert note == "results.xml: it does not tell what ended the simulation; give its log with --log"
+    assert note == "results.xml: it does not say what ended the simulation; give its log with --log"
 
 
 def test_each_simulation_in_a_log_counts(tmp_path: Path) -> None:
