@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.capture.files.artefacts import log_at
 from pytest_dvwiki.capture.files.results import EmptyResultsError, ResultsError, ResultsFile, read_results
 from pytest_dvwiki.capture.processes.tools import makefiles
+from pytest_dvwiki.capture.runners import fusesoc
 from pytest_dvwiki.capture.simulations.builds import Builds
 from pytest_dvwiki.capture.simulations.cocotb_tests import unique_name
 from pytest_dvwiki.capture.simulations.makefiles import make_call
-from pytest_dvwiki.capture.simulations.named_runs import command_of, named_run
+from pytest_dvwiki.capture.simulations.named_runs import NamedRun, command_of, named_run
 from pytest_dvwiki.capture.simulations.regression import read_regressions
 from pytest_dvwiki.capture.simulations.simulation import Simulation, collect
 from pytest_dvwiki.capture.texts.excerpts import ExcerptBuilder, Limits
@@ -36,11 +37,11 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.capture.files.artefacts import Artefact
     from pytest_dvwiki.capture.files.results import Case
-    from pytest_dvwiki.capture.simulations.named_runs import NamedRun, PathTemplate
+    from pytest_dvwiki.capture.simulations.named_runs import PathTemplate
     from pytest_dvwiki.capture.simulations.regression import Regression
     from pytest_dvwiki.capture.simulations.reproduce import Call
     from pytest_dvwiki.capture.simulations.simulation import SimulationOutcome
-    from pytest_dvwiki.model import Interest, Simulator
+    from pytest_dvwiki.model import Command, Interest, Simulator, Source
 
 _ANY_RUN = re.compile(r"(?:[a-z0-9_]{8}_)?results\.xml$")
 """Names that do not identify a run: cocotb's default, and the random ones of cocotb-test."""
@@ -185,7 +186,7 @@ class _RunReader:
         empty: list[Artefact] = []
         for artefact in self._results:
             try:
-                yield artefact, read_results(artefact.path)
+                yield artefact, (artefact.runner.read if artefact.runner else read_results)(artefact.path)
             except EmptyResultsError:
                 empty.append(artefact)
             except ResultsError as error:
@@ -202,15 +203,17 @@ class _RunReader:
         """Return the logs that a results file names, or that have its name."""
         named = {name: None for case in (file.cases if file else ()) for name in case.attachments}
         attached = [log for name in named if (log := self._attached(artefact, name)) is not None]
-        return attached or [log for log in self._beside(artefact) if _stem(log) == _stem(artefact)]
+        if attached or artefact.runner is not None:
+            return attached
+        return [log for log in self._beside(artefact) if _stem(log) == _stem(artefact)]
 
     def _attached(self, artefact: Artefact, name: str) -> Artefact | None:
         """Return the log that a results file names: one of the artefacts, else a file below the root or its folder."""
+        path = Path(os.path.abspath(artefact.path.parent / name))  # noqa: PTH100  # links keep their names
         wanted = PurePosixPath(name).name
         for log in self._logs:
-            if PurePosixPath(log.shown).name == wanted and (log.folder == artefact.folder or str(log.path) == name):
+            if log.path == path or (PurePosixPath(log.shown).name == wanted and log.folder == artefact.folder):
                 return log
-        path = Path(os.path.abspath(artefact.path.parent / name))  # noqa: PTH100  # links keep their names
         near = path.is_relative_to(self._root) or path.is_relative_to(artefact.path.parent)
         return log_at(path, self._root, only_beside=True) if artefact.lasting and near else None
 
@@ -271,7 +274,7 @@ class _RunReader:
     def _take_results(self, artefact: Artefact, file: ResultsFile | None, own: Sequence[Artefact]) -> None:
         run = self._run
         # Such a file is complete; a log beside it is another tool's.
-        is_whole = file is not None and not any(_is_cocotb(case) for case in file.cases)
+        is_whole = file is not None and (artefact.runner is not None or not any(map(_is_cocotb, file.cases)))
         logs = [] if is_whole else own or self._shared_logs(artefact, file)
         if file is not None and not own:
             logs = self._without_later(artefact, file, logs)
@@ -288,7 +291,7 @@ class _RunReader:
         runner = (_native_runner(file.cases) or _package(file.cases)) if file is not None else None
         name = unique_name(runner or _simulation_name(artefact), self._names)
         if file is not None and is_whole:
-            self._take_cases(file.cases)
+            self._take_cases(file, artefact)
             return
         if file is not None and not logs and (missing := _only_in_the_log(file.cases)):
             run.notes.append(f"{artefact.shown}: {missing}; give its log with --log")
@@ -308,34 +311,85 @@ class _RunReader:
         )
         self._add(outcome, outcome.failures, artefact)
 
-    def _take_cases(self, cases: Sequence[Case]) -> None:
+    def _take_cases(self, file: ResultsFile, artefact: Artefact) -> None:
         """Add the tests of a results file of any other tool."""
+        if file.simulator is not None:
+            self._run.simulators[file.simulator] = None
+        simulator = file.simulator.name if file.simulator is not None else None
         places: dict[tuple[str, str | None], str] = {}
-        for case in cases:
+        for case in file.cases:
             where = case.classname, case.file
             if where not in places:
                 places[where] = _place(*where, self._root)
-            nodeid = unique_name(clean("::".join(filter(None, (places[where], case.name)))), self._names)
-            self._run.results.append(Result(nodeid=nodeid, outcome=case.status, duration_s=case.duration_s))
-            if case.status in {"failed", "error"}:
-                self._run.failures.append(self._failure_of(case, nodeid))
+            nodeid = clean("::".join(filter(None, (places[where], case.name))))
+            nodeid = nodeid if file.repeats else unique_name(nodeid, self._names)
+            result = Result(
+                nodeid=nodeid,
+                outcome=case.status,
+                duration_s=case.duration_s,
+                seed=case.seed,
+                simulator=simulator,
+            )
+            self._run.results.append(result)
+            if case.status not in {"failed", "error"}:
+                continue
+            failure = self._failure_of(case, nodeid)
+            if artefact.runner is not None:
+                failure = self._with_log(failure, case, artefact)
+                failure = replace(
+                    failure,
+                    simulator=simulator,
+                    simulator_version=file.simulator.version if file.simulator is not None else None,
+                    command=self._command(case, nodeid, file, artefact),
+                )
+            self._run.failures.append(failure)
+
+    def _with_log(self, failure: Failure, case: Case, artefact: Artefact) -> Failure:
+        """Return a failure with the evidence in the log that its runner names, where that log shows the cause."""
+        log = next((log for name in case.attachments if (log := self._attached(artefact, name)) is not None), None)
+        if log is None:
+            return failure
+        try:
+            parts = self._parts(log)
+        except OSError as error:
+            self._run.notes.append(f"{log.shown}: cannot be read: {error.strerror}")
+            return failure
+        del self._parts_of[log.path]
+        # Several starts of a simulator in one log: the runner does not tell which of them failed.
+        seen = self._collected(failure.nodeid, parts[0], log).failures if len(parts) == 1 else ()
+        if len(seen) != 1 or not self._has_class(seen[0]):
+            return failure
+        return replace(
+            failure, message=seen[0].message, excerpts=seen[0].excerpts, log=seen[0].log, sim_time=seen[0].sim_time
+        )
+
+    def _command(self, case: Case, nodeid: str, file: ResultsFile, artefact: Artefact) -> Command | None:
+        if file.folder is None or not artefact.lasting:
+            return None
+        return command_of(NamedRun(test=nodeid, words=case.command), file.folder, self._root)
 
     def _failure_of(self, case: Case, nodeid: str) -> Failure:
         # VUnit and others write words such as `fail` there instead of an exception.
         exception = case.type if case.type and case.type[:1].isupper() else None
         first = ": ".join(part for part in (exception or "", case.message) if part)
-        builder = ExcerptBuilder(self._interest, _ENTRY)
-        builder.feed(1, "\n".join(part for part in (first, case.text.strip("\n")) if part) + "\n")
+        entry = "\n".join(part for part in (first, case.text.strip("\n")) if part)
+        texts: dict[Source, str] = {"results": entry, "log": case.output}
         return Failure(
             nodeid=nodeid,
             outcome="error" if case.status == "error" else "failed",
             exception=redact(exception) if exception else None,
             message=redact(case.message),
             frame=user_frame(case.text, self._root),
-            excerpts=(Excerpt(source="results", lines=builder.lines()),),
+            excerpts=tuple(self._excerpt(source, text) for source, text in texts.items() if text),
+            seed=case.seed,
             seeded=True,
             duration_s=case.duration_s,
         )
+
+    def _excerpt(self, source: Source, text: str) -> Excerpt:
+        builder = ExcerptBuilder(self._interest, _ENTRY)
+        builder.feed(1, text + "\n")
+        return Excerpt(source=source, lines=builder.lines())
 
     # Logs without a results file
 
@@ -372,12 +426,18 @@ class _RunReader:
         """Return the test, seed and simulator that the only run in a log names; None for the log of cocotb tests."""
         if len(parts) > 1 or parts[0].blocks or parts[0].started or parts[0].cocotb:
             return None
-        return named_run(_text(log), _undated(log.shown), self._templates)
+        named = named_run(_text(log), _undated(log.shown), self._templates)
+        of_core = fusesoc.run_in(log.path.parent)
+        if of_core is None or named is None:
+            return of_core or named
+        test = f"{of_core.test}::{named.test.rpartition('::')[2]}"
+        facts = replace(of_core, test=test, seed=named.seed or of_core.seed, is_cut_short=named.is_cut_short)
+        return replace(facts, simulator=named.simulator or of_core.simulator)
 
     def _as_named(self, outcome: SimulationOutcome, named: NamedRun, log: Artefact) -> SimulationOutcome:
         """Return the outcome of a log with what it says of its run."""
         simulator = named.simulator or outcome.simulator
-        command = command_of(named, log.path.parent, self._root) if log.lasting else None
+        command = command_of(named, named.folder or log.path.parent, self._root) if log.lasting else None
         failures = (
             replace(
                 failure if self._has_class(failure) or not named.is_cut_short else _cut_short(failure),

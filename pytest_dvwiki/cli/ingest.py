@@ -524,7 +524,7 @@ def _runs(artefacts: Sequence[Artefact], task: str | None) -> Iterator[_Group]:
         return
     folders: dict[str, list[Artefact]] = {}
     for artefact in artefacts:
-        folders.setdefault(artefact.folder, []).append(artefact)
+        folders.setdefault(artefact.folder if artefact.of_folder is None else artefact.of_folder, []).append(artefact)
     for folder, members in folders.items():
         asked = [member for member in members if not member.only_beside]
         yield _Group(asked[0].shown if len(asked) == 1 else folder or ".", tuple(members))

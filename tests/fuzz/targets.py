@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.files.results import ResultsError, read_results
+from pytest_dvwiki.capture.runners import fusesoc, runners
 from pytest_dvwiki.capture.simulations.noise import ErrorCounter
 from pytest_dvwiki.capture.simulations.regression import read_regressions
 from pytest_dvwiki.capture.texts.logs import LogStream, LogText, blocks
@@ -140,6 +141,18 @@ def results(data: bytes) -> None:
             assert all(case.status for case in read_results(path).cases)
 
 
+def runner(data: bytes) -> None:
+    """What a regression runner wrote is read, or told to be none."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "build" / "a_b_c" / "sim" / "a.eda.yml"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(data)
+        fusesoc.run_in.__wrapped__(path.parent)
+        for each in runners():
+            with suppress(ResultsError):
+                assert all(case.status for case in each.read(path).cases)
+
+
 def linear(data: bytes) -> None:
     """Eight times the lines take no more than a few times eight times the time, whatever stands in them.
 
@@ -213,6 +226,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "scan": scan,
     "identity": identity,
     "results": results,
+    "runner": runner,
     "linear": linear,
     "many": many,
     "dear": dear,

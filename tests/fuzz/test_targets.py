@@ -34,6 +34,12 @@ _PIECES = (
     *(b"-----BEGIN RSA PRIVATE KEY-----", b"-----END RSA PRIVATE KEY-----", b"https://user:pass@", b"27000@host"),
     *(b"0x", b"'h", b"12.5ns", b"a.b.c", b"[3:0]", b"/a/b.sv(3)", b"(((", b"<", b"exp=", b"nan", b"XZ", b"deadbeef"),
     *(b"<testsuites>", b'<testcase name="a">', b"<failure>", b"</failure>", b"</testcase>", b"<!ENTITY a 'b'>", b"&a;"),
+    *(
+        b"Test binary: out/asm_test/a_1.o\nspike : a.csv\n",
+        b"[PASSED]: 6 matched\n",
+        b"cores:\n  a:b:c: {core_file: ../a}\n",
+    ),
+    *(b'{"block":{"name":"a"},"tool":{"name":"vcs"},"timestamp":"","stages":{', b'},"failed_jobs":{"buckets":{}}}'),
     *(b'<?xml version="1.0" encoding="utf-16"?>', b"<![CDATA[", b"]]>", b"</testsuites>", b'time="inf"', b'line="-1"'),
 )
 _PIECE = st.one_of(
@@ -44,7 +50,7 @@ UNITS = st.lists(st.one_of(st.sampled_from(_PIECES), st.sampled_from(_LITERALS))
 MANY = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-@pytest.mark.parametrize("target", ["decode", "strip", "scan", "identity", "results", "dear"])
+@pytest.mark.parametrize("target", ["decode", "strip", "scan", "identity", "results", "runner", "dear"])
 def test_any_bytes_are_read(target: str) -> None:
     work: Callable[[bytes], None] = TARGETS[target]
 

@@ -5,12 +5,13 @@ Artefacts are results files, logs, coverage reports, and the records and journal
 
 from __future__ import annotations
 
+import fnmatch
 import functools
 import glob
 import hashlib
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
@@ -18,10 +19,13 @@ from typing import TYPE_CHECKING, Literal
 from pytest_dvwiki import reading, simulators
 from pytest_dvwiki.capture.files.archives import ArchiveError, Budget, is_archive, may_hold, single_name, unpack
 from pytest_dvwiki.capture.files.coverage import is_coverage, may_be_coverage
+from pytest_dvwiki.capture.runners import runner_of
 from pytest_dvwiki.capture.texts.frames import shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pytest_dvwiki.capture.runners.runner import Runner
 
 Kind = Literal["results", "log", "coverage", "records", "journal"]
 
@@ -29,6 +33,8 @@ _HEAD = 4096
 _ARCHIVE_DEPTH = 4
 """Deepest nesting of archives that is searched."""
 _JOURNAL = ".jsonl"
+_DATA = frozenset({".xml", ".json", _JOURNAL})
+"""Suffixes of files that are artefacts only by their content."""
 _JOURNAL_HEAD = b'{"event":"start"'
 _SPOOLS = frozenset({".out", ".err"})
 """Suffixes of spooled output of a run's children; it is read with the journal beside it."""
@@ -51,13 +57,20 @@ class Artefact:
     lasting: bool = True
     """False for a file extracted from an archive."""
     only_beside: bool = False
-    """True for a log that was not requested but lies beside a results file that was given by name."""
+    """True for a log that was not requested but lies beside a results file that was given by name, or is a runner's."""
+    of_folder: str | None = None
+    """Folder of the runner's file, as displayed, whose tests wrote this log."""
 
     @property
     def folder(self) -> str:
         """Return its folder as displayed; empty for the root."""
         parent = PurePosixPath(self.shown).parent.as_posix()
         return "" if parent == "." else parent
+
+    @cached_property
+    def runner(self) -> Runner | None:
+        """Return the runner that wrote this results file; None for the file of any other tool."""
+        return runner_of(self.path.name, _head(self.path)) if self.kind == "results" else None
 
     @cached_property
     def sha256(self) -> str:
@@ -128,7 +141,7 @@ class _Search:
     def finish(self) -> FoundArtefacts:
         """Return the result, sorted by name."""
         found = {**self._beside, **self._given}
-        self.found.artefacts = sorted(found.values(), key=lambda artefact: artefact.shown)
+        self.found.artefacts = sorted(_with_owners([*found.values()]), key=lambda artefact: artefact.shown)
         return self.found
 
     def take(self, given: str) -> None:
@@ -237,6 +250,27 @@ class _Search:
         self.found.problems.append(f"{name}: {reason}")
 
 
+def _with_owners(artefacts: Sequence[Artefact]) -> Iterator[Artefact]:
+    """Yield the artefacts, the logs of a runner's tests as those of the run that its file describes."""
+    owners = {
+        (artefact.path.parent, pattern): artefact.folder
+        for artefact in artefacts
+        for pattern in (artefact.runner.logs if artefact.runner is not None else ())
+    }
+    for artefact in artefacts:
+        owner = next(
+            (name for (folder, pattern), name in owners.items() if _is_log_of(artefact, folder, pattern)), None
+        )
+        yield artefact if owner is None else replace(artefact, only_beside=True, of_folder=owner)
+
+
+def _is_log_of(artefact: Artefact, folder: Path, pattern: str) -> bool:
+    if artefact.kind != "log":
+        return False
+    near = os.path.relpath(artefact.path, folder)
+    return near.count("/") == pattern.count("/") and fnmatch.fnmatchcase(near, pattern)
+
+
 def expanded(given: str) -> list[Path]:
     """Return the paths for a word of the command line: itself or, if there is no such file, the matches of the glob."""
     path = Path(given)
@@ -263,7 +297,7 @@ def _may_be_one(name: str) -> bool:
         return False
     if path.suffix in _SPOOLS:
         return _RUN_FOLDER.fullmatch(path.parent.name) is not None
-    may_be_data = path.suffix.lower() == ".xml" or path.suffix == _JOURNAL or may_be_coverage(path.name)
+    may_be_data = path.suffix.lower() in _DATA or may_be_coverage(path.name)
     return may_be_data or may_be_log(path.name)
 
 
@@ -278,9 +312,13 @@ def _log_names() -> frozenset[str]:
     return frozenset({".log", *(name for tool in simulators.tools() for name in tool.log_names)})
 
 
-def _kind(path: Path, *, named: bool) -> Kind | None:
+def _head(path: Path) -> bytes:
     with reading.open_regular(path) as stream:
-        head = stream.read(_HEAD)
+        return stream.read(_HEAD)
+
+
+def _kind(path: Path, *, named: bool) -> Kind | None:
+    head = _head(path)
     if path.suffix in _SPOOLS and not named:
         return None
     kind = _kind_of_content(path, head)
@@ -293,7 +331,7 @@ def _kind(path: Path, *, named: bool) -> Kind | None:
         # A folder may be full of other XML; an empty file was created for a run that never wrote it.
         return "results" if named or not head else None
     is_binary = b"\0" in head and not head.startswith(_UTF16)
-    return None if is_binary or (path.suffix == _JOURNAL and not named) else "log"
+    return None if is_binary or (path.suffix.lower() in _DATA and not named) else "log"
 
 
 def _kind_of_content(path: Path, head: bytes) -> Kind | None:
@@ -304,4 +342,4 @@ def _kind_of_content(path: Path, head: bytes) -> Kind | None:
         return "coverage"
     if may_be_coverage(path.name) and all(key.search(head) for key in _RECORD_KEYS):
         return "records"
-    return "results" if b"<testsuite" in head else None
+    return "results" if b"<testsuite" in head or runner_of(path.name, head) is not None else None

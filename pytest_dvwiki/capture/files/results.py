@@ -17,9 +17,12 @@ from pytest_dvwiki.capture.files.xml_events import FileError, UnfitError, read_e
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pytest_dvwiki.model import Simulator
+
 Status = Literal["passed", "failed", "error", "skipped", "xfailed"]
 
-_CASE_LIMIT = 200_000
+CASE_LIMIT = 200_000
+"""Maximum number of tests of one file."""
 _NAME_LIMIT = 1024
 _MESSAGE_LIMIT = 8192
 _TEXT_LIMIT = 32_768
@@ -31,6 +34,8 @@ _EXCEPTION_PREFIX = re.compile(r"(?:[A-Za-z_]\w*\.)*([A-Z]\w*)(?:: |$)")
 _LINE_NUMBER = re.compile(r"[0-9]{1,9}")
 _RUN_ID = re.compile(r"run[_ -]?id", re.IGNORECASE)
 _STATUS_OF: dict[str, Status] = {"failure": "failed", "error": "error", "skipped": "skipped"}
+_OUTPUT = "system-out"
+_WITH_TEXT = frozenset({*_STATUS_OF, _OUTPUT})
 
 
 class ResultsError(FileError):
@@ -66,6 +71,10 @@ class Case:
     """Node id of the item that ran the simulator, from cocotb's own pytest plugin."""
     package: str | None = None
     """Package of its suite; under cocotb-test, with a cocotb that writes it, the node id of the item."""
+    output: str = ""
+    """Its part of the log, where the file holds it and the reader asks for it."""
+    command: tuple[str, ...] = ()
+    """Words of the command that runs it again; empty where its runner does not tell."""
 
     @property
     def fullname(self) -> str:
@@ -83,15 +92,25 @@ class ResultsFile:
     """Time of the first suite, as in the file."""
     run_id: str | None = None
     """Id of the run, if a property in the file gives one."""
+    simulator: Simulator | None = None
+    """Simulator of all tests, where a runner's file names it."""
+    folder: Path | None = None
+    """Folder in which the commands of its tests are called."""
+    repeats: bool = False
+    """Whether a name that occurs again is the same test with another seed."""
 
 
-def read_results(path: Path) -> ResultsFile:
+def read_results(path: Path, *, outputs: bool = False) -> ResultsFile:
     """Read a results file.
+
+    Args:
+        path: The file.
+        outputs: Whether to keep the output of tests (`system-out`), bounded like texts of failures.
 
     Raises:
         ResultsError: The file is missing, empty (`EmptyResultsError`), too large, broken, or declares entities.
     """
-    reader = _CaseReader()
+    reader = _CaseReader(outputs=outputs)
     with suppress(OSError):
         # An OSError here occurs again in `read_events`, which reports it.
         if path.is_file() and path.stat().st_size == 0:
@@ -147,12 +166,14 @@ class _OpenCase:
     type: str | None = None
     message: str = ""
     text: _Text | None = None
+    output: _Text | None = None
 
 
 class _CaseReader:
     """Listener to the parser that makes a Case of each `testcase` element."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, outputs: bool) -> None:
+        self._outputs = outputs
         self.cases: list[Case] = []
         self.timestamp: str | None = None
         self.run_id: str | None = None
@@ -180,6 +201,13 @@ class _CaseReader:
             self._property(attributes.get("name", ""), attributes.get("value", ""))
         elif tag in _STATUS_OF and self._case is not None and self._stack[-2] == "testcase":
             self._judge(self._case, tag, attributes)
+        elif tag == _OUTPUT and self._outputs and self._case is not None:
+            self._collect = self._case.output = _Text(self._room())
+
+    def _room(self) -> int:
+        """Return the maximum length of a further text."""
+        self._texts += 1
+        return _TEXT_LIMIT if self._texts <= _FULL_TEXTS else _SHORT_TEXT_LIMIT
 
     def _property(self, name: str, value: str) -> None:
         value = _shorten(value, _NAME_LIMIT)
@@ -202,23 +230,21 @@ class _CaseReader:
             case.status = "xfailed"
         message = attributes.get("message") or attributes.get("error_msg") or attributes.get("msg", "")
         case.message = _shorten(message, _MESSAGE_LIMIT)
-        self._texts += 1
-        case.text = _Text(_TEXT_LIMIT if self._texts <= _FULL_TEXTS else _SHORT_TEXT_LIMIT)
-        self._collect = case.text
+        self._collect = case.text = _Text(self._room())
 
     def characters(self, data: str) -> None:
         """Collect a piece of the text of a failure."""
-        if self._collect is not None and self._stack[-1] in _STATUS_OF:
+        if self._collect is not None and self._stack[-1] in _WITH_TEXT:
             self._collect.add(data)
 
     def end(self, tag: str) -> None:
         """Handle the end of an element."""
         self._stack.pop()
-        if tag in _STATUS_OF:
+        if tag in _WITH_TEXT:
             self._collect = None
         elif tag == "testcase" and self._case is not None:
-            if len(self.cases) >= _CASE_LIMIT:
-                raise UnfitError(f"more than {_CASE_LIMIT} tests")
+            if len(self.cases) >= CASE_LIMIT:
+                raise UnfitError(f"more than {CASE_LIMIT} tests")
             self.cases.append(self._finish(self._case))
             self._case = None
 
@@ -245,6 +271,7 @@ class _CaseReader:
             attachments=tuple(case.attachments),
             runner=self._shared(properties.get("runner_nodeid", "")) or None,
             package=self._package,
+            output=str(case.output or ""),
         )
 
     def _shared(self, name: str) -> str:

@@ -49,6 +49,8 @@ class NamedRun:
     simulator: Simulator | None = None
     words: tuple[str, ...] = ()
     """The command of the simulator as in the log, with the seed that was used; empty if the log does not show it."""
+    folder: Path | None = None
+    """Folder in which the command is called; None for the folder of the log."""
     is_cut_short: bool = False
     """Whether a UVM run has neither its report summary nor the end of the simulator."""
 

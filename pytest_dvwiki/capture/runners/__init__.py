@@ -1,0 +1,28 @@
+"""Regression runners other than pytest: one module per runner, found because it is in this folder.
+
+A module says which file of a finished run it recognises, and reads the tests from that file, with their seeds, logs and
+commands. FuseSoC writes no such file: its module names the run of the logs in a folder.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_dvwiki.capture.runners.runner import Runner
+
+
+@functools.cache
+def runners() -> tuple[Runner, ...]:
+    """Return all runners by name."""
+    files = sorted(Path(__file__).parent.glob("[a-z]*.py"))
+    modules = (importlib.import_module(f"{__name__}.{file.stem}") for file in files)
+    return tuple(found for module in modules if (found := getattr(module, "RUNNER", None)) is not None)
+
+
+def runner_of(name: str, head: bytes) -> Runner | None:
+    """Return the runner that wrote a file, by the file's name and its first bytes; None if no runner wrote it."""
+    return next((runner for runner in runners() if runner.recognises(name, head)), None)

@@ -1,0 +1,175 @@
+"""dvsim: the JSON report of a block, with the seeds and logs of the tests that failed."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pytest_dvwiki import reading
+from pytest_dvwiki.capture.files.results import CASE_LIMIT, Case, ResultsError, ResultsFile
+from pytest_dvwiki.capture.runners.runner import Runner
+from pytest_dvwiki.model import Simulator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_HEAD = re.compile(rb'\s*\{\s*"block":\s*\{\s*"name":')
+_PASSED = re.compile(r"\d{1,6}\.(\S{1,200})\.(\d{1,100})")
+_WORD = re.compile(r"[\w.-]{1,80}")
+_UNKNOWN = "unknown"
+_UNTOLD = "dvsim counts it as failed and gives no reason"
+_AGAIN = "have dvsim write it again"
+
+
+class _Block(msgspec.Struct):
+    name: str
+    variant: str | None = None
+
+
+class _Tool(msgspec.Struct):
+    name: str
+    version: str = _UNKNOWN
+
+
+class _Counts(msgspec.Struct):
+    passed: int
+    total: int
+
+
+class _Testpoint(msgspec.Struct):
+    tests: dict[str, _Counts]
+
+
+class _Stage(msgspec.Struct):
+    testpoints: dict[str, _Testpoint]
+
+
+class _Failed(msgspec.Struct):
+    name: str
+    seed: int | None
+    log_path: str | None
+    log_context: list[str]
+
+
+class _Buckets(msgspec.Struct):
+    buckets: dict[str, list[_Failed]]
+
+
+class _Report(msgspec.Struct):
+    block: _Block
+    tool: _Tool
+    timestamp: str
+    stages: dict[str, _Stage]
+    failed_jobs: _Buckets
+    testplan_ref: str | None = None
+
+
+def _read(path: Path) -> ResultsFile:
+    try:
+        report = msgspec.json.decode(reading.read_bytes(path), type=_Report)
+    except OSError as error:
+        raise ResultsError(path, reading.reason(error)) from error
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise ResultsError(path, f"no report of dvsim: {error}; {_AGAIN}") from error
+    # A test is listed under each testpoint that it is mapped to, with the same numbers.
+    tests = {
+        name: counts
+        for stage in report.stages.values()
+        for point in stage.testpoints.values()
+        for name, counts in point.tests.items()
+    }
+    if sum(counts.total for counts in tests.values()) > CASE_LIMIT:
+        raise ResultsError(path, f"more than {CASE_LIMIT} tests")
+    name, version = report.tool.name, report.tool.version
+    known = version if _WORD.fullmatch(version) and version != _UNKNOWN else None
+    folder, configuration = _configuration(path, report)
+    return ResultsFile(
+        path=path,
+        cases=tuple(_cases(path, report, tests, configuration)),
+        folder=folder,
+        timestamp=report.timestamp,
+        simulator=Simulator(name=name, version=known) if _WORD.fullmatch(name) else None,
+        repeats=True,
+    )
+
+
+def _cases(path: Path, report: _Report, tests: dict[str, _Counts], configuration: str | None) -> Iterator[Case]:
+    block = "_".join(filter(None, (report.block.name, report.block.variant)))
+    failed: Counter[str] = Counter()
+    for message, jobs in report.failed_jobs.buckets.items():
+        for job in jobs:
+            failed[job.name] += 1
+            seed = str(job.seed) if job.seed is not None else None
+            is_test = job.name in tests
+            again: tuple[str, ...] = ()
+            if configuration and seed and is_test:
+                again = ("dvsim", configuration, "-i", job.name, "--fixed-seed", seed, "--tool", report.tool.name)
+            yield Case(
+                # Any other job builds what the tests of the block run.
+                name=job.name if is_test else "",
+                classname=block,
+                status="failed",
+                message=message,
+                text="".join(job.log_context),
+                seed=seed,
+                attachments=(_beside(path, job.log_path),) if job.log_path else (),
+                command=again,
+            )
+    seeds = _seeds_of_passes(path, report)
+    for name, counts in tests.items():
+        known = seeds.get(name, [])
+        passed = known if len(known) == counts.passed else [None] * counts.passed
+        yield from (Case(name=name, classname=block, seed=seed) for seed in passed)
+        for _ in range(counts.total - counts.passed - failed[name]):
+            yield Case(name=name, classname=block, status="failed", message=_UNTOLD)
+
+
+def _seeds_of_passes(path: Path, report: _Report) -> dict[str, list[str | None]]:
+    """Return the seeds of the tests that passed, from the links that dvsim makes for them beside its reports."""
+    folder = path.parents[1] / f"{report.block.name}-sim-{report.tool.name}" / "passed"
+    found: dict[str, list[str | None]] = {}
+    try:
+        names = sorted(link.name for link in folder.iterdir())
+    except (OSError, ValueError):
+        return found
+    for match in filter(None, map(_PASSED.fullmatch, names)):
+        found.setdefault(match[1], []).append(match[2])
+    return found
+
+
+def _beside(path: Path, log: str) -> str:
+    """Return the path of a log, beside the reports where they were moved or packed together with it."""
+    if os.path.isfile(log):  # noqa: PTH113  # may be too long for a path
+        return log
+    parts = log.split("/")
+    return next(
+        (
+            near
+            for count in (4, 3)
+            if len(parts) > count and (path.parent / (near := "/".join(("..", *parts[-count:])))).is_file()
+        ),
+        log,
+    )
+
+
+def _configuration(path: Path, report: _Report) -> tuple[Path | None, str | None]:
+    """Return the folder of the project and the configuration file of the block in it, if it is in its usual place."""
+    plan = PurePosixPath(report.testplan_ref or "")
+    told = plan.parents[1] / "dv" / f"{report.block.name}_sim_cfg.hjson" if len(plan.parts) > 2 else None  # noqa: PLR2004
+    if told is None or told.is_absolute() or ".." in told.parts:
+        return None, None
+    folder = next((folder for folder in path.parents if (folder / told).is_file()), None)
+    return folder, str(told) if folder else None
+
+
+RUNNER = Runner(
+    recognises=lambda name, head: name.endswith(".json") and _HEAD.match(head) is not None,
+    read=_read,
+    logs=("../*/*/latest/*.log", "../*/*/*.log"),
+)

@@ -1,0 +1,91 @@
+"""riscv-dv: iss_regr.log, the comparison of two simulators, with seed.yaml beside it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki import reading
+from pytest_dvwiki.capture.files.results import CASE_LIMIT, Case, ResultsError, ResultsFile
+from pytest_dvwiki.capture.runners.runner import Runner
+from pytest_dvwiki.model import MASKED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+_PROGRAM = "Test binary: "
+_TRACE = re.compile(r"(\w{1,40}) : \S{1,1000}\.csv")
+_VERDICT = re.compile(r"\[(PASSED|FAILED)\]: ")
+_NUMBERED = re.compile(r"(\w{1,200})_(\d{1,6})")
+_SEED = re.compile(r"^(\w{1,200})_(\d{1,6}): '?(\d{1,100})'?$", re.MULTILINE)
+_NO_RESULT = "the comparison of the two traces ended without a result"
+_KEPT = 200
+"""Maximum number of lines kept of a comparison."""
+
+
+def _read(path: Path) -> ResultsFile:
+    parts = [part.splitlines() for part in _text(path).split(_PROGRAM)[1:]]
+    if len(parts) > CASE_LIMIT:
+        raise ResultsError(path, f"more than {CASE_LIMIT} tests")
+    programs = [PurePosixPath(lines[0].strip() if lines else "") for lines in parts]
+    seeds = dict(_seeds(_text(path.with_name("seed.yaml"), missing=""), [program.stem for program in programs]))
+    # A relative path of a program begins in the folder in which run.py was called.
+    is_called_here = (path.parents[1] / "run.py").is_file() and programs[0].parts[:1] == (path.parent.name,)
+    cases = []
+    for program, (_, *lines) in zip(programs, parts, strict=True):
+        seed, options = seeds.get(program.stem, (None, ()))
+        simulators = [found[1] for line in lines[:2] if (found := _TRACE.match(line))]
+        # Target, generator and further options are in none of its files.
+        words = ("python3", "run.py", *options, "--iss", ",".join(simulators), MASKED)
+        command = words if seed and is_called_here else ()
+        cases.append(_case(program.stem, lines[len(simulators) :], seed=seed, command=command))
+    return ResultsFile(path=path, cases=tuple(cases), folder=path.parents[1], repeats=True)
+
+
+def _case(name: str, lines: Sequence[str], *, seed: str | None, command: tuple[str, ...]) -> Case:
+    end = next((number for number, line in enumerate(lines) if _VERDICT.match(line)), None)
+    if end is not None and lines[end].startswith("[PASSED]"):
+        return Case(name=name, seed=seed)
+    told = [line.strip() for line in lines[:end]][:_KEPT]
+    # The first mismatch is three lines: its number, and the instruction in each of the traces.
+    message = " ".join(told[:3]) if end is not None else _NO_RESULT
+    text = "\n".join(told[3:] if end is not None else told)
+    return Case(name=name, status="failed", message=message, text=text, seed=seed, command=command)
+
+
+def _seeds(text: str, programs: Sequence[str]) -> Iterator[tuple[str, tuple[str, tuple[str, ...]]]]:
+    """Yield each program with its seed and the options that generate it again, where the batches show the seed.
+
+    The generator is called once for each batch of a test, with one seed, and makes one program after the other.
+    """
+    batches: dict[str, dict[str, str]] = {}
+    for test, number, seed in _SEED.findall(text):
+        batches.setdefault(test, {})[number] = seed
+    numbered = [(program, *found.groups()) for program in programs if (found := _NUMBERED.fullmatch(program))]
+    counts = Counter(test for _, test, _ in numbered)
+    for program, test, number in numbered:
+        seeds = batches.get(test, {})
+        if len(seeds) == counts[test] and number in seeds:
+            yield program, (seeds[number], ("--test", test, "--seed", seeds[number]))
+        elif len(seeds) == 1:
+            (seed,) = seeds.values()
+            yield program, (seed, ("--test", test, "--iterations", str(int(number) + 1), "--start_seed", seed))
+
+
+def _text(path: Path, missing: str | None = None) -> str:
+    try:
+        return reading.read_bytes(path).decode(errors="replace")
+    except OSError as error:
+        if missing is not None:
+            return missing
+        raise ResultsError(path, reading.reason(error)) from error
+
+
+RUNNER = Runner(
+    recognises=lambda name, head: name.endswith(".log") and head.startswith(_PROGRAM.encode()),
+    read=_read,
+    logs=("*_sim/*.log",),
+)

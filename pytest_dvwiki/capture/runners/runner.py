@@ -1,0 +1,24 @@
+"""The facts about one regression runner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pytest_dvwiki.capture.files.results import ResultsFile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runner:
+    """How to recognise and read what one regression runner leaves behind."""
+
+    recognises: Callable[[str, bytes], bool]
+    """Tells whether it wrote a file, by the file's name and its first bytes."""
+    read: Callable[[Path], ResultsFile]
+    """Reads the tests from such a file; raises `ResultsError` where that is impossible."""
+    logs: tuple[str, ...] = ()
+    """Globs, relative to the folder of the file, of the logs of its tests: none of them is a run of its own."""

@@ -1,0 +1,50 @@
+"""VUnit: the file of `--xunit-xml`, which holds the output of each test, and its seed from VUnit 5 on."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki import reading
+from pytest_dvwiki.capture.files.results import read_results
+from pytest_dvwiki.capture.runners.runner import Runner
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_dvwiki.capture.files.results import Case, ResultsFile
+
+_HEAD = re.compile(rb'<testsuite name="testsuite" errors="0" failures="\d+" skipped="\d+" tests="\d+" hostname="')
+_SEED = re.compile(r"^Seed for .{1,1000}: ([0-9a-f]{16})$", re.MULTILINE)
+_NO_OUTPUT = "VUnit counts the test as failed, and its output is empty"
+_FAILED = "Failed"
+"""Message of every failure, whatever its reason."""
+
+
+def _read(path: Path) -> ResultsFile:
+    file = read_results(path, outputs=True)
+    script = next((each for each in sorted(path.parent.glob("*.py")) if _is_script(each)), None)
+    cases = tuple(_case(case, script.name if script else None) for case in file.cases)
+    return replace(file, cases=cases, folder=path.parent)
+
+
+def _case(case: Case, script: str | None) -> Case:
+    found = _SEED.search(case.output)
+    seed = found[1] if found else None
+    words = ("python", script, case.fullname, *(("--seed", seed) if seed else ())) if script else ()
+    message = case.message
+    if message == _FAILED:
+        message = "" if _SEED.sub("", case.output).strip() else _NO_OUTPUT
+    return replace(case, seed=seed, command=words, message=message, output="" if message else case.output)
+
+
+def _is_script(path: Path) -> bool:
+    """Tell whether a Python file is a run script of VUnit."""
+    try:
+        return "VUnit.from_arg" in reading.read_text(path)
+    except OSError:
+        return False
+
+
+RUNNER = Runner(recognises=lambda name, head: name.endswith(".xml") and _HEAD.search(head) is not None, read=_read)
