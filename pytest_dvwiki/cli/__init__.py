@@ -35,6 +35,7 @@ COMMANDS = {
     "merge": "merge two bug pages that stand for the same cause",
     "patterns": "list, explain, check and propose the patterns that name failures",
     "report": "make a report: the summary of a morning",
+    "rerun": "print the commands that run the shortest failing test of each cause again",
     "scan": "scan logs of any size and say what failed in them",
     "search": "search the pages of the wiki",
     "status": "show on one screen what is open, what is new, what expires and who should look",

@@ -90,6 +90,8 @@ class Occurrence:
     command: Command | None = None
     unreproducible: str = ""
     """Why no command can reproduce the failure."""
+    quickest: Command | None = None
+    """Command of the failing test that took the least time; None if that is the test of `command`."""
     reads: tuple[str, ...] = ()
     """HDL and Python files that the failing simulation read, relative to the repository's top; none where unknown."""
     place: Place | None = None

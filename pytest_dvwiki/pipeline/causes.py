@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.capture.git.repository import Repository
     from pytest_dvwiki.causes.history import History
-    from pytest_dvwiki.model import Clue, Failure, Fix, News, Place, Vcs, Verdict
+    from pytest_dvwiki.model import Clue, Command, Failure, Fix, News, Place, Vcs, Verdict
 
 _DIFFS = 5
 """Maximum number of commits with which a run is compared for evidence of an origin."""
@@ -168,7 +168,17 @@ def _occurrence(members: Sequence[Member], root: Path) -> Occurrence:
         place=_place(verdict.place, root),
         command=replace(shown.command, test=shown.nodeid) if shown.command is not None else None,
         unreproducible=shown.unreproducible,
+        quickest=_quickest(members, shown),
     )
+
+
+def _quickest(members: Sequence[Member], shown: Failure) -> Command | None:
+    """Return the command of the test that failed by itself in the least time; None if it is the one that is shown."""
+    timed = [one for one, verdict in members if one.command is not None and one.duration_s > 0 and not verdict.follower]
+    found = min(timed, key=lambda failure: (failure.duration_s, failure.nodeid), default=shown)
+    if found.command is None or found.nodeid == shown.nodeid:
+        return None
+    return replace(found.command, test=found.nodeid)
 
 
 def _to_reproduce(members: Sequence[Member]) -> Failure:
