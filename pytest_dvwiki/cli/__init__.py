@@ -34,7 +34,7 @@ COMMANDS = {
     "lint": "check the wiki: pages, links, sources, history, derived content",
     "merge": "merge two bug pages that stand for the same cause",
     "patterns": "list, explain, check and propose the patterns that name failures",
-    "report": "make a report: the summary of a morning",
+    "report": "make a report: a site of pages, or the summary of a morning",
     "rerun": "print the commands that run the shortest failing test of each cause again",
     "scan": "scan logs of any size and say what failed in them",
     "search": "search the pages of the wiki",

@@ -1,15 +1,18 @@
-"""`dvwiki report`: prints the summary of a morning."""
+"""`dvwiki report`: prints the summary of a morning, or makes the report as a site."""
 
 from __future__ import annotations
 
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.place import add_place, layout_of, require_content
+from pytest_dvwiki.cli.place import add_place, layout_of, require_content, shown, writing
 
 if TYPE_CHECKING:
     import argparse
+
+    from pytest_dvwiki.settings import Layout
 
 
 def add_since(parser: argparse.ArgumentParser) -> None:
@@ -35,6 +38,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     kind = parser.add_mutually_exclusive_group(required=True)
     kind.add_argument(
+        "--html",
+        type=Path,
+        metavar="DIR",
+        help="make or renew the report as a site in this folder; it opens without a server or a network",
+    )
+    kind.add_argument(
         "--summary",
         action="store_true",
         help="print what is new, regressed, fixed and expiring, and who should look",
@@ -47,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the summary."""
+    """Make the site, or print the summary."""
     from pytest_dvwiki import runs  # noqa: PLC0415
     from pytest_dvwiki.report import summary  # noqa: PLC0415 (git and YAML load with it)
     from pytest_dvwiki.report.attention import Sources  # noqa: PLC0415
@@ -55,10 +64,28 @@ def run(args: argparse.Namespace) -> int:
 
     layout = layout_of(args)
     require_content(layout)
+    if args.html is not None:
+        return _site(layout, args.html)
     with Sources(layout) as sources:
         found = sources.attention(runs.today(), since_of(args))
         try:
             print(summary.html(found) if args.format == "html" else summary.markdown(found), end="")
         except MissingError as error:
             raise UsageError(str(error)) from error
+    return 0
+
+
+def _site(layout: Layout, folder: Path) -> int:
+    from pytest_dvwiki import runs  # noqa: PLC0415
+    from pytest_dvwiki.report.templating import MissingError, environment  # noqa: PLC0415
+
+    try:
+        environment()
+        from pytest_dvwiki.report.site.making import make  # noqa: PLC0415 (needs the extra)
+
+        with writing():
+            made = make(layout, folder, runs.today())
+    except MissingError as error:
+        raise UsageError(str(error)) from error
+    print(f"{shown(folder / 'index.html')}: {made.written} of {made.pages} files written in {made.seconds:.1f} s")
     return 0

@@ -6,6 +6,7 @@ format it.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -225,19 +226,31 @@ class Sources:
         for owner in came.owners:
             yield Looker(owner, "CODEOWNERS of what changed when it came")
 
+    def owners(self, cause: Cause, page: Listed | None) -> tuple[str, ...]:
+        """Return who owns a cause: the owner on its page, else who owns the file that reports it or its test."""
+        if page is not None and page.text("owner"):
+            return (page.text("owner"),)
+        return tuple(each.name for each in self._owners_of_files(cause))
+
     def _who_has(self, cause: Cause) -> Iterator[Looker]:
-        place = cause.occurrence.place
-        tests = (test.nodeid.partition("::")[0] for test in cause.occurrence.tests)
-        files = list(dict.fromkeys([*([place.file] if place is not None else []), *tests]))[:2]
-        for file in files:
+        owners = self._owners_of_files(cause)
+        yield from owners
+        authors = ((file, self.repository.last_author(file)) for file in ([] if owners else _files(cause)))
+        yield from itertools.islice((Looker(name, f"changed {file} last") for file, name in authors if name), 1)
+
+    def _owners_of_files(self, cause: Cause) -> list[Looker]:
+        for file in _files(cause):
             owners = self.repository.owners_now(file)
-            yield from (Looker(owner, f"CODEOWNERS of {file}") for owner in owners)
             if owners:
-                return
-        for file in files:
-            if author := self.repository.last_author(file):
-                yield Looker(author, f"changed {file} last")
-                return
+                return [Looker(owner, f"CODEOWNERS of {file}") for owner in owners]
+        return []
+
+
+def _files(cause: Cause) -> list[str]:
+    """Return the file that reports a cause, if it is known, and that of its first test."""
+    place = cause.occurrence.place
+    tests = (test.nodeid.partition("::")[0] for test in cause.occurrence.tests[:1])
+    return list(dict.fromkeys([*([place.file] if place is not None else []), *tests]))
 
 
 def state_of(cause: Cause, since: str = "", held_at: str = "") -> tuple[Word, str] | None:

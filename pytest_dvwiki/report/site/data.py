@@ -1,0 +1,303 @@
+"""The data of the site: causes as the wiki joins them, with their sums over all runs, and what became of the runs."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.causes.cause import Cause
+from pytest_dvwiki.records import aggregate, overview
+from pytest_dvwiki.report.attention import is_open
+from pytest_dvwiki.report.site.charts import Chart, Row, Series, stretches
+from pytest_dvwiki.runs import epoch
+from pytest_dvwiki.wiki.kinds import bug
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pytest_dvwiki.records.overview import RunRow, Seen, Word
+    from pytest_dvwiki.report.attention import Sources
+    from pytest_dvwiki.wiki.listed import Listed
+
+NEWEST_RUNS = 100
+MOST_TESTS = 200
+_MOST_NAMES = 4
+_PARETO = 15
+_HOUR = 3600
+_WORDS: tuple[Word, ...] = ("NEW", "REGRESSED", "KNOWN", "WAIVED")
+CAUSES = tuple(Series(word.lower(), f"{word.lower()} causes") for word in _WORDS)
+PASS_RATE = (Series("rate", "of the tests passed"),)
+FLAKY = (Series("flaky", "flaky tests"), Series("waived", "waived tests"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A cause on record, as its page joins it, with its sums over all runs."""
+
+    name: str
+    fingerprints: tuple[str, ...]
+    page: Listed | None
+    label: str
+    primary: str
+    origin: str
+    runs: int
+    tests: int
+    hours: float
+    """How long its failing tests ran."""
+    first: str
+    last: str
+    owners: tuple[str, ...]
+
+    @property
+    def url(self) -> str:
+        """Return the path of its page in the site."""
+        return f"causes/{self.name.replace('/', '-')}.html"
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether it is open and its tests do not pass."""
+        return self.page is not None and is_open(self.page)
+
+    @property
+    def state(self) -> str:
+        """Return its status as the index of the wiki shows it."""
+        if self.page is None:
+            return "no page"
+        passes = self.page.text("passes_since")
+        return f"{self.page.status}, passes since {passes}" if passes else self.page.status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovery:
+    """How long the runs of a name took to be free of failures again."""
+
+    name: str
+    newest: RunRow
+    failing_since: str
+    """The first of the failing runs that no failure-free run has followed; empty if the newest run is free of them."""
+    failing_runs: int
+    hours: tuple[float, ...]
+    """Of each earlier stretch of failing runs: from its first run to the failure-free run after it."""
+
+    @property
+    def median(self) -> float | None:
+        """Return the median of the hours; None if there are none."""
+        return statistics.median(self.hours) if self.hours else None
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A cause in a ranking."""
+
+    known: Known
+    value: float
+    cumulated: float
+    """Share of all causes up to this one, from 0 to 1."""
+    width: float
+    """Length of its bar, from 0 to 100."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunCause:
+    """A cause in a run."""
+
+    known: Known
+    word: Word
+    tests: int
+
+
+class Data:
+    """Everything that the site shows.
+
+    Args:
+        sources: Records, pages, waivers and the repository of a project.
+    """
+
+    def __init__(self, sources: Sources) -> None:
+        self.sources = sources
+        self.archive = sources.history.archive
+        self.runs = overview.runs(self.archive)
+        self._seen = overview.causes_in(self.archive)
+
+    @cached_property
+    def causes(self) -> list[Known]:
+        """Return all causes, the one seen last first."""
+        groups: dict[str, list[str]] = defaultdict(list)
+        fingerprints = sorted({each.fingerprint for each in self._seen})
+        identities = {name: self.archive.identities(name) for name in fingerprints}
+        for name, path in self.sources.history.catalogue.paths_of_causes(identities).items():
+            groups[path or name].append(name)
+        pages = {page.path: page for page in self.sources.history.catalogue.all("bugs")}
+        seen: dict[str, list[Seen]] = defaultdict(list)
+        for each in self._seen:
+            seen[each.fingerprint].append(each)
+        finished = {run.number: run.finished for run in self.runs}
+        found = []
+        for key, prints in groups.items():
+            known = self._known(prints, pages.get(key), [each for name in prints for each in seen[name]], finished)
+            if known is not None:
+                found.append(known)
+        return sorted(found, key=lambda each: (each.last, each.tests, each.name), reverse=True)
+
+    def _known(
+        self, prints: Sequence[str], page: Listed | None, seen: Sequence[Seen], finished: dict[int, str]
+    ) -> Known | None:
+        newest = self.archive.newest_occurrence(prints)
+        if newest is None:
+            return None
+        times = [finished[each.run] for each in seen]
+        cause = Cause(name=prints[0], occurrence=newest)
+        return Known(
+            name=page.cause if page is not None and page.cause in prints else prints[0],
+            fingerprints=tuple(prints),
+            page=page,
+            label=cause.label,
+            primary=newest.primary,
+            origin=bug.effective_type(page) if page is not None else newest.origin.type,
+            runs=len({each.run for each in seen}),
+            tests=sum(each.tests for each in seen),
+            hours=sum(each.seconds for each in seen) / _HOUR,
+            first=min(times),
+            last=max(times),
+            owners=self.sources.owners(cause, page),
+        )
+
+    @cached_property
+    def by_fingerprint(self) -> dict[str, Known]:
+        """Return the cause of each fingerprint."""
+        return {name: each for each in self.causes for name in each.fingerprints}
+
+    def known_of(self, cause: Cause) -> Known | None:
+        """Return a cause with its sums; None if it is not on record."""
+        return self.by_fingerprint.get(cause.name) or self.by_fingerprint.get(cause.occurrence.fingerprint)
+
+    @cached_property
+    def causes_of(self) -> dict[int, list[RunCause]]:
+        """Return the causes of each run, the one with most failing tests first."""
+        met: set[str] = set()
+        grouped: dict[int, dict[str, list[Seen]]] = defaultdict(lambda: defaultdict(list))
+        for each in self._seen:
+            if each.fingerprint in self.by_fingerprint:
+                grouped[each.run][self.by_fingerprint[each.fingerprint].name].append(each)
+        found: dict[int, list[RunCause]] = {}
+        for run in self.runs:
+            of_run = []
+            for name, group in grouped.get(run.number, {}).items():
+                word = _word(group, is_new=name not in met)
+                tests = sum(each.tests for each in group)
+                of_run.append(RunCause(self.by_fingerprint[group[0].fingerprint], word, tests))
+                met.add(name)
+            found[run.number] = sorted(of_run, key=lambda each: (-each.tests, each.known.name))
+        return found
+
+    @property
+    def newest_runs(self) -> list[RunRow]:
+        """Return the newest runs, oldest first."""
+        return self.runs[-NEWEST_RUNS:]
+
+    @cached_property
+    def tests(self) -> list[overview.TestRow]:
+        """Return the tests that failed most in the newest runs."""
+        return overview.tests_by_runs(self.archive, self.newest_runs, MOST_TESTS)
+
+    @property
+    def names(self) -> list[str]:
+        """Return the names of the regressions, those with most of the newest runs."""
+        return [name for name, _ in Counter(run.name for run in self.newest_runs).most_common(_MOST_NAMES)]
+
+    def charts(self, name: str) -> list[Chart]:
+        """Return the charts of the newest runs of a name."""
+        runs = [run for run in self.runs if run.name == name][-NEWEST_RUNS:]
+        words = [Counter(each.word for each in self.causes_of[run.number]) for run in runs]
+
+        def rows(values: Iterable[tuple[float | None, ...]]) -> tuple[Row, ...]:
+            labels = (f"{run.finished[:10]} {run.finished[11:16]}" for run in runs)
+            return tuple(map(Row, labels, values))
+
+        rates = ((round(100 * run.passed / run.ended, 1) if run.ended else None,) for run in runs)
+        return [
+            Chart("Pass rate: the share of the tests that ended which passed", PASS_RATE, rows(rates), 100, " %"),
+            Chart("Causes in each run", CAUSES, rows(tuple(count[word] for word in _WORDS) for count in words)),
+            Chart(
+                "Flaky and waived tests in each run",
+                FLAKY,
+                rows((run.totals.flaky, run.totals.waived) for run in runs),
+            ),
+        ]
+
+    def recovery(self, name: str) -> Recovery:
+        """Return how long the runs of a name took to be free of failures again."""
+        runs = [run for run in self.runs if run.name == name and (run.ended or run.totals.failed)]
+        runs = runs or [run for run in self.runs if run.name == name]
+        failing = stretches([not run.is_failure_free for run in runs])
+        over = [(first, last) for first, last in failing if last + 1 < len(runs)]
+        now = [(first, last) for first, last in failing if last + 1 == len(runs)]
+        return Recovery(
+            name=name,
+            newest=runs[-1],
+            failing_since=runs[now[0][0]].finished if now else "",
+            failing_runs=now[0][1] - now[0][0] + 1 if now else 0,
+            hours=tuple((epoch(runs[last + 1].finished) - epoch(runs[first].finished)) / _HOUR for first, last in over),
+        )
+
+    def pareto(self, *, by_hours: bool = False) -> list[Share]:
+        """Return the causes with most failing tests, or with most hours, in the newest runs."""
+        first = self.newest_runs[0].number if self.runs else 0
+        numbers = {run.number for run in self.newest_runs}
+        sums: dict[str, float] = defaultdict(float)
+        for each in self._seen:
+            if each.run in numbers and each.fingerprint in self.by_fingerprint:
+                name = self.by_fingerprint[each.fingerprint].name
+                sums[name] += each.seconds / _HOUR if by_hours else each.tests
+        return _shares({name: value for name, value in sums.items() if value}, self._by_name) if first else []
+
+    @cached_property
+    def _by_name(self) -> dict[str, Known]:
+        return {each.name: each for each in self.causes}
+
+    @property
+    def owned(self) -> list[tuple[str, list[Known]]]:
+        """Return the open causes of each owner, the owner of most first."""
+        found: dict[str, list[Known]] = defaultdict(list)
+        for each in self.causes:
+            if each.is_open:
+                for owner in each.owners or ("",):
+                    found[owner].append(each)
+        return sorted(found.items(), key=lambda item: (item[0] == "", -len(item[1]), item[0]))
+
+    @property
+    def failing_tests(self) -> int:
+        """Return the number of failing tests of all causes in all runs."""
+        return sum(each.tests for each in self._seen)
+
+    @property
+    def hours_lost(self) -> float:
+        """Return how long they ran."""
+        return sum(each.seconds for each in self._seen) / _HOUR
+
+
+def _word(group: Iterable[Seen], *, is_new: bool) -> Word:
+    group = list(group)
+    if all(each.waived for each in group):
+        return "WAIVED"
+    if is_new:
+        return "NEW"
+    return "REGRESSED" if any(each.regressed for each in group) else "KNOWN"
+
+
+def _shares(sums: dict[str, float], by_name: dict[str, Known]) -> list[Share]:
+    ranked = sorted(sums.items(), key=lambda item: (-item[1], item[0]))
+    total, largest = sum(sums.values()), ranked[0][1] if ranked else 0
+    found, sofar = [], 0.0
+    for name, value in ranked[:_PARETO]:
+        sofar += value
+        found.append(Share(by_name[name], value, sofar / total, round(100 * value / largest, 1)))
+    return found
+
+
+def history_of(data: Data, known: Known) -> aggregate.CauseHistory | None:
+    """Return what the records say of a cause."""
+    return aggregate.cause(data.archive, known.fingerprints)

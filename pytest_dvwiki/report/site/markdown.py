@@ -1,0 +1,115 @@
+"""The wiki's pages as HTML: Markdown is rendered by markdown-it-py, and what comes out is sanitised by nh3.
+
+People write pages and logs are quoted in them, so nothing in a page is trusted: no script, style, picture or form is
+left, and links lead to other pages of the wiki or to the web.
+"""
+
+from __future__ import annotations
+
+import functools
+import posixpath
+import re
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from pytest_dvwiki.report.templating import MissingError
+from pytest_dvwiki.wiki.text import pages
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+_TAGS = """
+a b blockquote br code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i kbd li ol p pre s span strong sub summary sup
+table tbody td th thead tr ul
+"""
+_ATTRIBUTES = {"a": {"href"}, "ol": {"start"}, "details": {"open"}}
+_SCHEMES = {"http", "https", "mailto"}
+_HEADING = re.compile(r"<h1>.*?</h1>", re.DOTALL)
+_CITED = re.compile(r"\btasks/([A-Za-z0-9_.-]+)\.yaml\b")
+
+
+class Rendered(NamedTuple):
+    """A page of the wiki as HTML."""
+
+    title: str
+    metadata: dict[str, str]
+    html: str
+    """Sanitised."""
+    has_heading: bool
+    dangling: bool
+    """Whether a link in it leads to no page of the site."""
+
+
+@functools.cache
+def _engines() -> tuple[Callable[[str], str], Callable[..., str]]:
+    try:
+        # Only the site needs them.
+        import nh3  # noqa: PLC0415
+        from markdown_it import MarkdownIt  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise MissingError(error.name) from None
+    return MarkdownIt("commonmark", {"html": True}).enable("table").render, nh3.clean
+
+
+def render(path: str, data: bytes, known: Collection[str], run_url: Callable[[str], str | None]) -> Rendered:
+    """Return a page of the wiki as HTML.
+
+    Args:
+        path: Its path, relative to the wiki.
+        data: Its content.
+        known: The paths of all pages that the site has.
+        run_url: Returns the address of a run, relative to the page; None if the site has no such run.
+
+    Raises:
+        MissingError: A package of the extra `report` is not installed.
+        YamlError: The frontmatter cannot be read.
+    """
+    page = pages.read(data)
+    to_html, sanitised = _engines()
+    lost = False
+
+    def kept(tag: str, attribute: str, value: str) -> str | None:
+        nonlocal lost
+        if (tag, attribute) != ("a", "href"):
+            return value
+        target = address(path, value, known)
+        lost = lost or target is None
+        return target
+
+    clean = sanitised(
+        to_html(page.body),
+        tags=set(_TAGS.split()),
+        attributes=_ATTRIBUTES,
+        url_schemes=_SCHEMES,
+        attribute_filter=kept,
+        link_rel="noopener noreferrer",
+    )
+    title = next((line[2:].strip() for line in page.body.split("\n") if line.startswith("# ")), "")
+    metadata = {key: _shown(value) for key, value in page.metadata.items()}
+    has_heading = _HEADING.search(clean) is not None
+    return Rendered(title, metadata, _CITED.sub(functools.partial(_cited, run_url), clean), has_heading, lost)
+
+
+def address(page: str, target: str, known: Collection[str]) -> str | None:
+    """Return where a link of a page leads to in the site; None if it leads out of the site and not to the web."""
+    try:
+        parts = urlsplit(target)
+    except ValueError:
+        return None
+    if parts.scheme or parts.netloc:
+        return target if parts.scheme in _SCHEMES else None
+    if not parts.path:
+        return target
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(page), unquote(parts.path)))
+    return f"{parts.path[: -len('.md')]}.html" if path in known and parts.path.endswith(".md") else None
+
+
+def _cited(run_url: Callable[[str], str | None], found: re.Match[str]) -> str:
+    url = run_url(found[1])
+    return f'<a href="{url}">{found[0]}</a>' if url is not None else found[0]
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value)
