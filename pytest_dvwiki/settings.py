@@ -339,6 +339,15 @@ OPTIONS: tuple[Option, ...] = (
         "or to another one, which leaves work tree, index and HEAD as they are.",
     ),
     Option(
+        "html",
+        "string",
+        default="",
+        flag="--dvwiki-html",
+        metavar="DIR",
+        help="Folder, relative to pytest's root directory, in which the report, a site of pages, is made or renewed at "
+        "the end of the run. Needs the extra `report`.",
+    ),
+    Option(
         "lock_timeout",
         "float",
         default=30.0,
@@ -425,6 +434,7 @@ class Settings:
     """Whether pages are written: `archive` is `yes`."""
     commit: str = ""
     """The branch that gets a commit, `HEAD` for the one that is checked out; empty for none."""
+    html: str = ""
     lock_timeout: float = 30.0
     max_context_tokens: int = 2000
     pattern_context_tokens: int = 500

@@ -76,15 +76,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _site(layout: Layout, folder: Path) -> int:
-    from pytest_dvwiki import runs  # noqa: PLC0415
-    from pytest_dvwiki.report.templating import MissingError, environment  # noqa: PLC0415
+    from pytest_dvwiki.report.site import make_site  # noqa: PLC0415
+    from pytest_dvwiki.report.templating import MissingError  # noqa: PLC0415
 
     try:
-        environment()
-        from pytest_dvwiki.report.site.making import make  # noqa: PLC0415 (needs the extra)
-
         with writing():
-            made = make(layout, folder, runs.today())
+            made = make_site(layout, folder)
     except MissingError as error:
         raise UsageError(str(error)) from error
     print(f"{shown(folder / 'index.html')}: {made.written} of {made.pages} files written in {made.seconds:.1f} s")

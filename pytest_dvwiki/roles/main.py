@@ -163,6 +163,11 @@ class MainRole:
         if self._settings.commit and self._settings.layout.agent.is_dir():
             with self._guard("committing"):
                 self._commit()
+        if self._settings.html:
+            with self._guard("making the report"):
+                from pytest_dvwiki.report.site import make_site  # noqa: PLC0415  # loaded only with --dvwiki-html
+
+                make_site(self._settings.layout, self._settings.layout.root / self._settings.html)
         with self._guard("checking the wiki"):
             if self._look is not None:
                 found = self._look.told(was_written=self._archived is not None and self._archived.written)

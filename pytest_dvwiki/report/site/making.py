@@ -255,7 +255,7 @@ class _Site:
             start=start(cause.command) if cause.command is not None else "",
             masked=masked_note(cause.command) if cause.command is not None else "",
             why_not=next((each.why_not for each in said if isinstance(each, Reproduce)), ""),
-            fixes=[(state, sentence(text(statement, _STYLE))) for state, statement in fixes],
+            fixes=fixes,
             waivers=[waiver_text(each, _STYLE) for each in cause.waived],
             evidence=evidence(cause.occurrence),
             tests=sorted({test.nodeid for test in cause.occurrence.tests}),
@@ -349,7 +349,7 @@ class _Site:
                 data = outside.read(self._sources.layout.wiki, page.path)
                 rendered = markdown.render(page.path, data, known, run_url)
             except (OSError, YamlError) as error:
-                problem = reading.told(error)
+                problem = str(error)
         # A page with a link that leads nowhere is made again each time: the other page may have come.
         self._render(
             path,

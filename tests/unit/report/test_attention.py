@@ -6,7 +6,6 @@ import builtins
 import subprocess
 from dataclasses import replace
 from datetime import date
-from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
 from markdown_it import MarkdownIt
@@ -18,6 +17,7 @@ from pytest_dvwiki.report.attention import Sources, shown
 from pytest_dvwiki.wiki.writing.build import archive
 
 from ..samples import CAUSE, layout, occurrence, passing, record
+from .sites import Elements
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -167,22 +167,6 @@ def test_the_summary_in_markdown_keeps_what_logs_hold_in_its_cells(tmp_path: Pat
     assert "href" not in rendered
     assert "## New (1)" in text
     assert "Run it again: `cd" in text
-
-
-class Elements(HTMLParser):
-    """The elements of a page with their attributes, and its text."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
 
 
 def test_the_summary_for_mail_needs_nothing_from_outside(tmp_path: Path) -> None:

@@ -1,0 +1,206 @@
+"""The report as a site: its numbers are those of the records, its links lead somewhere, nothing in it is trusted."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_dvwiki.cli import main
+from pytest_dvwiki.records import overview
+from pytest_dvwiki.report.attention import Sources
+from pytest_dvwiki.report.site import make_site
+from pytest_dvwiki.report.site.charts import Chart, Row, Series
+from pytest_dvwiki.report.site.data import Data
+from pytest_dvwiki.report.site.making import evidence
+from pytest_dvwiki.report.site.markdown import address, render
+from pytest_dvwiki.wiki.writing.build import archive
+
+from ..samples import CAUSE, TEST, layout, occurrence
+from .sites import HOSTILE, OTHER, TESTS, WAIVED, Elements, night, project, records, report
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return report(tmp_path_factory.mktemp("site"))
+
+
+def pages(site: Path) -> dict[str, Elements]:
+    return {
+        path.relative_to(site).as_posix(): Elements(path.read_text(encoding="utf-8")) for path in site.rglob("*.html")
+    }
+
+
+def test_every_link_leads_to_a_page_and_a_place_in_it(site: Path) -> None:
+    found = pages(site)
+    for path, page in found.items():
+        for link in page.links:
+            target, _, anchor = link.partition("#")
+            if link.startswith("https://example.com/"):
+                continue
+            at = posixpath.normpath(posixpath.join(posixpath.dirname(path), target)) if target else path
+            assert at in found, f"{path}: {link}"
+            assert not anchor or anchor in found[at].ids, f"{path}: {link}"
+
+
+def test_no_page_has_a_script_or_style_of_its_own(site: Path) -> None:
+    for path, page in pages(site).items():
+        scripts = [attributes for tag, attributes in page.found if tag == "script"]
+        assert [str(each["src"]).lstrip("./") for each in scripts] == ["assets/report.js"], path
+        names = {name for _, attributes in page.found for name in attributes}
+        assert not any(name.startswith("on") or name == "style" for name in names), path
+        assert {tag for tag, _ in page.found}.isdisjoint({"style", "img", "iframe", "form", "object"}), path
+        (policy,) = (
+            str(attributes["content"])
+            for tag, attributes in page.found
+            if attributes.get("http-equiv") == "Content-Security-Policy"
+        )
+        assert "default-src 'none'; script-src 'self'" in policy
+
+
+def test_what_logs_hold_is_shown_as_text(site: Path) -> None:
+    page = pages(site)[f"causes/{OTHER}.html"]
+    assert HOSTILE in page.text
+    first = next(text for tag, text in page.found if tag == "mark")
+    assert first == {}
+
+
+def test_links_of_the_wiki_lead_to_its_pages_or_to_the_web(site: Path) -> None:
+    (page,) = (each for path, each in pages(site).items() if path.startswith("wiki/bugs/") and "evil" in each.text)
+    assert "https://example.com/a" in page.links
+    assert "../patterns/timeout.html" in page.links
+    assert not any("script:" in link or "passwd" in link or "RTL_0" in link for link in page.links)
+    assert any("runs/2026-11.html#nightly_" in link for link in page.links)
+
+
+def test_numbers_are_those_of_the_records(tmp_path: Path) -> None:
+    made = list(records())
+    with Sources(project(tmp_path)) as sources:
+        data = Data(sources)
+        assert [run.task_id for run in data.runs] == [each.task_id for each in made]
+        assert [run.totals for run in data.runs] == [each.totals for each in made]
+        assert data.failing_tests == 5
+        assert data.hours_lost == pytest.approx(3 * 0.5 + 1.5)
+        words = [[(each.known.name, each.word) for each in data.causes_of[run.number]] for run in data.runs]
+        assert words == [
+            [(CAUSE, "NEW")],
+            [(CAUSE, "KNOWN")],
+            [(OTHER, "NEW"), (CAUSE, "KNOWN")],
+            [(WAIVED, "WAIVED")],
+        ]
+        known = {each.name: (each.runs, each.tests, each.hours) for each in data.causes}
+        assert known == {CAUSE: (3, 3, 1.5), OTHER: (1, 1, 1.5), WAIVED: (1, 1, 0.0)}
+        assert [(each.known.name, each.value) for each in data.pareto()] == [(CAUSE, 3), (OTHER, 1), (WAIVED, 1)]
+        assert [(each.known.name, each.cumulated) for each in data.pareto(by_hours=True)] == [(OTHER, 0.5), (CAUSE, 1)]
+        states = {row.nodeid: "".join(state or "-" for state in row.states) for row in data.tests}
+        assert states == {TEST: "FFF.", TESTS[1]: "...W", TESTS[2]: "..FK"}
+        recovery = data.recovery("nightly")
+        assert (recovery.failing_since, recovery.hours) == ("", (3.0,))
+        assert overview.failing_tests(data.archive, "2026-11", "2026-11~")[0] == (TEST, 3, (CAUSE,))
+
+
+def test_a_second_call_renders_only_what_changed(tmp_path: Path) -> None:
+    place = project(tmp_path / "fifo")
+    folder = tmp_path / "site"
+    first = make_site(place, folder)
+    assert first.written == first.pages
+    again = make_site(place, folder)
+    assert (again.written, again.pages) == (0, first.pages)
+    old = (folder / "causes" / f"{OTHER}.html").stat().st_mtime_ns
+    archive(place, night(20, occurrence()))
+    made = make_site(place, folder)
+    assert 0 < made.written < made.pages
+    assert (folder / "causes" / f"{OTHER}.html").stat().st_mtime_ns == old
+    assert "4 runs" in (folder / "causes" / f"{CAUSE}.html").read_text(encoding="utf-8")
+
+
+def test_pages_of_what_is_gone_are_removed(tmp_path: Path) -> None:
+    place = project(tmp_path / "fifo")
+    folder = tmp_path / "site"
+    make_site(place, folder)
+    page = next((place.wiki / "patterns").glob("null_handle.md"))
+    page.unlink()
+    make_site(place, folder)
+    assert not (folder / "wiki" / "patterns" / "null_handle.html").exists()
+
+
+def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    place = project(tmp_path / "fifo")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "thesis.txt").write_text("years of work", encoding="utf-8")
+    monkeypatch.chdir(place.root)
+    assert main(["report", "--html", str(other)]) == 2
+    assert "holds something else; name a new or empty folder for the report" in capsys.readouterr().err
+    assert [path.name for path in other.iterdir()] == ["thesis.txt"]
+    assert main(["report", "--html", "../site"]) == 0
+    assert capsys.readouterr().out.startswith("../site/index.html: ")
+
+
+def test_a_project_without_runs_has_a_report_too(tmp_path: Path) -> None:
+    (tmp_path / "fifo").mkdir()
+    make_site(layout(tmp_path / "fifo"), tmp_path / "site")
+    assert "No run is on record." in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+
+
+def test_search_data_is_a_script(site: Path) -> None:
+    text = (site / "assets" / "search.js").read_text(encoding="utf-8")
+    entries = json.loads(text.removeprefix("window.dvwikiSearch = ").removesuffix(";\n"))
+    assert ("cause", TEST, f"causes/{CAUSE}.html") in [(kind, words, url) for kind, _, words, url in entries]
+    assert all((site / entry[3]).is_file() for entry in entries)
+
+
+@pytest.mark.parametrize(
+    ("primary", "excerpt", "marked"),
+    [
+        ("b", "a\nb\nc", "b"),
+        ("FATAL: x  Time: 3", "a\n  FATAL: x\n   Time: 3\nc", "  FATAL: x\n   Time: 3"),
+        ("b", "a\n123ns ERROR b !\nb", "123ns ERROR b !"),
+        ("elsewhere", "a\nb", ""),
+        ("", "a\nb", ""),
+    ],
+)
+def test_the_lines_of_the_first_cause_are_marked(primary: str, excerpt: str, marked: str) -> None:
+    lines = evidence(occurrence(primary=primary, excerpt=excerpt))
+    assert "\n".join(line for line, _ in lines) == excerpt
+    assert "\n".join(line for line, is_first in lines if is_first) == marked
+
+
+@pytest.mark.parametrize(
+    ("target", "leads_to"),
+    [
+        ("../patterns/a.md", "../patterns/a.html"),
+        ("../patterns/a.md#fixes", "../patterns/a.html"),
+        ("../../tasks/x.yaml", None),
+        ("../../../etc/a.md", None),
+        ("//example.com/a.md", None),
+        ("javascript:x", None),
+        ("http://[", None),
+        ("#here", "#here"),
+        ("mailto:a@example.com", "mailto:a@example.com"),
+    ],
+)
+def test_where_links_of_pages_lead(target: str, leads_to: str | None) -> None:
+    assert address("bugs/b.md", target, {"patterns/a.md"}) == leads_to
+
+
+def test_a_link_without_a_page_is_looked_at_again() -> None:
+    found = render("bugs/b.md", b"# T\n[x](c.md)\n", set(), lambda _: None)
+    assert found.dangling
+    assert "href" not in found.html
+
+
+def test_columns_and_lines_keep_their_proportions() -> None:
+    chart = Chart(
+        "t", (Series("a", "as"), Series("b", "bs")), (Row("x", (1, 3)), Row("y", (0, 2)), Row("z", (None, 0)))
+    )
+    assert chart.top == 4
+    heights = [(each.key, each.height) for each in chart.columns]
+    assert heights == [("a", 37.5), ("b", 112.5), ("b", 75.0)]
+    line = Chart("t", (Series("a", "as"),), (Row("x", (0,)), Row("y", (None,)), Row("z", (100,))), 100, " %")
+    assert line.lines == ["166.7,160.0 166.7,160.0", "673.3,10.0 673.3,10.0"]
