@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -181,6 +182,13 @@ def read_bytes(path: Path, most: int = MOST) -> bytes:
         size = f"{most >> 20} MiB" if most >> 20 else f"{most} bytes"
         raise UnreadableError(errno.EFBIG, f"is larger than {size}; shorten or split it", os.fspath(path))
     return data
+
+
+def start_of(path: Path | str, most: int) -> str:
+    """Return the start of a file as text, at most so many bytes; empty if it cannot be read."""
+    with suppress(OSError), open_regular(path) as stream:
+        return stream.read(most).decode("utf-8", "replace")
+    return ""
 
 
 def read_records(path: Path) -> bytes:

@@ -215,7 +215,7 @@ class _RunReader:
             if log.path == path or (PurePosixPath(log.shown).name == wanted and log.folder == artefact.folder):
                 return log
         near = path.is_relative_to(self._root) or path.is_relative_to(artefact.path.parent)
-        return log_at(path, self._root, only_beside=True) if artefact.lasting and near else None
+        return log_at(path, self._root) if artefact.lasting and near else None
 
     def _shared_logs(self, artefact: Artefact, file: ResultsFile | None) -> list[Artefact]:
         """Return the logs that were given for all, else the newest unclaimed log beside a results file."""
@@ -444,7 +444,6 @@ class _RunReader:
                 seed=named.seed,
                 seeded=True,
                 simulator=simulator.name if simulator else None,
-                simulator_version=simulator.version if simulator else None,
                 command=command,
             )
             for failure in outcome.failures

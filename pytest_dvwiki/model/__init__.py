@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.model.failure import (
     MASKED,
-    Acquitter,
     Attempt,
+    Canceller,
     Clue,
     Command,
     Excerpt,
@@ -78,10 +78,10 @@ __all__ = [
     "FOR_ALL",
     "MASKED",
     "WRITTEN",
-    "Acquitter",
     "Attempt",
     "Axes",
     "BinRow",
+    "Canceller",
     "Change",
     "Clue",
     "Command",

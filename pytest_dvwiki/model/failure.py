@@ -9,7 +9,7 @@ Phase = Literal["setup", "call", "teardown", "collect"]
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "flaky", "waived"]
 OriginType = Literal["RTL_BUG", "TB_BUG", "TOOL", "UNKNOWN"]
 Tier = Literal["cause", "symptom", "rollup"]
-Acquitter = Literal["run", "test"]
+Canceller = Literal["run", "test"]
 Source = Literal["run", "results", "log", "stdout", "stderr", "report"]
 """The origin of a text.
 
@@ -129,7 +129,6 @@ class Failure:
     """Whether its stimulus may depend on a seed, known or not."""
     sim_time: str | None = None
     simulator: str | None = None
-    simulator_version: str | None = None
     log: LogReference | None = None
     duration_s: float = 0.0
     attempts: int = 1

@@ -340,11 +340,6 @@ def decoded(line: bytes) -> str:
         return line.decode("latin-1")
 
 
-def _clipped(line: str) -> str:
-    """Return a line; only the two ends of a long one."""
-    return line if len(line) <= LONGEST else line[: LONGEST // 2] + line[-LONGEST // 2 :]
-
-
 def _regions(block: bytes, candidates: Iterable[tuple[int, str]]) -> Iterator[tuple[int, dict[int, str]]]:
     """Join candidates whose surroundings touch; yield the offset of the first line to read, and the candidates."""
     group: dict[int, str] = {}

@@ -128,10 +128,10 @@ def _page(name: str, subtypes: dict[str, list[Pattern]]) -> Iterator[str]:
 def _pattern(pattern: Pattern, level: int) -> Iterator[str]:
     label = "" if pattern.tier == "benign" else f"`{pattern.error_class}` / `{pattern.failure_subtype}`, "
     noise = "; such a line alone fails no test" if pattern.noise else ""
-    acquitted = f"; a {pattern.acquitted_by} that ended well takes it back" if pattern.acquitted_by else ""
+    cancelled = f"; a {pattern.cancelled_by} that ended well takes it back" if pattern.cancelled_by else ""
     yield f"\n{'#' * level} {pattern.id}\n"
     yield f"{_escaped(pattern.description)}\n"
-    yield f"- {label}{_TIERS[pattern.tier]}{noise}{acquitted}"
+    yield f"- {label}{_TIERS[pattern.tier]}{noise}{cancelled}"
     if pattern.fix:
         yield f"- fix: {_escaped(pattern.fix)}"
     for field, title in (("match", "matches"), ("unless", "unless"), ("together_with", "together with")):

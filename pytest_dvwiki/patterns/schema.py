@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from pytest_dvwiki.expressions import ExpressionError
-from pytest_dvwiki.model import Acquitter, OriginType, Tier
+from pytest_dvwiki.model import Canceller, OriginType, Tier
 from pytest_dvwiki.patterns import expression
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     tool raised to an error)."""
     noise: bool = False
     """Whether such a line also occurs in tests that pass, so that alone it does not prove a failure."""
-    acquitted_by: Acquitter | None = None
+    cancelled_by: Canceller | None = None
     """Whose good end after such messages cancels them, if nothing else failed: that of the `run`, which could not have
     come so far, or only that of the `test`, which judged itself."""
     origin: OriginType | None = None

@@ -106,10 +106,10 @@ def triggers(needs: Iterable[Needs]) -> dict[str, list[int]]:
     return {literal: sorted(positions) for literal, positions in found.items()}
 
 
-def least(literals: Iterable[str], more: Iterable[str] = ()) -> list[str]:
+def least(literals: Iterable[str]) -> list[str]:
     """Return the literals that contain no other one, shortest first: a text with any literal holds one of these."""
     kept: list[str] = []
-    for literal in sorted({*literals, *more}, key=lambda literal: (len(literal), literal)):
+    for literal in sorted(set(literals), key=lambda literal: (len(literal), literal)):
         if not any(part in literal for part in kept):
             kept.append(literal)
     return kept

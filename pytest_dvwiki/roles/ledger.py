@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from pytest_dvwiki.capture.simulations.flight import Flight
     from pytest_dvwiki.capture.simulations.reproduce import Call
+    from pytest_dvwiki.capture.simulations.unfinished import UnfinishedTest
     from pytest_dvwiki.masks import Masks
     from pytest_dvwiki.model import Failure, Interest, Outcome, Result, Simulator
     from pytest_dvwiki.roles.reports import Evidence
@@ -49,7 +49,7 @@ class _Test:
     simulator: Simulator | None = None
     config: str | None = None
     reads: tuple[str, ...] = ()
-    flight: Flight | None = None
+    unfinished: UnfinishedTest | None = None
     """Set while a test of cocotb's own plugin is running."""
 
     def worsen(self, outcome: Outcome) -> None:
@@ -127,7 +127,7 @@ class Ledger:
         if runner is not None:
             test.runner = str(runner)
             test.seed = str(getattr(report, "random_seed", "")) or None
-            test.flight = self._flight(report, evidence) if report.when == "setup" and report.passed else None
+            test.unfinished = self._unfinished(report, evidence) if report.when == "setup" and report.passed else None
         if evidence is not None:
             test.simulator = evidence.simulator or test.simulator
             test.config = evidence.config or test.config
@@ -136,12 +136,12 @@ class Ledger:
             test.noise_errors += evidence.noise_errors if not test.inner else 0
         return self._outcome(report, test, evidence)
 
-    def _flight(self, report: pytest.TestReport, evidence: Evidence | None) -> Flight:
-        from pytest_dvwiki.capture.simulations.flight import Flight  # noqa: PLC0415
+    def _unfinished(self, report: pytest.TestReport, evidence: Evidence | None) -> UnfinishedTest:
+        from pytest_dvwiki.capture.simulations.unfinished import UnfinishedTest  # noqa: PLC0415
         from pytest_dvwiki.roles.reports import sim_time_of  # noqa: PLC0415
 
         runner, seed = str(report.runner_nodeid), getattr(report, "random_seed", None)
-        return Flight(
+        return UnfinishedTest(
             nodeid=report.nodeid,
             runner=runner,
             seed=None if seed is None else str(seed),
@@ -150,9 +150,9 @@ class Ledger:
             command=native(self._call(), report.nodeid, runner=runner, seed=seed),
         )
 
-    def flight(self, nodeid: str) -> Flight | None:
-        """Return the test's flight, while it is inside a simulator."""
-        return self._tests[nodeid].flight
+    def unfinished(self, nodeid: str) -> UnfinishedTest | None:
+        """Return the test's unfinished, while it is inside a simulator."""
+        return self._tests[nodeid].unfinished
 
     def _outcome(self, report: pytest.TestReport, test: _Test, evidence: Evidence | None) -> tuple[Failure, ...]:
         if hasattr(report, "wasxfail"):
@@ -249,7 +249,7 @@ class Ledger:
             if nodeid in runners:
                 failures += self._with_own_command(nodeid, self._runner_failures(test, runners[nodeid]))
                 results += self._runner_results(nodeid, test, runners[nodeid])
-            elif test.flight is None:
+            elif test.unfinished is None:
                 failures += self._with_own_command(test.runner, self._with_simulator(test))
                 results += self._results(nodeid, test)
         return tuple(failures), tuple(results)
@@ -286,7 +286,6 @@ class Ledger:
                 yield replace(
                     failure,
                     simulator=runner.simulator.name,
-                    simulator_version=runner.simulator.version,
                     config=runner.config,
                     reads=runner.reads,
                 )
@@ -331,16 +330,18 @@ class Ledger:
                 runners.setdefault(test.runner, []).append(nodeid)
         return runners
 
-    def _in_flight(self, tests: list[str]) -> Flight | None:
-        return next((flight for nodeid in tests if (flight := self._tests[nodeid].flight) is not None), None)
+    def _unfinished_of(self, tests: list[str]) -> UnfinishedTest | None:
+        return next(
+            (unfinished for nodeid in tests if (unfinished := self._tests[nodeid].unfinished) is not None), None
+        )
 
     def _runner_failures(self, runner: _Test, tests: list[str]) -> Iterator[Failure]:
         """Yield a runner's own failures: those that its tests do not report, or one for a test that never ended."""
         if not runner.failures:
             return
-        running = self._in_flight(tests)
+        running = self._unfinished_of(tests)
         if running is not None:
-            from pytest_dvwiki.capture.simulations.flight import cut_off  # noqa: PLC0415
+            from pytest_dvwiki.capture.simulations.unfinished import cut_off  # noqa: PLC0415
 
             yield cut_off(runner.failures[0], running)
         elif not any(self._tests[test].failures for test in tests):
@@ -349,7 +350,7 @@ class Ledger:
     def _runner_results(self, nodeid: str, runner: _Test, tests: list[str]) -> Iterator[Result]:
         from pytest_dvwiki.model import Result  # noqa: PLC0415
 
-        running = self._in_flight(tests)
+        running = self._unfinished_of(tests)
         if running is not None and runner.failures:
             simulator = runner.simulator.name if runner.simulator is not None else None
             yield Result(

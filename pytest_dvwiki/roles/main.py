@@ -107,7 +107,7 @@ class MainRole:
             if failures and not self._is_journaled_elsewhere(report):
                 self._to_journal(failures)
             if "runner_nodeid" in vars(report):
-                self._to_journal_in_flight(report)
+                self._to_journal_unfinished(report)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Record a module that could not be collected as a failure, and a module that could as collected."""
@@ -127,14 +127,14 @@ class MainRole:
             with suppress(OSError):
                 self._items.journal.failure(failure)
 
-    def _to_journal_in_flight(self, report: pytest.TestReport) -> None:
+    def _to_journal_unfinished(self, report: pytest.TestReport) -> None:
         """Record which test is inside a simulator, in case this process is killed."""
-        flight = self._ledger.flight(report.nodeid)
+        unfinished = self._ledger.unfinished(report.nodeid)
         with suppress(OSError):
-            if flight is not None:
-                self._items.journal.takeoff(flight)
+            if unfinished is not None:
+                self._items.journal.begin_test(unfinished)
             elif report.when == "call":
-                self._items.journal.landing(report.nodeid)
+                self._items.journal.end_test(report.nodeid)
 
     # xdist
 

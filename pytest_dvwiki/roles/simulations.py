@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.capture.files.artefacts import sha256_of
 from pytest_dvwiki.capture.processes import tools
 from pytest_dvwiki.capture.simulations.cocotb_tests import unique_name
-from pytest_dvwiki.capture.simulations.flight import without_progress
 from pytest_dvwiki.capture.simulations.simulation import Simulation, collect
+from pytest_dvwiki.capture.simulations.unfinished import without_progress
 from pytest_dvwiki.capture.texts.frames import shown_path
 from pytest_dvwiki.capture.texts.logs import LogText
 from pytest_dvwiki.roles import strict

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.capture.simulations.flight import without_progress
+from pytest_dvwiki.capture.simulations.unfinished import without_progress
 from pytest_dvwiki.model import Excerpt
 from pytest_dvwiki.roles import reports, strict
 

@@ -50,13 +50,8 @@ class Nearest:
             for word in counted:
                 self._with.setdefault(word, []).append(number)
 
-    def like(self, message: str, *, without: frozenset[int] = frozenset()) -> Like | None:
-        """Return the nearest example of a message; None if no example is similar.
-
-        Args:
-            message: A message that no pattern matches.
-            without: Numbers of examples to leave out.
-        """
+    def like(self, message: str) -> Like | None:
+        """Return the nearest example of a message that no pattern matches; None if no example is similar."""
         counted = Counter(words(message))
         products: dict[int, float] = {}
         for word, often in counted.items():
@@ -64,10 +59,7 @@ class Nearest:
                 weight = self._weights[word] ** 2
                 products[number] = products.get(number, 0.0) + weight * often * self._examples[number][3][word]
         length = self._length(counted)
-        best = max(
-            ((product / (length * self._lengths[n]), -n) for n, product in products.items() if n not in without),
-            default=None,
-        )
+        best = max(((product / (length * self._lengths[n]), -n) for n, product in products.items()), default=None)
         if best is None or best[0] < LEAST:
             return None
         text, label, source, _ = self._examples[-best[1]]

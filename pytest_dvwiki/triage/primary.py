@@ -29,7 +29,7 @@ The rules, in order:
 13. A coroutine that was never awaited explains the check or limit that failed after it. A component without an entity
     explains values without a driver.
 
-A bare text whose messages all prove little has no first cause if it says that it ended well (`acquittal`).
+A bare text whose messages all prove little has no first cause if it says that it ended well (`good_end`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from pytest_dvwiki import simulators
 from pytest_dvwiki.patterns.matcher import DEEPEST_BLOCK
 from pytest_dvwiki.patterns.messages import strip_line
 from pytest_dvwiki.patterns.schema import UNKNOWN
-from pytest_dvwiki.triage.acquittal import is_acquitted
+from pytest_dvwiki.triage.good_end import is_cancelled
 from pytest_dvwiki.triage.numbered import unbroken
 from pytest_dvwiki.triage.report_parts import parse_report
 from pytest_dvwiki.triage.sections import sections_of
@@ -183,7 +183,7 @@ def choose_in_text(
     ]
     if all(map(_is_warning, candidates)):
         return None
-    if is_acquitted([c.pattern for c in candidates], max(c.line for c in candidates), lines):
+    if is_cancelled([c.pattern for c in candidates], max(c.line for c in candidates), lines):
         return None
     behind = _warnings_beside_errors(candidates)
     return _decide(sorted(candidates, key=lambda c: (c in behind, _tier(c), _nameless(c), c.line)), function=None)

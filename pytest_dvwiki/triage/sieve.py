@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.patterns.kinds import KindCounts
 from pytest_dvwiki.patterns.matcher import DEEPEST_BLOCK, decoded
 from pytest_dvwiki.patterns.messages import LONGEST
-from pytest_dvwiki.triage import acquittal, sections
+from pytest_dvwiki.triage import good_end, sections
 from pytest_dvwiki.triage.escaped_lines import Folds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pytest_dvwiki.model import Acquitter, Tier
+    from pytest_dvwiki.model import Canceller, Tier
     from pytest_dvwiki.patterns.matcher import Matcher
 
 WHOLE = 1 << 20
@@ -44,7 +44,7 @@ _TRACEBACK = b"Traceback (most recent call last)"
 
 def watched() -> tuple[str, ...]:
     """Return lower-case words, one of which is in every line that may show the outcome of a test or a run."""
-    return (*sections.WORDS, *acquittal.words())
+    return (*sections.WORDS, *good_end.words())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +155,7 @@ class _Scan:
         """The last mark before the current line: number and text."""
         self._wants_mark = False
         """Whether a message was kept since that mark."""
-        self._ends: dict[Acquitter, tuple[int, str]] = {}
+        self._ends: dict[Canceller, tuple[int, str]] = {}
         """The last line that reports the successful end of a test, and of a run."""
         self._carry = b""
         self._settled = 0
@@ -169,7 +169,7 @@ class _Scan:
         numbered = _Numbers(block, 1)
         self._keep(numbered, 0, numbered.down(0, _HEAD))
         text = block[:WHOLE].decode("latin-1")
-        for offset in (*sections.signs(text), *acquittal.signs(text)):
+        for offset in (*sections.signs(text), *good_end.signs(text)):
             start = numbered.up(offset, 0)
             self._keep(numbered, start, numbered.down(start, 1))
         self._cocotb = sections.is_cocotb(text)
@@ -194,10 +194,10 @@ class _Scan:
         oldest = numbered.down(end - _CARRY, 1) if end > _CARRY else 0
         stop = end if final else max(numbered.up(end, _HELD), oldest)
         marks: list[int] = []
-        ends: dict[Acquitter, int] = {}
+        ends: dict[Canceller, int] = {}
 
         def watch(offset: int, lowered: str) -> None:
-            if acquittal.has_word(lowered) and (ended := acquittal.good_end(numbered.line(offset))):
+            if good_end.has_word(lowered) and (ended := good_end.good_end(numbered.line(offset))):
                 ends[ended] = offset
             self._watch(numbered, offset, lowered, marks)
 

@@ -50,14 +50,14 @@ def of_examples() -> Iterator[Answer | None]:
         for pattern in patterns
         for example in pattern.examples
     ]
-    nearest = Nearest((text, label, pattern.id) for text, label, pattern in rows)
     tools = {
         tool: frozenset(n for n, (*_, pattern) in enumerate(rows) if tool in pattern.tools)
         for tool in {tool for *_, pattern in rows for tool in pattern.tools}
     }
     for number, (text, label, pattern) in enumerate(rows):
         left_out = frozenset({number}).union(*(tools[tool] for tool in pattern.tools))
-        like = nearest.like(text, without=left_out)
+        kept = (row for n, row in enumerate(rows) if n not in left_out)
+        like = Nearest((text, label, pattern.id) for text, label, pattern in kept).like(text)
         of_class = like is not None and like.label.split("/")[0] == label.split("/")[0]
         yield Answer(like.similarity, like.label == label, of_class) if like else None
 
@@ -79,10 +79,8 @@ def of_corpus(path: Path) -> Iterator[Answer | None]:
         (text, f"{record['error_class']}/{record['failure_subtype']}", _repository(record))
         for text, record in zip(told, failures, strict=True)
     ]
-    nearest = Nearest([*examples, *others])
     for text, record in zip(told, failures, strict=True):
-        own = frozenset(len(examples) + n for n, (*_, place) in enumerate(others) if place == _repository(record))
-        like = nearest.like(text, without=own)
+        like = Nearest([*examples, *(other for other in others if other[-1] != _repository(record))]).like(text)
         labels = {f"{record['error_class']}/{record['failure_subtype']}", *record.get("accept", ())}
         classes = {label.split("/")[0] for label in labels}
         given = like.label.split("/")[0] if like else ""

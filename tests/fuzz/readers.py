@@ -28,9 +28,9 @@ from pytest_dvwiki.capture.files.sources import SourceError, find_sources, read_
 from pytest_dvwiki.capture.interrupted.journal import Begin, Journal
 from pytest_dvwiki.capture.interrupted.orphans import find_orphans
 from pytest_dvwiki.capture.interrupted.places import JournalFolder
-from pytest_dvwiki.capture.simulations.flight import Flight
 from pytest_dvwiki.capture.simulations.reproduce import Call
-from pytest_dvwiki.capture.texts.logs import open_log
+from pytest_dvwiki.capture.simulations.unfinished import UnfinishedTest
+from pytest_dvwiki.capture.texts.logs import LogStream, LogText
 from pytest_dvwiki.model import (
     Command,
     Excerpt,
@@ -343,7 +343,7 @@ def log(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "sim.log"
         path.write_bytes(data)
-        text = "".join(chunk.text for chunk in open_log(path))
+        text = "".join(chunk.text for chunk in LogStream(LogText(source="log", path=path)))
         _matcher().hits(text)
 
 
@@ -453,8 +453,10 @@ def _journal() -> bytes:
                 reads=("rtl/a.v",),
             )
         )
-        written.takeoff(Flight(nodeid="t.py::c::d", runner="t.py::b", seed="1", sim_time="2ns", first_line=3))
-        written.landing("t.py::e")
+        written.begin_test(
+            UnfinishedTest(nodeid="t.py::c::d", runner="t.py::b", seed="1", sim_time="2ns", first_line=3)
+        )
+        written.end_test("t.py::e")
         written.end("t.py::f")
         written.close()
         return (written.folder / "main.jsonl").read_bytes()

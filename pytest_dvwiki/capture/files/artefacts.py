@@ -116,8 +116,8 @@ def sha256_of(path: Path, *, since: float) -> str | None:
         return None
 
 
-def log_at(path: Path, root: Path, *, only_beside: bool = False) -> Artefact | None:
-    """Return the log at a path; None if there is none."""
+def log_at(path: Path, root: Path) -> Artefact | None:
+    """Return the log beside other artefacts at a path; None if there is none."""
     try:
         if not may_be_log(path.name) or not path.is_file() or _kind(path, named=False) != "log":
             return None
@@ -125,7 +125,7 @@ def log_at(path: Path, root: Path, *, only_beside: bool = False) -> Artefact | N
     except OSError:
         return None
     shown = shown_path(str(path), root)
-    return Artefact(path=path, shown=shown, kind="log", modified=modified, only_beside=only_beside)
+    return Artefact(path=path, shown=shown, kind="log", modified=modified, only_beside=True)
 
 
 class _Search:
@@ -242,7 +242,7 @@ class _Search:
 
     def _add_beside(self, folder: Path) -> None:
         for path in folder.iterdir():
-            log = log_at(path, self._root, only_beside=True)
+            log = log_at(path, self._root)
             if log is not None:
                 self._beside[path] = log
 

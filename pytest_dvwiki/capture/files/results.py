@@ -59,7 +59,6 @@ class Case:
     text: str = ""
     """Traceback, as in the file."""
     seed: str | None = None
-    sim_time_start: str | None = None
     sim_time_stop: str | None = None
     sim_time_duration: str | None = None
     sim_time_unit: str = "ns"
@@ -261,7 +260,6 @@ class _CaseReader:
             message=message,
             text=str(case.text or ""),
             seed=properties.get("random_seed") or self._suite.get("random_seed"),
-            sim_time_start=properties.get("sim_time_start"),
             sim_time_stop=properties.get("sim_time_stop"),
             sim_time_duration=properties.get("sim_time_duration") or attributes.get("sim_time_ns"),
             sim_time_unit=properties.get("sim_time_unit", "ns"),

@@ -2,7 +2,7 @@ r"""The data of a run that is not yet archived, written to disk as soon as it is
 
 `.agent/journal/{task_id}/` holds one file for each process that runs tests, a JSON object a line, each written by one
 append: `start`, `begin` (an item starts a child: where its output and files go), `end`, `failure`, and for tests that
-report from inside a simulator `takeoff` and `landing`. The process
+report from inside a simulator `test_begin` and `test_end`. The process
 holds a lock on its file while it lives, so that the next run can tell a killed run from a running one.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_dvwiki.capture.interrupted.places import JournalFolder
-    from pytest_dvwiki.capture.simulations.flight import Flight
+    from pytest_dvwiki.capture.simulations.unfinished import UnfinishedTest
     from pytest_dvwiki.model import Failure
 
 if sys.platform == "win32":
@@ -114,19 +114,19 @@ class Journal:
         """Record a failure."""
         self._append(event="failure", failure=asdict(stored_failure(failure)))
 
-    def takeoff(self, flight: Flight) -> None:
+    def begin_test(self, unfinished: UnfinishedTest) -> None:
         """Record that a test began inside a simulator."""
         kept = replace(
-            flight,
-            nodeid=redact_id(flight.nodeid),
-            runner=redact_id(flight.runner),
-            command=stored_command(flight.command, flight.nodeid),
+            unfinished,
+            nodeid=redact_id(unfinished.nodeid),
+            runner=redact_id(unfinished.runner),
+            command=stored_command(unfinished.command, unfinished.nodeid),
         )
-        self._append(event="takeoff", **asdict(kept))
+        self._append(event="test_begin", **asdict(kept))
 
-    def landing(self, nodeid: str) -> None:
+    def end_test(self, nodeid: str) -> None:
         """Record that such a test ended."""
-        self._append(event="landing", nodeid=redact_id(nodeid))
+        self._append(event="test_end", nodeid=redact_id(nodeid))
 
     def close(self) -> None:
         """Close the file; it stays on disk."""

@@ -20,7 +20,7 @@ import msgspec
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.interrupted.journal import SUFFIX, Begin, try_lock
-from pytest_dvwiki.capture.simulations.flight import Flight
+from pytest_dvwiki.capture.simulations.unfinished import UnfinishedTest
 from pytest_dvwiki.model import Failure
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Orphan:
     failures: tuple[Failure, ...]
     running: tuple[Begin, ...]
     """Item that each process was running."""
-    in_flight: tuple[Flight, ...]
+    unfinished: tuple[UnfinishedTest, ...]
     """Tests of cocotb's own plugin that had begun in a simulation of one of these items."""
 
 
@@ -162,7 +162,7 @@ class _EventReader:
         self.started: list[float] = []
         self.failures: list[Failure] = []
         self.running: dict[str, Begin] = {}
-        self.in_flight: dict[str, Flight] = {}
+        self.unfinished: dict[str, UnfinishedTest] = {}
 
     def take(self, process: str, event: dict[str, Any]) -> None:
         """Process an event of one process.
@@ -181,11 +181,11 @@ class _EventReader:
             case "end":
                 if process in self.running and self.running[process].nodeid == event["nodeid"]:
                     del self.running[process]
-            case "takeoff":
-                flight = msgspec.convert(event, Flight)
-                self.in_flight[flight.nodeid] = flight
-            case "landing":
-                self.in_flight.pop(msgspec.convert(event["nodeid"], str), None)
+            case "test_begin":
+                unfinished = msgspec.convert(event, UnfinishedTest)
+                self.unfinished[unfinished.nodeid] = unfinished
+            case "test_end":
+                self.unfinished.pop(msgspec.convert(event["nodeid"], str), None)
             case "failure" if len(self.failures) < _MOST_FAILURES:
                 self.failures.append(msgspec.convert(event["failure"], Failure))
 
@@ -213,5 +213,5 @@ def _read(folder: Path, held: Mapping[Path, int]) -> Orphan:
         ended=ended,
         failures=tuple(reader.failures),
         running=tuple(reader.running.values()),
-        in_flight=tuple(reader.in_flight.values()),
+        unfinished=tuple(reader.unfinished.values()),
     )

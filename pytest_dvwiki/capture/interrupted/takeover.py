@@ -12,8 +12,8 @@ from pytest_dvwiki import reading
 from pytest_dvwiki.capture.processes import tools
 from pytest_dvwiki.capture.processes.ending import FROM_OUTSIDE
 from pytest_dvwiki.capture.simulations.builds import Setup
-from pytest_dvwiki.capture.simulations.flight import cut_off
 from pytest_dvwiki.capture.simulations.simulation import Simulation, SimulationOutcome, collect
+from pytest_dvwiki.capture.simulations.unfinished import cut_off
 from pytest_dvwiki.capture.texts.logs import LogText
 from pytest_dvwiki.model import Excerpt, Failure, Result, Simulator
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.capture.interrupted.journal import Begin
     from pytest_dvwiki.capture.interrupted.orphans import Orphan
-    from pytest_dvwiki.capture.simulations.flight import Flight
+    from pytest_dvwiki.capture.simulations.unfinished import UnfinishedTest
     from pytest_dvwiki.model import Interest, Source
 
 _MOST_BYTES = 1 << 30
@@ -60,8 +60,8 @@ def remains_of(orphan: Orphan, *, root: Path, interest: Interest) -> Remains:
     texts = _OwnTexts(orphan, root)
     for begin in orphan.running:
         outcome = _outcome(begin, root, interest, tuple(texts.of(begin)))
-        flight = next((flight for flight in orphan.in_flight if flight.runner == begin.nodeid), None)
-        for failure in _of_item(outcome.failures or (_cut_short(begin),), flight):
+        unfinished = next((unfinished for unfinished in orphan.unfinished if unfinished.runner == begin.nodeid), None)
+        for failure in _of_item(outcome.failures or (_cut_short(begin),), unfinished):
             if failure.nodeid not in known:
                 known.add(failure.nodeid)
                 failures.append(failure)
@@ -109,18 +109,18 @@ def _outcome(begin: Begin, root: Path, interest: Interest, logs: tuple[LogText, 
 
 def _reported(orphan: Orphan) -> Iterator[Failure]:
     """Yield the failures in the journal; a native runner's own becomes that of its unfinished test, or is dropped."""
-    flights = {flight.runner: flight for flight in orphan.in_flight}
+    by_runner = {unfinished.runner: unfinished for unfinished in orphan.unfinished}
     runners = {failure.nodeid.rpartition("::")[0] for failure in orphan.failures}
     for failure in orphan.failures:
-        if failure.nodeid in flights:
-            yield cut_off(failure, flights[failure.nodeid])
+        if failure.nodeid in by_runner:
+            yield cut_off(failure, by_runner[failure.nodeid])
         elif failure.nodeid not in runners:
             yield failure
 
 
-def _of_item(failures: tuple[Failure, ...], flight: Flight | None) -> tuple[Failure, ...]:
+def _of_item(failures: tuple[Failure, ...], unfinished: UnfinishedTest | None) -> tuple[Failure, ...]:
     """Return the failures of an item; for a native runner only that of the test that was running in it."""
-    return failures if flight is None else (cut_off(failures[-1], flight),)
+    return failures if unfinished is None else (cut_off(failures[-1], unfinished),)
 
 
 def _cut_short(begin: Begin) -> Failure:

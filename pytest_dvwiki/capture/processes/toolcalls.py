@@ -112,14 +112,8 @@ def _script(words: Sequence[str], folder: str) -> str:
         # cocotb-test writes `-do do FILE`.
         given = [one for one in words[number + 1 : number + 3] if one != "do"][:1] if word == "-do" else ()
         for name in given:
-            if text := _text(_absolute(folder, name)):
+            if text := reading.start_of(absolute(folder, name), _READ_LIMIT):
                 return text
-    return ""
-
-
-def _text(path: str) -> str:
-    with suppress(OSError), reading.open_regular(path) as stream:
-        return stream.read(_READ_LIMIT).decode("utf-8", "replace")
     return ""
 
 
@@ -130,7 +124,8 @@ def _without_comments(text: str) -> str:
     return _COMMENT.sub(" ", text[:end]) + _LINE_COMMENT.sub(" ", text[end:])
 
 
-def _absolute(folder: str, word: str) -> str:
+def absolute(folder: str, word: str) -> str:
+    """Return a path of a command line as an absolute one."""
     return os.path.normpath(os.path.join(folder, word))  # noqa: PTH118  # joined as text
 
 
@@ -185,7 +180,7 @@ class _CallReader:
         """Return the call of a simulation that was built as an executable."""
         for word in words[1:]:
             self._plus(word)
-        self._artefact = _absolute(self._folder, words[0])
+        self._artefact = absolute(self._folder, words[0])
         return self._tool_call(None, "run", (self._artefact,))
 
     def call(self, simulator: str, program: Program, words: Sequence[str]) -> ToolCall | None:
@@ -209,13 +204,13 @@ class _CallReader:
 
     def _places(self, program: Program) -> Iterator[str]:
         """Yield the paths where a tool puts, or finds, its build."""
-        folders = [_absolute(self._folder, each) for each in self._folders]
+        folders = [absolute(self._folder, each) for each in self._folders]
         if program.has_library:
             yield from folders or [self._folder]
         made = self._artefact or program.makes.format(top=self._tops[0] if self._tops else "top")
         if made:
-            into = folders[0] if folders else _absolute(self._folder, program.makes_in)
-            self._artefact = _absolute(into if program.makes_in else self._folder, made)
+            into = folders[0] if folders else absolute(self._folder, program.makes_in)
+            self._artefact = absolute(into if program.makes_in else self._folder, made)
             yield self._artefact
 
     def _tool_call(self, simulator: str | None, does: Does, places: tuple[str, ...]) -> ToolCall:
@@ -257,10 +252,10 @@ class _CallReader:
             else:
                 kind, value = _joined(program, option)
             if kind in {"list", "list_beside"} and value and depth < _DEPTH:
-                path = _absolute(base, _expanded(value))
+                path = absolute(base, _expanded(value))
                 self._source(path)
                 inner = os.path.dirname(path) if kind == "list_beside" else base  # noqa: PTH120  # joined as text
-                listed = _LISTED.findall(_without_comments(_text(path)))
+                listed = _LISTED.findall(_without_comments(reading.start_of(path, _READ_LIMIT)))
                 waiting += [(one.strip('"'), inner, depth + 1) for one in reversed(listed)]
             elif kind is not None:
                 self._option(kind, value, base)
@@ -278,9 +273,9 @@ class _CallReader:
             case "top":
                 self._tops.append(value)
             case "source":
-                self._source(_absolute(base, value))
+                self._source(absolute(base, value))
             case "include":
-                self._includes[_absolute(base, value)] = None
+                self._includes[absolute(base, value)] = None
             case "artefact":
                 self._artefact = value
             case "folder":
@@ -288,7 +283,7 @@ class _CallReader:
 
     def _plain(self, word: str, base: str) -> None:
         if os.path.splitext(word)[1].lower() in _HDL:  # noqa: PTH122  # may not be a path
-            self._source(_absolute(base, word))
+            self._source(absolute(base, word))
         else:
             self._positional.append(word)
 
@@ -302,7 +297,7 @@ class _CallReader:
                 self._define(define)
         elif word.startswith("+incdir+"):
             for folder in word.removeprefix("+incdir+").split("+"):
-                self._includes[_absolute(base, folder)] = None
+                self._includes[absolute(base, folder)] = None
         elif word.startswith("+") and not _tool_option().match(word):
             name = re.split(r"[=+]", word[1:], maxsplit=1)[0]
             if not _LEFT_OUT.search(word[1:] if name in simulators.owners() else name):

@@ -48,7 +48,7 @@ class CocotbTest:
     block: LoggedTest | None = None
     started: bool = True
     """False if the simulation ended before it began."""
-    in_flight: bool = False
+    unfinished: bool = False
     """Whether the simulation ended while it was running."""
 
     @property
@@ -140,7 +140,7 @@ def _test(case: Case | None, block: LoggedTest | None, *, several: bool, taken: 
         outcome=case.status if case is not None else _judged(block),
         case=case,
         block=block,
-        in_flight=block is not None and block.judgement is None and is_silent(case),
+        unfinished=block is not None and block.judgement is None and is_silent(case),
     )
     if not test.failed:
         return test
@@ -160,12 +160,12 @@ def _mark_not_started(tests: list[CocotbTest]) -> list[CocotbTest]:
         or ended[:1]
     )
     running = {test.name for test in began[:1]}
-    running |= {test.name for test in tests if test.in_flight}
+    running |= {test.name for test in tests if test.unfinished}
     marked = {test.name for test in ended} | {test.name for test in tests if test.exception == _STOPPED_BY_LIMIT}
     # cocotb 1.9 gives no exception: a test that is not in its log never began if another was cut off.
     marked |= {test.name for test in tests if test.failed and test.block is None and is_silent(test.case) and running}
     return [
-        replace(test, started=test.name in running, in_flight=test.name in running) if test.name in marked else test
+        replace(test, started=test.name in running, unfinished=test.name in running) if test.name in marked else test
         for test in tests
     ]
 

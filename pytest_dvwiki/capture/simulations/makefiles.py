@@ -10,7 +10,6 @@ import functools
 import os
 import re
 import shlex
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,7 +69,7 @@ def make_call(makefile: Path, logs: Iterable[Path], root: Path, environment: Map
     environment = os.environ if environment is None else environment
     top, in_repository = workspace(root)
     folder, text = makefile.parent, text_of(makefile)
-    called, log = _called("\n".join(map(_head, logs)), folder, text)
+    called, log = _called("\n".join(reading.start_of(path, _HEAD) for path in logs), folder, text)
     given = _given(called)
     names, shown = from_outside(text), _shown(log)
     solved = shown | _solved(text, names, log, shown)
@@ -271,13 +270,7 @@ def text_of(makefile: Path) -> str:
         path = waiting.pop(0)
         if path not in seen:
             seen.add(path)
-            text = _OR.sub(r"\1", _head(path).replace("\\\n", " "))
+            text = _OR.sub(r"\1", reading.start_of(path, _HEAD).replace("\\\n", " "))
             texts.append("\n".join(line for line in text.split("\n") if not line.lstrip().startswith("#")))
             waiting += (path.parent / name for found in _INCLUDE.findall(text) for name in found.split())
     return "\n".join(texts)
-
-
-def _head(path: Path) -> str:
-    with suppress(OSError), reading.open_regular(path) as stream:
-        return stream.read(_HEAD).decode("utf-8", "replace")
-    return ""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import simulators
-from pytest_dvwiki.capture.simulations.flight import without_progress
+from pytest_dvwiki.capture.simulations.unfinished import without_progress
 from pytest_dvwiki.capture.texts.logs import LogStream, lines_with
 from pytest_dvwiki.patterns.kinds import kind
 from pytest_dvwiki.patterns.messages import MOST_JOINED, assemble, strip_line

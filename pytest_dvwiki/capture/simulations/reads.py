@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading, simulators
+from pytest_dvwiki.capture.processes.toolcalls import absolute
 from pytest_dvwiki.patterns.frames import is_library
 from pytest_dvwiki.records.command import workspace
 from pytest_dvwiki.redact import redact
@@ -68,9 +68,9 @@ def _hdl(setup: Setup, folder: str) -> Iterator[str]:
     waiting, met = list(reversed(setup.sources)), set(setup.sources)
     while waiting and len(met) < 10 * _LIMIT:
         path = waiting.pop()
-        for name in _INCLUDE.findall(_text(path)):
+        for name in _INCLUDE.findall(reading.start_of(path, _READ_LIMIT)):
             folders = (os.path.dirname(path), *setup.includes)  # noqa: PTH120  # joined as text
-            there = next((one for each in folders if os.path.isfile(one := _absolute(each, name))), None)  # noqa: PTH113
+            there = next((one for each in folders if os.path.isfile(one := absolute(each, name))), None)  # noqa: PTH113
             if there is not None and there not in met:
                 met.add(there)
                 waiting.append(there)
@@ -88,11 +88,11 @@ def _dependencies(setup: Setup, folder: str) -> Iterator[str]:
     except OSError:
         return
     for name in sorted(names):
-        _, _, read = _CONTINUED.sub(" ", _text(name)).partition(" : ")
+        _, _, read = _CONTINUED.sub(" ", reading.start_of(name, _READ_LIMIT)).partition(" : ")
         for word in read.split():
             suffix = os.path.splitext(word)[1]  # noqa: PTH122  # joined as text
             # Relative to where the tool ran: a runner's build folder, or the folder of a Makefile.
-            there = (_absolute(each, word) for each in (made, folder)) if suffix and suffix not in _UNREAD else ()
+            there = (absolute(each, word) for each in (made, folder)) if suffix and suffix not in _UNREAD else ()
             yield from [path for path in there if os.path.isfile(path)][:1]  # noqa: PTH113  # many of them
 
 
@@ -113,7 +113,7 @@ def _others(files: Iterable[str], modules: Iterable[str], folder: str, base: str
         here = os.path.dirname(path)  # noqa: PTH120  # joined as text
         if not path.endswith(".py"):
             continue
-        for where, names, plain in _IMPORT.findall(_text(path)):
+        for where, names, plain in _IMPORT.findall(reading.start_of(path, _READ_LIMIT)):
             if plain:
                 named = [part.split()[0] for part in plain.split(",") if part.split()]
                 waiting += [one for name in named for one in _found(name, (here, *search))]
@@ -135,13 +135,3 @@ def _found(module: str, folders: Iterable[str]) -> list[str]:
             if os.path.isfile(name):  # noqa: PTH113  # many of them
                 return [name]
     return []
-
-
-def _text(path: str) -> str:
-    with suppress(OSError), reading.open_regular(path) as stream:
-        return stream.read(_READ_LIMIT).decode("utf-8", "replace")
-    return ""
-
-
-def _absolute(folder: str, name: str) -> str:
-    return os.path.normpath(os.path.join(folder, name))  # noqa: PTH118  # joined as text

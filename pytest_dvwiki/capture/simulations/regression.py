@@ -138,7 +138,7 @@ class Regression:
     sha256: str | None = None
 
     @property
-    def in_flight(self) -> LoggedTest | None:
+    def unfinished(self) -> LoggedTest | None:
         """Return the test that was running when the log ended; None if there is none."""
         last = self.blocks[-1] if self.blocks else None
         return last if last is not None and last.judgement is None and last.began else None

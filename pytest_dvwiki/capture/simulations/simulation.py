@@ -273,12 +273,12 @@ class _Collector:
     def _failure_of(self, test: CocotbTest) -> Failure:
         sim, block = self._sim, test.block
         excerpts = [
-            *self._run_excerpt(self._why_ended(test) if test.in_flight else self._unbound()),
+            *self._run_excerpt(self._why_ended(test) if test.unfinished else self._unbound()),
             *_excerpts("results", test.entry, sim.interest, _ENTRY),
             *self._log_excerpt(self._main, block.lines if block is not None else ()),
-            *(self._log_excerpt(self._main, self._ending_lines()) if test.in_flight else ()),
+            *(self._log_excerpt(self._main, self._ending_lines()) if test.unfinished else ()),
             # The last words of a crashing simulator may be on its error stream, without the name of a test.
-            *(self._side_excerpts() if test.in_flight and self._ending.bad_status else ()),
+            *(self._side_excerpts() if test.unfinished and self._ending.bad_status else ()),
         ]
         return self._failure(
             nodeid=self._nodeid(test),
@@ -294,7 +294,7 @@ class _Collector:
             line=block.line if block is not None else None,
             duration_s=test.duration_s,
             command=self._command(test),
-            unreproducible=self._ending.from_outside if test.in_flight or not test.started else "",
+            unreproducible=self._ending.from_outside if test.unfinished or not test.started else "",
         )
 
     def _unbound(self) -> str | None:
@@ -399,7 +399,7 @@ class _Collector:
         forced = self._ending.abnormal or self._ending.bad_status
         if self._cases is not None or self._main.finished:
             return forced and not failed
-        if any(test.in_flight for test in self._tests):
+        if any(test.unfinished for test in self._tests):
             return False
         return forced if failed else self._item_failed()
 
@@ -492,7 +492,6 @@ class _Collector:
             seeded=seeded,
             sim_time=sim_time,
             simulator=self._simulator.name if self._simulator is not None else None,
-            simulator_version=self._simulator.version if self._simulator is not None else None,
             log=self._reference(self._main, line),
             duration_s=duration_s,
             config=self._setup.config,
@@ -538,7 +537,7 @@ class _Collector:
 
 def _ended_by_itself(test: CocotbTest) -> bool:
     """Tell whether a test ended before a person interrupted its simulation; the interrupt may reach its Python."""
-    return test.started and not test.in_flight and test.exception != "KeyboardInterrupt"
+    return test.started and not test.unfinished and test.exception != "KeyboardInterrupt"
 
 
 def _fresh_results(sim: Simulation) -> tuple[tuple[Case, ...] | None, ResultsError | None]:

@@ -56,7 +56,7 @@ def excerpt(
     """Return the excerpt of a whole stream.
 
     Args:
-        chunks: The text, for instance `open_log(path)`.
+        chunks: The text, for instance a `LogStream`.
         interest: Decides which lines are candidates for a cause; without it only head and tail are kept.
         limits: Limits to the size of the excerpt.
         source: Source of the text.

@@ -124,11 +124,6 @@ class LogStream:
         yield lines[-1]
 
 
-def open_log(path: Path) -> LogStream:
-    """Return a stream of a whole log file."""
-    return LogStream(LogText(source="log", path=path))
-
-
 def lines_with(text: str, literals: Iterable[str]) -> Iterator[tuple[int, int]]:
     """Yield the start and end of each line that holds one of the literals, in order.
 

@@ -32,7 +32,6 @@ def test_the_nearest_example_has_most_words_in_common() -> None:
 def test_what_has_no_words_in_common_is_like_nothing() -> None:
     nearest = Nearest(EXAMPLES)
     assert nearest.like("the moon is made of cheese") is None
-    assert nearest.like("Net q has several drivers", without=frozenset({0})) is None
 
 
 def test_places_values_and_severities_are_no_words() -> None:

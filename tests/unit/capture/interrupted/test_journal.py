@@ -180,7 +180,7 @@ def test_a_folder_that_is_no_journal_is_passed_over(tmp_path: Path) -> None:
         '{"event":"start","time":1e999}',
         '{"event":"start","time":' + "9" * 400 + "}",
         '{"event":"end","nodeid":[]}',
-        '{"event":"landing","nodeid":{}}',
+        '{"event":"test_end","nodeid":{}}',
         '{"event":"failure","failure":{"nodeid":"t","duration_s":NaN}}',
         '{"event":"failure","failure":{"nodeid":"' + "t" * (4 << 20) + '"}}',
     ],

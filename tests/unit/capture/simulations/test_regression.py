@@ -83,15 +83,15 @@ def test_lines_of_the_design_belong_to_the_test_that_ran() -> None:
 
 def test_the_test_in_flight_is_the_one_without_a_verdict() -> None:
     one = split(START + TESTS)
-    assert one.in_flight is not None
-    assert (one.in_flight.name, one.in_flight.time) == ("t.third", "70 ns")
+    assert one.unfinished is not None
+    assert (one.unfinished.name, one.unfinished.time) == ("t.third", "70 ns")
 
 
 def test_after_the_summary_none_is_in_flight_and_its_table_is_no_evidence() -> None:
     one = split(
         START + TESTS.rpartition("    70.00ns INFO     cocotb.regression                  running")[0] + SUMMARY
     )
-    assert one.in_flight is None
+    assert one.unfinished is None
     assert one.finished
     assert "** t.second" not in text_of(one, "t.second")
 
@@ -234,7 +234,7 @@ def test_a_prefix_and_level_warning_are_read_by_the_names_of_the_results_file() 
 def test_a_test_that_says_it_failed_is_not_believed() -> None:
     text = START + TESTS + "    80.00ns ERROR    cocotb.dut     t.third failed\n"
     one = split(text)
-    assert one.in_flight is not None
+    assert one.unfinished is not None
 
 
 @pytest.mark.parametrize("name", ["t.par/x=1.5/y=a b", "t.größe", "t.first_again", "t.has failed before"])
@@ -271,7 +271,7 @@ def test_two_simulations_in_one_log_are_two() -> None:
     first, second = read_regressions(LogText(source="log", text=START + TESTS + START.replace("42", "43") + TESTS))
     assert (first.seed, second.seed) == ("42", "43")
     assert judged(first) == judged(second) == FOUR
-    assert first.in_flight is not None
+    assert first.unfinished is not None
 
 
 def test_line_numbers_and_verdict_point_into_the_file(tmp_path: Path) -> None:

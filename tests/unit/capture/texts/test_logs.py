@@ -9,16 +9,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki.capture.texts.excerpts import excerpt
-from pytest_dvwiki.capture.texts.logs import LogStream, LogText, open_log
+from pytest_dvwiki.capture.texts.logs import LogStream, LogText
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
+def _stream(path: Path) -> LogStream:
+    return LogStream(LogText(source="log", path=path))
+
+
 def lines(data: bytes, tmp_path: Path) -> list[str]:
     path = tmp_path / "sim.log"
     path.write_bytes(data)
-    return "".join(chunk.text for chunk in open_log(path)).split("\n")[:-1]
+    return "".join(chunk.text for chunk in _stream(path)).split("\n")[:-1]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +59,7 @@ def test_an_escape_sequence_without_end_hides_only_its_line(tmp_path: Path) -> N
 def test_chunks_are_whole_lines_with_running_numbers(tmp_path: Path) -> None:
     path = tmp_path / "big.log"
     path.write_text("".join(f"line {i}\n" for i in range(1, 400_001)))
-    chunks = list(open_log(path))
+    chunks = list(_stream(path))
     assert len(chunks) > 2
     for chunk in chunks:
         assert chunk.text.startswith(f"line {chunk.first}\n")
@@ -66,13 +70,13 @@ def test_text_and_file_give_the_same(tmp_path: Path) -> None:
     path = tmp_path / "sim.log"
     path.write_bytes(text.encode())
     from_text = "".join(chunk.text for chunk in LogStream(LogText(source="stdout", text=text)))
-    assert from_text == "".join(chunk.text for chunk in open_log(path))
+    assert from_text == "".join(chunk.text for chunk in _stream(path))
 
 
 def test_the_hash_is_that_of_the_bytes_and_known_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "sim.log"
     path.write_bytes(b"a\r\nb\n" * 1000)
-    stream = open_log(path)
+    stream = _stream(path)
     assert stream.sha256 is None
     list(stream)
     assert stream.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
@@ -105,7 +109,7 @@ def test_a_line_without_end_keeps_its_two_ends_in_little_memory(tmp_path: Path, 
             stream.write("ü" * (1 << 20))
         stream.write("end")
     tracemalloc.start()
-    found = excerpt(open_log(path), None)
+    found = excerpt(_stream(path), None)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert found.lines[0][1].startswith("beginü")
@@ -122,7 +126,7 @@ def test_a_large_log_costs_little_memory(tmp_path: Path) -> None:
         for _ in range(100):
             stream.write(block)
     tracemalloc.start()
-    found = excerpt(open_log(path), None)
+    found = excerpt(_stream(path), None)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert found.lines[-1][0] == 2_000_000

@@ -26,7 +26,7 @@ _NO_RESULTS = "no results file was written"
 
 
 @dataclass(frozen=True, slots=True)
-class Flight:
+class UnfinishedTest:
     """A test that began inside a simulator."""
 
     nodeid: str
@@ -45,36 +45,36 @@ class Flight:
         return self.nodeid.rpartition("::")[2]
 
 
-def cut_off(failure: Failure, flight: Flight) -> Failure:
+def cut_off(failure: Failure, unfinished: UnfinishedTest) -> Failure:
     """Return the failure of a test during which the simulation ended.
 
     Args:
         failure: The failure of the whole simulation.
-        flight: The test that was running.
+        unfinished: The test that was running.
     """
-    excerpts = tuple(one for excerpt in failure.excerpts if (one := _of_flight(excerpt, flight)).lines)
+    excerpts = tuple(one for excerpt in failure.excerpts if (one := _of_test(excerpt, unfinished)).lines)
     if timeout := timeout_in(failure.message):
         # pytest-timeout names the runner, but the test hung.
-        timed_out = Excerpt(source="run", lines=((1, _with_test(timeout, flight)),))
+        timed_out = Excerpt(source="run", lines=((1, _with_test(timeout, unfinished)),))
         excerpts = (timed_out, *(excerpt for excerpt in excerpts if excerpt.source not in {"report", "run"}))
     return replace(
         failure,
-        nodeid=flight.nodeid,
+        nodeid=unfinished.nodeid,
         excerpts=excerpts,
         in_simulator=True,
         started=True,
-        seed=flight.seed or failure.seed,
+        seed=unfinished.seed or failure.seed,
         seeded=True,
-        sim_time=failure.sim_time or flight.sim_time,
-        command=None if failure.unreproducible else flight.command or failure.command,
+        sim_time=failure.sim_time or unfinished.sim_time,
+        command=None if failure.unreproducible else unfinished.command or failure.command,
     )
 
 
-def _of_flight(excerpt: Excerpt, flight: Flight) -> Excerpt:
+def _of_test(excerpt: Excerpt, unfinished: UnfinishedTest) -> Excerpt:
     if excerpt.source == "run":
-        return replace(excerpt, lines=tuple((number, _with_test(line, flight)) for number, line in excerpt.lines))
-    if excerpt.source in {"log", "stdout"} and flight.first_line is not None:
-        first = flight.first_line
+        return replace(excerpt, lines=tuple((number, _with_test(line, unfinished)) for number, line in excerpt.lines))
+    if excerpt.source in {"log", "stdout"} and unfinished.first_line is not None:
+        first = unfinished.first_line
         return replace(excerpt, lines=without_progress([line for line in excerpt.lines if line[0] >= first]))
     return excerpt
 
@@ -84,12 +84,12 @@ def without_progress(lines: Sequence[tuple[int, str]]) -> tuple[tuple[int, str],
     return tuple((number, _PROGRESS.sub("", line)) for number, line in lines)
 
 
-def _with_test(sentence: str, flight: Flight) -> str:
+def _with_test(sentence: str, unfinished: UnfinishedTest) -> str:
     """Add test and time to a sentence about the end of a simulation that has neither."""
-    began = f", which began at {flight.sim_time}" if flight.sim_time else ""
+    began = f", which began at {unfinished.sim_time}" if unfinished.sim_time else ""
     if sentence.startswith(_NO_RESULTS):
-        return f"simulation ended before {flight.name} was done{began}"
+        return f"simulation ended before {unfinished.name} was done{began}"
     if " while running " in sentence:
         return sentence
     head, separator, time = sentence.partition(LOGGED)
-    return f"{head} while running {flight.name}{separator + time if time else began}"
+    return f"{head} while running {unfinished.name}{separator + time if time else began}"

@@ -17,7 +17,7 @@ from pytest_dvwiki.patterns.messages import strip_line
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from pytest_dvwiki.model import Acquitter
+    from pytest_dvwiki.model import Canceller
     from pytest_dvwiki.patterns.schema import Pattern
 
 _WORDS = ("uvm_error", "passed", "test pass", "normal exit", "$finish", "checkout succe")
@@ -84,13 +84,13 @@ def has_word(lowered: str) -> bool:
     return _word().search(lowered) is not None
 
 
-def good_end(line: str) -> Acquitter | None:
+def good_end(line: str) -> Canceller | None:
     """Tell whether a line reports the successful end of a `run` or of a `test`; return None if it reports neither."""
     return _good_end(line.translate(_DIGITS))
 
 
 @functools.lru_cache(maxsize=4096)
-def _good_end(line: str) -> Acquitter | None:
+def _good_end(line: str) -> Canceller | None:
     line = strip_line(line)
     if _TEST.search(line):
         return "test"
@@ -104,7 +104,7 @@ def signs(text: str) -> Iterator[int]:
             yield found.start()
 
 
-def is_acquitted(patterns: Collection[Pattern], last: int, lines: Sequence[tuple[int, str]]) -> bool:
+def is_cancelled(patterns: Collection[Pattern], last: int, lines: Sequence[tuple[int, str]]) -> bool:
     """Tell whether the log shows that messages are not failures.
 
     Args:
@@ -117,9 +117,9 @@ def is_acquitted(patterns: Collection[Pattern], last: int, lines: Sequence[tuple
         return True
     if all(map(_is_of_testbench, patterns)) and _IMPLEMENTATION.search(text) and not _simulation().search(text):
         return True
-    if not all(pattern.acquitted_by for pattern in patterns):
+    if not all(pattern.cancelled_by for pattern in patterns):
         return False
-    needed = {pattern.acquitted_by for pattern in patterns}
+    needed = {pattern.cancelled_by for pattern in patterns}
     ends = (good_end(line) for number, line in lines if number > last and has_word(line.lower()))
     return any(end == "test" or (end == "run" and "test" not in needed) for end in ends)
 
