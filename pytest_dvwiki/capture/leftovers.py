@@ -339,7 +339,6 @@ class _RunReader:
                 failure = replace(
                     failure,
                     simulator=simulator,
-                    simulator_version=file.simulator.version if file.simulator is not None else None,
                     command=self._command(case, nodeid, file, artefact),
                 )
             self._run.failures.append(failure)
