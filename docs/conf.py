@@ -29,6 +29,7 @@ NAVIGATION = {
             "flows/ingest",
             "scan",
             "coverage",
+            "ci",
             "shards",
             "waivers",
             "gate",

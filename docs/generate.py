@@ -30,6 +30,7 @@ COMMANDS = ROOT / "docs" / "reference" / "commands.md"
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 PACKAGE = ROOT / "pytest_dvwiki"
 AGENTS = ROOT / "docs" / "agents.md"
+CI = ROOT / "docs" / "ci.md"
 OUTCOMES = ROOT / "docs" / "outcomes.md"
 TABLE = ROOT / "tests" / "sim" / "outcomes.yaml"
 
@@ -104,7 +105,7 @@ def generated() -> dict[Path, str]:
         SETTINGS: _filled(SETTINGS, {"settings": reference}),
         COMMANDS: _filled(COMMANDS, {"commands": _commands}),
         ARCHITECTURE: _filled(ARCHITECTURE, {"packages": _packages, "layers": _layers}),
-        AGENTS: _INCLUDE.sub(_included, AGENTS.read_text(encoding="utf-8")),
+        **{path: _INCLUDE.sub(_included, path.read_text(encoding="utf-8")) for path in (AGENTS, CI)},
         **{ROOT / "docs" / path: text for path, text in patterns.reference().items()},
         OUTCOMES: _outcomes(yaml.safe_load(TABLE.read_text(encoding="utf-8"))),
     }
@@ -172,7 +173,8 @@ def _argument(action: argparse.Action) -> str:
 
 def _included(found: re.Match[str]) -> str:
     code = (ROOT / found[2]).read_text(encoding="utf-8")
-    return f"{found[1]}```python\n{code}```\n{found[3]}"
+    language = {".py": "python", ".sh": "sh", ".yml": "yaml"}.get(Path(found[2]).suffix, "groovy")
+    return f"{found[1]}```{language}\n{code}```\n{found[3]}"
 
 
 def _outcomes(table: dict[str, Any]) -> str:

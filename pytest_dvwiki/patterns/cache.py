@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import sys
 from pathlib import Path
 
 from pytest_dvwiki import reading
+from pytest_dvwiki.umask import as_open_as
 
 _NAME = "pytest-dvwiki"
 _LINUX: bool = sys.platform == "linux"
@@ -61,19 +63,17 @@ def write(name: str, data: bytes) -> None:
     where = folder()
     if where is None:
         return
-    # Imported here: the cache is seldom written.
-    import tempfile  # noqa: PLC0415
-
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError), as_open_as(where):
         where.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=where)
+        temporary = where / f".{name}.{secrets.token_hex(4)}"
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o660)
         try:
             with os.fdopen(handle, "wb") as out:
                 out.write(data)
-            Path(temporary).replace(where / name)
+            temporary.replace(where / name)
             _prune(where, name)
         except OSError:
-            Path(temporary).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
 
 

@@ -9,6 +9,8 @@ import contextlib
 import sqlite3
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.umask import as_open_as
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -76,7 +78,10 @@ def _connect(place: str) -> sqlite3.Connection:
 
 
 def _open_file(path: Path, schema: str, version: int) -> sqlite3.Connection:
-    path.parent.mkdir(exist_ok=True)
+    with as_open_as(path.parent):
+        path.parent.mkdir(exist_ok=True)
+        if not path.exists():
+            path.touch()  # SQLite would let nobody else write a file that it makes
     connection = _connect(str(path))
     try:
         # A killed process loses nothing by this. A power cut may break the file; then the cache is rebuilt.

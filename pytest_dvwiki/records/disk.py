@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading
+from pytest_dvwiki.umask import as_open_as
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +64,7 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def replace(path: Path, data: bytes) -> None:
-    """Replace the bytes of a file, which keeps its mode; a new file gets that of the umask.
+    """Replace the bytes of a file, which keeps its mode; a new file gets that of the umask and the folder's group.
 
     The new bytes are on the disk before the old ones go: a power cut may bring the old file back, never a torn one. The
     target of a symbolic link is replaced, and the link stays.
@@ -71,7 +72,7 @@ def replace(path: Path, data: bytes) -> None:
     Raises:
         WikiError: The file cannot be written; the old one is unchanged.
     """
-    with explained(path):
+    with explained(path), as_open_as(path.parent):
         target = Path(os.path.realpath(path))
         target.parent.mkdir(parents=True, exist_ok=True)
         mode = target.stat().st_mode & 0o7777 if target.exists() else None
@@ -92,7 +93,7 @@ def create(path: Path, data: bytes) -> bool:
     Raises:
         WikiError: The file exists with other bytes, or cannot be written.
     """
-    with explained(path):
+    with explained(path), as_open_as(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():
             return _is_same(path, data)
@@ -170,6 +171,10 @@ def _temporary(target: Path, data: bytes, mode: int | None) -> Path:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
+            group = target.parent.stat().st_gid
+            if group != os.fstat(handle).st_gid:
+                with contextlib.suppress(OSError):  # the user may not be a member
+                    os.chown(handle, -1, group)
             file.write(data)
             file.flush()
             if mode is not None:

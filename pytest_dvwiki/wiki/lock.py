@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki import reading
 from pytest_dvwiki.records.disk import WikiError, explained
 from pytest_dvwiki.runs import utc
+from pytest_dvwiki.umask import as_open_as
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,6 +38,12 @@ def locked(wiki: Path, timeout: float = TIMEOUT_S) -> Iterator[None]:
     Raises:
         WikiError: Another process held it for longer, or the file system has no locks.
     """
+    with as_open_as(wiki), _held(wiki, timeout):
+        yield
+
+
+@contextlib.contextmanager
+def _held(wiki: Path, timeout: float) -> Iterator[None]:
     # The import takes 20 ms, and only writers need it.
     from filelock import FileLock, Timeout  # noqa: PLC0415
 

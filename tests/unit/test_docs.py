@@ -48,6 +48,7 @@ def generated() -> dict[Path, str]:
     [
         "ARCHITECTURE.md",
         "docs/agents.md",
+        "docs/ci.md",
         "docs/outcomes.md",
         "docs/reference/commands.md",
         "docs/reference/settings.md",
@@ -62,6 +63,7 @@ def test_nothing_else_is_generated(generated: dict[Path, str]) -> None:
     assert {path for path in made if not path.startswith("docs/patterns/")} == {
         "ARCHITECTURE.md",
         "docs/agents.md",
+        "docs/ci.md",
         "docs/outcomes.md",
         "docs/patterns.md",
         "docs/reference/commands.md",

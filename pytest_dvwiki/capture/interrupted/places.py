@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.reading import UnreadableError
+from pytest_dvwiki.umask import as_open_as
 
 if TYPE_CHECKING:
     from pytest_dvwiki.settings import Layout
@@ -40,7 +41,8 @@ class JournalFolder:
         Raises:
             OSError: It cannot be made, or cannot be trusted.
         """
-        self.folder.parent.mkdir(parents=True, exist_ok=True)
+        with as_open_as(self.folder.parent):
+            self.folder.parent.mkdir(parents=True, exist_ok=True)
         self.folder.mkdir(mode=0o700, exist_ok=True)
         self.check()
 

@@ -26,6 +26,7 @@ from pytest_dvwiki.records.disk import replace
 from pytest_dvwiki.search import bm25
 from pytest_dvwiki.search.relevance import Statistics, ranked, score
 from pytest_dvwiki.search.tokenizer import VERSION, tokens
+from pytest_dvwiki.umask import as_open_as
 from pytest_dvwiki.wiki.finding.search import Facets, KeywordIndex, State, WikiSearchIndex, words_of
 
 if TYPE_CHECKING:
@@ -332,7 +333,8 @@ class _Bm25Index(WikiSearchIndex):
 
     def _try(self, write: Callable[[], None]) -> None:
         try:
-            write()
+            with as_open_as(self._home.parent):
+                write()
         except OSError as error:
             _logger.debug("the search index stays in memory: %s", error)
 

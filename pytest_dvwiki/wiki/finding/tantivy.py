@@ -21,6 +21,7 @@ from pytest_dvwiki.records.cache import discard, open_cache, transaction
 from pytest_dvwiki.records.disk import WikiError
 from pytest_dvwiki.search.relevance import ranked
 from pytest_dvwiki.search.tokenizer import VERSION, tokens
+from pytest_dvwiki.umask import as_open_as
 from pytest_dvwiki.wiki.finding.search import Facets, State, WikiSearchIndex, words_of
 
 if TYPE_CHECKING:
@@ -98,6 +99,11 @@ class TantivyIndex(WikiSearchIndex):
         Raises:
             WikiError: Another process has been writing it for ten minutes.
         """
+        with as_open_as(self._home.parent), self._held() as store:
+            yield store
+
+    @contextlib.contextmanager
+    def _held(self) -> Iterator[_Store]:
         try:
             self._home.mkdir(parents=True, exist_ok=True)
             lock = FileLock(self._home / ".lock", timeout=_WAIT_S)

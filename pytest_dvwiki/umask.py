@@ -1,0 +1,32 @@
+"""The access that new files give to others: that of the folder they are in, where a group shares it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@contextlib.contextmanager
+def as_open_as(folder: Path) -> Iterator[None]:
+    """Let the members of a folder's group do with new files and folders what they may do in it, whatever the umask is.
+
+    The umask is that of the process: a thread that makes a file meanwhile makes one that is as open.
+
+    Args:
+        folder: The folder; if it does not exist yet, its nearest parent that does counts.
+    """
+    try:
+        mode = next(parent for parent in (folder, *folder.parents) if parent.is_dir()).stat().st_mode
+    except (OSError, StopIteration):
+        mode = 0
+    before = os.umask(0o077)  # it cannot be read without being set
+    os.umask(before & ~(mode & 0o070))
+    try:
+        yield
+    finally:
+        os.umask(before)
