@@ -36,9 +36,13 @@ def today() -> date:
 def new_task_id(name: str, started: float) -> str:
     """Return a new name for a run: `{name}_{UTC time}_{6 hex}`.
 
+    Records have whole seconds. The first three hex digits are the fraction of the second, so that runs of one name that
+    are started in the same second are sorted in their order; the others are random.
+
     Args:
         name: The user's name for the regression.
         started: Seconds since the epoch.
     """
     moment = datetime.fromtimestamp(started, UTC).strftime("%Y%m%dT%H%M%SZ")
-    return f"{_NO_NAME.sub('-', name).strip('-.')[:60] or 'regression'}_{moment}_{os.urandom(3).hex()}"
+    tail = f"{int(started % 1 * 0x1000):03x}{os.urandom(2).hex()[:3]}"
+    return f"{_NO_NAME.sub('-', name).strip('-.')[:60] or 'regression'}_{moment}_{tail}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +28,6 @@ class Project:
         return self.path / ".agent" / "wiki"
 
     def run(self, *arguments: str, plugin: bool = True, in_process: bool = False) -> pytest.RunResult:
-        # Records have whole seconds: of two runs that finished in the same one the names would tell which came first.
-        archived = (path.stat().st_mtime for path in (self.path / ".agent" / "tasks").glob("2*/*/*.yaml"))
-        newest = int(max(archived, default=0))
-        while int(time.time()) <= newest:
-            time.sleep(0.05)
         on = ("--dvwiki",) if plugin else ("-p", "no:dvwiki")
         run = self.pytester.runpytest_inprocess if in_process else self.pytester.runpytest_subprocess
         return run(*on, "-p", "no:cacheprovider", *arguments)

@@ -1,0 +1,17 @@
+"""The names of runs."""
+
+from __future__ import annotations
+
+from pytest_dvwiki.runs import new_task_id
+
+
+def test_runs_of_one_second_are_sorted_in_the_order_of_their_starts() -> None:
+    starts = [1_800_000_000 + fraction / 1000 for fraction in range(0, 2000, 7)]
+    names = [new_task_id("nightly", started) for started in starts]
+    assert names == sorted(names)
+    assert len(set(names)) == len(names)
+
+
+def test_the_name_of_a_run_is_part_of_a_file_s_name() -> None:
+    assert new_task_id("../a b/ç", 0).startswith("a-b_19700101T000000Z_")
+    assert new_task_id("...", 0).startswith("regression_19700101T000000Z_")
