@@ -70,23 +70,23 @@ def fit(blocks: Sequence[Block], budget: int, more: int = 0, count: Count = by_r
     """
     if not blocks:
         return ""
-    return _within(budget, count, lambda room: _joined(blocks, _Left(budget, share), room, more, count))
+    return _within(budget, count, lambda writer: _joined(blocks, _Left(budget, share), writer, more, count))
 
 
-def _joined(blocks: Sequence[Block], left: _Left, room: int, more: int, count: Count) -> str:
-    room -= count(left.told(len(blocks) + more, len(blocks)))
+def _joined(blocks: Sequence[Block], left: _Left, writer: int, more: int, count: Count) -> str:
+    writer -= count(left.told(len(blocks) + more, len(blocks)))
     texts: list[str] = []
     shortened = 0
     for block in blocks:
         lengths = block.lengths(count)
-        text, tokens = next((pair for pair in lengths if pair[1] <= room), ("", 0))
+        text, tokens = next((pair for pair in lengths if pair[1] <= writer), ("", 0))
         if not text:
             if not texts:
                 return _cut(block.header, left.budget, count)
             continue
         shortened += text != lengths[0][0]
         texts.append(text)
-        room -= tokens
+        writer -= tokens
     left_out = len(blocks) - len(texts) + more
     if left_out or shortened:
         texts.append(left.told(left_out, shortened))
@@ -109,15 +109,15 @@ def fit_table(header: str, rows: Sequence[str], budget: int, count: Count = by_r
     """
     if not rows:
         return ""
-    return _within(budget, count, lambda room: _rows(header, rows, _Left(budget, share), room, count))
+    return _within(budget, count, lambda writer: _rows(header, rows, _Left(budget, share), writer, count))
 
 
-def _rows(header: str, rows: Sequence[str], left: _Left, room: int, count: Count) -> str:
+def _rows(header: str, rows: Sequence[str], left: _Left, writer: int, count: Count) -> str:
     texts = [header]
-    room -= count(header) + count(f"\n\n{left.told(len(rows), 0)}")
+    writer -= count(header) + count(f"\n\n{left.told(len(rows), 0)}")
     for row in rows:
-        room -= count(f"\n{row}")
-        if room < 0:
+        writer -= count(f"\n{row}")
+        if writer < 0:
             break
         texts.append(row)
     if len(texts) == 1:
@@ -132,9 +132,9 @@ def _within(budget: int, count: Count, make: Callable[[int], str]) -> str:
 
     A tokeniser may count more tokens for the joined text than for its parts; the parts then get a smaller budget.
     """
-    room = budget
-    while (excess := count(text := make(room)) - budget) > 0:
-        room -= excess
+    writer = budget
+    while (excess := count(text := make(writer)) - budget) > 0:
+        writer -= excess
     return text
 
 

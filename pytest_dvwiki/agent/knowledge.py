@@ -35,7 +35,7 @@ from pytest_dvwiki.wiki.kinds import spec
 from pytest_dvwiki.wiki.kinds.bug import ORIGINS, UNTOUCHED, effective_type, words_of_title
 from pytest_dvwiki.wiki.kinds.marks import drifted
 from pytest_dvwiki.wiki.kinds.pattern import UNWRITTEN
-from pytest_dvwiki.wiki.listed import REGRESSED
+from pytest_dvwiki.wiki.page_summary import REGRESSED
 from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.text import pages, parts
 from pytest_dvwiki.wiki.text.markdown import cite, code, fence, one_line, plain
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Command
     from pytest_dvwiki.patterns.registry import Registry
     from pytest_dvwiki.settings import Layout
-    from pytest_dvwiki.wiki.listed import Listed
+    from pytest_dvwiki.wiki.page_summary import PageSummary
 
 WORD_LENGTH = 80
 FIX_LENGTH = 300
@@ -100,7 +100,7 @@ class Knowledge:
 
     def pages(
         self, categories: Sequence[str], most: int, *, query: str | None = None, test: str | None = None
-    ) -> tuple[list[Listed], int]:
+    ) -> tuple[list[PageSummary], int]:
         """Return the pages to show, the most useful first, and the number of further ones.
 
         Args:
@@ -112,28 +112,28 @@ class Knowledge:
         if test:
             found = self._readable(page for page in self._of_test(test) if page.category in categories)
         elif query:
-            for page in self._history.catalogue.unreadable(categories):
+            for page in self._history.page_cache.unreadable(categories):
                 self._pass_over(page, page.problem)
         else:
             listed = (page for category in categories for page in self.all(category))
             found = sorted((page for page in listed if _is_current(page)), key=usefulness)
         if query:
             # Thousands of pages may contain one of the words; only the best are loaded.
-            paths = {page.path for page in found} if test else self._history.catalogue.standing(categories)
+            paths = {page.path for page in found} if test else self._history.page_cache.standing(categories)
             ranked = self._ranked(query, paths)
-            best = (self._history.catalogue.get(path) for path in ranked[:most])
+            best = (self._history.page_cache.get(path) for path in ranked[:most])
             return [page for page in best if page], max(0, len(ranked) - most)
         return found[:most], max(0, len(found) - most)
 
-    def all(self, category: str) -> list[Listed]:
+    def all(self, category: str) -> list[PageSummary]:
         """Return the valid pages of a category, by name.
 
         A page marked as stale is left out, except where it only cites code that is gone.
         """
-        listed = self._readable(self._history.catalogue.all(category))
+        listed = self._readable(self._history.page_cache.all(category))
         return [page for page in listed if page.metadata.get("stale") is not True or drifted(page)]
 
-    def _readable(self, listed: Iterable[Listed]) -> list[Listed]:
+    def _readable(self, listed: Iterable[PageSummary]) -> list[PageSummary]:
         found = []
         for page in listed:
             if page.problem:
@@ -142,29 +142,29 @@ class Knowledge:
                 found.append(page)
         return found
 
-    def _pass_over(self, page: Listed, reason: object) -> None:
+    def _pass_over(self, page: PageSummary, reason: object) -> None:
         self.passed_over[page.path] = " ".join(str(reason).split())
 
     def _ranked(self, query: str, wanted: Collection[str]) -> list[str]:
         """Return the paths of the wanted pages that contain a word of the query, the best first."""
         ranking = WikiSearchIndex.create(self._backend, self._layout.wiki).ranking(query)
         # A page that points to another one may match by what people wrote on it; the other one is then shown.
-        pointers = self._history.catalogue.pointers()
+        pointers = self._history.page_cache.pointers()
         found = dict.fromkeys(self._keeper(path) if path in pointers else path for path, _ in ranking)
         return [path for path in found if path in wanted]
 
     def _keeper(self, path: str) -> str:
         """Return the path of the page that keeps the cause of a page."""
-        page = self._history.catalogue.get(path)
+        page = self._history.page_cache.get(path)
         return self._family(page)[0].path if page else path
 
-    def _family(self, page: Listed) -> list[Listed]:
+    def _family(self, page: PageSummary) -> list[PageSummary]:
         """Return all pages of the cause of a page, the one that keeps it first."""
-        return self._history.catalogue.of_cause(*page.fingerprints()) or [page]
+        return self._history.page_cache.causes.pages_of(*page.fingerprints()) or [page]
 
-    def _of_test(self, test: str) -> list[Listed]:
+    def _of_test(self, test: str) -> list[PageSummary]:
         """Return the bug pages of a test's causes, newest first, each followed by the page of its subtype."""
-        found: dict[str, Listed] = {}
+        found: dict[str, PageSummary] = {}
         for fingerprint, subtype in aggregate.causes_of_test(self._history.archive, test):
             bugs = self._history.bug_pages(fingerprint)[:1]
             kind = self._history.pattern_page(subtype)
@@ -172,7 +172,7 @@ class Knowledge:
                 found.setdefault(page.path, page)
         return list(found.values())
 
-    def blocks(self, listed: Iterable[Listed]) -> list[Block]:
+    def blocks(self, listed: Iterable[PageSummary]) -> list[Block]:
         """Return pages as blocks of a prompt; an unreadable page is passed over."""
         found = []
         for page in listed:
@@ -182,7 +182,7 @@ class Knowledge:
                 self._pass_over(page, error)
         return found
 
-    def _block(self, page: Listed) -> Block:
+    def _block(self, page: PageSummary) -> Block:
         match page.category:
             case "bugs":
                 return self._bug(page)
@@ -195,11 +195,11 @@ class Knowledge:
                 header = f"**{_words(page.name)}** — {_words(plain(page.title))}"
                 return Block(self._tagged(header, page, _first_date(told)), told[-_CLARIFICATIONS:])
 
-    def _tagged(self, header: str, page: Listed, since: str | None = None) -> str:
+    def _tagged(self, header: str, page: PageSummary, since: str | None = None) -> str:
         """Return a header with a tag that says how long its content has been known."""
         return f"{header} [{age.tag(page, self.today, since)}]"
 
-    def _bug(self, page: Listed) -> Block:
+    def _bug(self, page: PageSummary) -> Block:
         confidence = page.metadata.get("confidence")
         shown = f"{confidence:.2f}" if isinstance(confidence, int | float) else "n/a"
         status = _words(page.status or "open")
@@ -237,7 +237,7 @@ class Knowledge:
         )
         return Block(header, (*lines, *self._sibling_causes(page), *again, *told), excerpt)
 
-    def _with_advice(self, page: Listed, cause: Cause) -> Cause:
+    def _with_advice(self, page: PageSummary, cause: Cause) -> Cause:
         """Return a cause with what is known about fixing its subtype."""
         name, newest = page.text("failure_subtype"), cause.occurrence
         advice = self._registry.advice(
@@ -246,7 +246,7 @@ class Knowledge:
         subtype = self._history.subtype(name) if is_deterministic(newest) else None
         return replace(cause, subtype=subtype, advice=advice or self._history.fix_template(name))
 
-    def _sibling_causes(self, page: Listed) -> Iterator[str]:
+    def _sibling_causes(self, page: PageSummary) -> Iterator[str]:
         """Yield the other causes that the check of a page's cause reports, each with its fix."""
         own = self._history.archive.present((page.cause,))
         for name in self._history.archive.family(page.cause):
@@ -254,7 +254,7 @@ class Knowledge:
             if known is not None and known.page is not None:
                 yield f"{sentence(text(beside(known), self._style))}"
 
-    def _resolution(self, page: Listed) -> tuple[str, ...]:
+    def _resolution(self, page: PageSummary) -> tuple[str, ...]:
         """Return what people wrote under Resolution, here and on merged pages, without untouched check boxes."""
         parts = [self._section(each, "Resolution") for each in self._family(page)]
         lines = [line.rstrip() for part in parts for line in part.splitlines()]
@@ -271,7 +271,7 @@ class Knowledge:
         listed = self._history.bug_pages(cause)
         return listed[0].path if listed else cause
 
-    def _pattern(self, page: Listed) -> Block:
+    def _pattern(self, page: PageSummary) -> Block:
         rate = percent(page.metadata.get("fix_success_rate"))
         hits = _words(page.text("hit_count", "0"))
         title = f"**{_words(page.name)}** (hit_count: {hits}, fix_rate: {rate}) — {self._first_line(page)}"
@@ -284,13 +284,13 @@ class Knowledge:
         advice = [f"{'In general' if held else 'Fix'}: {template}"] if template else []
         return Block(header, (*_outdated(page), *told, *advice))
 
-    def _hole(self, page: Listed) -> Block:
+    def _hole(self, page: PageSummary) -> Block:
         name = f"{_words(page.text('covergroup'))}.{_words(page.text('bin'))}"
         filled = ", filled" if page.metadata.get("filled") is True else ""
         header = f"**{name}** ({_words(page.text('action_class'))}{filled}) — {_words(page.text('feature'))}"
         return Block(header.removesuffix(" — "), (*_outdated(page), *self._of_hole(page)))
 
-    def _of_hole(self, page: Listed) -> Iterator[str]:
+    def _of_hole(self, page: PageSummary) -> Iterator[str]:
         """Yield sentences on a hole: since when it is open or what filled it, and a scenario that would reach it."""
         hole = aggregate.hole(self._history.archive, page.text("covergroup"), page.text("bin"))
         if hole is not None:
@@ -307,7 +307,7 @@ class Knowledge:
         if scenario and scenario != UNWRITTEN:
             yield f"Scenario: {scenario}"
 
-    def _clarifications(self, page: Listed) -> tuple[str, ...]:
+    def _clarifications(self, page: PageSummary) -> tuple[str, ...]:
         """Return the clarifications on a specification page, the newest last; without any, the text of the page."""
         lines = [line.strip() for line in self._section(page, spec.SECTION).splitlines() if line.strip()]
         if not lines:
@@ -315,16 +315,16 @@ class Knowledge:
             lines = [" ".join(line for line in body.splitlines() if parts.heading_of(line) is None)]
         return tuple(one_line(line, RESOLUTION_LENGTH) for line in lines if line.strip())
 
-    def _first_line(self, page: Listed) -> str:
+    def _first_line(self, page: PageSummary) -> str:
         text = self._section(page, "Description") or plain(page.title)
         return one_line(text.strip().split("\n", 1)[0], TITLE_LENGTH)
 
-    def _section(self, page: Listed, heading: str) -> str:
+    def _section(self, page: PageSummary, heading: str) -> str:
         """Return the text under a heading."""
         return plain(pages.section(outside.read(self._layout.wiki, page.path), heading))
 
 
-def _outdated(page: Listed) -> tuple[str, ...]:
+def _outdated(page: PageSummary) -> tuple[str, ...]:
     """Return a line that says that a page cites code that is gone."""
     reason = drifted(page)
     return (f"Out of date in part: {one_line(reason, TITLE_LENGTH)}.",) if reason else ()
@@ -357,18 +357,18 @@ def _quoted(text: str) -> str:
     return code(text, FIX_LENGTH)
 
 
-def _is_current(page: Listed) -> bool:
+def _is_current(page: PageSummary) -> bool:
     if page.category == "bugs":
         return (page.status or "open") in OPEN
     return page.category != "coverage" or is_open_hole(page)
 
 
-def is_open_hole(page: Listed) -> bool:
+def is_open_hole(page: PageSummary) -> bool:
     """Tell whether a bin is still to be covered: nothing has filled it, and people did not exclude it."""
     return page.metadata.get("filled") is not True and page.text("action_class") != "design_excluded"
 
 
-def usefulness(page: Listed) -> tuple[int, bool, float, str]:
+def usefulness(page: PageSummary) -> tuple[int, bool, float, str]:
     """Return the sort key of a page: patterns by hits, bugs by confidence (regressed ones first), holes by priority."""
     key = {"patterns": "hit_count", "bugs": "confidence", "coverage": "priority"}.get(page.category, "")
     value = page.metadata.get(key)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.wiki.config import WikiConfig
     from pytest_dvwiki.wiki.finding.search import Filters, SearchResult
-    from pytest_dvwiki.wiki.listed import Listed
+    from pytest_dvwiki.wiki.page_summary import PageSummary
 
 _COLUMNS = ("Pattern", "error_class", "hit_count", "failing tests", "fix_rate", "last_seen", "known")
 _CELL = 80
@@ -136,11 +136,11 @@ class WikiQueryService:
         self,
         category: str,
         wanted: dict[str, str | None],
-        is_wanted: Callable[[Listed], bool],
+        is_wanted: Callable[[PageSummary], bool],
         *,
         top_k: int,
         budget: int,
-        comes_last: Callable[[Listed], bool] = lambda _: False,
+        comes_last: Callable[[PageSummary], bool] = lambda _: False,
     ) -> str:
         """Return the best pages of a category as text: those with given values of keys that also pass a filter.
 
@@ -181,10 +181,10 @@ class WikiQueryService:
         return f"the share of {purpose} in {self.config.max_context_tokens}"
 
 
-def _with(listed: Iterable[Listed], wanted: dict[str, str | None]) -> list[Listed]:
+def _with(listed: Iterable[PageSummary], wanted: dict[str, str | None]) -> list[PageSummary]:
     """Return the pages whose keys have the wanted values; None means any value."""
     return [page for page in listed if all(value is None or page.text(key) == value for key, value in wanted.items())]
 
 
-def _is_filled(page: Listed) -> bool:
+def _is_filled(page: PageSummary) -> bool:
     return page.metadata.get("filled") is True

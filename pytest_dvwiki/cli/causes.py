@@ -40,7 +40,7 @@ def cause_called(layout: Layout, name: str) -> tuple[str, str | None]:
 
     with WikiHistory(layout) as history:
         known = aggregate.fingerprints(history.archive)
-        page = next(iter(pages_called(history.catalogue, name, ("bugs",))), None)
+        page = next(iter(pages_called(history.page_cache, name, ("bugs",))), None)
         asked = next(iter(page.fingerprints()), name) if page else name.lower()
         # One fingerprint may have several causes; then it does not say which one is meant.
         found = [each for each in known if each == asked or (not page and each.startswith(f"{asked}/"))]
@@ -59,7 +59,7 @@ def cause_called(layout: Layout, name: str) -> tuple[str, str | None]:
 def _unknown(history: WikiHistory, name: str, known: Sequence[str]) -> str:
     from pytest_dvwiki.upkeep.lookup import few, nearest  # noqa: PLC0415
 
-    pages = {page.name: next(iter(page.fingerprints()), "") for page in history.catalogue.all("bugs")}
+    pages = {page.name: next(iter(page.fingerprints()), "") for page in history.page_cache.all("bugs")}
     near = nearest(name, [*known, *pages])
     causes = list(dict.fromkeys(pages.get(each, each) for each in near))
     told = (

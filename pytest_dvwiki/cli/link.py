@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"{url:.80}: write the whole address, as in https://tracker.example.com/DV-17")
     try:
         with WikiHistory(layout) as history:
-            page = page_named(history.catalogue, args.page)
+            page = page_named(history.page_cache, args.page)
     except MergeError as error:
         raise UsageError(str(error)) from error
     if page.category != "bugs":

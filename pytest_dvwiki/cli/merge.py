@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import argparse
 
     from pytest_dvwiki.settings import Settings
-    from pytest_dvwiki.wiki.listed import Listed
+    from pytest_dvwiki.wiki.page_summary import PageSummary
 
 _LONGEST = 200
 
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         return _undo(args, settings, reason)
     try:
         with WikiHistory(layout) as history:
-            kept, other = (page_named(history.catalogue, name) for name in (args.kept, args.other))
+            kept, other = (page_named(history.page_cache, name) for name in (args.kept, args.other))
         with writing():
             done = merge(layout, kept.path, other.path, reason, lock_timeout=settings.lock_timeout)
     except MergeError as error:
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"{other.path} leads to {kept.path} already")
         return 1 if done.refused else 0
     with WikiHistory(layout) as history:
-        page = history.catalogue.get(kept.path) or kept
+        page = history.page_cache.get(kept.path) or kept
     print(f"{other.path} leads to {kept.path}, which counts {_counted(kept, other, page)}")
     kinds = [f"{each.text('error_class')} / {each.text('failure_subtype')}" for each in (kept, other)]
     if kept.text("error_class") != other.text("error_class"):
@@ -90,7 +90,7 @@ def _undo(args: argparse.Namespace, settings: Settings, reason: str | None) -> i
     layout = settings.layout
     try:
         with WikiHistory(layout) as history:
-            kept, other = (cause_named(history.archive, history.catalogue, name) for name in (args.kept, args.other))
+            kept, other = (cause_named(history.archive, history.page_cache, name) for name in (args.kept, args.other))
         with writing():
             done = undo_merge(layout, kept, other, reason, lock_timeout=settings.lock_timeout)
     except MergeError as error:
@@ -103,7 +103,7 @@ def _undo(args: argparse.Namespace, settings: Settings, reason: str | None) -> i
     return 1 if done.refused else 0
 
 
-def _counted(kept: Listed, other: Listed, page: Listed) -> str:
+def _counted(kept: PageSummary, other: PageSummary, page: PageSummary) -> str:
     """Return the runs of the page that stays and where they come from; a run that had both causes counts once."""
     runs = [each.metadata.get("hit_count") for each in (kept, other, page)]
     before, taken_in, now = (number if isinstance(number, int) else 0 for number in runs)

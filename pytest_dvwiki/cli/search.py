@@ -109,10 +109,10 @@ def _status(result: SearchResult) -> list[str]:
     from pytest_dvwiki.wiki.age import tag  # noqa: PLC0415
     from pytest_dvwiki.wiki.finding.search import Facets  # noqa: PLC0415
     from pytest_dvwiki.wiki.kinds.bug import effective_type  # noqa: PLC0415
-    from pytest_dvwiki.wiki.listed import Listed  # noqa: PLC0415
+    from pytest_dvwiki.wiki.page_summary import PageSummary  # noqa: PLC0415
 
     metadata = result.frontmatter
-    page = Listed(result.page_path, result.page_path.partition("/")[0], "", metadata, "")
+    page = PageSummary(result.page_path, result.page_path.partition("/")[0], "", metadata, "")
     kind = effective_type(page) if page.category == "bugs" else page.text("type")
     if page.leads_to:
         return [kind, f"superseded by {page.leads_to}"]

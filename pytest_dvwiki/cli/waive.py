@@ -11,7 +11,7 @@ from pytest_dvwiki.cli.causes import add_cause, cause_called
 from pytest_dvwiki.cli.manual_record import required_text
 from pytest_dvwiki.cli.place import add_place, require_content, settings_of, shown, writing
 from pytest_dvwiki.runs import today
-from pytest_dvwiki.wiki.listed import page_name
+from pytest_dvwiki.wiki.page_summary import page_name
 
 if TYPE_CHECKING:
     import argparse

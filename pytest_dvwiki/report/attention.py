@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.aggregate import CauseHistory
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.triage.waivers import Waiver
-    from pytest_dvwiki.wiki.listed import Listed
+    from pytest_dvwiki.wiki.page_summary import PageSummary
 
 Word = Literal["NEW", "REGRESSED", "KNOWN", "WAIVED", "FIXED", "MAYBE FIXED"]
 """The state of a cause: its news in the newest runs, or that its tests pass again."""
@@ -109,7 +109,7 @@ class Attention:
     """Number of runs since then."""
     news: tuple[Item, ...]
     """The causes with news since then, by word, the one with most failing tests first."""
-    open: tuple[Listed, ...]
+    open: tuple[PageSummary, ...]
     """The pages of causes that are open and do not pass, the one seen last first."""
     expiring: tuple[Waiver, ...]
     """The waivers that end within a week, the first to end first."""
@@ -196,9 +196,9 @@ class Sources:
         found = state_of(cause, since, self.history.archive.moment(held_in) if held_in else "")
         return found and Item(cause=cause, word=found[0], since=found[1][:10], lookers=self.lookers(cause))
 
-    def _open(self) -> list[Listed]:
+    def _open(self) -> list[PageSummary]:
         return sorted(
-            filter(is_open, self.history.catalogue.all("bugs")),
+            filter(is_open, self.history.page_cache.all("bugs")),
             key=lambda page: (page.text("last_updated"), page.text("first_seen"), page.name),
             reverse=True,
         )
@@ -281,7 +281,7 @@ def _failing(cause: Cause, history: CauseHistory, since: str) -> tuple[Word, str
     return ("NEW" if history.first_seen >= since else "KNOWN"), history.first_seen
 
 
-def is_open(page: Listed) -> bool:
+def is_open(page: PageSummary) -> bool:
     """Tell whether the cause of a page is open and its tests do not pass."""
     is_over = page.problem or is_pointer(page) or page.status in ENDED or page.metadata.get("stale") is True
     return not (is_over or page.text("passes_since"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.causes.words import waiver_text
 from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.report.attention import names
-from pytest_dvwiki.wiki.listed import page_name
+from pytest_dvwiki.wiki.page_summary import page_name
 from pytest_dvwiki.wiki.text.markdown import plain
 
 if TYPE_CHECKING:

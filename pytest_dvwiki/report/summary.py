@@ -9,7 +9,7 @@ from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.report.attention import shown
 from pytest_dvwiki.report.status import newest
 from pytest_dvwiki.report.templating import environment
-from pytest_dvwiki.wiki.listed import page_name
+from pytest_dvwiki.wiki.page_summary import page_name
 from pytest_dvwiki.wiki.text.markdown import code, escape, one_line
 
 if TYPE_CHECKING:

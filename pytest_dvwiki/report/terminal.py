@@ -375,10 +375,10 @@ def _footer(session: Session, *, quiet: bool) -> Iterator[Line]:
 
 def _command(session: Session, command: Command, width: int, *, label: str = "run") -> Iterator[Line]:
     """Yield a command on lines that can be pasted together."""
-    room = width - 11
+    writer = width - 11
     lines = [""]
     for word in from_here(command, root=session.root, here=session.here or session.root):
-        if lines[-1] and len(lines[-1]) + len(word) + 1 > room:
+        if lines[-1] and len(lines[-1]) + len(word) + 1 > writer:
             lines.append(word)
         else:
             lines[-1] = f"{lines[-1]} {word}".lstrip()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from pytest_dvwiki.records.archive import Archive
-    from pytest_dvwiki.wiki.catalogue import Catalogue
+    from pytest_dvwiki.wiki.page_cache import PageCache
 
 FEWEST = 20
 """Total number of decisions below which nothing is reported."""
@@ -87,9 +87,9 @@ def _chance(rights: Iterable[int], decile: Decile) -> float:
     return sum(math.comb(n, right) * p**right * (1 - p) ** (n - right) for right in rights)
 
 
-def deciles(archive: Archive, catalogue: Catalogue) -> tuple[Decile, ...]:
+def deciles(archive: Archive, page_cache: PageCache) -> tuple[Decile, ...]:
     """Return the deciles of confidence that hold decisions, the lowest first; none below `FEWEST` decisions."""
-    decisions = list(_decisions(archive, catalogue))
+    decisions = list(_decisions(archive, page_cache))
     return by_decile(decisions) if len(decisions) >= FEWEST else ()
 
 
@@ -131,10 +131,10 @@ def table(shown: Sequence[Decile]) -> list[str]:
     return lines
 
 
-def _decisions(archive: Archive, catalogue: Catalogue) -> Iterator[Decision]:
+def _decisions(archive: Archive, page_cache: PageCache) -> Iterator[Decision]:
     decided = {
         page.path: page
-        for page in catalogue.all("bugs")
+        for page in page_cache.all("bugs")
         if not page.problem and not is_pointer(page) and is_decided(page) and page.text("type") in _CLAIMS
     }
     first = archive.first_occurrences({path: page.fingerprints() for path, page in decided.items()})

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.upkeep.findings import Finding
 from pytest_dvwiki.wiki import outside
-from pytest_dvwiki.wiki.listed import CATEGORIES
+from pytest_dvwiki.wiki.page_summary import CATEGORIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pytest_dvwiki.wiki.catalogue import Catalogue
+    from pytest_dvwiki.wiki.page_cache import PageCache
 
 _INDEXED = re.compile(r"^\| \[[^\]]*\]\(([^)]+\.md)\)", re.MULTILINE)
 _ROW = re.compile(r"\| \[[^\]]*\]\((?P<file>[^)]+\.md)\) \| (?P<cells>.*) \|")
@@ -22,7 +22,7 @@ _PEOPLE_S = {"bugs": {0, 1, 4}, "patterns": set[int](), "coverage": {0, 1, 2}, "
 """Columns of the table of each category that depend on keys people edit; column 0 follows the page's name."""
 
 
-def check_index(wiki: Path, catalogue: Catalogue) -> Iterator[Finding]:
+def check_index(wiki: Path, page_cache: PageCache) -> Iterator[Finding]:
     """Yield the pages missing from `index.md`, and those it lists that do not exist."""
     try:
         text = outside.read(wiki, "index.md").decode("utf-8", "replace")
@@ -30,7 +30,7 @@ def check_index(wiki: Path, catalogue: Catalogue) -> Iterator[Finding]:
         yield Finding("index.md", 0, "missing", "there is no index")
         return
     named = set(_INDEXED.findall(text))
-    present = {page.path for category in CATEGORIES for page in catalogue.all(category)}
+    present = {page.path for category in CATEGORIES for page in page_cache.all(category)}
     for path in present - named:
         yield Finding(path, 0, "orphan", "index.md does not list it")
     for path in named - present:

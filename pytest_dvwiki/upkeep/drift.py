@@ -14,10 +14,10 @@ from pytest_dvwiki import reading
 from pytest_dvwiki.upkeep.declarations import declared
 from pytest_dvwiki.upkeep.findings import Finding
 from pytest_dvwiki.upkeep.page import PageText
-from pytest_dvwiki.wiki.catalogue import Catalogue
 from pytest_dvwiki.wiki.kinds.bug import is_pointer
 from pytest_dvwiki.wiki.kinds.marks import MARKED
 from pytest_dvwiki.wiki.lock import TIMEOUT_S
+from pytest_dvwiki.wiki.page_cache import PageCache
 from pytest_dvwiki.wiki.writing.build import mark_drift
 
 if TYPE_CHECKING:
@@ -77,12 +77,12 @@ def mark(layout: Layout, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
     Raises:
         WikiError: A page could not be written, or the lock could not be taken.
     """
-    with Catalogue(layout.wiki, layout.wiki / ".cache" / "pages.sqlite") as catalogue:
-        catalogue.refresh()
+    with PageCache(layout.wiki, layout.wiki / ".cache" / "pages.sqlite") as page_cache:
+        page_cache.refresh()
         marks = {
             page.path: next((finding.text for finding in check_drift(layout.root, text)), None)
             for category in MARKED
-            for page in catalogue.all(category)
+            for page in page_cache.all(category)
             if not page.problem and not is_pointer(page) and (category != "bugs" or page.fingerprints())
             for text in (PageText.read(layout.wiki, page),)
         }

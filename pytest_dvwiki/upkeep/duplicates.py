@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pytest_dvwiki.records.archive import Archive
-    from pytest_dvwiki.wiki.catalogue import Catalogue
+    from pytest_dvwiki.wiki.page_cache import PageCache
 
 
-def check_likeness(catalogue: Catalogue, archive: Archive) -> Iterator[Finding]:
+def check_likeness(page_cache: PageCache, archive: Archive) -> Iterator[Finding]:
     """Yield the pages whose cause is similar to that of an older page, each with the oldest such page."""
-    for page in list(catalogue.all("bugs")):
+    for page in list(page_cache.all("bugs")):
         if page.problem or is_pointer(page) or not page.fingerprints():
             continue
-        kept = next(iter(alike(archive, catalogue, page.fingerprints())), None)
+        kept = next(iter(alike(archive, page_cache, page.fingerprints())), None)
         if kept is not None and first_seen(archive, kept) < first_seen(archive, page):
             yield Finding(
                 page.path,

@@ -17,19 +17,19 @@ from pytest_dvwiki.wiki.text.parts import heading_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_dvwiki.wiki.catalogue import Catalogue
+    from pytest_dvwiki.wiki.page_cache import PageCache
 
 # A bracket after a backslash is literal: the tool escapes brackets in messages this way.
 _LINK = re.compile(r"(?<!\\)(?:\\\\)*\[(?:\\.|[^\]\\\n])*\]\(<?([^)<>\s]+)>?(?:\s+\"[^\"]*\")?\)")
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|/")
 
 
-def check_links(wiki: Path, text: PageText, catalogue: Catalogue) -> Iterator[Finding]:
+def check_links(wiki: Path, text: PageText, page_cache: PageCache) -> Iterator[Finding]:
     """Yield the links of a page with a missing target or heading; links out of the wiki's parent folder are skipped."""
 
     @cache
     def anchors(path: str) -> frozenset[str]:
-        listed = catalogue.get(path)
+        listed = page_cache.get(path)
         target = text if listed is None else PageText.read(wiki, listed)
         return frozenset(_anchors(target))
 
@@ -41,10 +41,10 @@ def check_links(wiki: Path, text: PageText, catalogue: Catalogue) -> Iterator[Fi
             path, _, anchor = unquote(target).partition("#")
             problem = _problem(wiki, folder, text.listed.path, path)
             if problem:
-                problem += _moved(catalogue, _joined(folder, path))
+                problem += _moved(page_cache, _joined(folder, path))
             if problem is None and anchor and (not path or path.endswith(".md")):
                 place = _joined(folder, path) if path else text.listed.path
-                if catalogue.get(place) is not None and anchor.lower() not in anchors(place):
+                if page_cache.get(place) is not None and anchor.lower() not in anchors(place):
                     problem = f"{place} has no heading for #{anchor}"
             if problem:
                 yield Finding(text.listed.path, line.number, "broken_link", problem, RESTORE if line.in_region else "")
@@ -60,10 +60,10 @@ def _problem(wiki: Path, folder: PurePosixPath, own: str, path: str) -> str | No
     return None if os.path.exists(place) else f"{one_line(path)} does not exist, relative to {own}"  # noqa: PTH110
 
 
-def _moved(catalogue: Catalogue, path: str) -> str:
+def _moved(page_cache: PageCache, path: str) -> str:
     """Return a hint where the cause of a missing bug page is documented now; empty if that is unknown."""
     category, _, name = path.rpartition("/")
-    found = catalogue.formerly_named(name.removesuffix(".md")) if category == "bugs" else []
+    found = page_cache.causes.formerly_named(name.removesuffix(".md")) if category == "bugs" else []
     return f"; its cause is now documented in {found[0].path}" if found else ""
 
 

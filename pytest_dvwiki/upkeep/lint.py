@@ -25,9 +25,9 @@ from pytest_dvwiki.upkeep.configuration import check_configuration
 from pytest_dvwiki.upkeep.explained import without_explained
 from pytest_dvwiki.upkeep.findings import Finding
 from pytest_dvwiki.upkeep.page import PageText
-from pytest_dvwiki.wiki.catalogue import Catalogue
 from pytest_dvwiki.wiki.index import indexes
-from pytest_dvwiki.wiki.listed import CATEGORIES
+from pytest_dvwiki.wiki.page_cache import PageCache
+from pytest_dvwiki.wiki.page_summary import CATEGORIES
 from pytest_dvwiki.wiki.writing.build import build
 
 if TYPE_CHECKING:
@@ -113,35 +113,35 @@ def check(layout: Layout, depth: Depth = "quick") -> Checked:
     if not layout.wiki.is_dir():
         return Checked()
     cache = layout.wiki / ".cache"
-    with Catalogue(layout.wiki, cache / "pages.sqlite") as catalogue:
-        catalogue.refresh()
-        found = set(_quick(layout, catalogue))
+    with PageCache(layout.wiki, cache / "pages.sqlite") as page_cache:
+        page_cache.refresh()
+        found = set(_quick(layout, page_cache))
         if depth == "quick":
             return Checked(sorted(without_explained(found)))
         with Archive(layout.tasks, cache / "records.sqlite") as archive:
             archive.refresh()
-            found |= set(_full(layout, catalogue, archive))
-            deciles = calibration.deciles(archive, catalogue)
-            expected = indexes(catalogue.rows, archive.last_updated(), catalogue.commits())
+            found |= set(_full(layout, page_cache, archive))
+            deciles = calibration.deciles(archive, page_cache)
+            expected = indexes(page_cache.index.rows, archive.last_updated(), page_cache.index.commits())
         found |= {*calibration.check_calibration(deciles), *_derived(layout, expected)}
         return Checked(sorted(without_explained(found)), deciles)
 
 
-def _quick(layout: Layout, catalogue: Catalogue) -> Iterator[Finding]:
-    yield from contents.check_index(layout.wiki, catalogue)
-    yield from structure.check_fields(catalogue)
-    yield from structure.check_causes(catalogue)
+def _quick(layout: Layout, page_cache: PageCache) -> Iterator[Finding]:
+    yield from contents.check_index(layout.wiki, page_cache)
+    yield from structure.check_fields(page_cache)
+    yield from structure.check_causes(page_cache)
     yield from structure.check_conflicts(layout.wiki)
-    yield from staleness.check_age(catalogue)
+    yield from staleness.check_age(page_cache)
 
 
-def _full(layout: Layout, catalogue: Catalogue, archive: Archive) -> Iterator[Finding]:
+def _full(layout: Layout, page_cache: PageCache, archive: Archive) -> Iterator[Finding]:
     yield from check_configuration(layout)
-    yield from structure.check_supersession(catalogue)
-    yield from duplicates.check_likeness(catalogue, archive)
-    for page in chain.from_iterable(catalogue.all(category) for category in CATEGORIES):
+    yield from structure.check_supersession(page_cache)
+    yield from duplicates.check_likeness(page_cache, archive)
+    for page in chain.from_iterable(page_cache.all(category) for category in CATEGORIES):
         text = PageText.read(layout.wiki, page)
-        yield from links.check_links(layout.wiki, text, catalogue)
+        yield from links.check_links(layout.wiki, text, page_cache)
         yield from claims.check_claims(text)
         yield from claims.check_sources(text, archive, layout.tasks)
         yield from drift.check_drift(layout.root, text)

@@ -6,15 +6,15 @@ import difflib
 import re
 from typing import TYPE_CHECKING, TypeVar
 
-from pytest_dvwiki.wiki.listed import CATEGORIES, page_name
+from pytest_dvwiki.wiki.page_summary import CATEGORIES, page_name
 from pytest_dvwiki.wiki.supersession import MergeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from pytest_dvwiki.records.archive import Archive
-    from pytest_dvwiki.wiki.catalogue import Catalogue
-    from pytest_dvwiki.wiki.listed import Listed
+    from pytest_dvwiki.wiki.page_cache import PageCache
+    from pytest_dvwiki.wiki.page_summary import PageSummary
 
 SHORTEST = 4
 """Fewest digits accepted as an abbreviated fingerprint."""
@@ -25,34 +25,34 @@ _NEAR = 0.7
 _T = TypeVar("_T")
 
 
-def pages_called(catalogue: Catalogue, name: str, categories: Sequence[str] = CATEGORIES) -> list[Listed]:
+def pages_called(page_cache: PageCache, name: str, categories: Sequence[str] = CATEGORIES) -> list[PageSummary]:
     """Return the page with a name, else the bug pages that keep the cause of a page that once had that name.
 
     Args:
-        catalogue: The pages.
+        page_cache: The pages.
         name: A page's name or path.
         categories: The categories to look in.
     """
     folder, _, stem = name.replace("\\", "/").removesuffix(".md").rpartition("/")
     category = folder.rpartition("/")[2]
     wanted = (category,) if category in categories else categories
-    by_name = (catalogue.get(f"{each}/{stem}.md") for each in wanted)
+    by_name = (page_cache.get(f"{each}/{stem}.md") for each in wanted)
     page = next((found for found in by_name if found), None)
-    return [page] if page else catalogue.formerly_named(stem)
+    return [page] if page else page_cache.causes.formerly_named(stem)
 
 
-def page_named(catalogue: Catalogue, name: str) -> Listed:
+def page_named(page_cache: PageCache, name: str) -> PageSummary:
     """Return the page that a name means.
 
     Args:
-        catalogue: The pages.
+        page_cache: The pages.
         name: A page's present or former name, its path, or the fingerprint of its cause or the first digits of it.
 
     Raises:
         MergeError: No page matches, or more than one.
     """
-    found = pages_called(catalogue, name)
-    bugs = [] if found else list(catalogue.all("bugs"))
+    found = pages_called(page_cache, name)
+    bugs = [] if found else list(page_cache.all("bugs"))
     digits = page_name(name).lower()
     if not found and _DIGITS.fullmatch(digits):
         found = [page for page in bugs if page.text("fingerprint").startswith(digits)]
@@ -69,18 +69,18 @@ def page_named(catalogue: Catalogue, name: str) -> Listed:
     raise MergeError(f"{name!r:.80}: no page has this name or fingerprint; {told}")
 
 
-def cause_named(archive: Archive, catalogue: Catalogue, name: str) -> str:
+def cause_named(archive: Archive, page_cache: PageCache, name: str) -> str:
     """Return the fingerprint that a name means: that of a page, or one on record by its first digits.
 
     Raises:
         MergeError: Nothing matches, or more than one.
     """
     digits = name.lower()
-    if not pages_called(catalogue, name) and _DIGITS.fullmatch(digits):
+    if not pages_called(page_cache, name) and _DIGITS.fullmatch(digits):
         found = archive.starting_with(digits)
         if len(found) == 1:
             return found[0]
-    page = page_named(catalogue, name)
+    page = page_named(page_cache, name)
     own = page.cause
     if page.category != "bugs" or not own:
         raise MergeError(f"{page.path} is not the page of a cause")
@@ -98,5 +98,5 @@ def few(items: Sequence[_T], told: Callable[[_T], str]) -> str:
     return ", ".join(map(told, items[:_SHOWN])) + (f" and {rest} more" if rest > 0 else "")
 
 
-def _with_fingerprint(page: Listed) -> str:
+def _with_fingerprint(page: PageSummary) -> str:
     return f"{page.name} ({page.cause})"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pytest_dvwiki.wiki.listed import Listed
+    from pytest_dvwiki.wiki.page_summary import PageSummary
 
 _MARK = re.compile(r"<!-- dvwiki:(begin|end) ")
 _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
@@ -37,11 +37,11 @@ class Line:
 class PageText:
     """The text of one page, without its frontmatter."""
 
-    listed: Listed
+    listed: PageSummary
     raw: str
 
     @classmethod
-    def read(cls, wiki: Path, listed: Listed) -> PageText:
+    def read(cls, wiki: Path, listed: PageSummary) -> PageText:
         """Read a page of a wiki; a missing one, or a link that leads out of the wiki, gives an empty text."""
         try:
             raw = outside.read(wiki, listed.path).decode("utf-8", "replace")

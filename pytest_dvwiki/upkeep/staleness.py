@@ -13,23 +13,23 @@ from pytest_dvwiki.wiki.kinds.marks import drifted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_dvwiki.wiki.catalogue import Catalogue
-    from pytest_dvwiki.wiki.listed import Listed
+    from pytest_dvwiki.wiki.page_cache import PageCache
+    from pytest_dvwiki.wiki.page_summary import PageSummary
 
 STALE_DAYS = 90
 REVIEW_DAYS = 30
 UNSEEN_DAYS = 30
 
 
-def check_age(catalogue: Catalogue, today: date | None = None) -> Iterator[Finding]:
+def check_age(page_cache: PageCache, today: date | None = None) -> Iterator[Finding]:
     """Yield the open bugs first seen or last seen long ago, each with its most serious finding.
 
     Args:
-        catalogue: The pages.
+        page_cache: The pages.
         today: The day from which ages count; today in UTC if None.
     """
     today = today or runs.today()
-    for page in catalogue.all("bugs"):
+    for page in page_cache.all("bugs"):
         if page.problem or is_pointer(page) or page.text("status") != "open":
             continue
         first, last = _day(page, "first_seen"), _day(page, "last_updated")
@@ -50,7 +50,7 @@ def check_age(catalogue: Catalogue, today: date | None = None) -> Iterator[Findi
             yield Finding(page.path, 0, "unreviewed", f"nobody has judged it for {age} days, {seen}")
 
 
-def _day(page: Listed, key: str) -> date | None:
+def _day(page: PageSummary, key: str) -> date | None:
     try:
         return date.fromisoformat(page.text(key)[:10])
     except ValueError:

@@ -11,15 +11,15 @@ from pytest_dvwiki.wiki.index import FILES
 from pytest_dvwiki.wiki.kinds.bug import ORIGINS, STATUSES, is_pointer
 from pytest_dvwiki.wiki.kinds.coverage import ACTIONS
 from pytest_dvwiki.wiki.kinds.owned import OWNED
-from pytest_dvwiki.wiki.listed import CATEGORIES
+from pytest_dvwiki.wiki.page_summary import CATEGORIES
 from pytest_dvwiki.wiki.text import conflicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from pytest_dvwiki.wiki.catalogue import Catalogue
-    from pytest_dvwiki.wiki.listed import Listed
+    from pytest_dvwiki.wiki.page_cache import PageCache
+    from pytest_dvwiki.wiki.page_summary import PageSummary
 
 _FIELDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "bugs": {"type": tuple(ORIGINS), "status": STATUSES},
@@ -35,10 +35,10 @@ _REQUIRED: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def check_fields(catalogue: Catalogue) -> Iterator[Finding]:
+def check_fields(page_cache: PageCache) -> Iterator[Finding]:
     """Yield keys that are missing or have an invalid value, and pages whose frontmatter cannot be read."""
     for category in CATEGORIES:
-        for page in catalogue.all(category):
+        for page in page_cache.all(category):
             place = page.path
             if page.problem:
                 problem, _, remedy = page.problem.rpartition("; ")
@@ -48,7 +48,7 @@ def check_fields(catalogue: Catalogue) -> Iterator[Finding]:
                 yield Finding(place, 0, "schema", f"{key}: {text}")
 
 
-def _wrong_fields(page: Listed) -> Iterator[tuple[str, str]]:
+def _wrong_fields(page: PageSummary) -> Iterator[tuple[str, str]]:
     for key in _REQUIRED[page.category]:
         if not page.text(key):
             yield key, "has no value"
@@ -58,9 +58,9 @@ def _wrong_fields(page: Listed) -> Iterator[tuple[str, str]]:
             yield key, f"{value!r} is not one of {', '.join(allowed)}"
 
 
-def check_supersession(catalogue: Catalogue) -> Iterator[Finding]:
+def check_supersession(page_cache: PageCache) -> Iterator[Finding]:
     """Yield the errors in links between a bug and the one that replaces it: both must link, with a reason."""
-    bugs = {page.name: page for page in catalogue.all("bugs")}
+    bugs = {page.name: page for page in page_cache.all("bugs")}
     for page in bugs.values():
         place = page.path
         for key, back in (("superseded_by", "supersedes"), ("supersedes", "superseded_by")):
@@ -77,7 +77,7 @@ def check_supersession(catalogue: Catalogue) -> Iterator[Finding]:
             yield Finding(place, 0, "schema", "superseded_reason: has no value, although superseded_by has one")
 
 
-def _leads_back(page: Listed, bugs: Mapping[str, Listed]) -> bool:
+def _leads_back(page: PageSummary, bugs: Mapping[str, PageSummary]) -> bool:
     """Tell whether following the replacements of a page leads back to it."""
     seen: set[str] = set()
     name = page.leads_to
@@ -87,15 +87,15 @@ def _leads_back(page: Listed, bugs: Mapping[str, Listed]) -> bool:
     return page.name in seen
 
 
-def _named(page: Listed, key: str) -> tuple[str, ...]:
+def _named(page: PageSummary, key: str) -> tuple[str, ...]:
     """Return the pages that a page names under `supersedes` or `superseded_by`."""
     return page.replaces if key == "supersedes" else (page.leads_to,) if page.leads_to else ()
 
 
-def check_causes(catalogue: Catalogue) -> Iterator[Finding]:
+def check_causes(page_cache: PageCache) -> Iterator[Finding]:
     """Yield the pages whose cause another page has too."""
-    for fingerprint in catalogue.shared_causes():
-        keeper, *rest = catalogue.of_cause(fingerprint)
+    for fingerprint in page_cache.causes.shared():
+        keeper, *rest = page_cache.causes.pages_of(fingerprint)
         for page in (page for page in rest if not is_pointer(page)):
             yield Finding(page.path, 0, "duplicate_cause", f"{keeper.path} has the same cause, {fingerprint}")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.model.sentences import count
 
 if TYPE_CHECKING:
-    from pytest_dvwiki.wiki.listed import Listed
+    from pytest_dvwiki.wiki.page_summary import PageSummary
 
 RECENT_DAYS = 30
 _MONTH = 30
@@ -37,7 +37,7 @@ def age(since: str, day: date) -> str:
     return f"stable for {count(days // _YEAR, 'year')}"
 
 
-def tag(page: Listed, day: date, since: str | None = None) -> str:
+def tag(page: PageSummary, day: date, since: str | None = None) -> str:
     """Return in words how long the content of a page has been known, and how often it was seen again.
 
     Args:
@@ -50,7 +50,7 @@ def tag(page: Listed, day: date, since: str | None = None) -> str:
     return f"{known} (+{again})" if again > 0 else known
 
 
-def _again(page: Listed) -> int:
+def _again(page: PageSummary) -> int:
     """Return the number of runs that saw it after the first one."""
     key, first = {"bugs": ("corroborations", 0), "patterns": ("hit_count", 1)}.get(page.category, ("", 0))
     runs = page.metadata.get(key)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.wiki.kinds.bug import effective_type, is_pointer, words_of_title
-from pytest_dvwiki.wiki.listed import CATEGORIES
+from pytest_dvwiki.wiki.page_summary import CATEGORIES
 from pytest_dvwiki.wiki.text.markdown import code, escape, one_line, table, table_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pytest_dvwiki.wiki.listed import Listed
+    from pytest_dvwiki.wiki.page_summary import PageSummary
 
 TITLE = "# DV Agentic Wiki Index"
 INDEX = "index.md"
@@ -30,11 +30,11 @@ def percent(rate: Any) -> str:
     return f"{rate:.0%}" if isinstance(rate, int | float) and not isinstance(rate, bool) else "n/a"
 
 
-def _text(page: Listed, key: str) -> str:
+def _text(page: PageSummary, key: str) -> str:
     return escape(one_line(page.text(key), 80))
 
 
-def _bug(page: Listed) -> tuple[str, ...]:
+def _bug(page: PageSummary) -> tuple[str, ...]:
     confidence = page.metadata.get("confidence")
     shown = f"{confidence:.2f}" if isinstance(confidence, int | float) else ""
     status = "superseded" if is_pointer(page) else escape(one_line(page.status, 80))
@@ -50,21 +50,21 @@ def _bug(page: Listed) -> tuple[str, ...]:
     )
 
 
-def _pattern(page: Listed) -> tuple[str, ...]:
+def _pattern(page: PageSummary) -> tuple[str, ...]:
     rate = percent(page.metadata.get("fix_success_rate"))
     return _text(page, "failure_subtype"), _text(page, "hit_count"), rate
 
 
-def _hole(page: Listed) -> tuple[str, ...]:
+def _hole(page: PageSummary) -> tuple[str, ...]:
     status = "filled" if page.metadata.get("filled") is True else _text(page, "action_class")
     return _text(page, "feature"), _text(page, "bin"), status
 
 
-def _spec(page: Listed) -> tuple[str, ...]:
+def _spec(page: PageSummary) -> tuple[str, ...]:
     return _text(page, "feature"), _text(page, "clarification_type")
 
 
-_COLUMNS: dict[str, tuple[tuple[str, ...], Callable[[Listed], tuple[str, ...]]]] = {
+_COLUMNS: dict[str, tuple[tuple[str, ...], Callable[[PageSummary], tuple[str, ...]]]] = {
     "bugs": (("Type", "Status", "Confidence", "Last Updated", "Title"), _bug),
     "patterns": (("failure_subtype", "hit_count", "fix_success_rate"), _pattern),
     "coverage": (("Feature", "Bin", "Status"), _hole),
@@ -72,7 +72,7 @@ _COLUMNS: dict[str, tuple[tuple[str, ...], Callable[[Listed], tuple[str, ...]]]]
 }
 
 
-def cells(page: Listed) -> str:
+def cells(page: PageSummary) -> str:
     """Return the cells of a page in the index tables, from the second column on."""
     columns, row = _COLUMNS[page.category]
     return table_row(("cannot be read", *[""] * (len(columns) - 1)) if page.problem else row(page))
@@ -113,7 +113,7 @@ def _came_together(commit: str, names: Sequence[str]) -> str:
     return f"Came with one commit: {code(f'{shown[:_COMMIT]} {subject}')}: {', '.join([*links, *more])}"
 
 
-def commit_of(page: Listed) -> str:
+def commit_of(page: PageSummary) -> str:
     """Return the commit that introduced the cause of an open bug; empty if it is not certain, or the bug passes."""
     is_open = page.category == "bugs" and not page.problem and page.status not in _ENDED
     is_gone = page.metadata.get("stale") is True or bool(page.text("passes_since"))

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import Occurrence
     from pytest_dvwiki.records.archive import Archive
-    from pytest_dvwiki.wiki.catalogue import Catalogue
-    from pytest_dvwiki.wiki.listed import Listed
+    from pytest_dvwiki.wiki.page_cache import PageCache
+    from pytest_dvwiki.wiki.page_summary import PageSummary
 
 SHARE = 0.8
 FEWEST = 3
@@ -49,7 +49,7 @@ def words(primary: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _WORD.findall(mask(primary)) if not _SAYS_NOTHING.fullmatch(word))
 
 
-def alike(archive: Archive, catalogue: Catalogue, fingerprints: Sequence[str]) -> list[Listed]:
+def alike(archive: Archive, page_cache: PageCache, fingerprints: Sequence[str]) -> list[PageSummary]:
     """Return the pages of other causes that may be the same as that of these fingerprints, the oldest first."""
     newest = archive.newest_occurrence(fingerprints)
     said = words(newest.primary) if newest else frozenset[str]()
@@ -59,10 +59,10 @@ def alike(archive: Archive, catalogue: Catalogue, fingerprints: Sequence[str]) -
     family = {name for each in fingerprints for name in archive.family(each)}
     mine = (*archive.identities(*fingerprints), *family)
     found = [name for name in _candidates(archive, newest, mine) if _is_alike(archive, newest, said, name)]
-    own = catalogue.of_cause(*archive.identities(*fingerprints)) if found else []
-    pages: dict[str, Listed] = {}
+    own = page_cache.causes.pages_of(*archive.identities(*fingerprints)) if found else []
+    pages: dict[str, PageSummary] = {}
     for name in found:
-        page = next(iter(catalogue.of_cause(*archive.identities(name))), None)
+        page = next(iter(page_cache.causes.pages_of(*archive.identities(name))), None)
         if page is None or page.problem or is_pointer(page) or any(_are_distinct(page, each) for each in own):
             continue
         if not _at_once(archive, fingerprints, page.fingerprints(name)):
@@ -76,7 +76,7 @@ def _is_alike(archive: Archive, newest: Occurrence, said: frozenset[str], name: 
     return other is not None and _same_label(newest, other) and _same_words(said, words(other.primary))
 
 
-def first_seen(archive: Archive, page: Listed) -> str:
+def first_seen(archive: Archive, page: PageSummary) -> str:
     """Return the time of the first run with the cause of a page."""
     query = "SELECT MIN(moment) FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
     (moment,) = archive.db.execute(query, (tables.json_list(archive.present(page.fingerprints())),)).fetchone()
@@ -133,6 +133,6 @@ def _at_once(archive: Archive, one: Iterable[str], other: Iterable[str]) -> bool
     return archive.db.execute(query, asked).fetchone() is not None
 
 
-def _are_distinct(one: Listed, other: Listed) -> bool:
+def _are_distinct(one: PageSummary, other: PageSummary) -> bool:
     """Tell whether people state on either page that the other one is another cause."""
     return other.name in one.pages(DISTINCT) or one.name in other.pages(DISTINCT)

@@ -15,8 +15,8 @@ from pytest_dvwiki.records.tables import seed_of
 from pytest_dvwiki.records.targets import ANY, Target, of_failure
 from pytest_dvwiki.runs import EVER
 from pytest_dvwiki.wiki import outside
-from pytest_dvwiki.wiki.catalogue import Catalogue
 from pytest_dvwiki.wiki.kinds import bug, pattern
+from pytest_dvwiki.wiki.page_cache import PageCache
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.text.markdown import plain
 from pytest_dvwiki.wiki.text.names import file_name
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     )
     from pytest_dvwiki.records.fixes import FixState
     from pytest_dvwiki.settings import Layout
-    from pytest_dvwiki.wiki.listed import Listed
+    from pytest_dvwiki.wiki.page_summary import PageSummary
 
 _BUGS = frozenset({"RTL_BUG", "TB_BUG"})
 
@@ -68,7 +68,7 @@ class WikiHistory:
 
     def close(self) -> None:
         """Close the caches that were opened."""
-        for name in ("archive", "catalogue"):
+        for name in ("archive", "page_cache"):
             if name in self.__dict__:
                 self.__dict__.pop(name).close()
 
@@ -81,21 +81,21 @@ class WikiHistory:
         return archive
 
     @cached_property
-    def catalogue(self) -> Catalogue:
+    def page_cache(self) -> PageCache:
         """Return the pages."""
         wiki = self._layout.wiki
-        catalogue = Catalogue(wiki, wiki / ".cache" / "pages.sqlite" if wiki.is_dir() else None)
-        catalogue.refresh()
-        catalogue.joins(self.archive.joined(), self.archive.further(), self.archive.present)
-        return catalogue
+        page_cache = PageCache(wiki, wiki / ".cache" / "pages.sqlite" if wiki.is_dir() else None)
+        page_cache.refresh()
+        page_cache.causes.join(self.archive.joined(), self.archive.further(), self.archive.present)
+        return page_cache
 
     def refresh(self) -> None:
         """Read what has been archived since the first query."""
         if "archive" in self.__dict__:
             self.archive.refresh()
-        if "catalogue" in self.__dict__:
-            self.catalogue.refresh(quick=True)
-            self.catalogue.joins(self.archive.joined(), self.archive.further(), self.archive.present)
+        if "page_cache" in self.__dict__:
+            self.page_cache.refresh(quick=True)
+            self.page_cache.causes.join(self.archive.joined(), self.archive.further(), self.archive.present)
         self.__dict__.pop("_merged", None)
         self._new = frozenset()
 
@@ -198,11 +198,11 @@ class WikiHistory:
     @cached_property
     def _merged(self) -> list[tuple[str, ...]]:
         """Return the fingerprints of each bug page that has more than one."""
-        return [page.fingerprints() for page in self.catalogue.with_aliases()]
+        return [page.fingerprints() for page in self.page_cache.causes.with_aliases()]
 
-    def pattern_page(self, failure_subtype: str) -> Listed | None:
+    def pattern_page(self, failure_subtype: str) -> PageSummary | None:
         """Return the page of a subtype; None if there is none."""
-        return self.catalogue.get(f"patterns/{file_name(failure_subtype)}.md")
+        return self.page_cache.get(f"patterns/{file_name(failure_subtype)}.md")
 
     def undone_fix(self, occurrence: Occurrence) -> FixState | None:
         """Return the newest fix that did not last, as an occurrence shows; None if there is none."""
@@ -264,11 +264,11 @@ class WikiHistory:
         listed = self.bug_pages(fingerprint)
         return aggregate.onset(self.archive, listed[0].fingerprints(fingerprint) if listed else (fingerprint,))
 
-    def bug_pages(self, fingerprint: str) -> list[Listed]:
+    def bug_pages(self, fingerprint: str) -> list[PageSummary]:
         """Return the bug pages of a cause, under its present and former names, the one to keep first."""
         if fingerprint in self._new:
             return []
-        return self.catalogue.of_cause(*self.archive.identities(self._known(fingerprint)))
+        return self.page_cache.causes.pages_of(*self.archive.identities(self._known(fingerprint)))
 
     def _is_wanted(self, fingerprint: str) -> bool:
         listed = self.bug_pages(fingerprint)

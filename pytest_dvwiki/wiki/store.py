@@ -16,11 +16,11 @@ from pytest_dvwiki.redact import redact
 from pytest_dvwiki.runs import today
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.age import tag
-from pytest_dvwiki.wiki.catalogue import Catalogue
 from pytest_dvwiki.wiki.kinds import bug
 from pytest_dvwiki.wiki.kinds.owned import OWNED
-from pytest_dvwiki.wiki.listed import CATEGORIES
 from pytest_dvwiki.wiki.lock import TIMEOUT_S
+from pytest_dvwiki.wiki.page_cache import PageCache
+from pytest_dvwiki.wiki.page_summary import CATEGORIES
 from pytest_dvwiki.wiki.schema import LOG, ROLES, Address, Role, load_schema
 from pytest_dvwiki.wiki.text import pages, parts, splice
 from pytest_dvwiki.wiki.text.markdown import plain
@@ -107,7 +107,7 @@ class WikiStore:
         """Return the pages of a category, or of all, by name; an unreadable one has only its cause as metadata."""
         wanted = [category] if category in CATEGORIES else [] if category else CATEGORIES
         day = today()
-        with self._catalogue() as catalogue:
+        with self._catalogue() as page_cache:
             return [
                 Entry(
                     address=page.path.removesuffix(".md"),
@@ -117,7 +117,7 @@ class WikiStore:
                     age=tag(page, day),
                 )
                 for name in wanted
-                for page in catalogue.all(name)
+                for page in page_cache.all(name)
             ]
 
     def fetch(self, address: str) -> Fetched | Written:
@@ -153,20 +153,20 @@ class WikiStore:
         """Return the same place on the page that keeps the cause, if a bug page is gone or a pointer; else None."""
         if place.category != "bugs" or place.page is None:
             return None
-        with self._catalogue() as catalogue:
-            page = catalogue.get(_path(place))
+        with self._catalogue() as page_cache:
+            page = page_cache.get(_path(place))
             if page is None:
-                found = catalogue.formerly_named(place.page)
+                found = page_cache.causes.formerly_named(place.page)
             else:
-                found = catalogue.of_cause(*page.fingerprints())[:1] if bug.is_pointer(page) else []
+                found = page_cache.causes.pages_of(*page.fingerprints())[:1] if bug.is_pointer(page) else []
         return Address(place.category, found[0].name, place.heading) if len(found) == 1 else None
 
-    def _catalogue(self) -> Catalogue:
+    def _catalogue(self) -> PageCache:
         """Return the pages as they are now."""
         cache = self._layout.wiki / ".cache" / "pages.sqlite"
-        catalogue = Catalogue(self._layout.wiki, cache if self._layout.wiki.is_dir() else None)
-        catalogue.refresh()
-        return catalogue
+        page_cache = PageCache(self._layout.wiki, cache if self._layout.wiki.is_dir() else None)
+        page_cache.refresh()
+        return page_cache
 
     # Writing
 
@@ -332,8 +332,8 @@ class WikiStore:
 
     def _is_listed(self, place: Address) -> bool:
         """Tell whether a page exists under a name that only people would give."""
-        with self._catalogue() as catalogue:
-            return catalogue.get(_path(place)) is not None
+        with self._catalogue() as page_cache:
+            return page_cache.get(_path(place)) is not None
 
     def _writable(self, address: str, mode: Literal["snapshot", "log"]) -> Address | Written:
         """Return the place if the role may write there in this mode, else a refusal."""

@@ -14,8 +14,8 @@ from pytest_dvwiki.wiki.text import pages
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_dvwiki.wiki.catalogue import Catalogue
-    from pytest_dvwiki.wiki.listed import Listed
+    from pytest_dvwiki.wiki.page_cache import PageCache
+    from pytest_dvwiki.wiki.page_summary import PageSummary
 
 PLAIN_REASON = "the same cause"
 _STANDS_FOR = {
@@ -30,7 +30,7 @@ class MergeError(ValueError):
     """Two pages that cannot be merged; its text gives the reason and what to do instead."""
 
 
-def check(catalogue: Catalogue, kept: Listed, other: Listed) -> None:
+def check(page_cache: PageCache, kept: PageSummary, other: PageSummary) -> None:
     """Check that a page can take in another one.
 
     Raises:
@@ -49,7 +49,7 @@ def check(catalogue: Catalogue, kept: Listed, other: Listed) -> None:
             raise MergeError(
                 f"{page.path} has no fingerprint, so no run counts towards it; move its text and remove it"
             )
-    standing, theirs = (catalogue.of_cause(*page.fingerprints())[0] for page in (kept, other))
+    standing, theirs = (page_cache.causes.pages_of(*page.fingerprints())[0] for page in (kept, other))
     if standing.path == other.path:
         raise MergeError(
             f"{kept.name} leads to {other.name} already, and one of the two has to remain;"
@@ -66,7 +66,9 @@ def check(catalogue: Catalogue, kept: Listed, other: Listed) -> None:
         )
 
 
-def edits(kept: Listed, other: Listed, reason: str | None, read: Callable[[str], bytes]) -> list[tuple[str, bytes]]:
+def edits(
+    kept: PageSummary, other: PageSummary, reason: str | None, read: Callable[[str], bytes]
+) -> list[tuple[str, bytes]]:
     """Return the path and content of both pages after a merge, the replaced one first, since its key is what counts.
 
     Args:
@@ -86,7 +88,7 @@ def edits(kept: Listed, other: Listed, reason: str | None, read: Callable[[str],
     ]
 
 
-def undone(kept: Listed, other: Listed, read: Callable[[str], bytes]) -> list[tuple[str, bytes]]:
+def undone(kept: PageSummary, other: PageSummary, read: Callable[[str], bytes]) -> list[tuple[str, bytes]]:
     """Return the path and content of the pages that have to change so that neither points to the other.
 
     Raises:
@@ -105,7 +107,7 @@ def undone(kept: Listed, other: Listed, read: Callable[[str], bytes]) -> list[tu
     return edited
 
 
-def _edited(page: Listed, keys: dict[str, Any], read: Callable[[str], bytes]) -> tuple[str, bytes]:
+def _edited(page: PageSummary, keys: dict[str, Any], read: Callable[[str], bytes]) -> tuple[str, bytes]:
     # A key that the page does not have yet goes below the others of people's.
     present = {key: page.metadata[key] for key in bug.PEOPLE if isinstance(page.metadata.get(key, ...), str | None)}
     data = pages.edit(read(page.path), present | keys, {})

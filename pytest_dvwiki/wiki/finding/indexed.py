@@ -52,7 +52,7 @@ def bm25_search(wiki_dir: Path) -> WikiSearchIndex:
     return _Bm25Index(wiki_dir) if bm25.is_installed() else KeywordIndex(wiki_dir)
 
 
-class _Listed(msgspec.Struct, frozen=True, array_like=True):
+class _IndexedPage(msgspec.Struct, frozen=True, array_like=True):
     """A page in the index."""
 
     path: str
@@ -69,7 +69,7 @@ class _Listed(msgspec.Struct, frozen=True, array_like=True):
 class _Change(msgspec.Struct, frozen=True, array_like=True):
     """A page that changed since the index was made."""
 
-    page: _Listed
+    page: _IndexedPage
     words: dict[str, int] | None
     """None if the page is gone."""
 
@@ -83,7 +83,7 @@ class _Pages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     folder: str
     files: dict[str, str]
     """SHA-256 of each file in the folder, by name."""
-    pages: tuple[_Listed, ...]
+    pages: tuple[_IndexedPage, ...]
 
 
 class _Changes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -105,7 +105,7 @@ class _Index:
     """
 
     def __init__(
-        self, listed: tuple[_Listed, ...], engine: bm25.Bm25, folder: Path | None, files: dict[str, str]
+        self, listed: tuple[_IndexedPage, ...], engine: bm25.Bm25, folder: Path | None, files: dict[str, str]
     ) -> None:
         self.listed = {item.path: item for item in listed}
         self.paths = [item.path for item in listed]
@@ -135,7 +135,7 @@ class _Index:
                 states[path] = change.page.state
         return states
 
-    def get(self, path: str) -> _Listed | None:
+    def get(self, path: str) -> _IndexedPage | None:
         """Return a page as last read; None if it is unknown or gone."""
         change = self.changes.get(path)
         if change is None:
@@ -281,12 +281,12 @@ class _Bm25Index(WikiSearchIndex):
             known = index.listed.get(path)
             if known and known.sha256 == digest:
                 # Only the modification time differs, as after a checkout.
-                index.listed[path] = _Listed(path, *state, digest, known.facets)
+                index.listed[path] = _IndexedPage(path, *state, digest, known.facets)
                 changes.pop(path, None)
                 touched = True
                 continue
             words, facets = words_of(path, data)
-            changes[path] = _Change(_Listed(path, *state, digest, facets), dict(words))
+            changes[path] = _Change(_IndexedPage(path, *state, digest, facets), dict(words))
         before, index.changes = index.changes, changes
         if touched and index.folder is not None:
             self._try(lambda: self._write_list(index))
@@ -294,13 +294,13 @@ class _Bm25Index(WikiSearchIndex):
 
     def _made(self, present: dict[str, State], old: _Index | None = None) -> _Index:
         """Rebuild the index; words of unchanged pages are taken from the old one."""
-        listed: list[_Listed] = []
+        listed: list[_IndexedPage] = []
         engine = bm25.Bm25.of(self._documents(dict(sorted(present.items())), old, listed))
         index = _Index(tuple(listed), engine, None, {})
         self._try(lambda: self._save(index))
         return index
 
-    def _documents(self, present: dict[str, State], old: _Index | None, listed: list[_Listed]) -> Iterator[Words]:
+    def _documents(self, present: dict[str, State], old: _Index | None, listed: list[_IndexedPage]) -> Iterator[Words]:
         """Yield the words of all pages, and add the pages to `listed`."""
         kept = self._kept(present, old) if old else {}
         stored = old.engine.documents(old.numbers[path] for path in kept) if old else iter(())
@@ -315,11 +315,11 @@ class _Bm25Index(WikiSearchIndex):
             else:
                 data = self.data(path)
                 words, facets = words_of(path, data)
-                listed.append(_Listed(path, *state, _digest_of(path, data), facets))
+                listed.append(_IndexedPage(path, *state, _digest_of(path, data), facets))
                 yield words
 
     @staticmethod
-    def _kept(present: dict[str, State], old: _Index) -> dict[str, _Listed]:
+    def _kept(present: dict[str, State], old: _Index) -> dict[str, _IndexedPage]:
         """Return the pages that are unchanged since the old index, if its stored words are still valid; by path."""
         if old.folder is not None and not _is_sound(old.folder, old.files, bm25.DOCUMENTS):
             return {}

@@ -19,8 +19,8 @@ from pytest_dvwiki.search import keyword
 from pytest_dvwiki.search.snippet import snippet
 from pytest_dvwiki.search.tokenizer import tokens
 from pytest_dvwiki.wiki import outside
-from pytest_dvwiki.wiki.catalogue import is_page, title_of
-from pytest_dvwiki.wiki.listed import CATEGORIES, status_of
+from pytest_dvwiki.wiki.page_cache import is_page, title_of
+from pytest_dvwiki.wiki.page_summary import CATEGORIES, status_of
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.text.markdown import one_line, plain
 from pytest_dvwiki.yamlio import YamlError

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import Occurrence, OriginType
     from pytest_dvwiki.records.aggregate import CauseHistory
-    from pytest_dvwiki.wiki.listed import Listed
+    from pytest_dvwiki.wiki.page_summary import PageSummary
 
 PEOPLE = ("type", "status", "spec_section", "owner", "link", "supersedes", "superseded_by", "superseded_reason")
 OWNED = (
@@ -76,7 +76,7 @@ def has_page(occurrence: Occurrence) -> bool:
     return occurrence.origin.type in ORIGINS and bool(occurrence.tests or occurrence.origin.reasons)
 
 
-def is_decided(page: Listed) -> bool:
+def is_decided(page: PageSummary) -> bool:
     """Tell whether people decided what a page's cause is: by another type than the tool gave, or by its status.
 
     A page that was confirmed or closed and still says UNKNOWN, as the tool wrote it, decides nothing.
@@ -87,12 +87,12 @@ def is_decided(page: Listed) -> bool:
     return page.text("status") in _DECIDED or (made_as is not None and kind != made_as)
 
 
-def type_at_creation(page: Listed) -> str | None:
+def type_at_creation(page: PageSummary) -> str | None:
     """Return the type that the tool gave a page at first; None if people made the page."""
     return page.text("type_at_creation") or bug_origin(page.name)
 
 
-def effective_type(page: Listed, origin: str = "") -> str:
+def effective_type(page: PageSummary, origin: str = "") -> str:
     """Return what a page's cause is: what a person says, else what the tool says now.
 
     Args:
@@ -103,7 +103,7 @@ def effective_type(page: Listed, origin: str = "") -> str:
     return kind if is_decided(page) else origin or page.text("origin") or kind
 
 
-def facts(page: Listed) -> PageFacts:
+def facts(page: PageSummary) -> PageFacts:
     """Return what a page says of its cause."""
     return PageFacts(
         path=page.path,
@@ -115,14 +115,14 @@ def facts(page: Listed) -> PageFacts:
     )
 
 
-def links(page: Listed) -> tuple[str, ...]:
+def links(page: PageSummary) -> tuple[str, ...]:
     """Return the URLs that people gave for a page: one, or a list."""
     value = page.metadata.get("link")
     given = value if isinstance(value, list) else [value]
     return tuple(dict.fromkeys(one_line(str(each)) for each in given if each))
 
 
-def words_of_title(page: Listed) -> str:
+def words_of_title(page: PageSummary) -> str:
     """Return the title of a page without the origin that those of earlier versions begin with."""
     title = page.title
     for origin in ORIGINS.values():
@@ -207,7 +207,7 @@ def _only_commit(history: CauseHistory) -> str | None:
     return one_line(only, _KEY) or None
 
 
-def pointer_keys(page: Listed, keeper: Listed) -> dict[str, Any]:
+def pointer_keys(page: PageSummary, keeper: PageSummary) -> dict[str, Any]:
     """Return the owned keys of a page whose cause another page keeps, without counts, which would count twice."""
     metadata = page.metadata
     kept = {"id": page.name} | {key: metadata.get(key) for key in ("fingerprint", "cause", "first_seen")}
@@ -218,13 +218,13 @@ def pointer_keys(page: Listed, keeper: Listed) -> dict[str, Any]:
     return empty | kept | {"hit_count": 0, "occurrence_count": 0, "corroborations": 0, "stale_reason": reason}
 
 
-def is_pointer(page: Listed) -> bool:
+def is_pointer(page: PageSummary) -> bool:
     """Tell whether a page only leads to the one that keeps its cause."""
     reason = page.text("stale_reason")
     return reason == _SAME_CAUSE or (reason.startswith(_REPLACED) and page.leads_to != "")
 
 
-def pointer_regions(page: Listed, keeper: Listed) -> dict[str, str]:
+def pointer_regions(page: PageSummary, keeper: PageSummary) -> dict[str, str]:
     """Return the content of the region of such a page."""
     link = f"[{keeper.name}]({keeper.name}.md)"
     if page.leads_to:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.causes.statements import Statement
     from pytest_dvwiki.model import Command, LogReference, Occurrence
     from pytest_dvwiki.records.aggregate import CauseHistory, Row
-    from pytest_dvwiki.wiki.listed import Listed
+    from pytest_dvwiki.wiki.page_summary import PageSummary
 
 _LONGEST_COMMAND = 10_000
 """Characters; a command that is cut does something else."""
@@ -63,7 +63,7 @@ def regions(
     page_of: Callable[[str], str | None],
     fix_of: Callable[[Occurrence], str | None],
     *,
-    others: Sequence[Listed] = (),
+    others: Sequence[PageSummary] = (),
     kin: Sequence[str] = (),
 ) -> dict[str, str]:
     """Return the content of the region of a bug page.
@@ -104,12 +104,12 @@ def one_region(*sections: tuple[str, str]) -> dict[str, str]:
     return {former.RECORDS: "\n".join(f"## {heading}\n{content}" for heading, content in sections)}
 
 
-def why(page: Listed) -> str:
+def why(page: PageSummary) -> str:
     """Return the reason that people gave for replacing a page."""
     return escape(one_line(page.text("superseded_reason"))) if page.leads_to else ""
 
 
-def _taken_in(other: Listed) -> str:
+def _taken_in(other: PageSummary) -> str:
     """Return a line for the kept page that names a page leading to it."""
     reason = f"merged into this page: {why(other)}" if why(other) else "has the same cause"
     return f"- [{other.name}]({other.name}.md): {reason}; what people wrote there stays there"

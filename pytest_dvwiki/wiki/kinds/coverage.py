@@ -12,7 +12,7 @@ from pytest_dvwiki.wiki.text.names import file_name
 
 if TYPE_CHECKING:
     from pytest_dvwiki.records.aggregate import Hole
-    from pytest_dvwiki.wiki.listed import Listed
+    from pytest_dvwiki.wiki.page_summary import PageSummary
 
 OWNED = ("filled", "filled_by_task")
 ACTIONS = ("actionable", "protocol_blocked", "design_excluded", "needs_investigation")
@@ -30,7 +30,7 @@ def paths(covergroup: str, bin_name: str) -> tuple[str, str]:
     return f"coverage/{plain}.md", f"coverage/{plain}_{digest}.md"
 
 
-def is_of(page: Listed, covergroup: str, bin_name: str) -> bool:
+def is_of(page: PageSummary, covergroup: str, bin_name: str) -> bool:
     """Tell whether a page is that of a bin."""
     return (page.text("covergroup"), page.text("bin")) == (one_line(covergroup, _NAME), one_line(bin_name, _NAME))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.wiki.text.markdown import one_line
 
 if TYPE_CHECKING:
-    from pytest_dvwiki.wiki.listed import Listed
+    from pytest_dvwiki.wiki.page_summary import PageSummary
 
 KEYS = ("stale", "stale_reason")
 """The keys of the mark. Pages without other use for them get them with their first mark."""
@@ -22,7 +22,7 @@ def reason_of(problem: str) -> str:
     return one_line(f"{_CITES}what is gone: {problem}", _LONGEST)
 
 
-def drifted(page: Listed) -> str | None:
+def drifted(page: PageSummary) -> str | None:
     """Return the drift mark of a page; None if it has none."""
     reason = page.text("stale_reason")
     return reason if page.metadata.get("stale") is True and reason.startswith(_CITES) else None

@@ -13,9 +13,9 @@ from pytest_dvwiki.wiki.lock import TIMEOUT_S, locked
 from pytest_dvwiki.wiki.supersession import MergeError
 from pytest_dvwiki.wiki.writing.log import add_to_log, ingested
 from pytest_dvwiki.wiki.writing.rebuild import rebuild, sweep
-from pytest_dvwiki.wiki.writing.room import Room, writing
 from pytest_dvwiki.wiki.writing.run import Run
 from pytest_dvwiki.wiki.writing.scaffold import keep_out_of_git, scaffold
+from pytest_dvwiki.wiki.writing.writer import WikiWriter, writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.kinds.spec import Clarification
     from pytest_dvwiki.wiki.writing.reclassify import Reclassified
-    from pytest_dvwiki.wiki.writing.room import Progress
+    from pytest_dvwiki.wiki.writing.writer import Progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,11 +64,11 @@ def init(layout: Layout, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
     Raises:
         WikiError: The wiki cannot be written.
     """
-    with writing(layout, lock_timeout, scaffolded=False) as room:
+    with writing(layout, lock_timeout, scaffolded=False) as writer:
         made = scaffold(layout)
-        room.refresh()
-        room.write_indexes()
-        made += [f"{layout.wiki.name}/{path}" for path in room.files.changed]
+        writer.refresh()
+        writer.write_indexes()
+        made += [f"{layout.wiki.name}/{path}" for path in writer.files.changed]
         if made:
             add_to_log(layout, "init", f"{len(made)} files made")
     return made
@@ -100,29 +100,29 @@ def archive(
             edited is not an error; it is listed in the result.
     """
     began = time.monotonic()
-    with writing(layout, lock_timeout) as room:
-        room.archive.refresh()
+    with writing(layout, lock_timeout) as writer:
+        writer.archive.refresh()
         for listed in lists:
             write_suite(layout.tasks, listed)
-        is_new = room.archive.record(record.task_id) != record and write_record(layout.tasks, record, data)
+        is_new = writer.archive.record(record.task_id) != record and write_record(layout.tasks, record, data)
         # If the same run is archived again, pages deleted since then stay deleted.
         is_due = is_new or record.task_id not in ingested(layout)
-        judged = room.archive.refresh() | room.learn()
-        run = Run(room, record, judged)
-        room.look_quickly()
-        with room.catalogue.batch():
+        judged = writer.archive.refresh() | writer.learn()
+        run = Run(writer, record, judged)
+        writer.look_quickly()
+        with writer.page_cache.batch():
             if clarification and is_due:
                 run.clarify(clarification)
             told = run.update(may_create=is_due)
-        room.write_indexes()
+        writer.write_indexes()
         if is_due:
             add_to_log(layout, "ingest", told, record.task_id, date=record.finished)
         return ArchiveResult(
-            pages_created=room.files.created,
-            pages_updated=room.files.updated,
+            pages_created=writer.files.created,
+            pages_updated=writer.files.updated,
             page_of=run.page_of(),
             seconds=time.monotonic() - began,
-            refused=room.files.refused,
+            refused=writer.files.refused,
             held=run.held(),
             like=run.like,
         )
@@ -169,17 +169,17 @@ def build(
     began = time.monotonic()
     subtypes = reclassified.subtypes if reclassified else frozenset()
     if check:
-        with Room(layout, check=True, progress=progress) as room:
-            rebuild(room, restore=restore, subtypes=subtypes)
-            return _result(room, began)
-    with writing(layout, lock_timeout, progress=progress) as room:
+        with WikiWriter(layout, check=True, progress=progress) as writer:
+            rebuild(writer, restore=restore, subtypes=subtypes)
+            return _result(writer, began)
+    with writing(layout, lock_timeout, progress=progress) as writer:
         sweep(layout)
-        rebuild(room, restore=restore, subtypes=subtypes)
-        result = _result(room, began)
+        rebuild(writer, restore=restore, subtypes=subtypes)
+        result = _result(writer, began)
         if result.changed:
             told = f"; {reclassified.told()}" if reclassified and reclassified.file else ""
             done = f"{len(result.changed)} files rebuilt{told}"
-            add_to_log(layout, "build", done, date=room.archive.last_updated())
+            add_to_log(layout, "build", done, date=writer.archive.last_updated())
         return result
 
 
@@ -206,16 +206,16 @@ def change_page(
     Raises:
         WikiError: The page, the index or the log could not be written, or the lock could not be taken.
     """
-    with writing(layout, lock_timeout) as room:
-        present = room.files.present(path)
+    with writing(layout, lock_timeout) as writer:
+        present = writer.files.present(path)
         data = decide(present)
         if data is None or data == present:
             return None
-        room.refresh()
-        with room.catalogue.batch():
-            if not room.files.write(path, data):
-                return room.files.refused[-1][1]
-        room.write_indexes()
+        writer.refresh()
+        with writer.page_cache.batch():
+            if not writer.files.write(path, data):
+                return writer.files.refused[-1][1]
+        writer.write_indexes()
         add_to_log(layout, "commit", told)
         return None
 
@@ -239,14 +239,14 @@ def merge(
         WikiError: A page could not be written, or the lock could not be taken.
     """
     began = time.monotonic()
-    with writing(layout, lock_timeout, scaffolded=False) as room:
-        room.refresh()
-        with room.catalogue.batch():
-            room.views.merge(kept, other, reason)
-        room.write_indexes()
-        if room.files.changed:
+    with writing(layout, lock_timeout, scaffolded=False) as writer:
+        writer.refresh()
+        with writer.page_cache.batch():
+            writer.views.merge(kept, other, reason)
+        writer.write_indexes()
+        if writer.files.changed:
             add_to_log(layout, "merge", f"{other} into {kept}{f': {reason}' if reason else ''}")
-        return _result(room, began)
+        return _result(writer, began)
 
 
 def undo_merge(
@@ -270,18 +270,18 @@ def undo_merge(
     began = time.monotonic()
     if kept == other:
         raise MergeError(f"{kept} is the fingerprint of both; name two causes")
-    with writing(layout, lock_timeout, scaffolded=False) as room:
-        room.refresh()
-        causes = room.archive.identities(kept, other)
+    with writing(layout, lock_timeout, scaffolded=False) as writer:
+        writer.refresh()
+        causes = writer.archive.identities(kept, other)
         apart = Apart(kept=(kept,), other=(other,), reason=reason or "")
-        if apart not in room.archive.rulings().apart:
-            write(layout.tasks, Rulings(newest=room.archive.newest() or "", tool=TOOL, apart=(apart,)))
-        room.refresh()
-        with room.catalogue.batch():
-            room.views.set_apart(causes)
-        room.write_indexes()
+        if apart not in writer.archive.rulings().apart:
+            write(layout.tasks, Rulings(newest=writer.archive.newest() or "", tool=TOOL, apart=(apart,)))
+        writer.refresh()
+        with writer.page_cache.batch():
+            writer.views.set_apart(causes)
+        writer.write_indexes()
         add_to_log(layout, "merge", f"{other} set apart from {kept}{f': {reason}' if reason else ''}")
-        return _result(room, began)
+        return _result(writer, began)
 
 
 def mark_drift(layout: Layout, problems: Mapping[str, str | None], *, lock_timeout: float = TIMEOUT_S) -> list[str]:
@@ -300,16 +300,16 @@ def mark_drift(layout: Layout, problems: Mapping[str, str | None], *, lock_timeo
     Raises:
         WikiError: A page could not be written, or the lock could not be taken.
     """
-    with writing(layout, lock_timeout, scaffolded=False) as room:
-        room.refresh()
-        with room.catalogue.batch():
+    with writing(layout, lock_timeout, scaffolded=False) as writer:
+        writer.refresh()
+        with writer.page_cache.batch():
             for path, problem in sorted(problems.items()):
-                room.views.mark_drift(path, problem)
-        room.write_indexes()
-        if room.files.updated:
-            plural = "s" if len(room.files.updated) > 1 else ""
-            add_to_log(layout, "lint", f"{len(room.files.updated)} page{plural} marked or unmarked")
-        return sorted(set(room.files.changed))
+                writer.views.mark_drift(path, problem)
+        writer.write_indexes()
+        if writer.files.updated:
+            plural = "s" if len(writer.files.updated) > 1 else ""
+            add_to_log(layout, "lint", f"{len(writer.files.updated)} page{plural} marked or unmarked")
+        return sorted(set(writer.files.changed))
 
 
 def note(layout: Layout, operation: str, text: str, *, lock_timeout: float = TIMEOUT_S) -> None:
@@ -322,11 +322,11 @@ def note(layout: Layout, operation: str, text: str, *, lock_timeout: float = TIM
         add_to_log(layout, operation, text)
 
 
-def _result(room: Room, began: float) -> BuildResult:
+def _result(writer: WikiWriter, began: float) -> BuildResult:
     """Return the result of a build that began at this time of the monotonic clock."""
     return BuildResult(
-        changed=sorted(set(room.files.changed)),
-        refused=sorted(set(room.files.refused)),
-        problems=room.archive.problems(),
+        changed=sorted(set(writer.files.changed)),
+        refused=sorted(set(writer.files.refused)),
+        problems=writer.archive.problems(),
         seconds=time.monotonic() - began,
     )

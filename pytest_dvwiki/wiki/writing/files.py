@@ -9,8 +9,8 @@ from pytest_dvwiki import reading
 from pytest_dvwiki.records import disk
 from pytest_dvwiki.records.disk import explained
 from pytest_dvwiki.wiki import outside
-from pytest_dvwiki.wiki.catalogue import is_page
-from pytest_dvwiki.wiki.listed import CATEGORIES, page_name
+from pytest_dvwiki.wiki.page_cache import is_page
+from pytest_dvwiki.wiki.page_summary import CATEGORIES, page_name
 from pytest_dvwiki.wiki.text import former, pages
 from pytest_dvwiki.wiki.text.pages import Refused
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from pytest_dvwiki.wiki.catalogue import Catalogue
+    from pytest_dvwiki.wiki.page_cache import PageCache
 
 _CITED = re.compile(rb"[A-Za-z0-9_.-]{1,180}_(?:\d{8}T\d{6}Z_[0-9a-f]{6}|[a-z]+_[0-9a-f]{12})\b")
 """A task id in a page."""
@@ -33,7 +33,7 @@ class Files:
 
     Args:
         wiki: Its folder.
-        catalogue: The frontmatter of its pages.
+        page_cache: The frontmatter of its pages.
         unreadable: Returns those of some task ids whose records cannot be read.
         check: Write nothing; changes are only listed, and kept in memory for what depends on them.
     """
@@ -41,7 +41,7 @@ class Files:
     def __init__(
         self,
         wiki: Path,
-        catalogue: Catalogue,
+        page_cache: PageCache,
         unreadable: Callable[[Iterable[str]], list[str]],
         *,
         check: bool = False,
@@ -52,9 +52,9 @@ class Files:
         self.refused: list[tuple[str, str]] = []
         """Files that were left alone, each with the reason."""
         self.looks_again = False
-        """Whether a page may have been changed in place since the catalogue read it."""
+        """Whether a page may have been changed in place since it was read into the cache."""
         self._wiki = wiki
-        self._catalogue = catalogue
+        self._catalogue = page_cache
         self._unreadable = unreadable
         self._check = check
         self._written: dict[str, bytes] = {}

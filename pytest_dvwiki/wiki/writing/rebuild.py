@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records import aggregate, disk, merged, store, verdicts
 from pytest_dvwiki.wiki import outside
-from pytest_dvwiki.wiki.catalogue import is_page
 from pytest_dvwiki.wiki.kinds.owned import OWNED
-from pytest_dvwiki.wiki.listed import CATEGORIES
+from pytest_dvwiki.wiki.page_cache import is_page
+from pytest_dvwiki.wiki.page_summary import CATEGORIES
 from pytest_dvwiki.wiki.text import conflicts
 from pytest_dvwiki.wiki.writing import sides
 from pytest_dvwiki.wiki.writing.log import add_to_log, ingested
@@ -18,27 +18,27 @@ from pytest_dvwiki.wiki.writing.views import UNKNOWN
 
 if TYPE_CHECKING:
     from pytest_dvwiki.settings import Layout
-    from pytest_dvwiki.wiki.writing.room import Room
+    from pytest_dvwiki.wiki.writing.writer import WikiWriter
 
 _PROGRESS_EVERY = 100
 
 
-def rebuild(room: Room, *, restore: bool, subtypes: frozenset[str]) -> None:
+def rebuild(writer: WikiWriter, *, restore: bool, subtypes: frozenset[str]) -> None:
     """Rebuild everything.
 
     Args:
-        room: The wiki.
+        writer: The wiki.
         restore: Restore deleted pages.
         subtypes: Subtypes whose missing pages are made.
     """
-    _repair_records(room)
-    room.archive.refresh(verify=True, progress=partial(room.progress, "records read"))
-    room.catalogue.refresh(partial(room.progress, "pages read"))
-    room.learn()
-    with room.catalogue.batch():
-        _settle(room)
-        _make_pages(room, restore=restore, subtypes=subtypes)
-    room.write_indexes(anew=True)
+    _repair_records(writer)
+    writer.archive.refresh(verify=True, progress=partial(writer.progress, "records read"))
+    writer.page_cache.refresh(partial(writer.progress, "pages read"))
+    writer.learn()
+    with writer.page_cache.batch():
+        _settle(writer)
+        _make_pages(writer, restore=restore, subtypes=subtypes)
+    writer.write_indexes(anew=True)
 
 
 def sweep(layout: Layout) -> None:
@@ -49,77 +49,77 @@ def sweep(layout: Layout) -> None:
         disk.sweep(folder)
 
 
-def _repair_records(room: Room) -> None:
+def _repair_records(writer: WikiWriter) -> None:
     """Settle what a merge left among the records."""
-    tasks = room.layout.tasks
-    done = merged.put_right(tasks, check=room.check)
-    room.files.changed += [f"../{tasks.name}/{name}" for name in done.changed]
-    room.files.refused += [(f"../{tasks.name}/{name}", reason) for name, reason in done.left]
+    tasks = writer.layout.tasks
+    done = merged.put_right(tasks, check=writer.check)
+    writer.files.changed += [f"../{tasks.name}/{name}" for name in done.changed]
+    writer.files.refused += [(f"../{tasks.name}/{name}", reason) for name, reason in done.left]
 
 
-def _make_pages(room: Room, *, restore: bool, subtypes: frozenset[str]) -> None:
-    views = room.views
-    unlogged = room.archive.runs_outside(ingested(room.layout))
+def _make_pages(writer: WikiWriter, *, restore: bool, subtypes: frozenset[str]) -> None:
+    views = writer.views
+    unlogged = writer.archive.runs_outside(ingested(writer.layout))
     unfinished = {
-        room.archive.called_in(record.task_id, each.fingerprint)
+        writer.archive.called_in(record.task_id, each.fingerprint)
         for record in unlogged
         for each in record.occurrences
         if each.fingerprint not in silenced(record)
     }
-    causes = aggregate.fingerprints(room.archive)
+    causes = aggregate.fingerprints(writer.archive)
     # These causes had no page of their own when their runs were archived, so nobody can have deleted it.
-    alone = room.archive.rulings().alone | room.archive.further()
+    alone = writer.archive.rulings().alone | writer.archive.further()
     views.keep_apart()
     views.let_go()
-    views.part(room.archive.split())
+    views.part(writer.archive.split())
     for number, fingerprint in enumerate(causes, 1):
         views.bug(fingerprint, may_create=restore or fingerprint in unfinished or fingerprint in alone)
         if number % _PROGRESS_EVERY == 0:
-            room.progress("pages rebuilt", number)
+            writer.progress("pages rebuilt", number)
     views.link_to(views.made)
     shared = {
-        *room.catalogue.shared_causes(),
-        *(cause for page in room.catalogue.superseded() for cause in page.fingerprints()),
+        *writer.page_cache.causes.shared(),
+        *(cause for page in writer.page_cache.causes.superseded() for cause in page.fingerprints()),
     }
     # Again for shared causes: a page may have taken over names of another page after its own turn.
     for fingerprint in sorted(shared):
         views.point(views.pages(fingerprint))
-    fresh = {*subtypes, *(_subtype_of(room, fingerprint) for fingerprint in unfinished)}
-    for name in aggregate.subtypes(room.archive):
+    fresh = {*subtypes, *(_subtype_of(writer, fingerprint) for fingerprint in unfinished)}
+    for name in aggregate.subtypes(writer.archive):
         if name != UNKNOWN:
             views.pattern(name, may_create=restore or name in fresh)
     views.empty_patterns()
     unfinished_holes = {one for record in unlogged for one in bins(record)}
-    for covergroup, bin_name in aggregate.holes(room.archive):
+    for covergroup, bin_name in aggregate.holes(writer.archive):
         views.hole(covergroup, bin_name, may_create=restore or (covergroup, bin_name) in unfinished_holes)
-    if not room.check:
+    if not writer.check:
         for record in unlogged:
-            add_to_log(room.layout, "ingest", "its pages made by a build", record.task_id, date=record.finished)
+            add_to_log(writer.layout, "ingest", "its pages made by a build", record.task_id, date=record.finished)
 
 
-def _subtype_of(room: Room, fingerprint: str) -> str | None:
-    found = room.archive.newest_occurrence((fingerprint,))
+def _subtype_of(writer: WikiWriter, fingerprint: str) -> str | None:
+    found = writer.archive.newest_occurrence((fingerprint,))
     return found.failure_subtype if found else None
 
 
-def _settle(room: Room) -> None:
+def _settle(writer: WikiWriter) -> None:
     """Settle the conflicts in the tool's lines of all pages."""
     for category in CATEGORIES:
-        for path in sorted((room.layout.wiki / category).glob("*.md")):
+        for path in sorted((writer.layout.wiki / category).glob("*.md")):
             # `lint` reports what is no file, such as a broken link; it must not stop the other pages.
-            if not is_page(path.name) or not path.is_file() or outside.leads_out(room.layout.wiki, path):
+            if not is_page(path.name) or not path.is_file() or outside.leads_out(writer.layout.wiki, path):
                 continue
-            data = room.files.read(f"{category}/{path.name}")
+            data = writer.files.read(f"{category}/{path.name}")
             settled = conflicts.settle(data, OWNED.get(category, ()))
             if settled is None:
                 continue
-            anew = sides.merged(room.layout.wiki, f"{category}/{path.name}") if settled.open_lines else None
+            anew = sides.merged(writer.layout.wiki, f"{category}/{path.name}") if settled.open_lines else None
             if anew is not None:
                 settled = conflicts.settle(anew, OWNED.get(category, ())) or conflicts.Settled(anew, ())
             if settled.open_lines:
                 lines = ", ".join(map(str, settled.open_lines))
-                room.files.refused.append(
+                writer.files.refused.append(
                     (f"{category}/{path.name}", f"conflict in people's lines, to be settled by hand: line {lines}")
                 )
             if settled.data != data:
-                room.files.write(f"{category}/{path.name}", settled.data)
+                writer.files.write(f"{category}/{path.name}", settled.data)

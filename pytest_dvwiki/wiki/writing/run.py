@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import RunRecord
     from pytest_dvwiki.wiki.kinds.spec import Clarification
-    from pytest_dvwiki.wiki.writing.room import Room
+    from pytest_dvwiki.wiki.writing.writer import WikiWriter
 
 _NAMED_IN_LOG = 12
 
@@ -25,19 +25,24 @@ class Run:
     """A run whose record is in the archive.
 
     Args:
-        room: The wiki.
+        writer: The wiki.
         record: The run.
         judged: Causes whose fixes are judged differently since this run.
     """
 
-    def __init__(self, room: Room, record: RunRecord, judged: set[str]) -> None:
+    def __init__(self, writer: WikiWriter, record: RunRecord, judged: set[str]) -> None:
         self.record = record
         self.judged = judged
         self._names = {
-            each.fingerprint: room.archive.called_in(record.task_id, each.fingerprint) for each in record.occurrences
+            each.fingerprint: writer.archive.called_in(record.task_id, each.fingerprint) for each in record.occurrences
         }
         """The cause of each fingerprint in the run."""
-        self.archive, self.catalogue, self.files, self.views = room.archive, room.catalogue, room.files, room.views
+        self.archive, self.page_cache, self.files, self.views = (
+            writer.archive,
+            writer.page_cache,
+            writer.files,
+            writer.views,
+        )
         self.like: dict[str, tuple[str, str]] = {}
         """The value of `ArchiveResult.like`."""
 
@@ -54,7 +59,7 @@ class Run:
             self.views.bug(self._names[occurrence.fingerprint], may_create=is_due)
         self._compare(item.fingerprint for item in record.occurrences)
         further = self.archive.further()
-        gone = self.catalogue.still_open(absence.candidates(self.archive, record))
+        gone = self.page_cache.causes.still_open(absence.candidates(self.archive, record))
         for fingerprint in sorted({*others, *gone} - mine):
             # A cause of earlier runs has no page yet if only this run showed it to be a separate one.
             self.views.bug(fingerprint, may_create=fingerprint in further)
@@ -75,7 +80,7 @@ class Run:
             page = next(iter(self.views.pages(name)), None)
             if page is None or page.path not in self.files.created:
                 continue
-            found = alike(self.archive, self.catalogue, (name,))
+            found = alike(self.archive, self.page_cache, (name,))
             older = next((other for other in found if other.path not in self.files.created), None)
             if older is not None:
                 self.like[fingerprint] = (older.name, page.name)
@@ -108,7 +113,7 @@ class Run:
         return f"{head}: {'; '.join(events)}" if events else head
 
     def _hits(self, subtype: str) -> int:
-        listed = self.catalogue.get(f"patterns/{file_name(subtype)}.md")
+        listed = self.page_cache.get(f"patterns/{file_name(subtype)}.md")
         hits = listed.metadata.get("hit_count") if listed else None
         return hits if isinstance(hits, int) else 0
 
@@ -120,7 +125,7 @@ class Run:
                 self.views.bug_path(self._names[item.fingerprint]),
                 f"patterns/{file_name(item.failure_subtype)}.md",
             )
-            if own or self.catalogue.get(kind):
+            if own or self.page_cache.get(kind):
                 found[item.fingerprint] = own or kind
         return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records.disk import create, explained
-from pytest_dvwiki.wiki.listed import CATEGORIES
+from pytest_dvwiki.wiki.page_summary import CATEGORIES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.wiki.kinds import bug
-from pytest_dvwiki.wiki.listed import page_name
+from pytest_dvwiki.wiki.page_summary import page_name
 from pytest_dvwiki.wiki.text import former, pages
 from pytest_dvwiki.yamlio import YamlError
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.records import absence, aggregate, proposals
 from pytest_dvwiki.wiki import supersession
 from pytest_dvwiki.wiki.kinds import bug, bug_region, coverage, marks, pattern
-from pytest_dvwiki.wiki.listed import page_name
+from pytest_dvwiki.wiki.page_summary import page_name
 from pytest_dvwiki.wiki.supersession import MergeError
 from pytest_dvwiki.wiki.text.markdown import code
 from pytest_dvwiki.wiki.text.names import bug_name, file_name
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.registry import Registry
     from pytest_dvwiki.records.archive import Archive
     from pytest_dvwiki.settings import Layout
-    from pytest_dvwiki.wiki.catalogue import Catalogue
-    from pytest_dvwiki.wiki.listed import Listed
+    from pytest_dvwiki.wiki.page_cache import PageCache
+    from pytest_dvwiki.wiki.page_summary import PageSummary
     from pytest_dvwiki.wiki.writing.files import Files
 
 UNKNOWN = "unknown"
@@ -34,14 +34,14 @@ class Views:
     Args:
         layout: Where the wiki is.
         archive: Its records.
-        catalogue: What its pages say of themselves.
+        page_cache: What its pages say of themselves.
         files: Writes them.
     """
 
-    def __init__(self, layout: Layout, archive: Archive, catalogue: Catalogue, files: Files) -> None:
+    def __init__(self, layout: Layout, archive: Archive, page_cache: PageCache, files: Files) -> None:
         self.layout = layout
         self.archive = archive
-        self.catalogue = catalogue
+        self.page_cache = page_cache
         self.files = files
         self.made: set[str] = set()
         """Causes that got a page."""
@@ -57,7 +57,7 @@ class Views:
         """Bring the bug page of a cause up to date, or make it if it is due."""
         listed = self.pages(fingerprint)
         # Of causes that are one the page of the first is kept, also where another one got its page before it.
-        is_headless = bool(listed) and all(map(self.catalogue.is_joined, listed))
+        is_headless = bool(listed) and all(map(self.page_cache.causes.is_joined, listed))
         if listed and not is_headless:
             self.update_bug(listed)
             return
@@ -95,7 +95,7 @@ class Views:
             formers: Fingerprints of version 1.
         """
         for former in formers:
-            listed = self.catalogue.of_cause(former)
+            listed = self.page_cache.causes.pages_of(former)
             heirs = [name for name in self.archive.heirs(former) if name != former]
             if any(page.leads_to for page in listed):
                 self.update_bug(listed, heirs)
@@ -130,7 +130,7 @@ class Views:
             *(f"- [{name}]({name}.md): was counted on this page under a version 1 fingerprint" for name in holds),
         ]
 
-    def update_bug(self, listed: list[Listed], more: Iterable[str] = ()) -> None:
+    def update_bug(self, listed: list[PageSummary], more: Iterable[str] = ()) -> None:
         """Bring the pages of a cause up to date, of which the first is kept; further causes are merged into it."""
         keeper, *rest = listed
         if keeper.problem:
@@ -155,7 +155,7 @@ class Views:
         )
         self.point(listed)
 
-    def _stale_reason(self, page: Listed, cause: aggregate.CauseHistory) -> str | None:
+    def _stale_reason(self, page: PageSummary, cause: aggregate.CauseHistory) -> str | None:
         """Return why a page is out of date: its cause is gone without a fix, or it cites missing code; else None."""
         gone = self._gone(cause) if page.text("status") == "open" else None
         return gone or marks.drifted(page)
@@ -173,7 +173,7 @@ class Views:
         for fingerprint in sorted(of_one_check | proposals.naming(self.archive.db, causes)):
             self.bug(fingerprint, may_create=False)
 
-    def point(self, listed: list[Listed]) -> None:
+    def point(self, listed: list[PageSummary]) -> None:
         """Make all pages of a cause except the first lead to the first."""
         keeper, *rest = listed
         for page in rest:
@@ -182,19 +182,21 @@ class Views:
     def let_go(self) -> None:
         """Remove the fingerprints of other pages from pages that no longer replace them, as after an undone merge."""
         alone = self.archive.rulings().alone
-        for page in self.catalogue.with_aliases():
+        for page in self.page_cache.causes.with_aliases():
             own, *aliases = page.fingerprints()
-            mine = {*self.archive.identities(own), *self.catalogue.merged_into(page)}
-            kept = [name for name in aliases if name in mine or not (name in alone or self.catalogue.owns(name))]
+            mine = {*self.archive.identities(own), *self.page_cache.causes.merged_into(page)}
+            kept = [
+                name for name in aliases if name in mine or not (name in alone or self.page_cache.causes.owns(name))
+            ]
             if kept != aliases:
                 self.files.edit(page.path, {"fingerprint_aliases": kept}, {})
 
-    def pages(self, fingerprint: str) -> list[Listed]:
+    def pages(self, fingerprint: str) -> list[PageSummary]:
         """Return the pages of a cause, the one to keep first."""
         identities = self.archive.identities(fingerprint)
-        listed = self.catalogue.of_cause(*identities)
-        if self.files.looks_again and self.catalogue.look_at(page.path for page in listed):
-            listed = self.catalogue.of_cause(*identities)
+        listed = self.page_cache.causes.pages_of(*identities)
+        if self.files.looks_again and self.page_cache.look_at(page.path for page in listed):
+            listed = self.page_cache.causes.pages_of(*identities)
         return listed
 
     def pattern(self, name: str, *, may_create: bool) -> None:
@@ -215,19 +217,19 @@ class Views:
     @cached_property
     def _merged(self) -> list[tuple[str, ...]]:
         """Return the fingerprints of each bug page that has more than one; pattern pages come after all bug pages."""
-        return [page.fingerprints() for page in self.catalogue.with_aliases()]
+        return [page.fingerprints() for page in self.page_cache.causes.with_aliases()]
 
     def empty_patterns(self) -> None:
         """Empty the pages of subtypes that no record has any more, since their causes were reclassified."""
         present = {file_name(name) for name in aggregate.subtypes(self.archive)}
-        for listed in list(self.catalogue.all("patterns")) if self.archive.is_reclassified() else ():
+        for listed in list(self.page_cache.all("patterns")) if self.archive.is_reclassified() else ():
             if listed.name not in present and listed.metadata.get("hit_count"):
                 self.files.edit(listed.path, pattern.EMPTY_KEYS, pattern.EMPTY_REGIONS)
 
     def hole(self, covergroup: str, bin_name: str, *, may_create: bool) -> None:
         """Bring the page of a coverage bin up to date, or make it if it is due."""
         path, other = coverage.paths(covergroup, bin_name)
-        there = self.catalogue.get(path)
+        there = self.page_cache.get(path)
         if there and not there.problem and not coverage.is_of(there, covergroup, bin_name):
             path = other
         exists = self.files.exists(path)
@@ -248,7 +250,7 @@ class Views:
         return self._bug_paths((fingerprint,))[fingerprint]
 
     def _bug_paths(self, fingerprints: Iterable[str]) -> dict[str, str | None]:
-        return self.catalogue.paths_of_causes({each: self.archive.identities(each) for each in fingerprints})
+        return self.page_cache.causes.paths({each: self.archive.identities(each) for each in fingerprints})
 
     def _advice_on(self, occurrence: Occurrence) -> str | None:
         return self._registry.advice(occurrence.pattern, occurrence.failure_subtype, occurrence.primary, code)
@@ -259,7 +261,7 @@ class Views:
 
     def mark_drift(self, path: str, problem: str | None) -> None:
         """Mark a page as citing missing code, or unmark it; a page that is out of date by the records stays so."""
-        page = self.catalogue.get(path)
+        page = self.page_cache.get(path)
         if page is None or (page.metadata.get("stale") is True and marks.drifted(page) is None):
             return
         reason = marks.reason_of(problem) if problem else None
@@ -269,8 +271,8 @@ class Views:
     def keep_apart(self) -> None:
         """Remove the links between pages that people said are not of one cause."""
         said = self.archive.rulings()
-        for page in self.catalogue.superseded() if said.apart else ():
-            target = self.catalogue.get(f"bugs/{page.leads_to}.md")
+        for page in self.page_cache.causes.superseded() if said.apart else ():
+            target = self.page_cache.get(f"bugs/{page.leads_to}.md")
             if target is not None and said.are_apart(page.fingerprints()[:1], target.fingerprints()[:1]):
                 for path, data in supersession.undone(target, page, self.files.read):
                     self.files.write(path, data)
@@ -292,7 +294,7 @@ class Views:
         Raises:
             MergeError: There is no such page, or it cannot lead there.
         """
-        found = [self.catalogue.get(path) for path in (kept, other)]
+        found = [self.page_cache.get(path) for path in (kept, other)]
         if found[0] is None or found[1] is None:
             raise MergeError(f"{kept if found[0] is None else other}: there is no such page")
         if self.archive.rulings().are_apart(found[0].fingerprints()[:1], found[1].fingerprints()[:1]):
@@ -300,12 +302,12 @@ class Views:
                 f"{found[0].name} and {found[1].name} were set apart by `dvwiki merge --undo`;"
                 f" that holds until its file in {self.layout.tasks.name}/verdicts is removed"
             )
-        supersession.check(self.catalogue, found[0], found[1])
+        supersession.check(self.page_cache, found[0], found[1])
         for path, data in supersession.edits(found[0], found[1], reason, self.files.read):
             if data != self.files.read(path):
                 self.files.write(path, data)
         fingerprints = [name for page in found if page for name in page.fingerprints()]
-        self.update_bug(self.catalogue.of_cause(*self.archive.identities(*fingerprints)))
+        self.update_bug(self.page_cache.causes.pages_of(*self.archive.identities(*fingerprints)))
         self.link_to(self.archive.present(fingerprints))
         for name in sorted(aggregate.subtypes_of(self.archive, self.archive.present(fingerprints)) - {UNKNOWN}):
             self.pattern(name, may_create=False)

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from pytest_dvwiki.agent.knowledge import usefulness
 from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.model import FirstBad, Origin
-from pytest_dvwiki.wiki.listed import Listed
+from pytest_dvwiki.wiki.page_summary import PageSummary
 from pytest_dvwiki.wiki.writing.build import archive
 
 from ..samples import CAUSE, PRIMARY, TEST, archived, failed, fixed, layout, occurrence, passing, record
@@ -269,7 +269,7 @@ def test_a_bug_that_came_back_is_told_before_surer_ones() -> None:
         "sure": {"confidence": 0.9},
         "back": {"confidence": 0.5, "regressed": "2026-11-22"},
     }
-    bugs = [Listed(f"bugs/{name}.md", "bugs", "", metadata, "") for name, metadata in keys.items()]
+    bugs = [PageSummary(f"bugs/{name}.md", "bugs", "", metadata, "") for name, metadata in keys.items()]
     assert [page.name for page in sorted(bugs, key=usefulness)] == ["back", "sure", "unsure"]
 
 

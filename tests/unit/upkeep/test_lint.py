@@ -16,7 +16,7 @@ from pytest_dvwiki.upkeep.calibration import FEWEST
 from pytest_dvwiki.upkeep.findings import KINDS, REMEDIES, WARNINGS, Finding
 from pytest_dvwiki.upkeep.lint import lint, report
 from pytest_dvwiki.upkeep.routine import Look, look
-from pytest_dvwiki.wiki.catalogue import Catalogue
+from pytest_dvwiki.wiki.page_cache import PageCache
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.writing.build import archive, build
 
@@ -320,14 +320,14 @@ def test_an_index_with_another_number_is_outdated(wiki: Path, old: str, new: str
 def test_an_open_bug_grows_old(wiki: Path, today: str, last: str, kinds: list[str]) -> None:
     for page in (wiki / "bugs").glob("RTL_*.md"):
         set_key(page, 'last_updated: "2026-11-21"', f'last_updated: "{last}"')
-    with Catalogue(wiki, None) as catalogue:
-        catalogue.refresh()
-        ages = list(staleness.check_age(catalogue, date.fromisoformat(today)))
+    with PageCache(wiki, None) as page_cache:
+        page_cache.refresh()
+        ages = list(staleness.check_age(page_cache, date.fromisoformat(today)))
     assert [each.kind for each in ages] == kinds * 2
     set_key(bug_page(wiki), "status: open", "status: confirmed")
-    with Catalogue(wiki, None) as catalogue:
-        catalogue.refresh()
-        assert len(list(staleness.check_age(catalogue, date.fromisoformat(today)))) == len(kinds)
+    with PageCache(wiki, None) as page_cache:
+        page_cache.refresh()
+        assert len(list(staleness.check_age(page_cache, date.fromisoformat(today)))) == len(kinds)
 
 
 def test_what_is_only_to_be_looked_at_fails_no_check(wiki: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from pytest_dvwiki import WikiConfig, WikiStore
 from pytest_dvwiki.agent.knowledge import Knowledge
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.wiki.age import age, tag
-from pytest_dvwiki.wiki.listed import Listed
+from pytest_dvwiki.wiki.page_summary import PageSummary
 from pytest_dvwiki.wiki.writing.build import archive, build
 
 from ..samples import files, layout, occurrence, record
@@ -67,7 +67,7 @@ def test_without_a_date_the_age_is_unknown(since: str) -> None:
     ],
 )
 def test_what_was_seen_again_is_counted(category: str, key: str, value: int | None, told: str) -> None:
-    page = Listed(f"{category}/a.md", category, "", {"first_seen": "2026-11-21", key: value}, "")
+    page = PageSummary(f"{category}/a.md", category, "", {"first_seen": "2026-11-21", key: value}, "")
     assert tag(page, date(2027, 3, 1)) == f"stable for 3 months{told}"
 
 

@@ -187,7 +187,7 @@ def test_an_agent_makes_a_spec_page_that_the_index_lists(wiki: Path) -> None:
 
 
 def test_pages_that_follow_from_records_are_not_made_by_hand(wiki: Path) -> None:
-    assert "follow from records" in denied(store(wiki, "human").create("bugs", "RTL_20261121_000001", SPEC))
+    assert "are made from records" in denied(store(wiki, "human").create("bugs", "RTL_20261121_000001", SPEC))
     assert "it has no frontmatter" in denied(store(wiki).create("specs", "burst", "just text"))
     assert "there is no category" in denied(store(wiki).create("../x", "burst", SPEC))
 

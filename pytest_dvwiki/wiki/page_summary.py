@@ -19,7 +19,7 @@ def page_name(path: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class PageSummary:
     """A page without its text."""
 
     path: str

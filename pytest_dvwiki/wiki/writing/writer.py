@@ -11,9 +11,9 @@ from pytest_dvwiki.records import verdicts
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.disk import WikiError
 from pytest_dvwiki.version import TOOL
-from pytest_dvwiki.wiki.catalogue import Catalogue
 from pytest_dvwiki.wiki.index import FILES, indexes
 from pytest_dvwiki.wiki.lock import locked
+from pytest_dvwiki.wiki.page_cache import PageCache
 from pytest_dvwiki.wiki.writing.files import Files
 from pytest_dvwiki.wiki.writing.log import add_to_log, log_file
 from pytest_dvwiki.wiki.writing.renewal import renewed
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int], None]
 
 
-class Room:
+class WikiWriter:
     """The records and pages of one wiki.
 
     Args:
@@ -43,9 +43,9 @@ class Room:
         self.progress = progress or (lambda _done, _count: None)
         cache = layout.wiki / ".cache"
         self.archive = Archive(layout.tasks, None if check and not layout.wiki.exists() else cache / "records.sqlite")
-        self.catalogue = Catalogue(layout.wiki, None if check else cache / "pages.sqlite")
-        self.files = Files(layout.wiki, self.catalogue, self.archive.unreadable, check=check)
-        self.views = Views(layout, self.archive, self.catalogue, self.files)
+        self.page_cache = PageCache(layout.wiki, None if check else cache / "pages.sqlite")
+        self.files = Files(layout.wiki, self.page_cache, self.archive.unreadable, check=check)
+        self.views = Views(layout, self.archive, self.page_cache, self.files)
 
     def __enter__(self) -> Self:
         if not self.check:
@@ -54,13 +54,13 @@ class Room:
 
     def __exit__(self, *_: object) -> None:
         self.archive.close()
-        self.catalogue.close()
+        self.page_cache.close()
 
     def refresh(self) -> None:
         """Read what changed among the records and the pages."""
         self.archive.refresh()
-        self.catalogue.refresh()
-        self.catalogue.joins(self.archive.joined(), self.archive.further(), self.archive.present)
+        self.page_cache.refresh()
+        self.page_cache.causes.join(self.archive.joined(), self.archive.further(), self.archive.present)
 
     def learn(self) -> set[str]:
         """Write down which causes are one, as far as that follows from the records.
@@ -83,12 +83,12 @@ class Room:
             add_to_log(self.layout, "merge", f"{verdicts.FOLDER}/{path.name}: {told}", date=newest)
         if not self.check:
             self.archive.taught()
-        self.catalogue.joins(self.archive.joined(), self.archive.further(), self.archive.present)
+        self.page_cache.causes.join(self.archive.joined(), self.archive.further(), self.archive.present)
         return judged
 
     def look_quickly(self) -> None:
         """Read pages that were added or removed; pages changed in place are read again when they are needed."""
-        self.catalogue.refresh(quick=True)
+        self.page_cache.refresh(quick=True)
         self.files.looks_again = True
 
     def write_indexes(self, *, anew: bool = False) -> None:
@@ -97,20 +97,22 @@ class Room:
         Args:
             anew: Make them from all pages, even if only a few rows changed.
         """
-        last_updated, commits, files = self.archive.last_updated(), self.catalogue.commits(), None
-        if not anew and self.catalogue.are_indexes(FILES):
-            files = renewed(self.files.read, self.catalogue.unlisted(), last_updated, commits)
-        for path, data in (indexes(self.catalogue.rows, last_updated, commits) if files is None else files).items():
+        last_updated, commits, files = self.archive.last_updated(), self.page_cache.index.commits(), None
+        if not anew and self.page_cache.index.is_current(FILES):
+            files = renewed(self.files.read, self.page_cache.index.changed(), last_updated, commits)
+        for path, data in (
+            indexes(self.page_cache.index.rows, last_updated, commits) if files is None else files
+        ).items():
             if not self.files.exists(path) or self.files.read(path) != data:
                 self.files.write(path, data)
         if not self.check:
-            self.catalogue.listed(FILES)
+            self.page_cache.index.note_written(FILES)
 
 
 @contextlib.contextmanager
 def writing(
     layout: Layout, lock_timeout: float, *, scaffolded: bool = True, progress: Progress | None = None
-) -> Iterator[Room]:
+) -> Iterator[WikiWriter]:
     """Open a wiki for writing, under its lock.
 
     Args:
@@ -122,10 +124,10 @@ def writing(
     Raises:
         WikiError: The lock could not be taken, or the cache failed during the work.
     """
-    with _sound_cache(layout), locked(layout.wiki, lock_timeout), Room(layout, progress=progress) as room:
+    with _sound_cache(layout), locked(layout.wiki, lock_timeout), WikiWriter(layout, progress=progress) as writer:
         if scaffolded and not (layout.wiki / "index.md").exists():
             scaffold(layout)
-        yield room
+        yield writer
 
 
 @contextlib.contextmanager

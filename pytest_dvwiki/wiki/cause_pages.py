@@ -1,0 +1,189 @@
+"""The pages of causes: which pages stand for one cause, and which of them is kept."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.wiki.text.names import bug_date
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from pytest_dvwiki.wiki.page_cache import PageCache
+    from pytest_dvwiki.wiki.page_summary import PageSummary
+
+_OF_RUNS = "SELECT DISTINCT fingerprint FROM causes WHERE instr(fingerprint, '/')"
+
+
+class CausePages:
+    """Finds the pages of causes.
+
+    Args:
+        cache: The pages.
+    """
+
+    def __init__(self, cache: PageCache) -> None:
+        self._cache = cache
+        self._paths: dict[str, str | None] = {}
+        """Path of the bug page of each cause asked for so far; cleared when a bug page changes."""
+        self._joined: frozenset[str] = frozenset()
+        self._further: frozenset[str] = frozenset()
+        self._named_now: Callable[[Sequence[str]], Sequence[str]] = tuple
+        self._known: dict[str, str] = {}
+        """Present names of causes, for those asked for so far."""
+
+    def forget_paths(self) -> None:
+        """Forget the paths found so far, since a bug page changes."""
+        self._paths.clear()
+
+    def join(
+        self,
+        fingerprints: frozenset[str],
+        further: frozenset[str] = frozenset(),
+        present: Callable[[Sequence[str]], Sequence[str]] = tuple,
+    ) -> None:
+        """Set which causes are one, and which are several although they share a fingerprint.
+
+        Args:
+            fingerprints: Causes that are one with a cause seen before them; the page of the earlier one is kept.
+            further: Causes whose check had reported another one before.
+            present: Returns the present names of causes.
+        """
+        if fingerprints != self._joined or further or self._further:
+            self._joined, self._further = fingerprints, further
+            self._paths.clear()
+        self._named_now = present
+        self._known.clear()
+
+    def _all_names(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return all names under which pages may know these causes; one with a run in it may now mean another cause."""
+        asked = tuple(dict.fromkeys(names))
+        rows = self._cache.db.execute(_OF_RUNS).fetchall()
+        if not rows:
+            return asked
+        wanted = {self._present_name(name) for name in asked}
+        return (*asked, *(name for (name,) in rows if name not in asked and self._present_name(name) in wanted))
+
+    def _present_name(self, name: str) -> str:
+        """Return the present name of a cause."""
+        if "/" not in name and not self._further:
+            return name
+        if name not in self._known:
+            self._known[name] = next(iter(self._named_now((name,))), name)
+        return self._known[name]
+
+    def pages_of(self, *fingerprints: str) -> list[PageSummary]:
+        """Return the pages of the cause that has, or once had, one of the fingerprints; the page to keep comes first.
+
+        Pages that replace each other belong to one cause.
+        """
+        found: dict[str, PageSummary] = {}
+        more = self._kin(fingerprints, (), ())
+        while more:
+            found |= {page.path: page for page in more}
+            kin = self._kin(
+                [name for page in found.values() for name in page.fingerprints()],
+                [page.name for page in found.values()],
+                [f"bugs/{page.leads_to}.md" for page in found.values() if page.leads_to],
+            )
+            more = [page for page in kin if page.path not in found]
+        return sorted(found.values(), key=self._seniority)
+
+    def _seniority(self, page: PageSummary) -> tuple[bool, bool, str, str]:
+        """Return the sort key: not replaced, not one with a cause seen before it, first seen, then name."""
+        day = bug_date(page.name) or page.text("first_seen").replace("-", "")
+        return page.leads_to != "", self.is_joined(page), day, page.name
+
+    def is_joined(self, page: PageSummary) -> bool:
+        """Tell whether the cause of a page is one with a cause seen before it."""
+        return page.cause in self._joined or ("/" in page.cause and self._present_name(page.cause) != page.cause)
+
+    def _kin(self, fingerprints: Sequence[str], names: Sequence[str], paths: Sequence[str]) -> list[PageSummary]:
+        """Return pages with one of the fingerprints, pages that lead to one of the names, and pages at the paths.
+
+        The last ones count only if they have a cause.
+        """
+        where = (
+            "WHERE path IN (SELECT path FROM causes WHERE fingerprint IN (SELECT value FROM json_each(?))"
+            " UNION SELECT path FROM pages WHERE leads_to IN (SELECT value FROM json_each(?))"
+            " UNION SELECT path FROM causes WHERE path IN (SELECT value FROM json_each(?)))"
+        )
+        return list(self._cache.select(where, *map(json.dumps, (self._all_names(fingerprints), names, paths))))
+
+    def superseded(self) -> list[PageSummary]:
+        """Return the bug pages that people marked as replaced by another one, by name."""
+        return list(self._cache.select("WHERE leads_to > '' ORDER BY path"))
+
+    def still_open(self, fingerprints: Sequence[str]) -> list[str]:
+        """Return those of the causes whose page is open and not stale, sorted."""
+        query = (
+            "SELECT DISTINCT fingerprint FROM causes JOIN pages USING (path)"
+            " WHERE is_open AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY fingerprint"
+        )
+        found = {row[0] for row in self._cache.db.execute(query, (json.dumps(self._all_names(fingerprints)),))}
+        return sorted({self._present_name(name) if "/" in name else name for name in found})
+
+    def with_aliases(self) -> list[PageSummary]:
+        """Return the readable pages with more than one fingerprint."""
+        return list(self._cache.select("WHERE names > 1 AND problem = '' ORDER BY path"))
+
+    def merged_into(self, page: PageSummary) -> set[str]:
+        """Return the fingerprints of the pages that lead to a page, directly or through others."""
+        found: dict[str, PageSummary] = {}
+        names = [page.name]
+        while names:
+            where = "WHERE leads_to IN (SELECT value FROM json_each(?))"
+            more = [other for other in self._cache.select(where, json.dumps(names)) if other.path not in found]
+            found |= {other.path: other for other in more}
+            names = [other.name for other in more]
+        return {name for other in found.values() for name in other.fingerprints()}
+
+    def owns(self, fingerprint: str) -> bool:
+        """Tell whether a fingerprint is the main one of a page, and not only an alias."""
+        where = "WHERE path IN (SELECT path FROM causes WHERE fingerprint = ?)"
+        return any(page.cause == fingerprint for page in self._cache.select(where, fingerprint))
+
+    def paths(self, causes: Mapping[str, Sequence[str]]) -> dict[str, str | None]:
+        """Return the path of the page to keep of each cause; None if it has none.
+
+        Args:
+            causes: The present and former fingerprints of each cause, by any name that stays the same between calls.
+        """
+        unknown = {name: prints for name, prints in causes.items() if name not in self._paths}
+        if unknown:
+            self._paths |= self._paths_of(unknown)
+        return {name: self._paths[name] for name in causes}
+
+    def _paths_of(self, causes: Mapping[str, Sequence[str]]) -> dict[str, str | None]:
+        causes = {name: self._all_names(fingerprints) for name, fingerprints in causes.items()}
+        rows = self._cache.db.execute(
+            "SELECT DISTINCT c.fingerprint, p.path, p.leads_to FROM json_each(?) n"
+            " JOIN causes c ON c.fingerprint = n.value JOIN pages p ON p.path = c.path",
+            (json.dumps([each for fingerprints in causes.values() for each in fingerprints]),),
+        ).fetchall()
+        pages_of: dict[str, set[tuple[str, str]]] = {}
+        for fingerprint, *page in rows:
+            pages_of.setdefault(fingerprint, set()).add(tuple(page))
+        paths: dict[str, str | None] = {}
+        for name, fingerprints in causes.items():
+            found = {page for each in fingerprints for page in pages_of.get(each, ())}
+            plain = len(found) == 1 and not any(leads_to for _, leads_to in found)
+            kept = [path for path, _ in found] if plain else [page.path for page in self.pages_of(*fingerprints)]
+            paths[name] = kept[0] if found else None
+        return paths
+
+    def formerly_named(self, name: str) -> list[PageSummary]:
+        """Return the bug pages that keep the cause of a page with that name, which may no longer exist; by name."""
+        where = (
+            "WHERE category = 'bugs' AND EXISTS (SELECT 1 FROM json_each(metadata, '$.aliases') WHERE value = ?)"
+            " ORDER BY path"
+        )
+        return list(self._cache.select(where, name))
+
+    def shared(self) -> list[str]:
+        """Return the fingerprints that more than one page has."""
+        query = "SELECT fingerprint FROM causes GROUP BY fingerprint HAVING COUNT(*) > 1 ORDER BY fingerprint"
+        shared = {row[0] for row in self._cache.db.execute(query)}
+        rows = self._cache.db.execute(_OF_RUNS)
+        return sorted(shared.union(now for (name,) in rows.fetchall() if (now := self._present_name(name)) != name))

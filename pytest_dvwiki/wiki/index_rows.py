@@ -1,0 +1,59 @@
+"""The rows of the index files, and which of them differ from the pages, so that only those have to be renewed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.wiki.page_summary import page_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pytest_dvwiki.wiki.page_cache import PageCache
+
+
+class IndexRows:
+    """What the index files hold and should hold.
+
+    Args:
+        cache: The pages.
+    """
+
+    def __init__(self, cache: PageCache) -> None:
+        self._cache = cache
+
+    def rows(self, category: str) -> list[tuple[str, str]]:
+        """Return the name and index cells of each page of a category."""
+        query = "SELECT path, cells FROM pages WHERE category = ? ORDER BY path"
+        found = self._cache.db.execute(query, (category,))
+        return [(path[len(category) + 1 : -len(".md")], cells) for path, cells in found]
+
+    def commits(self) -> list[tuple[str, str]]:
+        """Return each page of an open bug with the commit that introduced it, by name, if it is certain."""
+        query = "SELECT path, came_with FROM pages WHERE came_with != '' ORDER BY path"
+        return [(page_name(path), commit) for path, commit in self._cache.db.execute(query)]
+
+    def changed(self) -> dict[str, tuple[str | None, str | None]]:
+        """Return, by path, the old cells in the index files and the present ones, where they differ; None if absent."""
+        query = "SELECT u.path, u.cells, p.cells FROM unlisted u LEFT JOIN pages p ON p.path = u.path"
+        rows = self._cache.db.execute(query)
+        return {path: (before, now) for path, before, now in rows}
+
+    def is_current(self, files: Iterable[str]) -> bool:
+        """Tell whether the index files are as last written, so that only `changed` pages need an update."""
+        states = {path: (size, mtime) for path, size, mtime in self._cache.db.execute("SELECT * FROM index_files")}
+        return all(states.get(path, ()) == self._cache.state(path) for path in files)
+
+    def note_written(self, files: Iterable[str]) -> None:
+        """Remember that the index files match the pages."""
+        with self._cache.batch():
+            self._cache.db.execute("DELETE FROM unlisted")
+            rows = [(path, *self._cache.state(path)) for path in files]
+            self._cache.db.executemany("INSERT OR REPLACE INTO index_files VALUES (?, ?, ?)", rows)
+
+    def note(self, path: str, now: str | None) -> None:
+        """Remember which cells the index files have for a page, if its present cells differ."""
+        row = self._cache.db.execute("SELECT cells FROM pages WHERE path = ?", (path,)).fetchone()
+        before = row[0] if row else None
+        if before != now:
+            self._cache.db.execute("INSERT OR IGNORE INTO unlisted VALUES (?, ?)", (path, before))

@@ -1,0 +1,291 @@
+"""The frontmatter of all pages, in a disposable cache whose entries are valid for a file size and modification time."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from pytest_dvwiki import reading
+from pytest_dvwiki.records.cache import open_cache, transaction
+from pytest_dvwiki.records.disk import is_settled
+from pytest_dvwiki.wiki import outside
+from pytest_dvwiki.wiki.cause_pages import CausePages
+from pytest_dvwiki.wiki.index import cells, commit_of
+from pytest_dvwiki.wiki.index_rows import IndexRows
+from pytest_dvwiki.wiki.kinds.bug import is_pointer
+from pytest_dvwiki.wiki.kinds.marks import drifted
+from pytest_dvwiki.wiki.page_summary import CATEGORIES, PageSummary
+from pytest_dvwiki.wiki.text import pages
+from pytest_dvwiki.yamlio import YamlError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+VERSION = 8
+_PROGRESS_EVERY = 100
+_SCHEMA = """
+CREATE TABLE pages (
+  path TEXT PRIMARY KEY, category TEXT, size INTEGER, mtime_ns INTEGER, title TEXT, metadata TEXT, problem TEXT,
+  cells TEXT, leads_to TEXT, is_open INTEGER, names INTEGER,
+  stands INTEGER, points INTEGER, came_with TEXT);
+CREATE INDEX pages_by_category ON pages (category, path, cells);
+CREATE INDEX pages_by_target ON pages (leads_to, path);
+CREATE INDEX pages_of_many ON pages (path) WHERE names > 1;
+CREATE INDEX pages_that_stand ON pages (category, path) WHERE stands;
+CREATE INDEX pages_that_point ON pages (path) WHERE points;
+CREATE INDEX pages_of_commits ON pages (path, came_with) WHERE came_with != '';
+CREATE INDEX pages_with_problem ON pages (category, path) WHERE problem != '';
+CREATE TABLE causes (fingerprint TEXT, path TEXT, PRIMARY KEY (fingerprint, path)) WITHOUT ROWID;
+CREATE INDEX causes_by_page ON causes (path);
+CREATE INDEX causes_of_runs ON causes (fingerprint) WHERE instr(fingerprint, '/');
+CREATE TABLE folders (category TEXT PRIMARY KEY, mtime_ns INTEGER) WITHOUT ROWID;
+CREATE TABLE unlisted (path TEXT PRIMARY KEY, cells TEXT) WITHOUT ROWID;
+CREATE TABLE index_files (path TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER) WITHOUT ROWID
+"""
+
+
+class PageCache(contextlib.AbstractContextManager["PageCache"]):
+    """The pages of one wiki.
+
+    Args:
+        wiki: Its folder; it need not exist.
+        cache: File of the tables; None keeps them in memory.
+    """
+
+    def __init__(self, wiki: Path, cache: Path | None) -> None:
+        self.wiki = wiki
+        self.db = open_cache(cache, _SCHEMA, VERSION)
+        self.causes = CausePages(self)
+        self.index = IndexRows(self)
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the cache."""
+        self.db.close()
+
+    def refresh(self, progress: Callable[[int], None] | None = None, *, quick: bool = False) -> None:
+        """Read every page that was added or changed, and drop the removed ones.
+
+        Args:
+            progress: Called from time to time with the number of pages read so far.
+            quick: Skip folders to which no file was added, and from which none was removed, since they were last read.
+                A page that was changed in place is then only seen by `look_at`.
+        """
+        try:
+            self._refresh(progress, quick=quick)
+        except sqlite3.DatabaseError:
+            self.db.close()
+            self.db = open_cache(None, _SCHEMA, VERSION)
+            self._refresh(progress, quick=False)
+
+    def _refresh(self, progress: Callable[[int], None] | None, *, quick: bool) -> None:
+        remembered = dict(self.db.execute("SELECT category, mtime_ns FROM folders"))
+        times = {category: self._time_of(category) for category in CATEGORIES}
+        pending = [
+            each for each in CATEGORIES if not quick or times[each] is None or remembered.get(each) != times[each]
+        ]
+        known = {
+            path: (size, mtime)
+            for path, size, mtime in self.db.execute(
+                "SELECT path, size, mtime_ns FROM pages WHERE category IN (SELECT value FROM json_each(?))",
+                (json.dumps(pending),),
+            )
+        }
+        present = {path: state for category in pending for path, state in self._present(category)}
+        changed = [path for path, state in present.items() if known.get(path) != state]
+        gone = known.keys() - present.keys()
+        settled = {each: time for each, time in times.items() if time is not None and is_settled(time)}
+        read = {each: settled[each] for each in pending if each in settled and settled[each] != remembered.get(each)}
+        if not (changed or gone or read):
+            return
+        with self.batch():
+            for path in gone:
+                self._remove(path)
+            for number, path in enumerate(changed, 1):
+                self._take(path, present[path])
+                if progress and number % _PROGRESS_EVERY == 0:
+                    progress(number)
+            self.db.executemany("INSERT OR REPLACE INTO folders VALUES (?, ?)", read.items())
+
+    def _time_of(self, category: str) -> int | None:
+        """Return the modification time of a folder in ns; None if it does not exist."""
+        try:
+            return (self.wiki / category).stat().st_mtime_ns
+        except OSError:
+            return None
+
+    def _present(self, category: str) -> Iterator[tuple[str, tuple[int, int]]]:
+        try:
+            with os.scandir(self.wiki / category) as entries:
+                for entry in entries:
+                    # A broken link is no page, and must not stop the scan.
+                    with contextlib.suppress(OSError):
+                        if is_page(entry.name) and not entry.is_dir():
+                            status = entry.stat()
+                            yield f"{category}/{entry.name}", (status.st_size, status.st_mtime_ns)
+        except OSError:
+            # A missing or unreadable folder has no pages.
+            return
+
+    def look_at(self, paths: Iterable[str]) -> bool:
+        """Read those of some pages that were changed in place; return whether there were any."""
+        changed = False
+        for path in paths:
+            row = self.db.execute("SELECT size, mtime_ns FROM pages WHERE path = ?", (path,)).fetchone()
+            state = self.state(path)
+            if row != state:
+                self._take(path, state)
+                changed = True
+        return changed
+
+    @contextlib.contextmanager
+    def writing(self, path: str) -> Iterator[None]:
+        """Update the remembered time of a folder when the tool itself writes there, so that it is not read again.
+
+        A change by somebody else before the write stays visible.
+        """
+        category = path.split("/", 1)[0]
+        before = self._time_of(category) if category in CATEGORIES else None
+        yield
+        if before is not None:
+            query = "UPDATE folders SET mtime_ns = ? WHERE category = ? AND mtime_ns = ?"
+            self.db.execute(query, (self._time_of(category), category, before))
+
+    def _remove(self, path: str) -> None:
+        self.causes.forget_paths()
+        self.index.note(path, None)
+        self.db.execute("DELETE FROM pages WHERE path = ?", (path,))
+        self.db.execute("DELETE FROM causes WHERE path = ?", (path,))
+
+    def _take(self, path: str, state: tuple[int, int]) -> None:
+        file = self.wiki / path
+        problem = outside.REASON if outside.leads_out(self.wiki, file) else ""
+        try:
+            self.put(path, reading.read_bytes(file, outside.MOST), state, problem)
+        except FileNotFoundError:
+            self._remove(path)
+        except OSError as error:
+            self.put(path, b"", state, problem or reading.reason(error))
+
+    def batch(self) -> AbstractContextManager[None]:
+        """Make all changes inside the context in one transaction."""
+        return transaction(self.db)
+
+    def put(self, path: str, data: bytes, state: tuple[int, int] = (-1, -1), problem: str = "") -> None:
+        """Store a page from its bytes.
+
+        Args:
+            path: Relative to the wiki.
+            data: Its content.
+            state: Its size and modification time in ns, if it is on disk.
+            problem: Why only the identity of the page counts, if the reason is not its content.
+        """
+        category = path.split("/", 1)[0]
+        if category == "bugs":
+            self.causes.forget_paths()
+        try:
+            page = pages.read(data)
+        except YamlError as error:
+            problem = problem or str(error).removeprefix("page:")
+        if problem:
+            listed = PageSummary(path, category, "", _recover_identity(data), problem)
+        else:
+            listed = PageSummary(path, category, title_of(page.body), page.metadata, "")
+        self.index.note(path, cells(listed))
+        self.db.execute("DELETE FROM causes WHERE path = ?", (path,))
+        self.db.execute(f"INSERT OR REPLACE INTO pages VALUES ({'?, ' * 13}?)", _row(listed, state))  # noqa: S608
+        self.db.executemany("INSERT INTO causes VALUES (?, ?)", [(item, path) for item in listed.fingerprints()])
+
+    def get(self, path: str) -> PageSummary | None:
+        """Return the page at a path relative to the wiki; None if there is none."""
+        return next(self.select("WHERE path = ?", path), None)
+
+    def standing(self, categories: Sequence[str]) -> set[str]:
+        """Return the paths of readable pages that are not stale; a page that only cites missing code counts."""
+        query = "SELECT path FROM pages WHERE stands AND category IN (SELECT value FROM json_each(?))"
+        return {path for (path,) in self.db.execute(query, (json.dumps(categories),))}
+
+    def pointers(self) -> set[str]:
+        """Return the paths of pages that only point to another one."""
+        return {path for (path,) in self.db.execute("SELECT path FROM pages WHERE points")}
+
+    def unreadable(self, categories: Sequence[str]) -> list[PageSummary]:
+        """Return the pages whose frontmatter cannot be read."""
+        where = "WHERE problem != '' AND category IN (SELECT value FROM json_each(?)) ORDER BY path"
+        return list(self.select(where, json.dumps(categories)))
+
+    def all(self, category: str) -> Iterator[PageSummary]:
+        """Return the pages of a category, by name."""
+        return self.select("WHERE category = ? ORDER BY path", category)
+
+    def state(self, path: str) -> tuple[int, int]:
+        """Return size and modification time in ns of a file of the wiki; -1 for both if there is none."""
+        try:
+            status = (self.wiki / path).stat()
+        except OSError:
+            return -1, -1
+        return status.st_size, status.st_mtime_ns
+
+    def select(self, where: str, *values: str) -> Iterator[PageSummary]:
+        """Yield the pages that the end of a query selects."""
+        rows = self.db.execute(
+            f"SELECT path, category, title, metadata, problem FROM pages {where}",  # noqa: S608 (constants)
+            values,
+        )
+        for path, category, title, metadata, problem in rows:
+            yield PageSummary(path, category, title, _metadata(metadata), problem)
+
+
+def _row(page: PageSummary, state: tuple[int, int]) -> tuple[object, ...]:
+    """Return the row of a page in the table `pages`."""
+    is_current = page.metadata.get("stale") is not True or drifted(page) is not None
+    return (
+        page.path,
+        page.category,
+        *state,
+        page.title,
+        json.dumps(page.metadata, default=str),
+        page.problem,
+        cells(page),
+        page.leads_to if page.category == "bugs" else "",
+        page.text("status") == "open" and is_current,
+        len(page.fingerprints()),
+        is_current and not page.problem,
+        is_pointer(page),
+        commit_of(page),
+    )
+
+
+def _metadata(text: str) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        # A person wrote `.nan`, which standard JSON does not have.
+        found = json.loads(text)
+    return found
+
+
+def is_page(name: str) -> bool:
+    """Tell whether a file in the folder of a category is a page, by its name."""
+    return name.endswith(".md") and not name.startswith((".", "_index."))
+
+
+def _recover_identity(data: bytes) -> dict[str, Any]:
+    """Return the fingerprint from unreadable frontmatter, so that the cause does not get a second page."""
+    found = re.search(rb"^fingerprint:[ \t]*['\"]?([0-9a-zA-Z]+)", data, re.MULTILINE)
+    return {"fingerprint": found[1].decode()} if found else {}
+
+
+def title_of(body: str) -> str:
+    """Return the first top-level heading of a page's text; empty if it has none."""
+    return next((line[2:].strip() for line in body.split("\n") if line.startswith("# ")), "")
