@@ -226,7 +226,7 @@ class Sources:
         for owner in came.owners:
             yield Looker(owner, "CODEOWNERS of what changed when it came")
 
-    def owners(self, cause: Cause, page: Listed | None) -> tuple[str, ...]:
+    def owners(self, cause: Cause, page: PageSummary | None) -> tuple[str, ...]:
         """Return who owns a cause: the owner on its page, else who owns the file that reports it or its test."""
         if page is not None and page.text("owner"):
             return (page.text("owner"),)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.records.overview import RunRow, Seen, Word
     from pytest_dvwiki.report.attention import Sources
-    from pytest_dvwiki.wiki.listed import Listed
+    from pytest_dvwiki.wiki.page_summary import PageSummary
 
 NEWEST_RUNS = 100
 MOST_TESTS = 200
@@ -39,7 +39,7 @@ class Known:
 
     name: str
     fingerprints: tuple[str, ...]
-    page: Listed | None
+    page: PageSummary | None
     label: str
     primary: str
     origin: str
@@ -128,9 +128,9 @@ class Data:
         groups: dict[str, list[str]] = defaultdict(list)
         fingerprints = sorted({each.fingerprint for each in self._seen})
         identities = {name: self.archive.identities(name) for name in fingerprints}
-        for name, path in self.sources.history.catalogue.paths_of_causes(identities).items():
+        for name, path in self.sources.history.page_cache.causes.paths(identities).items():
             groups[path or name].append(name)
-        pages = {page.path: page for page in self.sources.history.catalogue.all("bugs")}
+        pages = {page.path: page for page in self.sources.history.page_cache.all("bugs")}
         seen: dict[str, list[Seen]] = defaultdict(list)
         for each in self._seen:
             seen[each.fingerprint].append(each)
@@ -143,7 +143,7 @@ class Data:
         return sorted(found, key=lambda each: (each.last, each.tests, each.name), reverse=True)
 
     def _known(
-        self, prints: Sequence[str], page: Listed | None, seen: Sequence[Seen], finished: dict[int, str]
+        self, prints: Sequence[str], page: PageSummary | None, seen: Sequence[Seen], finished: dict[int, str]
     ) -> Known | None:
         newest = self.archive.newest_occurrence(prints)
         if newest is None:

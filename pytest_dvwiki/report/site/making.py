@@ -32,7 +32,7 @@ from pytest_dvwiki.report.templating import TEMPLATES, environment
 from pytest_dvwiki.version import TOOL
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.kinds import bug
-from pytest_dvwiki.wiki.listed import CATEGORIES, page_name
+from pytest_dvwiki.wiki.page_summary import CATEGORIES, page_name
 from pytest_dvwiki.wiki.text.markdown import plain
 from pytest_dvwiki.yamlio import YamlError
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Occurrence
     from pytest_dvwiki.records.overview import RunRow
     from pytest_dvwiki.settings import Layout
-    from pytest_dvwiki.wiki.listed import Listed
+    from pytest_dvwiki.wiki.page_summary import PageSummary
 
 _Row = TypeVar("_Row")
 MANIFEST = ".dvwiki-report.json"
@@ -318,8 +318,8 @@ class _Site:
         return f"{page} {found.st_size} {found.st_mtime_ns}"
 
     def _wiki(self) -> None:
-        catalogue = self._sources.history.catalogue
-        listed = {category: list(catalogue.all(category)) for category in CATEGORIES}
+        page_cache = self._sources.history.page_cache
+        listed = {category: list(page_cache.all(category)) for category in CATEGORIES}
         known = {page.path for pages in listed.values() for page in pages}
         known |= {"index.md", *(f"{category}/_index.md" for category in CATEGORIES)}
         causes = {each.page.path: each for each in self._data.causes if each.page is not None}
@@ -332,7 +332,7 @@ class _Site:
                 self._page(page, known, causes.get(page.path))
         self._render("wiki/index.html", "wiki.html", listed={name: len(pages) for name, pages in listed.items()})
 
-    def _page(self, page: Listed, known: set[str], cause: Known | None) -> None:
+    def _page(self, page: PageSummary, known: set[str], cause: Known | None) -> None:
         path = _wiki_url(page)
         key = _hash(self._base, self._stat(page.path), cause.url if cause is not None else "")
         if self._files.is_current(path, key):
@@ -402,7 +402,7 @@ def _one_line(words: str, most: int) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
-def _wiki_url(page: Listed) -> str:
+def _wiki_url(page: PageSummary) -> str:
     return f"wiki/{page.path.removesuffix('.md')}.html"
 
 
