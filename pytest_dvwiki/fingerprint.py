@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 from typing import TYPE_CHECKING
@@ -133,6 +134,7 @@ _GENERATED = re.compile(r"\bgenblk\d+\b")
 """Name that a simulator gives to an unnamed generate block; the number is a counter."""
 
 
+@functools.lru_cache(maxsize=256)
 def mask(text: str) -> str:
     """Return a text with everything replaced that may differ between two occurrences of one cause.
 

@@ -5,6 +5,7 @@ Everything that leaves a process (journal, record, page, terminal, prompt) goes 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 from typing import TYPE_CHECKING
@@ -26,6 +27,8 @@ MASK = "[redacted]"
 """Replaces a secret."""
 _OPENED = MASK[:-1]
 _DIGITS = 8
+_LONGEST_KEPT = 2048
+"""Longest text, in characters, whose result is kept: a message is part of several texts of a failure, and of others."""
 _PART = r"[\w.+@%~,=-]+"
 _LIBRARY_PATH = re.compile(
     rf"(?<![\w./~-])/(?:{_PART}/){{1,30}}?(?:(?:site|dist)-packages/|lib/python3\.\d+/(?!site-|dist-))"
@@ -67,12 +70,18 @@ def shorten_paths(text: str, root: PurePath) -> str:
 
 def redact(text: str) -> str:
     """Return a text cleaned, with its secrets masked: tokens, passwords, user names in URLs, licence servers."""
+    return _redacted(text) if len(text) <= _LONGEST_KEPT else _redacted.__wrapped__(text)
+
+
+@functools.lru_cache(maxsize=1024)
+def _redacted(text: str) -> str:
     text = clean(text)
     for rule in secret_rules.rules_for(text):
         text = _masked(text, rule, lambda _: MASK)
     return text
 
 
+@functools.lru_cache(maxsize=1024)
 def redact_id(nodeid: str) -> str:
     """Return a test's name with its secrets masked, each with a short hash, so that different names stay different.
 

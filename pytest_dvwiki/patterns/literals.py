@@ -1,7 +1,7 @@
 """Find the expressions of a registry that have all their literals in a message, and so are worth trying.
 
-RE2 looks for the rarest literals of all expressions at once, in microseconds per message. Building that set takes tens
-of milliseconds, so the first messages of a process are searched literal by literal.
+RE2 looks for the literals of all expressions at once, in microseconds per message. Building that set takes tens of
+milliseconds, so the first messages of a process are searched literal by literal.
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from pytest_dvwiki.patterns.expression import Needs
     from pytest_dvwiki.patterns.schema import RegistryEntry
 
-WORTH_BUILDING = 100
+WORTH_BUILDING = 40
 """Number of messages that are searched literal by literal before the set is built."""
 _MEMORY = 64 << 20
+_MOST_KNOWN = 4096
+"""Number of sets of literals whose expressions are cached."""
 
 Fitting = dict[int, list[int]]
 """For each entry number the numbers of its expressions whose literals are all present; both ascending."""
@@ -45,16 +47,11 @@ class Literals:
             lowered: The message in lower case.
         """
         self._left -= 1
-        there = self._found_at_once(lowered) if self._left < 0 else None
-        if there is None:
-            there = self._search_one_by_one(lowered)
-        found: Fitting = {}
-        for number, at in sorted(there):
-            found.setdefault(number, []).append(at)
-        return found
+        found = self._found_at_once(lowered) if self._left < 0 else None
+        return _in_order(self._search_one_by_one(lowered)) if found is None else found
 
-    def _found_at_once(self, lowered: str) -> set[tuple[int, int]] | None:
-        """Return the entries and expressions that the set finds; None if the set fails."""
+    def _found_at_once(self, lowered: str) -> Fitting | None:
+        """Return the expressions that the set finds; None if the set fails."""
         if self._set is None:
             self._set = _Set(self._needs)
         return self._set.fitting(lowered)
@@ -67,12 +64,19 @@ class Literals:
         return {(n, at) for n in numbers for at, sets in enumerate(self._needs[n]) if _all_there(sets, lowered)}
 
 
-def _all_there(sets: Needs, lowered: str) -> bool:
-    """Tell whether a message contains a literal of each set."""
+def _in_order(there: Iterable[tuple[int, int]]) -> Fitting:
+    found: Fitting = {}
+    for number, at in sorted(there):
+        found.setdefault(number, []).append(at)
+    return found
+
+
+def _all_there(sets: Needs, present: Container[str]) -> bool:
+    """Tell whether a message, or the literals that were found in it, contain a literal of each set."""
     # A generator for each set would double the time taken.
     for literals in sets:
         for literal in literals:
-            if literal in lowered:
+            if literal in present:
                 break
         else:
             return False
@@ -80,7 +84,7 @@ def _all_there(sets: Needs, lowered: str) -> bool:
 
 
 class _Set:
-    """The rarest literals of each expression in one automaton.
+    """The literals of all expressions in one automaton.
 
     Args:
         needs: For each entry and each of its expressions the sets of literals, the rarest first.
@@ -95,31 +99,35 @@ class _Set:
         options.log_errors = False
         options.max_mem = _MEMORY
         self._matcher: Any = re2.Set.SearchSet(options)
-        self._owners: list[list[tuple[int, int, Needs]]] = []
-        """For each literal the expressions that need it: entry, position in it, and the other sets they need."""
-        self._always: list[tuple[int, int]] = []
-        """Expressions of benign patterns that need no literal."""
-        known: dict[str, list[tuple[int, int, Needs]]] = {}
-        for number, expressions in enumerate(needs):
-            for at, sets in enumerate(expressions):
-                if not sets:
-                    self._always.append((number, at))
-                for literal in sets[0] if sets else ():
-                    if literal not in known:
-                        known[literal] = []
-                        self._matcher.Add(literal)
-                        self._owners.append(known[literal])
-                    known[literal].append((number, at, sets[1:]))
+        expressions = [(number, at, sets) for number, each in enumerate(needs) for at, sets in enumerate(each)]
+        self._literals = list({literal: None for *_, sets in expressions for literals in sets for literal in literals})
+        for literal in self._literals:
+            self._matcher.Add(literal)
         self._matcher.Compile()
+        self._owners: dict[str, list[tuple[int, int, Needs]]] = {}
+        """For each literal the expressions whose rarest it is: entry, position in it, and all sets they need."""
+        for number, at, sets in expressions:
+            for literal in sets[0] if sets else ():
+                self._owners.setdefault(literal, []).append((number, at, sets))
+        self._always = [(number, at) for number, at, sets in expressions if not sets]
+        """Expressions of benign patterns that need no literal."""
+        self._known: dict[tuple[int, ...], Fitting] = {}
+        """The messages of one cause hold the same literals, whatever their values."""
 
-    def fitting(self, lowered: str) -> set[tuple[int, int]] | None:
-        """Return the entries and expressions that may match; None if the automaton fails."""
+    def fitting(self, lowered: str) -> Fitting | None:
+        """Return the expressions that may match; None if the automaton fails."""
         try:
-            literals = self._matcher.Match(lowered)
+            found = tuple(self._matcher.Match(lowered) or ())
         except UnicodeEncodeError:
             return None
-        if not literals:
+        if not found:
             # It also finds nothing when its memory does not suffice.
             return None
-        owners = (owner for literal in literals for owner in self._owners[literal])
-        return {*self._always, *((number, at) for number, at, others in owners if _all_there(others, lowered))}
+        if found not in self._known:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            present = {self._literals[at] for at in found}
+            owners = (owner for literal in present for owner in self._owners.get(literal, ()))
+            there = {(number, at) for number, at, sets in owners if _all_there(sets, present)}
+            self._known[found] = _in_order({*self._always, *there})
+        return self._known[found]

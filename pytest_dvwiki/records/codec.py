@@ -6,6 +6,7 @@ end mark is torn: it was cut off or changed after it was written.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 from dataclasses import fields
@@ -19,6 +20,8 @@ from pytest_dvwiki.yamlio import dump, misfit
 SCHEMA = 2
 _END = re.compile(rb'^end: "([0-9a-f]{16})"\n\Z', re.MULTILINE)
 _ORDER = ("schema", "task_id", "caller_task")
+_encoded: dict[bytes, bytes] = {}
+"""The document that was encoded last, by the bytes of its YAML, packed: with lists where the record has tuples."""
 _KEYS = (*_ORDER, *(field.name for field in fields(RunRecord) if field.name not in _ORDER))
 
 
@@ -41,8 +44,22 @@ def encode(record: RunRecord) -> bytes:
         values[key] = [{k: v for k, v in row.items() if v is not None or k == "priority"} for row in values[key]]
     if record.gate is None:
         values.pop("gate", None)
-    data = dump({key: values[key] for key in _KEYS if key in values and key != "suite"}).encode()
-    return seal(data)
+    document = {key: values[key] for key in _KEYS if key in values and key != "suite"}
+    data = seal(dump(document).encode())
+    _encoded.clear()
+    # MessagePack cannot hold all that YAML can: text that is no Unicode, and very large numbers.
+    with contextlib.suppress(UnicodeEncodeError, OverflowError):
+        _encoded[data] = msgspec.msgpack.encode(document)
+    return data
+
+
+def last_document(data: bytes) -> dict[str, Any] | None:
+    """Return the YAML document of the record that was encoded last, given its bytes; None for other bytes.
+
+    The archives of a session read its record right after it was written, and parsing YAML takes most of that time.
+    """
+    packed = _encoded.get(data)
+    return None if packed is None else msgspec.msgpack.decode(packed)
 
 
 def seal(data: bytes) -> bytes:

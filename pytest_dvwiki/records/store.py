@@ -210,7 +210,7 @@ def _parsed(data: bytes, name: str, above: int, *, must_be_record: bool) -> obje
         RecordError: It is not YAML, or must be a record and is not even a mapping.
     """
     try:
-        document = load(data, name)
+        document = codec.last_document(data) or load(data, name)
     except YamlError as error:
         if above:
             # Parsed again for the line number in the file.

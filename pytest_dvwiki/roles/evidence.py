@@ -71,10 +71,12 @@ class EvidenceReader:
             running: State of the test so far.
         """
         root = self._settings.layout.root
-        frame, text = None, redact(reports.shortened(report.longreprtext)) if report.failed else ""
+        frame, text = None, ""
         if report.failed and call.excinfo is not None and not isinstance(call.excinfo.value, CheckFailed):
             frame = reports.frame_of(call.excinfo, root)
             text = reports.text_of(call.excinfo, frame)
+        elif report.failed:
+            text = redact(reports.shortened(report.longreprtext))
         evidence = reports.Evidence()
         if self._is_turn(report, running):
             from pytest_dvwiki.roles import simulations  # noqa: PLC0415  # loaded only in a run with simulations

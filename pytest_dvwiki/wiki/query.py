@@ -59,6 +59,10 @@ class WikiHistory:
         """Cause of each fingerprint in a run that is not on record yet, for checks with several causes."""
         self._new: frozenset[str] = frozenset()
         """Causes that this run is the first to have."""
+        self._causes: dict[str, Cause | None] = {}
+        """Answers of `cause` until what they depend on changes: thousands of failures may have one cause."""
+        self._decided: dict[str, dict[str, OriginType]] = {}
+        """By pattern, the pages of its causes whose origin people decided; kept as long as `_causes`."""
 
     def __enter__(self) -> Self:
         return self
@@ -98,6 +102,11 @@ class WikiHistory:
             self.page_cache.causes.join(self.archive.joined(), self.archive.further(), self.archive.present)
         self.__dict__.pop("_merged", None)
         self._new = frozenset()
+        self._forget_answers()
+
+    def _forget_answers(self) -> None:
+        self._causes.clear()
+        self._decided.clear()
 
     def register_formers(self, formers: Mapping[str, str | None]) -> None:
         """Take over the version 1 fingerprints of the causes of a run that is not on record yet.
@@ -111,6 +120,7 @@ class WikiHistory:
                 heirs.setdefault(former, set()).add(name)
         self._formers = {min(names): former for former, names in heirs.items() if len(names) == 1}
         self._placed, self._new = {}, frozenset()
+        self._forget_answers()
 
     def standing_fixes(self, fingerprint: str) -> Sequence[StandingFix]:
         """Return the standing fixes of the causes of a check, that of the most recently seen cause first."""
@@ -157,6 +167,7 @@ class WikiHistory:
         self._placed[occurrence.fingerprint] = name
         if self.archive.present((name,)) != (name,):
             self._new |= {name}
+            self._forget_answers()
         return name
 
     def _known(self, fingerprint: str) -> str:
@@ -181,6 +192,11 @@ class WikiHistory:
 
     def cause(self, fingerprint: str) -> Cause | None:
         """Return the cause that has, or once had, a fingerprint; None if no record has it."""
+        if fingerprint not in self._causes:
+            self._causes[fingerprint] = self._cause(fingerprint)
+        return self._causes[fingerprint]
+
+    def _cause(self, fingerprint: str) -> Cause | None:
         if fingerprint in self._new:
             return None
         fingerprint = self._known(fingerprint)
@@ -238,16 +254,21 @@ class WikiHistory:
             pattern: Id of the pattern.
             fingerprint: The cause that is not counted.
         """
-        counted = {page.path for page in self.bug_pages(fingerprint)}
-        found: Counter[OriginType] = Counter()
-        for cause in aggregate.causes_of_pattern(self.archive, pattern):
-            page = next(iter(self.bug_pages(cause)), None)
-            if page is None or page.path in counted:
-                continue
-            counted.add(page.path)
-            if page.text("type") in _BUGS and bug.is_decided(page):
-                found[cast("OriginType", page.text("type"))] += 1
-        return dict(found)
+        if pattern not in self._decided:
+            self._decided[pattern] = self._decided_pages(pattern)
+        decided = self._decided[pattern]
+        own = {page.path for page in self.bug_pages(fingerprint)} if decided else set()
+        return dict(Counter(kind for path, kind in decided.items() if path not in own))
+
+    def _decided_pages(self, pattern: str) -> dict[str, OriginType]:
+        causes = (each for each in aggregate.causes_of_pattern(self.archive, pattern) if each not in self._new)
+        paths = self.page_cache.causes.paths({each: self.archive.identities(self._known(each)) for each in causes})
+        listed = (self.page_cache.get(path) for path in dict.fromkeys(paths.values()) if path is not None)
+        return {
+            page.path: cast("OriginType", page.text("type"))
+            for page in listed
+            if page is not None and page.text("type") in _BUGS and bug.is_decided(page)
+        }
 
     def last_passes(
         self, cause: Occurrence | Verdict, test: FailedTest | Failure, before: str = EVER

@@ -5,6 +5,7 @@
 Prints for each case the seconds and megabytes that `--dvwiki` adds to a run, in all and for one test:
     repeated   failures of 100 causes
     distinct   failures of as many causes
+    known      failures of as many causes, which a run before has archived
     passing    tests that pass at once; the cost is printed as a share of tests of 0, 10 and 100 ms, too
     one        one failing test
     one-pass   one passing test
@@ -90,6 +91,8 @@ def cost(name: str, text: str, tests: int, rounds: int) -> None:
         with tempfile.TemporaryDirectory() as made:
             folder = Path(made)
             (folder / "test_bench.py").write_text(text, encoding="utf-8")
+            if name == "known":
+                run(folder, "--dvwiki")
             without = run(folder, "-p", "no:dvwiki")
             with_it = run(folder, "--dvwiki")
         seconds.append(with_it.seconds - without.seconds)
@@ -121,6 +124,7 @@ def main() -> None:
     cases = {
         "repeated": (suite(many, min(100, many)), many),
         "distinct": (suite(many, many), many),
+        "known": (suite(many, many), many),
         "passing": (PASSING.format(tests=many), many),
         "one": (suite(1, 1), 1),
         "one-pass": (PASSING.format(tests=1), 1),

@@ -112,7 +112,9 @@ class Journal:
 
     def failure(self, failure: Failure) -> None:
         """Record a failure."""
-        self._append(event="failure", failure=asdict(stored_failure(failure)))
+        import msgspec  # noqa: PLC0415  # a run without failures does not need it
+
+        self._append(event="failure", failure=msgspec.to_builtins(stored_failure(failure)))
 
     def begin_test(self, unfinished: UnfinishedTest) -> None:
         """Record that a test began inside a simulator."""

@@ -150,18 +150,13 @@ def _without_escapes(text: str) -> str:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield a text in pieces of whole lines."""
+    """Yield a text in pieces of whole lines; one that fits into a piece is one piece."""
+    text = text if text.endswith("\n") or not text else f"{text}\n"
     position = 0
     while position < len(text):
-        end = text.rfind("\n", position, position + _CHUNK) + 1
-        if not end:
-            end = text.find("\n", position) + 1 or len(text)
+        end = text.rfind("\n", position, position + _CHUNK) + 1 or text.find("\n", position) + 1
         piece = text[position:end]
-        yield (
-            (piece if piece.endswith("\n") else piece + "\n")
-            if len(piece) <= _CHUNK
-            else (_two_ends(piece.rstrip("\n")) + "\n")
-        )
+        yield piece if len(piece) <= _CHUNK else f"{_two_ends(piece[:-1])}\n"
         position = end
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.capture.texts.excerpts import ExcerptBuilder, Limits
+from pytest_dvwiki.capture.texts.excerpts import ExcerptBuilder, Limits, excerpt
+from pytest_dvwiki.capture.texts.logs import LogStream, LogText
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,6 +60,19 @@ def test_without_an_interest_head_and_tail_are_kept() -> None:
     builder = ExcerptBuilder(None, LIMITS)
     builder.feed(1, "a\nb\nc\nd\ne\n")
     assert [line for _, line in builder.lines()] == ["a", "b", "d", "e"]
+
+
+class Unasked(Words):
+    """Fails if it is asked for the lines of a text."""
+
+    def find(self, text: str) -> Iterator[tuple[int, Tier]]:
+        raise AssertionError(text)
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_of_a_short_text_all_lines_are_kept_and_nobody_is_asked_which_matter(end: str) -> None:
+    stream = LogStream(LogText(source="report", text=f"the cause\nand more{end}"))
+    assert excerpt(stream, Unasked(), source="report").lines == ((1, "the cause"), (2, "and more"))
 
 
 def test_where_not_all_fits_the_cause_stays_and_the_head_goes() -> None:
