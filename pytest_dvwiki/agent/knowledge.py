@@ -25,7 +25,7 @@ from pytest_dvwiki.causes.statements import (
 )
 from pytest_dvwiki.causes.words import Style, fix_text, sentence, text
 from pytest_dvwiki.model.sentences import is_own
-from pytest_dvwiki.records import aggregate
+from pytest_dvwiki.records import aggregate, bins
 from pytest_dvwiki.records.command import from_anywhere, start
 from pytest_dvwiki.records.kinds import is_deterministic
 from pytest_dvwiki.wiki import age, outside
@@ -292,7 +292,7 @@ class Knowledge:
 
     def _of_hole(self, page: PageSummary) -> Iterator[str]:
         """Yield sentences on a hole: since when it is open or what filled it, and a scenario that would reach it."""
-        hole = aggregate.hole(self._history.archive, page.text("covergroup"), page.text("bin"))
+        hole = bins.hole(self._history.archive, page.text("covergroup"), page.text("bin"))
         if hole is not None:
             newest = hole.rows[0]
             hits = f", {newest.hits} of {newest.goal} hits" if newest.hits is not None else ""

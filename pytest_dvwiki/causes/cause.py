@@ -9,8 +9,9 @@ from pytest_dvwiki.records.fixes import tally
 
 if TYPE_CHECKING:
     from pytest_dvwiki.model import Command, FirstBad, Fix, News, Occurrence, OriginType, Verdict, Waived
-    from pytest_dvwiki.records.aggregate import CauseHistory, SubtypeHistory
+    from pytest_dvwiki.records.aggregate import CauseHistory
     from pytest_dvwiki.records.fixes import FixState
+    from pytest_dvwiki.records.subtype_history import SubtypeHistory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

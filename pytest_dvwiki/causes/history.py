@@ -24,8 +24,8 @@ if TYPE_CHECKING:
         StillFailing,
         Verdict,
     )
-    from pytest_dvwiki.records.aggregate import SubtypeHistory
     from pytest_dvwiki.records.fixes import FixState
+    from pytest_dvwiki.records.subtype_history import SubtypeHistory
 
 
 class History(Protocol):

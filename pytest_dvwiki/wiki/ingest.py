@@ -18,7 +18,7 @@ from pytest_dvwiki.backends import BackendError
 from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION, fingerprint
 from pytest_dvwiki.fingerprint_v1 import fingerprint_v1
 from pytest_dvwiki.model import BinRow, FailedTest, FixRow, LogReference, Occurrence, Origin, RunRecord
-from pytest_dvwiki.records import aggregate
+from pytest_dvwiki.records import bins
 from pytest_dvwiki.records.disk import WikiError
 from pytest_dvwiki.redact import redact, shorten_paths
 from pytest_dvwiki.runs import epoch, utc
@@ -365,7 +365,7 @@ def _now(layout: Layout, coverage: Sequence[BinRow]) -> str:
     """Return the present time, or a second after the newest report on one of the bins, so that their order stays."""
     now = utc(time.time())
     with WikiHistory(layout) as history:
-        holes = [aggregate.hole(history.archive, row.covergroup, row.bin) for row in coverage]
+        holes = [bins.hole(history.archive, row.covergroup, row.bin) for row in coverage]
     newest = max((hole.rows[0].finished for hole in holes if hole), default="")
     return now if newest < now else utc(epoch(newest) + 1)
 

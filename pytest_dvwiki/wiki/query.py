@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self, cast
 
 from pytest_dvwiki.causes.cause import Cause
 from pytest_dvwiki.model import StandingFix
-from pytest_dvwiki.records import aggregate, same_check
+from pytest_dvwiki.records import aggregate, bins, failing, same_check, subtype_history
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.kinds import precedes_simulator
 from pytest_dvwiki.records.tables import seed_of
@@ -207,9 +207,9 @@ class WikiHistory:
             return None
         return Cause.on_record(fingerprint, found, bug.facts(page) if page else None)
 
-    def subtype(self, failure_subtype: str) -> aggregate.SubtypeHistory | None:
+    def subtype(self, failure_subtype: str) -> subtype_history.SubtypeHistory | None:
         """Return the history of a failure subtype; None if no record has it."""
-        return aggregate.subtype(self.archive, failure_subtype, self._merged)
+        return subtype_history.history_of(self.archive, failure_subtype, self._merged)
 
     @cached_property
     def _merged(self) -> list[tuple[str, ...]]:
@@ -241,7 +241,7 @@ class WikiHistory:
 
         Causes of closed pages count too: the page learns with which commits its tests have passed.
         """
-        found = aggregate.still_failing(self.archive, passing)
+        found = failing.still_failing(self.archive, passing)
         wanted = {each.fingerprint: self._is_wanted(each.fingerprint) for each in found}
         return tuple(each for each in found if wanted[each.fingerprint])
 
@@ -308,4 +308,4 @@ class WikiHistory:
 
     def coverage(self) -> dict[tuple[str, str], KnownBin]:
         """Return what is on record of every present or former coverage hole, by covergroup and bin."""
-        return aggregate.bins(self.archive)
+        return bins.known(self.archive)

@@ -11,7 +11,7 @@ from pytest_dvwiki.wiki.text.markdown import cite, code, escape, one_line, table
 from pytest_dvwiki.wiki.text.names import file_name
 
 if TYPE_CHECKING:
-    from pytest_dvwiki.records.aggregate import Hole
+    from pytest_dvwiki.records.bins import Hole
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
 OWNED = ("filled", "filled_by_task")

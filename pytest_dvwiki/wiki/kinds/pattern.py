@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pytest_dvwiki.patterns.schema import Subtype
-    from pytest_dvwiki.records.aggregate import SubtypeHistory
+    from pytest_dvwiki.records.subtype_history import SubtypeHistory
 
 OWNED = (
     "pattern_id",

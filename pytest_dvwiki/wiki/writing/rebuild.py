@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.records import aggregate, disk, merged, store, verdicts
+from pytest_dvwiki.records import aggregate, disk, merged, store, subtype_history, verdicts
+from pytest_dvwiki.records.bins import holes
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.kinds.owned import OWNED
 from pytest_dvwiki.wiki.page_cache import is_page
@@ -85,12 +86,12 @@ def _make_pages(writer: WikiWriter, *, restore: bool, subtypes: frozenset[str]) 
     for fingerprint in sorted(shared):
         views.point(views.pages(fingerprint))
     fresh = {*subtypes, *(_subtype_of(writer, fingerprint) for fingerprint in unfinished)}
-    for name in aggregate.subtypes(writer.archive):
+    for name in subtype_history.names(writer.archive):
         if name != UNKNOWN:
             views.pattern(name, may_create=restore or name in fresh)
     views.empty_patterns()
     unfinished_holes = {one for record in unlogged for one in bins(record)}
-    for covergroup, bin_name in aggregate.holes(writer.archive):
+    for covergroup, bin_name in holes(writer.archive):
         views.hole(covergroup, bin_name, may_create=restore or (covergroup, bin_name) in unfinished_holes)
     if not writer.check:
         for record in unlogged:

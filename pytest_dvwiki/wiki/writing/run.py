@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.records import absence, aggregate
+from pytest_dvwiki.records import absence, subtype_history
 from pytest_dvwiki.wiki.kinds import spec
 from pytest_dvwiki.wiki.likeness import alike
 from pytest_dvwiki.wiki.text.names import file_name
@@ -66,7 +66,7 @@ class Run:
         self.views.link_to(self.views.made)
         stated = {row.failure_subtype for row in record.fixes if row.failure_subtype}
         # If the name of a cause changed, its fixes move from one pattern page to another.
-        theirs = aggregate.subtypes_of(self.archive, self.archive.present(sorted(mine | others | self.views.made)))
+        theirs = subtype_history.of_causes(self.archive, self.archive.present(sorted(mine | others | self.views.made)))
         for name in sorted((stated | theirs | before.keys()) - {UNKNOWN}):
             self.views.pattern(name, may_create=may_create and name in before)
         for covergroup, bin_name in bins(record):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.records import absence, aggregate, proposals
+from pytest_dvwiki.records import absence, aggregate, bins, proposals, subtype_history
 from pytest_dvwiki.wiki import supersession
 from pytest_dvwiki.wiki.kinds import bug, bug_region, coverage, marks, pattern
 from pytest_dvwiki.wiki.page_summary import page_name
@@ -203,7 +203,7 @@ class Views:
         """Bring the page of a subtype up to date, or make it if it is due."""
         path = f"patterns/{file_name(name)}.md"
         exists = self.files.exists(path)
-        subtype = aggregate.subtype(self.archive, name, self._merged)
+        subtype = subtype_history.history_of(self.archive, name, self._merged)
         if subtype is None or not (exists or may_create):
             return
         linked = [row.fingerprint for row in subtype.rows] + [cause for cause, *_ in subtype.fixes if cause]
@@ -221,7 +221,7 @@ class Views:
 
     def empty_patterns(self) -> None:
         """Empty the pages of subtypes that no record has any more, since their causes were reclassified."""
-        present = {file_name(name) for name in aggregate.subtypes(self.archive)}
+        present = {file_name(name) for name in subtype_history.names(self.archive)}
         for listed in list(self.page_cache.all("patterns")) if self.archive.is_reclassified() else ():
             if listed.name not in present and listed.metadata.get("hit_count"):
                 self.files.edit(listed.path, pattern.EMPTY_KEYS, pattern.EMPTY_REGIONS)
@@ -233,7 +233,7 @@ class Views:
         if there and not there.problem and not coverage.is_of(there, covergroup, bin_name):
             path = other
         exists = self.files.exists(path)
-        hole = aggregate.hole(self.archive, covergroup, bin_name)
+        hole = bins.hole(self.archive, covergroup, bin_name)
         if hole is None or not (exists or may_create):
             return
         if exists:
@@ -285,7 +285,7 @@ class Views:
         for fingerprint in names:
             self.bug(fingerprint, may_create=True)
         self.link_to(names)
-        for name in sorted(aggregate.subtypes_of(self.archive, names) - {UNKNOWN}):
+        for name in sorted(subtype_history.of_causes(self.archive, names) - {UNKNOWN}):
             self.pattern(name, may_create=False)
 
     def merge(self, kept: str, other: str, reason: str | None) -> None:
@@ -309,5 +309,5 @@ class Views:
         fingerprints = [name for page in found if page for name in page.fingerprints()]
         self.update_bug(self.page_cache.causes.pages_of(*self.archive.identities(*fingerprints)))
         self.link_to(self.archive.present(fingerprints))
-        for name in sorted(aggregate.subtypes_of(self.archive, self.archive.present(fingerprints)) - {UNKNOWN}):
+        for name in sorted(subtype_history.of_causes(self.archive, self.archive.present(fingerprints)) - {UNKNOWN}):
             self.pattern(name, may_create=False)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_dvwiki.model import FailedTest, PassedAgain, Passing, Vcs
-from pytest_dvwiki.records import aggregate, store
+from pytest_dvwiki.records import aggregate, failing, store, subtype_history
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.codec import encode
 from pytest_dvwiki.records.targets import ANY, Target
@@ -86,7 +86,7 @@ def test_of_two_runs_that_finished_in_one_second_the_one_that_started_later_is_n
     found = aggregate.cause(archive, (CAUSE,))
     assert found is not None
     assert (found.newest.primary, found.task_ids) == ("the newer", ("a_quick_one_1", "weekly_1"))
-    kind = aggregate.subtype(archive, "scoreboard_fail")
+    kind = subtype_history.history_of(archive, "scoreboard_fail")
     assert kind is not None
     assert kind.patterns == (("uvm.scoreboard_mismatch", 2, "a_quick_one_1"),)
 
@@ -248,7 +248,7 @@ def test_the_numbers_of_a_subtype(archive: Archive, tasks: Path) -> None:
     store.write_record(tasks, record(1, occurrence(), occurrence("b" * 12, error_class="sim_error", pattern=None)))
     store.write_record(tasks, record(2, occurrence("c" * 12, error_class="sim_error")))
     archive.refresh()
-    found = aggregate.subtype(archive, "scoreboard_fail")
+    found = subtype_history.history_of(archive, "scoreboard_fail")
     assert found is not None
     assert (found.runs, found.tests, found.causes, found.error_class) == (2, 3, 3, "sim_error")
     assert [(name, runs) for name, runs, _ in found.patterns] == [("uvm.scoreboard_mismatch", 2)]
@@ -257,7 +257,7 @@ def test_the_numbers_of_a_subtype(archive: Archive, tasks: Path) -> None:
 def test_tests_that_still_fail(archive: Archive, tasks: Path) -> None:
     def still_failing(*names: str) -> dict[str, tuple[str, int]]:
         archive.refresh()
-        found = aggregate.still_failing(archive, [now_passing(name) for name in names])
+        found = failing.still_failing(archive, [now_passing(name) for name in names])
         return {each.nodeid: (each.fingerprint, each.proof) for each in found}
 
     store.write_record(tasks, record(1, occurrence(), occurrence("b" * 12, tests=(failed("other"),))))
@@ -280,7 +280,7 @@ def test_a_folder_of_several_designs_passes_when_all_of_them_were_built(
     def still_unknown(design: str) -> bool:
         archive.refresh()
         now = Passing(nodeid=folder, simulator="icarus", config=design * 8 + "0000")
-        return aggregate.still_failing(archive, [now])[0].one_of_several
+        return failing.still_failing(archive, [now])[0].one_of_several
 
     lacks = occurrence(
         error_class="compile_error",
@@ -305,16 +305,16 @@ def test_a_pass_that_proves_little_leaves_something_to_prove(archive: Archive, t
     store.write_record(tasks, record(1, occurrence(tests=(failed(seed="7"),)), vcs=Vcs(commit="a", changes="f" * 12)))
     store.write_record(tasks, passing(2, changed="seed"))
     archive.refresh()
-    (found,) = aggregate.still_failing(archive, [now_passing()])
+    (found,) = failing.still_failing(archive, [now_passing()])
     assert (found.proof, found.seed) == (1, "7")
     assert found.vcs == Vcs(commit="a", changes="f" * 12)
     assert PRIMARY in found.evidence
     store.write_record(tasks, passing(3, vcs=Vcs(commit="b", dirty=True)))
     archive.refresh()
-    assert [each.proof for each in aggregate.still_failing(archive, [now_passing()])] == [2]
+    assert [each.proof for each in failing.still_failing(archive, [now_passing()])] == [2]
     store.write_record(tasks, passing(4))
     archive.refresh()
-    assert aggregate.still_failing(archive, [now_passing()]) == []
+    assert failing.still_failing(archive, [now_passing()]) == []
 
 
 def test_after_a_pass_with_another_seed_only_the_one_that_failed_is_news(archive: Archive, tasks: Path) -> None:
@@ -324,15 +324,15 @@ def test_after_a_pass_with_another_seed_only_the_one_that_failed_is_news(archive
     store.write_record(tasks, record(1, occurrence()))
     store.write_record(tasks, passing(2, passed_again=(other,)))
     archive.refresh()
-    assert aggregate.still_failing(archive, [now_passing(seed="8")]) == []
-    assert aggregate.still_failing(archive, [now_passing(seed=None)]) == []
-    assert [each.proof for each in aggregate.still_failing(archive, [now_passing()])] == [3]
+    assert failing.still_failing(archive, [now_passing(seed="8")]) == []
+    assert failing.still_failing(archive, [now_passing(seed=None)]) == []
+    assert [each.proof for each in failing.still_failing(archive, [now_passing()])] == [3]
 
 
 def test_every_seed_that_failed_since_the_last_fix_proves_one(archive: Archive, tasks: Path) -> None:
     def asked(seed: str) -> tuple[str | None, Vcs]:
         archive.refresh()
-        (found,) = aggregate.still_failing(archive, [now_passing(seed=seed)])
+        (found,) = failing.still_failing(archive, [now_passing(seed=seed)])
         return found.seed, found.drawn
 
     runs = [record(number, occurrence(tests=(failed(seed=str(number)),))) for number in (1, 2)]
@@ -353,7 +353,7 @@ def test_a_failure_takes_its_fix_from_what_came_first_after_it(archive: Archive,
     store.write_record(tasks, record(3, occurrence()))
     store.write_record(tasks, passing(4, fixes=(fixed(4, text="the second"),)))
     archive.refresh()
-    (found,) = aggregate.still_failing(archive, [replace(now_passing(), simulator="verilator")])
+    (found,) = failing.still_failing(archive, [replace(now_passing(), simulator="verilator")])
     assert found.fixed is not None
     assert found.fixed.text == "the first"
 
@@ -365,7 +365,7 @@ def test_a_pass_is_no_news_once_the_fix_is_proven(archive: Archive, tasks: Path)
     other = PassedAgain(nodeid=TEST, simulator="icarus", fingerprint=CAUSE, seed="7", changed="commit", failed_seed="2")
     store.write_record(tasks, passing(3, passed_again=(other,)))
     archive.refresh()
-    assert aggregate.still_failing(archive, [now_passing(seed="2")]) == []
+    assert failing.still_failing(archive, [now_passing(seed="2")]) == []
 
 
 def test_a_query_does_not_survive_a_closed_archive(archive: Archive) -> None:

@@ -10,7 +10,7 @@ import yaml
 
 from pytest_dvwiki.causes.words import fix_text
 from pytest_dvwiki.model import Attempt, FailedTest, Fix, OtherTest, PassedAgain, Vcs
-from pytest_dvwiki.records import aggregate, codec, fixes, store
+from pytest_dvwiki.records import aggregate, codec, fixes, store, subtype_history
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.targets import Target
 
@@ -508,7 +508,7 @@ def test_the_rate_of_a_subtype_is_over_its_causes_and_what_was_stated(tmp_path: 
         store.write_record(tmp_path, run)
     with Archive(tmp_path, None) as archive:
         archive.refresh()
-        found = aggregate.subtype(archive, "scoreboard_fail")
+        found = subtype_history.history_of(archive, "scoreboard_fail")
     assert found is not None
     assert (found.held, found.failed) == (2, 1)
     assert [fix.result for _, fix, _ in found.fixes] == ["held", "failed", "held"]

@@ -28,7 +28,7 @@ from pytest_dvwiki.model import (
     Waived,
 )
 from pytest_dvwiki.pipeline import Archived
-from pytest_dvwiki.records.aggregate import SubtypeHistory
+from pytest_dvwiki.records.subtype_history import SubtypeHistory
 from pytest_dvwiki.report.terminal import Session, render
 from pytest_dvwiki.triage.holes import CoverageNews
 

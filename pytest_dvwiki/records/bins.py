@@ -1,0 +1,104 @@
+"""Sum up what all records together say of the bins of covergroups."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pytest_dvwiki.model import BinRow, KnownBin
+from pytest_dvwiki.records.aggregate import NEWEST_ROWS
+
+if TYPE_CHECKING:
+    from pytest_dvwiki.records.archive import Archive
+
+_bin_row = msgspec.json.Decoder(BinRow)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoverageRow:
+    """What one run says of a bin."""
+
+    task_id: str
+    finished: str
+    action_class: str
+    feature: str
+    scenario: str
+    priority: int | None
+    filled: bool
+    hits: int | None = None
+    goal: int | None = None
+    """The number of hits from which the bin is covered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hole:
+    """What the records say of one bin of a covergroup."""
+
+    covergroup: str
+    bin: str
+    first: CoverageRow
+    rows: tuple[CoverageRow, ...]
+    """The newest, newest first."""
+    total: int
+    """Number of rows on record."""
+    filled_by: str | None
+    """The run that filled it; None if the newest run found it unfilled."""
+
+    @property
+    def since(self) -> str:
+        """Return the time since which the bin has been in its present state, as far as the rows go back."""
+        same = itertools.takewhile(lambda row: row.filled == self.rows[0].filled, self.rows)
+        return list(same)[-1].finished
+
+
+def holes(archive: Archive) -> list[tuple[str, str]]:
+    """Return the covergroup and bin of every coverage row on record, sorted."""
+    return list(archive.db.execute("SELECT DISTINCT covergroup, bin FROM coverage ORDER BY 1, 2"))
+
+
+def known(archive: Archive) -> dict[tuple[str, str], KnownBin]:
+    """Return the newest state of each bin on record, by covergroup and bin."""
+    rows = archive.db.execute(
+        "SELECT covergroup, bin, row FROM coverage c WHERE NOT EXISTS (SELECT 1 FROM coverage d"
+        " WHERE d.covergroup = c.covergroup AND d.bin = c.bin AND (d.moment, d.number) > (c.moment, c.number))"
+    )
+    found = ((covergroup, name, _bin_row.decode(row)) for covergroup, name, row in rows)
+    return {(covergroup, name): KnownBin(row.filled, row.hits) for covergroup, name, row in found}
+
+
+def hole(archive: Archive, covergroup: str, bin_name: str) -> Hole | None:
+    """Sum up a bin of a covergroup; return None if no record has it."""
+    found = archive.db.execute(
+        "SELECT r.task_id, r.finished, c.row FROM coverage c JOIN runs r ON r.id = c.run"
+        " WHERE c.covergroup = ? AND c.bin = ? ORDER BY c.moment DESC, c.number DESC",
+        (covergroup, bin_name),
+    )
+    rows = [_coverage_row(task_id, finished, _bin_row.decode(text)) for task_id, finished, text in found]
+    if not rows:
+        return None
+    since_filled = list(itertools.takewhile(lambda row: row.filled, rows))
+    return Hole(
+        covergroup=covergroup,
+        bin=bin_name,
+        first=rows[-1],
+        rows=tuple(rows[:NEWEST_ROWS]),
+        total=len(rows),
+        filled_by=since_filled[-1].task_id if since_filled else None,
+    )
+
+
+def _coverage_row(task_id: str, finished: str, row: BinRow) -> CoverageRow:
+    return CoverageRow(
+        task_id=task_id,
+        finished=finished,
+        action_class=row.action_class or "",
+        feature=row.feature or "",
+        scenario=row.scenario or "",
+        priority=row.priority,
+        filled=row.filled,
+        hits=row.hits,
+        goal=row.goal,
+    )

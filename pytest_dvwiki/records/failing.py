@@ -1,0 +1,150 @@
+"""Find the tests that pass and had failed, as far as their passes so far do not settle it."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pytest_dvwiki.model import StillFailing, Vcs
+from pytest_dvwiki.records import fixes, tables
+from pytest_dvwiki.records.kinds import UNKNOWN_SEED
+from pytest_dvwiki.records.targets import ANY, Target, build_of, is_same_config
+from pytest_dvwiki.records.units import is_folder
+from pytest_dvwiki.runs import EVER
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_dvwiki.model import Passing
+    from pytest_dvwiki.records.archive import Archive
+
+_texts = msgspec.json.Decoder(tuple[str, ...])
+
+
+def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFailing]:
+    """Return those of the passing tests that had failed and whose passes so far do not settle it.
+
+    A pass counts for a failure on the same simulator only, unless the test failed before a simulator was chosen.
+
+    Args:
+        archive: The records.
+        passing: The tests. Once a test has passed at a commit with another seed than the one that failed, only a pass
+            with the failing seed is news.
+
+    Returns:
+        One entry per test, target and cause, ordered by test and cause.
+    """
+    by_test: dict[str, list[Passing]] = {}
+    for each in passing:
+        by_test.setdefault(each.nodeid, []).append(each)
+    rows = archive.db.execute(
+        "WITH last AS (SELECT f.nodeid, f.fingerprint, f.simulator, f.config, MAX(f.moment) AS moment"
+        " FROM failed f WHERE f.nodeid IN (SELECT value FROM json_each(?))"
+        " AND NOT EXISTS (SELECT 1 FROM occurrences o WHERE o.fingerprint = f.fingerprint AND o.moment = f.moment"
+        " AND o.without_fix) GROUP BY 1, 2, 3, 4)"
+        " SELECT nodeid, fingerprint, simulator, config, moment, COALESCE((SELECT MAX(p.proof) FROM passed_again p"
+        " WHERE p.nodeid = last.nodeid AND p.fingerprint = last.fingerprint AND p.moment > last.moment"
+        " AND last.simulator IN (p.simulator, '*')), 0) AS proof FROM last WHERE proof < ? ORDER BY 1, 2, 3, 4",
+        (tables.json_list(by_test), fixes.CERTAIN),
+    ).fetchall()
+    # One cause may have failed thousands of tests.
+    is_deterministic = functools.cache(archive.is_deterministic)
+    newest_of = functools.cache(lambda fingerprint: archive.newest_occurrence((fingerprint,)))
+    fixes_of = functools.cache(lambda fingerprint: archive.fix_states((fingerprint,)))
+    found = []
+    for nodeid, fingerprint, simulator, config, moment, proof in rows:
+        failed = Target(nodeid, simulator, config)
+        by = _best_pass(failed, by_test[nodeid])
+        if by is None:
+            continue
+        deterministic = is_deterministic(fingerprint)
+        drawn_with = () if deterministic else _seeds(archive, failed, fingerprint)
+        seeds = tuple(seed for seed in drawn_with if seed != UNKNOWN_SEED)
+        seed_unknown = bool(drawn_with) and not seeds
+        seed = next((one for one in seeds if one in {by.seed, *by.other_seeds}), seeds[0] if seeds else None)
+        by = replace(by, seed=seed) if seed in by.other_seeds else by
+        fixed = next((state.fix for state in fixes_of(fingerprint) if state.moment > moment), None)
+        proven = fixed is not None and fixed.counts
+        settled = proof >= fixes.ANY_SEED and (deterministic or proven or seed_unknown or by.seed != seed)
+        if settled or not (by.whole or deterministic):
+            continue
+        vcs, simulators = _last_run(archive, failed, fingerprint)
+        drawn, simulators = _last_run(archive, failed, fingerprint, seed) if seed in seeds else (vcs, simulators)
+        newest = newest_of(fingerprint)
+        found.append(
+            StillFailing(
+                nodeid=nodeid,
+                fingerprint=fingerprint,
+                seed=seed,
+                proof=proof,
+                vcs=vcs,
+                evidence=f"{newest.primary}\n{newest.excerpt}" if newest else "",
+                reads=newest.reads if newest else (),
+                by=by,
+                drawn=drawn,
+                fixed=fixed,
+                simulators=simulators,
+                same_config=simulator == ANY or is_same_config(by.config or "", config),
+                config_known=simulator == ANY or bool(by.config and config),
+                deterministic=deterministic,
+                seed_unknown=seed_unknown,
+                one_of_several=_is_one_of_several(archive, failed, moment, by_test[nodeid]),
+            )
+        )
+    return found
+
+
+def _is_one_of_several(archive: Archive, failed: Target, moment: str, passing: Sequence[Passing]) -> bool:
+    """Tell whether a folder failed that builds several designs, and not all of them were built since.
+
+    Args:
+        archive: The records.
+        failed: The folder; its configuration is empty if it is unknown which of its designs failed.
+        moment: The moment of its failure.
+        passing: Its passes in the present run.
+    """
+    if build_of(failed.config) or not is_folder(failed.nodeid):
+        return False
+    before = archive.builds(failed.nodeid, "", moment)
+    since = archive.builds(failed.nodeid, moment, EVER) | {build_of(each.config or "") for each in passing}
+    return len(before) > 1 and not before <= since
+
+
+def _best_pass(failed: Target, passing: Sequence[Passing]) -> Passing | None:
+    """Return the most telling pass for a failure: preferably in its configuration, always on its simulator."""
+    same = [each for each in passing if failed.simulator in {ANY, each.simulator or ""}]
+    return max(same, key=lambda each: (is_same_config(each.config or "", failed.config), each.whole), default=None)
+
+
+def _seeds(archive: Archive, failed: Target, fingerprint: str) -> tuple[str, ...]:
+    """Return the seeds with which a test failed with a cause since its last pass after a change, newest first.
+
+    `UNKNOWN_SEED` is among them if a seed is not on record.
+    """
+    nodeid, simulator, config = failed
+    rows = archive.db.execute(
+        "SELECT seed FROM failed f WHERE nodeid = :test AND simulator = :simulator AND config = :config"
+        " AND fingerprint = :cause AND seed != '' AND moment > COALESCE((SELECT MAX(p.moment) FROM passed_again p"
+        " WHERE p.nodeid = :test AND p.fingerprint = :cause AND p.proof > 1 AND :simulator IN (p.simulator, '*')"
+        # A pass after the last failure is the one in question, or did not settle the matter.
+        " AND p.moment < (SELECT MAX(moment) FROM failed l WHERE l.nodeid = :test AND l.simulator = :simulator"
+        " AND l.config = :config AND l.fingerprint = :cause)), '') GROUP BY seed ORDER BY MAX(moment) DESC, seed",
+        {"test": nodeid, "simulator": simulator, "config": config, "cause": fingerprint},
+    )
+    return tuple(seed for (seed,) in rows)
+
+
+def _last_run(archive: Archive, failed: Target, fingerprint: str, seed: str | None = None) -> tuple[Vcs, str]:
+    """Return the repository state and simulators of the last run at a commit in which a test failed with a cause."""
+    commit, branch, dirty, changes, edited, simulators = archive.db.execute(
+        "SELECT r.vcs_commit, r.branch, r.dirty, r.changes, r.edited, r.simulators FROM failed f"
+        " JOIN occurrences o ON o.fingerprint = f.fingerprint AND o.moment = f.moment AND NOT o.without_fix"
+        " JOIN runs r ON r.id = f.run WHERE f.nodeid = ? AND f.simulator = ? AND f.config = ? AND f.fingerprint = ?"
+        " AND ? IN (f.seed, '') ORDER BY r.vcs_commit IS NULL, f.moment DESC LIMIT 1",
+        (*failed, fingerprint, seed or ""),
+    ).fetchone()
+    vcs = Vcs(commit=commit, branch=branch, dirty=bool(dirty), changes=changes, edited=_texts.decode(edited))
+    return vcs, simulators
