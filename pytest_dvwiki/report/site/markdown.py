@@ -7,6 +7,7 @@ left, and links lead to other pages of the wiki or to the web.
 from __future__ import annotations
 
 import functools
+import itertools
 import posixpath
 import re
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +17,7 @@ from pytest_dvwiki.report.templating import MissingError
 from pytest_dvwiki.wiki.text import pages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterator
 
 _TAGS = """
 a b blockquote br code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i kbd li ol p pre s span strong sub summary sup
@@ -25,6 +26,7 @@ table tbody td th thead tr ul
 _ATTRIBUTES = {"a": {"href"}, "ol": {"start"}, "details": {"open"}}
 _SCHEMES = {"http", "https", "mailto"}
 _HEADING = re.compile(r"<h1>.*?</h1>", re.DOTALL)
+_TABLE = re.compile(r"</?table>")
 _CITED = re.compile(r"\btasks/([A-Za-z0-9_.-]+)\.yaml\b")
 
 
@@ -87,7 +89,15 @@ def render(path: str, data: bytes, known: Collection[str], run_url: Callable[[st
     title = next((line[2:].strip() for line in page.body.split("\n") if line.startswith("# ")), "")
     metadata = {key: _shown(value) for key, value in page.metadata.items()}
     has_heading = _HEADING.search(clean) is not None
-    return Rendered(title, metadata, _CITED.sub(functools.partial(_cited, run_url), clean), has_heading, lost)
+    html = _TABLE.sub(functools.partial(_in_frame, itertools.count(1)), clean)
+    return Rendered(title, metadata, _CITED.sub(functools.partial(_cited, run_url), html), has_heading, lost)
+
+
+def _in_frame(number: Iterator[int], found: re.Match[str]) -> str:
+    """Return a table, or its end, in a frame that scrolls where the table is wider than the screen."""
+    if found[0].startswith("</"):
+        return f"{found[0]}</div>"
+    return f'<div class="wide" tabindex="0" role="region" aria-label="Table {next(number)}">{found[0]}'
 
 
 def address(page: str, target: str, known: Collection[str]) -> str | None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
+from pytest_dvwiki import runs
 from pytest_dvwiki.model import OtherTest, PassedAgain, Suite, Totals, Waived
 from pytest_dvwiki.records.store import suite_id
 from pytest_dvwiki.report.site import make_site
 from pytest_dvwiki.wiki.writing.build import archive
 
-from ..samples import CAUSE, TEST, failed, fixed, layout, occurrence, record
+from ..samples import CAUSE, TEST, TODAY, failed, fixed, layout, occurrence, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,8 +92,10 @@ def project(root: Path) -> Layout:
 
 
 def report(root: Path) -> Path:
-    """Make the project's report; return its folder."""
-    make_site(project(root / "fifo"), root / "site")
+    """Make the project's report on the day of the tests; return its folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs, "time", SimpleNamespace(time=TODAY.timestamp))
+        make_site(project(root / "fifo"), root / "site")
     return root / "site"
 
 
