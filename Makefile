@@ -46,7 +46,7 @@ outcomes: tools env ## the whole table of outcomes, in every flow and capture mo
 .PHONY: truth
 truth: tools env ## the whole table of what is said of fixes, commits, counts, causes, origins and commands
 	@$(ACTIVATE); python -m pytest -n $(WORKERS) tests/sim/test_truth.py tests/sim/test_configurations.py \
-	    tests/unit/wiki/test_same_check.py tests/unit/survival/test_pushes.py
+	    tests/unit/wiki/test_same_check.py tests/survival/test_pushes.py
 
 .PHONY: lint
 lint: env ## ruff, mypy, the layers, the change notes
@@ -59,7 +59,7 @@ bench: env ## what the plugin costs, how fast logs are read, and what a wiki cos
 
 .PHONY: survive
 survive: env ## a thousand kills, a full disk, a crowd at one wiki, CI jobs that push at once, 10 GB of output; an hour
-	@$(ACTIVATE); python -m tests.unit.survival; python -m tests.unit.survival.pushes; \
+	@$(ACTIVATE); (cd tests; python -m survival; python -m survival.pushes); \
 	python -m pytest -m further_mode tests/integration/test_faults.py
 
 .PHONY: docs

@@ -11,10 +11,10 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from unit.samples import layout
 
 from pytest_dvwiki.wiki.writing.build import build
 
-from ..samples import layout
 from .faults import KILLED_AT, REFUSED_AT, is_available, kill, refuse, start
 
 if TYPE_CHECKING:

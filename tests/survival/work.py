@@ -11,6 +11,8 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from unit.samples import archived, layout, occurrence, passing, record
+
 from pytest_dvwiki import WikiConfig, WikiSearchIndex, WikiStore
 from pytest_dvwiki.records import WikiError
 from pytest_dvwiki.records.store import write_record
@@ -19,8 +21,6 @@ from pytest_dvwiki.wiki.kinds.spec import Clarification
 from pytest_dvwiki.wiki.store import Fetched
 from pytest_dvwiki.wiki.writing.build import archive, build, init
 from pytest_dvwiki.wiki.writing.reclassify import reclassify
-
-from ..samples import archived, layout, occurrence, passing, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

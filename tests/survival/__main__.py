@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from .faults import KILLED_AT, PROJECT, REFUSED_AT, is_available, kill, refuse, start
+from .faults import KILLED_AT, REFUSED_AT, TESTS, is_available, kill, refuse, start
 from .work import WAYS
 
 KILLS = 1000
@@ -39,7 +39,7 @@ def main() -> int:
     if not args.ways:
         with tempfile.TemporaryDirectory(prefix="dvwiki-") as folder:
             command = [sys.executable, "-m", f"{__package__}.crowd", folder]
-            failed += subprocess.run(command, cwd=PROJECT, check=False).returncode != 0
+            failed += subprocess.run(command, cwd=TESTS, check=False).returncode != 0
     return 1 if failed else 0
 
 

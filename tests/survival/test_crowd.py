@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-PROJECT = Path(__file__).parents[3]
+TESTS = Path(__file__).parents[1]
 
 
 @pytest.mark.slow
@@ -17,11 +17,11 @@ def test_eight_writers_two_readers_and_a_killer_lose_nothing(tmp_path: Path) -> 
     # Its processes are forked, which a process with threads must not do.
     numbers = ["--writers", "8", "--readers", "2", "--kills", "10", "--increments", "5"]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.unit.survival.crowd", str(tmp_path), *numbers],
+        [sys.executable, "-m", "survival.crowd", str(tmp_path), *numbers],
         capture_output=True,
         text=True,
         check=False,
-        cwd=PROJECT,
+        cwd=TESTS,
         timeout=600,
     )
     assert done.returncode == 0, done.stderr

@@ -16,12 +16,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from unit.samples import layout, occurrence, record
+
 from pytest_dvwiki.model import RunRecord
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.writing.build import archive, build
 
-from ..samples import layout, occurrence, record
 from .work import REFUSED
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.settings import Layout
 
-PROJECT = Path(__file__).parents[3]
+TESTS = Path(__file__).parents[1]
 KILLED_AT = ("openat", "mkdir", "write", "pwrite64", "fsync", "rename", "link", "unlink", "rmdir", "chmod", "flock")
 """Calls that change what others see, or come before one: who dies at another one leaves what one of these leaves."""
 REFUSED_AT = ("mkdir", "write", "pwrite64", "fsync", "rename", "link")
@@ -157,7 +158,7 @@ def _nothing_is_lost(place: Layout, said: Sequence[str]) -> None:
 
 
 def _python(part: str) -> list[str]:
-    return [sys.executable, "-m", "tests.unit.survival.work", part]
+    return [sys.executable, "-m", "survival.work", part]
 
 
 def _inject(start: Start, root: Path, names: Sequence[str], fault: str) -> subprocess.CompletedProcess[str]:
@@ -168,9 +169,7 @@ def _inject(start: Start, root: Path, names: Sequence[str], fault: str) -> subpr
 
 def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(
-        command, cwd=PROJECT, env=environment, capture_output=True, text=True, check=False, timeout=120
-    )
+    return subprocess.run(command, cwd=TESTS, env=environment, capture_output=True, text=True, check=False, timeout=120)
 
 
 @contextlib.contextmanager

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-PROJECT = Path(__file__).parents[3]
+TESTS = Path(__file__).parents[1]
 
 
 @pytest.mark.further_mode
 def test_every_push_lands_and_no_record_is_lost() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.unit.survival.pushes", "--rounds", "3"],
+        [sys.executable, "-m", "survival.pushes", "--rounds", "3"],
         capture_output=True,
         text=True,
         check=False,
-        cwd=PROJECT,
+        cwd=TESTS,
         timeout=900,
     )
     assert done.returncode == 0, done.stdout + done.stderr

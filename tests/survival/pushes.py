@@ -15,12 +15,11 @@ from collections import Counter
 from pathlib import Path
 
 import yaml
+from unit.samples import git
 
 from pytest_dvwiki.wiki.text import pages
 
-from ..samples import git
-
-PUSH = Path(__file__).parents[3] / "ci" / "push.sh"
+PUSH = Path(__file__).parents[2] / "ci" / "push.sh"
 JOBS = 4
 _LONGEST_S = 300
 _TESTS = """\
