@@ -184,6 +184,25 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, stored: RunReco
         db.execute("INSERT OR IGNORE INTO places VALUES (?, ?)", (known[0], file))
         return False
     moment = moment_of(record)
+    run = _insert_run(db, record, moment)
+    db.executemany(
+        "INSERT OR IGNORE INTO suites VALUES (?, ?, ?, ?, ?, ?)",
+        [(run, moment, row.simulator or "", row.config or "", row.seed, row.suite) for row in suites_of(record)],
+    )
+    db.execute("INSERT INTO places VALUES (?, ?)", (run, file))
+    db.executemany(
+        "INSERT OR IGNORE INTO sources VALUES (?, ?, ?)",
+        [(source.sha256, run, source.kind == WRITTEN) for source in record.sources],
+    )
+    for occurrence in by_fingerprint(record.occurrences):
+        _insert_occurrence(db, occurrence, moment, run, record)
+    _insert_identities(db, stored, run)
+    db.execute(_TALLY, {"run": run, "sign": 1})
+    _insert_results(db, record, moment, run)
+    return True
+
+
+def _insert_run(db: sqlite3.Connection, record: RunRecord, moment: str) -> int:
     simulators = [f"{item.name} {item.version}" if item.version else item.name for item in record.simulators]
     cursor = db.execute(
         "INSERT INTO runs (moment, task_id, finished, vcs_commit, branch, dirty, changes, edited, simulators,"
@@ -202,21 +221,12 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, stored: RunReco
             _json(record.totals),
         ),
     )
-    run = int(cursor.lastrowid or 0)
+    return int(cursor.lastrowid or 0)
+
+
+def _insert_results(db: sqlite3.Connection, record: RunRecord, moment: str, run: int) -> None:
+    """Store what a run says of passes, fixes, waivers, commits and coverage."""
     lent = _assumed_simulators(record)
-    db.executemany(
-        "INSERT OR IGNORE INTO suites VALUES (?, ?, ?, ?, ?, ?)",
-        [(run, moment, row.simulator or "", row.config or "", row.seed, row.suite) for row in suites_of(record)],
-    )
-    db.execute("INSERT INTO places VALUES (?, ?)", (run, file))
-    db.executemany(
-        "INSERT OR IGNORE INTO sources VALUES (?, ?, ?)",
-        [(source.sha256, run, source.kind == WRITTEN) for source in record.sources],
-    )
-    for occurrence in by_fingerprint(record.occurrences):
-        _insert_occurrence(db, occurrence, moment, run, record)
-    _insert_identities(db, stored, run)
-    db.execute(_TALLY, {"run": run, "sign": 1})
     db.executemany(
         "INSERT OR IGNORE INTO other VALUES (?, ?, ?, ?, ?, ?)",
         [
@@ -265,7 +275,6 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, stored: RunReco
         "INSERT INTO coverage VALUES (?, ?, ?, ?, ?, ?)",
         [(row.covergroup, row.bin, moment, number, run, _json(row)) for number, row in enumerate(record.coverage)],
     )
-    return True
 
 
 def _insert_identities(db: sqlite3.Connection, record: RunRecord, run: int) -> None:

@@ -1,0 +1,118 @@
+"""The names of causes: those that they have now, those that they had, and those that a check's causes share."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.records import same_check, tables
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+
+
+class CauseNames:
+    """The names of the causes in the tables of records."""
+
+    db: sqlite3.Connection
+
+    @cached_property
+    def _has_aliases(self) -> bool:
+        """Tell whether any fingerprint was ever given up; each query asks, and few wikis have one."""
+        return self.db.execute("SELECT 1 FROM aliases").fetchone() is not None
+
+    def present(self, fingerprints: Sequence[str]) -> tuple[str, ...]:
+        """Return the present names of causes; a fingerprint that was never given up stays as it is."""
+        names = fingerprints
+        if self._has_aliases:
+            rows = self.db.execute(
+                "SELECT fingerprint, became FROM aliases WHERE fingerprint IN (SELECT value FROM json_each(?))",
+                (tables.json_list(map(same_check.check_of, fingerprints)),),
+            )
+            became = dict(rows.fetchall())
+            checks = [name.partition(tables.SLASH) for name in fingerprints]
+            names = [f"{became.get(check, check)}{slash}{run}" for check, slash, run in checks]
+        return tuple(
+            dict.fromkeys(same_check.resolved(self.db, name) if tables.SLASH in name else name for name in names)
+        )
+
+    def identities(self, *fingerprints: str) -> tuple[str, ...]:
+        """Return the present names of causes, then the fingerprints that they had before."""
+        present = self.present(fingerprints)
+        if not self._has_aliases:
+            return present
+        former = self.db.execute(
+            "SELECT fingerprint FROM aliases WHERE became IN (SELECT value FROM json_each(?)) ORDER BY fingerprint",
+            (tables.json_list(present),),
+        )
+        return (*present, *(name for (name,) in former))
+
+    def family(self, name: str) -> tuple[str, ...]:
+        """Return all causes of the check that reports a cause, the oldest first; none if it is the only one."""
+        return same_check.family(self.db, same_check.check_of(*self.present((name,))))
+
+    def further(self) -> frozenset[str]:
+        """Return the causes whose check had reported another cause before."""
+        return frozenset(name for (name,) in self.db.execute("SELECT fingerprint FROM further"))
+
+    def reference(self, name: str) -> str:
+        """Return a name of a cause that stays valid, whatever other causes its check gets later."""
+        if tables.SLASH in name or not self.family(name):
+            return name
+        (task_id,) = self.db.execute(
+            "SELECT r.task_id FROM occurrences o JOIN runs r ON r.id = o.run WHERE o.fingerprint = ?"
+            " ORDER BY o.moment LIMIT 1",
+            self.present((name,)),
+        ).fetchone()
+        return f"{name}{tables.SLASH}{task_id}"
+
+    def called_in(self, task_id: str, fingerprint: str) -> str:
+        """Return the name of the cause that a run reported under a fingerprint; without one the fingerprint itself."""
+        return self.present((f"{fingerprint}{tables.SLASH}{task_id}",))[0]
+
+    def joined(self) -> frozenset[str]:
+        """Return the causes that were learned to be one with an older cause."""
+        return frozenset(name for (name,) in self.db.execute("SELECT fingerprint FROM names WHERE learned"))
+
+    def starting_with(self, digits: str) -> list[str]:
+        """Return the present and former fingerprints that begin with the given digits."""
+        rows = self.db.execute(
+            "SELECT fingerprint FROM causes WHERE fingerprint GLOB ? UNION SELECT fingerprint FROM aliases"
+            " WHERE fingerprint GLOB ? ORDER BY fingerprint",
+            (f"{digits}*", f"{digits}*"),
+        )
+        return [name for (name,) in rows]
+
+    def has(self, fingerprint: str) -> bool:
+        """Tell whether a cause is on record."""
+        query = "SELECT 1 FROM causes WHERE fingerprint IN (SELECT value FROM json_each(?)) LIMIT 1"
+        return self.db.execute(query, (tables.json_list(self.present((fingerprint,))),)).fetchone() is not None
+
+    def called(self, former: str) -> tuple[str, ...]:
+        """Return the causes on record that had this fingerprint of version 1."""
+        rows = self.db.execute(
+            "SELECT DISTINCT fingerprint FROM identities WHERE former = ? ORDER BY fingerprint", (former,)
+        )
+        return tuple(name for (name,) in rows)
+
+    def formers(self, *fingerprints: str) -> tuple[str, ...]:
+        """Return the fingerprints of version 1 that the causes shared with others."""
+        rows = self.db.execute(
+            "SELECT DISTINCT former FROM splits WHERE fingerprint IN (SELECT value FROM json_each(?)) ORDER BY former",
+            (tables.json_list(fingerprints),),
+        )
+        return tuple(name for (name,) in rows)
+
+    def heirs(self, *formers: str) -> tuple[str, ...]:
+        """Return the causes that shared one of these fingerprints of version 1."""
+        rows = self.db.execute(
+            "SELECT DISTINCT fingerprint FROM splits WHERE former IN (SELECT value FROM json_each(?))"
+            " ORDER BY fingerprint",
+            (tables.json_list(formers),),
+        )
+        return tuple(name for (name,) in rows)
+
+    def split(self) -> tuple[str, ...]:
+        """Return the fingerprints of version 1 that held several causes together."""
+        return tuple(name for (name,) in self.db.execute("SELECT DISTINCT former FROM splits ORDER BY former"))
