@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import os
 import shutil
 import sys
 import time
@@ -17,10 +19,11 @@ from pytest_dvwiki.model.sentences import count
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from pytest_dvwiki.capture.files.sources import Source
-    from pytest_dvwiki.triage.classify import Classifier, Reading, Sighting
+    from pytest_dvwiki.pipeline.scan import ScannedFile, ScannedLog
+    from pytest_dvwiki.triage.classify import Sighting
 
 EXIT_UNREADABLE = 1
 EXIT_FAILED = 3
@@ -29,6 +32,8 @@ _SHOWN = 20
 _WIDEST = 160
 _INDENT = " " * 6
 _SLOWEST = "python"
+_WORTH_PROCESSES = 20_000_000
+"""Bytes on disk above which further processes save more time than their start takes."""
 _LARGE = 50_000_000
 """Bytes above which the slowest engine is reported."""
 
@@ -50,20 +55,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"show all causes instead of the first {_SHOWN}, and the search engine in use",
     )
     parser.add_argument(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="number of processes that read files (default: one per CPU, for small logs only one)",
+    )
+    parser.add_argument(
         "--exit-code", action="store_true", help=f"exit with status {EXIT_FAILED} if a log shows a failure"
     )
     parser.add_argument("--ingest", action="store_true", help="archive the logs afterwards, as `dvwiki ingest` does")
     parser.add_argument("--task", metavar="NAME", help="name of the regression, for --ingest")
     add_sources(parser)
-
-
-@dataclass(frozen=True, slots=True)
-class _Log:
-    """One log that was read."""
-
-    name: str
-    size: int
-    reading: Reading
 
 
 @dataclass(slots=True)
@@ -83,8 +85,12 @@ class _Cause:
 class _Scan:
     engine: str
     """Name of the engine that finds the lines of interest."""
-    logs: list[_Log] = field(default_factory=list)
+    logs: list[ScannedLog] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+
+    def add(self, file: ScannedFile) -> None:
+        self.logs += file.logs
+        self.problems += file.problems
 
     @property
     def size(self) -> int:
@@ -104,12 +110,13 @@ def run(args: argparse.Namespace) -> int:
     """
     if args.task and not args.ingest:
         raise UsageError("--task names what --ingest archives; give --ingest as well")
+    if args.jobs is not None and args.jobs < 1:
+        raise UsageError(f"--jobs {args.jobs}: give a number of processes, at least 1")
     from pytest_dvwiki.capture.files.sources import find_sources  # noqa: PLC0415
 
     engine = check_engine()
-    classifier = classifier_of(args)
     found = find_sources(args.paths)
-    scan = _read_all(found.files, classifier, engine)
+    scan = _read_all(found.files, args, engine)
     scan.problems[:0] = found.problems
     for problem in scan.problems:
         print(f"dvwiki scan: {problem}", file=sys.stderr)
@@ -153,36 +160,31 @@ def _ingest(args: argparse.Namespace) -> int:
 # Reading
 
 
-def _read_all(sources: Sequence[Source], classifier: Classifier, engine: str) -> _Scan:
-    from pytest_dvwiki.capture.files.sources import SourceError, read_source  # noqa: PLC0415
-    from pytest_dvwiki.capture.texts.logs import blocks  # noqa: PLC0415
+def available() -> int:
+    """Return the number of CPUs that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _read_all(sources: Sequence[Source], args: argparse.Namespace, engine: str) -> _Scan:
+    from pytest_dvwiki.pipeline.scan import scan_file, scan_files  # noqa: PLC0415
 
     scan = _Scan(engine)
     bar = _Bar(sum(source.size for source in sources))
-    for source in sources:
-        bar.start(source)
-        try:
-            for name, pieces in read_source(source, bar.at):
-                sieve = classifier.sieve()
-                size = 0
-                for block in blocks(_readable(name, pieces, scan.problems)):
-                    size += len(block)
-                    sieve.feed(block)
-                scan.logs.append(_Log(name, size, classifier.conclude(sieve.finish())))
-        except SourceError as error:
-            scan.problems.append(f"{source.shown}: {error}")
+    classifier = classifier_of(args)
+    wanted = args.jobs or (available() if sum(source.size for source in sources) > _WORTH_PROCESSES else 1)
+    jobs = min(wanted, len(sources))
+    if jobs > 1:
+        results = scan_files(sources, functools.partial(classifier_of, args), jobs)
+        for source, result in zip(sources, results, strict=True):
+            bar.start(source)
+            bar.at(source.size)
+            scan.add(result)
+    else:
+        for source in sources:
+            bar.start(source)
+            scan.add(scan_file(source, classifier, bar.at))
     bar.clear()
     return scan
-
-
-def _readable(name: str, pieces: Iterator[bytes], problems: list[str]) -> Iterator[bytes]:
-    """Yield a log as far as it can be read; an error adds a problem and ends it."""
-    from pytest_dvwiki.capture.files.sources import SourceError  # noqa: PLC0415
-
-    try:
-        yield from pieces
-    except SourceError as error:
-        problems.append(f"{name}: {error}")
 
 
 class _Bar:

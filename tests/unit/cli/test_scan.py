@@ -9,6 +9,7 @@ import json
 import lzma
 import os
 import pty
+import signal
 import subprocess
 import sys
 import tarfile
@@ -19,8 +20,12 @@ from typing import Any
 
 import pytest
 
+from pytest_dvwiki.capture.files.sources import find_sources
 from pytest_dvwiki.cli import main, scan
 from pytest_dvwiki.cli.scan import EXIT_FAILED
+from pytest_dvwiki.patterns.registry import load_registry
+from pytest_dvwiki.pipeline.scan import scan_files
+from pytest_dvwiki.triage.classify import Classifier
 
 from ..effort import seconds
 
@@ -277,3 +282,46 @@ def test_memory_stays_small_on_a_large_log(tmp_path: Path) -> None:
     )
     kilobytes = int(done.stdout.split()[-1])
     assert kilobytes < (200 << 10)
+
+
+def test_several_processes_print_what_one_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(8):
+        Path(f"{number}.log").write_text(QUIET * 100 + MISMATCH.format(number, number, number) + FAILING * (number % 2))
+    with tarfile.open("old.tar.gz", "w:gz") as archive:
+        archive.add("3.log")
+    Path("broken.log.gz").write_bytes(gzip.compress(FAILING.encode())[:-9])
+    said = []
+    for jobs in ("1", "3"):
+        assert main(["scan", ".", "--jobs", jobs]) == scan.EXIT_UNREADABLE
+        said.append(capsys.readouterr())
+    assert said[0] == said[1]
+    assert "9 logs" in said[0].out or "10 logs" in said[0].out
+    assert "broken.log.gz" in said[0].err
+
+
+def test_a_process_that_dies_costs_its_file_alone() -> None:
+    for name in ("a", "b", "c", "d"):
+        Path(f"{name}.log").write_text(FAILING * (5 if name == "b" else 1))
+    results = list(scan_files(find_sources(["."]).files, Dying, 2))
+    assert [len(result.logs) for result in results] == [1, 0, 1, 1]
+    assert results[1].problems == (
+        "b.log: the process that read it died, twice; it may need more memory than there is",
+    )
+
+
+class Dying(Classifier):
+    """Ends its process at a log that says so, as the kernel does where memory runs out."""
+
+    def __init__(self) -> None:
+        super().__init__(load_registry())
+
+    def conclude(self, found: Any) -> Any:
+        reading = super().conclude(found)
+        if reading.lines > 10:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return reading
+
+
+def test_a_number_of_processes_below_one_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scan", ".", "--jobs", "0"]) == 2
+    assert "--jobs 0: give a number of processes, at least 1" in capsys.readouterr().err
