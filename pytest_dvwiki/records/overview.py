@@ -144,7 +144,7 @@ class TestRow:
     failures: int
     """Runs that it failed."""
     states: tuple[State, ...]
-    """In each run, oldest first."""
+    """In each run, in the order of the runs."""
     causes: tuple[str, ...]
     """The causes with which it failed, the one seen in most runs first."""
 

@@ -56,14 +56,12 @@ class Chart:
         title: What it shows, in words.
         series: The kinds of values.
         rows: The values from left to right.
-        most: The top of the vertical axis; 0 for the largest sum of a row.
-        unit: Appended to values.
+        unit: Appended to values; the axis of percentages ends at 100 and begins below the lowest one.
     """
 
     title: str
     series: tuple[Series, ...]
     rows: tuple[Row, ...]
-    most: float = 0
     unit: str = ""
 
     @property
@@ -72,13 +70,16 @@ class Chart:
         return WIDTH, HEIGHT
 
     @property
-    def top(self) -> float:
-        """Return the value at the top of the vertical axis."""
-        if self.most:
-            return self.most
-        largest = max((sum(value or 0 for value in row.values) for row in self.rows), default=0)
+    def ends(self) -> tuple[float, float]:
+        """Return the values at the bottom and the top of the vertical axis."""
+        sums = [sum(value or 0 for value in row.values) for row in self.rows if None not in row.values]
+        if self.unit == " %":
+            lowest = min(sums, default=0)
+            step = 10 if lowest < 90 else 2  # noqa: PLR2004  # a line near the top needs room
+            return float(max(0, min(100 - step, math.floor(lowest / step) * step))), 100.0
+        largest = max(sums, default=0)
         step = 2 * 10 ** max(0, math.floor(math.log10(max(largest, 1))))
-        return float(max(1, math.ceil(largest / step)) * step)
+        return 0.0, float(max(1, math.ceil(largest / step)) * step)
 
     @property
     def left(self) -> int:
@@ -86,7 +87,8 @@ class Chart:
         return _LEFT
 
     def _y(self, value: float) -> float:
-        return round(HEIGHT - _BOTTOM - value / self.top * (HEIGHT - _TOP - _BOTTOM), 1)
+        bottom, top = self.ends
+        return round(HEIGHT - _BOTTOM - (value - bottom) / (top - bottom) * (HEIGHT - _TOP - _BOTTOM), 1)
 
     def _x(self, index: float) -> float:
         return round(_LEFT + index * (WIDTH - _LEFT) / max(1, len(self.rows)), 1)
@@ -124,7 +126,8 @@ class Chart:
     @property
     def marks_left(self) -> list[Mark]:
         """Return the labels of the vertical axis."""
-        return [Mark(self._y(value), f"{value:g}{self.unit}") for value in (0, self.top / 2, self.top)]
+        bottom, top = self.ends
+        return [Mark(self._y(value), f"{value:g}{self.unit}") for value in (bottom, (bottom + top) / 2, top)]
 
     @property
     def marks_below(self) -> list[Mark]:

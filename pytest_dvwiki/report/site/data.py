@@ -14,6 +14,7 @@ from pytest_dvwiki.report.attention import is_open
 from pytest_dvwiki.report.site.charts import Chart, Row, Series, stretches
 from pytest_dvwiki.runs import epoch
 from pytest_dvwiki.wiki.kinds import bug
+from pytest_dvwiki.wiki.text.markdown import in_words, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 NEWEST_RUNS = 100
 MOST_TESTS = 200
 _MOST_NAMES = 4
-_PARETO = 15
+_PARETO = 10
 _HOUR = 3600
 _WORDS: tuple[Word, ...] = ("NEW", "REGRESSED", "KNOWN", "WAIVED")
 CAUSES = tuple(Series(word.lower(), f"{word.lower()} causes") for word in _WORDS)
@@ -41,6 +42,8 @@ class Known:
     fingerprints: tuple[str, ...]
     page: PageSummary | None
     label: str
+    title: str
+    """The title of its page, else its message without the values that differ from run to run."""
     primary: str
     origin: str
     runs: int
@@ -155,6 +158,7 @@ class Data:
             fingerprints=tuple(prints),
             page=page,
             label=cause.label,
+            title=(page is not None and plain(bug.words_of_title(page))) or in_words(newest.primary) or cause.label,
             primary=newest.primary,
             origin=bug.effective_type(page) if page is not None else newest.origin.type,
             runs=len({each.run for each in seen}),
@@ -194,9 +198,14 @@ class Data:
         return found
 
     @property
+    def open(self) -> list[Known]:
+        """Return the causes that are open and whose tests do not pass, the one seen last first."""
+        return [each for each in self.causes if each.is_open]
+
+    @property
     def newest_runs(self) -> list[RunRow]:
-        """Return the newest runs, oldest first."""
-        return self.runs[-NEWEST_RUNS:]
+        """Return the newest runs, newest first."""
+        return self.runs[: -NEWEST_RUNS - 1 : -1]
 
     @cached_property
     def tests(self) -> list[overview.TestRow]:
@@ -219,7 +228,7 @@ class Data:
 
         rates = ((round(100 * run.passed / run.ended, 1) if run.ended else None,) for run in runs)
         return [
-            Chart("Pass rate: the share of the tests that ended which passed", PASS_RATE, rows(rates), 100, " %"),
+            Chart("Pass rate: the share of the tests that ended which passed", PASS_RATE, rows(rates), " %"),
             Chart("Causes in each run", CAUSES, rows(tuple(count[word] for word in _WORDS) for count in words)),
             Chart(
                 "Flaky and waived tests in each run",
@@ -245,14 +254,13 @@ class Data:
 
     def pareto(self, *, by_hours: bool = False) -> list[Share]:
         """Return the causes with most failing tests, or with most hours, in the newest runs."""
-        first = self.newest_runs[0].number if self.runs else 0
         numbers = {run.number for run in self.newest_runs}
         sums: dict[str, float] = defaultdict(float)
         for each in self._seen:
             if each.run in numbers and each.fingerprint in self.by_fingerprint:
                 name = self.by_fingerprint[each.fingerprint].name
                 sums[name] += each.seconds / _HOUR if by_hours else each.tests
-        return _shares({name: value for name, value in sums.items() if value}, self._by_name) if first else []
+        return _shares({name: value for name, value in sums.items() if value}, self._by_name)
 
     @cached_property
     def _by_name(self) -> dict[str, Known]:
@@ -262,10 +270,9 @@ class Data:
     def owned(self) -> list[tuple[str, list[Known]]]:
         """Return the open causes of each owner, the owner of most first."""
         found: dict[str, list[Known]] = defaultdict(list)
-        for each in self.causes:
-            if each.is_open:
-                for owner in each.owners or ("",):
-                    found[owner].append(each)
+        for each in self.open:
+            for owner in each.owners or ("",):
+                found[owner].append(each)
         return sorted(found.items(), key=lambda item: (item[0] == "", -len(item[1]), item[0]))
 
     @property

@@ -216,7 +216,7 @@ class _Site:
         content = overview.content(self._data.archive)
         for known in causes:
             tests = " ".join(self._newest_tests.get(known.fingerprints[0], ())[:3])
-            self._search.append(("cause", f"{known.label}: {_one_line(known.primary, 120)}", tests, known.url))
+            self._search.append(("cause", f"{known.label}: {known.title}", tests, known.url))
             page = known.page.path if known.page is not None else ""
             key = _hash(self._base, *(content.get(name, "") for name in known.fingerprints), self._stat(page))
             if not self._files.is_current(known.url, key):
@@ -395,11 +395,6 @@ def _hours(hours: float) -> str:
     if hours < 1:
         return f"{hours * 60:.1f} min" if hours * 60 >= 1 else f"{hours * 3600:.1f} s"
     return f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} days"  # noqa: PLR2004
-
-
-def _one_line(words: str, most: int) -> str:
-    line = " ".join(clean(words).split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def _wiki_url(page: PageSummary) -> str:

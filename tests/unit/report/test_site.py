@@ -98,7 +98,7 @@ def test_numbers_are_those_of_the_records(tmp_path: Path) -> None:
         assert [(each.known.name, each.value) for each in data.pareto()] == [(CAUSE, 3), (OTHER, 1), (WAIVED, 1)]
         assert [(each.known.name, each.cumulated) for each in data.pareto(by_hours=True)] == [(OTHER, 0.5), (CAUSE, 1)]
         states = {row.nodeid: "".join(state or "-" for state in row.states) for row in data.tests}
-        assert states == {TEST: "FFF.", TESTS[1]: "...W", TESTS[2]: "..FK"}
+        assert states == {TEST: ".FFF", TESTS[1]: "W...", TESTS[2]: "KF.."}
         recovery = data.recovery("nightly")
         assert (recovery.failing_since, recovery.hours) == ("", (3.0,))
         assert overview.failing_tests(data.archive, "2026-11", "2026-11~")[0] == (TEST, 3, (CAUSE,))
@@ -199,8 +199,10 @@ def test_columns_and_lines_keep_their_proportions() -> None:
     chart = Chart(
         "t", (Series("a", "as"), Series("b", "bs")), (Row("x", (1, 3)), Row("y", (0, 2)), Row("z", (None, 0)))
     )
-    assert chart.top == 4
+    assert chart.ends == (0.0, 4.0)
     heights = [(each.key, each.height) for each in chart.columns]
     assert heights == [("a", 37.5), ("b", 112.5), ("b", 75.0)]
-    line = Chart("t", (Series("a", "as"),), (Row("x", (0,)), Row("y", (None,)), Row("z", (100,))), 100, " %")
+    line = Chart("t", (Series("a", "as"),), (Row("x", (0,)), Row("y", (None,)), Row("z", (100,))), " %")
     assert line.lines == ["166.7,160.0 166.7,160.0", "673.3,10.0 673.3,10.0"]
+    lowest = {89.9: 80, 99.4: 98, 100: 98}
+    assert {value: Chart("t", (Series("a", "as"),), (Row("x", (value,)),), " %").ends[0] for value in lowest} == lowest
