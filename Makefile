@@ -120,5 +120,7 @@ env:
 	    [ -n "$$($(PY) -m find_libpython)" ] || { \
 	        echo "cocotb needs Python's shared library: install it, on Debian with 'apt-get install libpython3-dev'" >&2; exit 1; \
 	    }; \
-	    cp pyproject.toml $(STAMP); \
+	    $(PY) -m pip install -qq --disable-pip-version-check --no-deps --upgrade --target "$(VENV)/companions" \
+        $$($(PY) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["companions"])'); \
+    cp pyproject.toml $(STAMP); \
 	fi

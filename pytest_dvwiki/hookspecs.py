@@ -43,7 +43,8 @@ def pytest_dvwiki_evidence(report: pytest.TestReport, settings: Settings) -> Seq
 def pytest_dvwiki_classify(failure: Failure) -> Verdict | None:
     """Classify a failure; the first verdict wins over the pattern registry, and names the hook that gave it.
 
-    Called once for each failure, in the main process at the end of the run.
+    Called once for each failure, in the main process at the end of the run. With `--junitxml` and `--html` it is called
+    for each failed report as well, since they show its label, with `--alluredir` in the process that ran the test.
     """
 
 

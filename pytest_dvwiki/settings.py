@@ -312,6 +312,23 @@ OPTIONS: tuple[Option, ...] = (
         "root directory: those written during the run are read at its end. Several globs are separated by spaces.",
     ),
     Option(
+        "codequality",
+        "string",
+        default="",
+        flag="--dvwiki-codequality",
+        metavar="FILE",
+        help="Write the causes of the run as a code quality report of GitLab; the file is relative to pytest's root "
+        "directory.",
+    ),
+    Option(
+        "github",
+        "bool",
+        default=True,
+        flag="--dvwiki-github",
+        metavar="yes|no",
+        help="In GitHub Actions, annotate the causes of the run and add them to the summary of the step.",
+    ),
+    Option(
         "archive",
         "archive",
         default=None,
@@ -429,6 +446,8 @@ class Settings:
     gate_base: str = ""
     ip_type: str = ""
     coverage: str = ""
+    codequality: str = ""
+    github: bool = True
     archive: Archive = "yes"
     auto_ingest: bool = True
     """Whether pages are written: `archive` is `yes`."""

@@ -29,6 +29,7 @@ from pytest_dvwiki.causes.words import Style, fix_text, of_passes, text
 from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.records.command import from_here, masked_note
 from pytest_dvwiki.redact import clean
+from pytest_dvwiki.report.brief import NEWS, news_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -56,8 +57,6 @@ _ORIGINS: dict[OriginType, str] = {
 _STYLE = Style(link=lambda page: page.rpartition("/")[2].removesuffix(".md"), files=3)
 _PAST = (AlreadyArchived, Beside, Seen, FixedBy, WithoutFix, Tracked)
 """Statements that are printed above the first cause."""
-_NEWS = ("NEW", "REGRESSED", "KNOWN", "WAIVED")
-"""The labels of causes, in the order in which they are printed."""
 _MARKUP = {
     "NEW": {"red": True, "bold": True},
     "REGRESSED": {"red": True, "bold": True},
@@ -111,10 +110,10 @@ def render(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
 
 def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
     """Yield the causes, the tests that pass again, coverage, noise and the footer."""
-    causes = sorted(session.archived.causes, key=lambda cause: _NEWS.index(cause.word))
+    causes = sorted(session.archived.causes, key=lambda cause: NEWS.index(cause.word))
     fixed = sum(each.word == "FIXED" for each in session.archived.passed)
     if verbosity < 0:
-        counts = [count(len(causes), "cause"), _news(causes)] if causes else []
+        counts = [count(len(causes), "cause"), news_of(cause.word for cause in causes)] if causes else []
         counts += [f"{fixed} fixed"] if fixed else []
         if counts:
             page = f"; {_shown(session, 'index.md')}" if session.archived.problem is None else ""
@@ -167,12 +166,9 @@ def _grouped_by_commit(causes: Sequence[Cause], groups: Mapping[str, int]) -> li
 
 def _headline(causes: Sequence[Cause]) -> str:
     tests = len({test.nodeid for cause in causes for test in cause.occurrence.tests})
-    return f"{count(len(causes), 'cause')} behind {count(tests, 'failed test')}: {_news(causes)}"
-
-
-def _news(causes: Sequence[Cause]) -> str:
-    counts: Counter[str] = Counter(cause.word for cause in causes)
-    return ", ".join(f"{counts[word]} {word.lower()}" for word in _NEWS if counts[word])
+    return (
+        f"{count(len(causes), 'cause')} behind {count(tests, 'failed test')}: {news_of(cause.word for cause in causes)}"
+    )
 
 
 def _cause(session: Session, cause: Cause, *, verbosity: int, width: int) -> Iterator[Line]:

@@ -100,6 +100,10 @@ def register(config: pytest.Config, settings: Settings, guard: Guard, *, in_simu
         call=call,
     )
     config.pluginmanager.register(items, "dvwiki_items")
+    if config.pluginmanager.hasplugin("allure_listener"):
+        from pytest_dvwiki.roles.outputs import AllureLabels  # noqa: PLC0415  # few have it
+
+        config.pluginmanager.register(AllureLabels(services, guard), "dvwiki_allure")
     if workerinput is not None:
         config.pluginmanager.register(_WorkerEnd(config, items, guard), "dvwiki_worker_end")
         return

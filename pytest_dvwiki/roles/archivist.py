@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import time
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import pipeline
@@ -16,6 +14,7 @@ from pytest_dvwiki.capture.interrupted import journal
 from pytest_dvwiki.capture.interrupted.orphans import find_orphans
 from pytest_dvwiki.capture.texts.frames import shown_path
 from pytest_dvwiki.model import WRITTEN, Axes, Run, SourceRow
+from pytest_dvwiki.roles.outputs import path_of
 from pytest_dvwiki.runs import utc
 
 if TYPE_CHECKING:
@@ -115,9 +114,8 @@ class Archivist:
     def _written(self, ledger: Ledger, started: float) -> Iterator[SourceRow]:
         """Yield the results files that this run wrote, and pytest's own, so that `dvwiki ingest` skips them."""
         written = dict(ledger.sources)
-        junit = self._config.getoption("xmlpath", None)
-        if junit:
-            path = Path(os.path.expanduser(os.path.expandvars(junit))).absolute()  # noqa: PTH111  # as pytest reads it
+        path = path_of(self._config, "xmlpath")
+        if path is not None:
             digest = sha256_of(path, since=started - 1)
             if digest is not None:
                 written[shown_path(str(path), self._settings.layout.root)] = digest

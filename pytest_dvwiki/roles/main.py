@@ -27,8 +27,12 @@ if TYPE_CHECKING:
     from pytest_dvwiki.roles.gate import GateRole
     from pytest_dvwiki.roles.guard import Guard
     from pytest_dvwiki.roles.items import ItemRole
+    from pytest_dvwiki.roles.outputs import Outputs
     from pytest_dvwiki.settings import Settings
     from pytest_dvwiki.upkeep.routine import Look
+
+_OF_PLUGINS = ("xmlpath", "htmlpath", "allure_report_dir")
+"""Options of other plugins that ask for a file with what is known of each test."""
 
 
 class MainRole:
@@ -80,6 +84,23 @@ class MainRole:
 
             self._gate = GateRole(config, settings, self._ledger)
             config.pluginmanager.register(self._gate, "dvwiki_gate")
+        self._is_finished = False
+        self._outputs: Outputs | None = None
+        is_github = settings.github and os.environ.get("GITHUB_ACTIONS") == "true"
+        shows_tests = any(config.getoption(name, None) for name in _OF_PLUGINS)
+        if is_github or settings.codequality or shows_tests:
+            from pytest_dvwiki.roles.outputs import Outputs  # noqa: PLC0415  # loaded only where a tool reads one
+
+            self._outputs = Outputs(
+                config,
+                settings,
+                services=services,
+                guard=guard,
+                finish=self._archive_once,
+                shows_tests=shows_tests,
+                is_github=is_github,
+            )
+            config.pluginmanager.register(self._outputs, "dvwiki_outputs")
         self._coverage: SessionCoverage | None = None
         if settings.coverage:
             from pytest_dvwiki.roles.coverage import SessionCoverage  # noqa: PLC0415  # loaded only with --dvwiki-coverage
@@ -108,6 +129,8 @@ class MainRole:
                 self._to_journal(failures)
             if "runner_nodeid" in vars(report):
                 self._to_journal_unfinished(report)
+            if self._outputs is not None:
+                self._outputs.name(report, failures)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Record a module that could not be collected as a failure, and a module that could as collected."""
@@ -155,11 +178,9 @@ class MainRole:
     # The end
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Archive the session; last, since cocotb's plugin delivers reports until its own hook of this name has run."""
-        with self._guard("archiving"):
-            came_to_end = exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}
-            self._finish(session, is_complete=came_to_end and not (session.shouldstop or session.shouldfail))
+        self._archive_once(session)
         if self._settings.commit and self._settings.layout.agent.is_dir():
             with self._guard("committing"):
                 self._commit()
@@ -168,11 +189,22 @@ class MainRole:
                 from pytest_dvwiki.report.site import make_site  # noqa: PLC0415  # loaded only with --dvwiki-html
 
                 make_site(self._settings.layout, self._settings.layout.root / self._settings.html)
+        if self._outputs is not None:
+            self._outputs.write(self._archived, self._started)
         with self._guard("checking the wiki"):
             if self._look is not None:
                 found = self._look.told(was_written=self._archived is not None and self._archived.written)
                 if found is not None:
                     self._guard.note(found)
+
+    def _archive_once(self, session: pytest.Session) -> Archived | None:
+        """Archive the session, unless an output has already asked for it."""
+        if not self._is_finished:
+            self._is_finished = True
+            with self._guard("archiving"):
+                came_to_end = session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}
+                self._finish(session, is_complete=came_to_end and not (session.shouldstop or session.shouldfail))
+        return self._archived
 
     def _finish(self, session: pytest.Session, *, is_complete: bool) -> None:
         for place in self._journals:

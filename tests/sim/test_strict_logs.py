@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -62,13 +63,17 @@ def test_a_runner_s_tests(project: Project, more: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("more", [(), ("-n", "2")])
 def test_tests_of_cocotb_s_own_plugin(project: Project, more: tuple[str, ...]) -> None:
-    call = project.run(*NATIVE, *more, STRICT)
+    call = project.run(*NATIVE, *more, STRICT, "--junitxml=junit.xml")
     assert call.status == 1, call.output
     # The last one was to fail and did not; the one that failed as it was to stays as it is.
     assert failed(project).keys() == NOISY | {"expected_to_fail_but_passes"}
     totals = project.archive.record.totals
     assert (totals["failed"], totals["xfailed"]) == (3, 1)
     assert "The test passed, but its log has an error at line" in call.output
+    # The JUnit file names the page of each, and those of all three for the runner.
+    text = (project.folder / "junit.xml").read_text("utf-8")
+    assert len(set(re.findall(r'"dvwiki_page" value="([^"]+)"', text))) == 3
+    assert text.count("dvwiki_fingerprint") == text.count("dvwiki_page") >= 3
 
 
 def test_without_the_flag_they_pass_and_are_counted(project: Project) -> None:

@@ -24,12 +24,16 @@ from pytest_dvwiki.capture.texts.frames import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from io import BufferedReader
 
     from pytest_dvwiki.capture.runners.runner import Runner
 
 Kind = Literal["results", "log", "coverage", "records", "journal"]
 
 _HEAD = 4096
+_BLOCK = 1 << 20
+_LONGEST_PROPERTY = 2000
+_OWN_PROPERTY = re.compile(rb'<property name="dvwiki_(?:label|fingerprint|page)" value="[^"]{0,1900}" ?/>')
 _ARCHIVE_DEPTH = 4
 """Deepest nesting of archives that is searched."""
 _JOURNAL = ".jsonl"
@@ -76,7 +80,7 @@ class Artefact:
     def sha256(self) -> str:
         """Return the hash of its content."""
         with reading.open_regular(self.path) as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+            return _digest(stream, self.path)
 
 
 @dataclass(slots=True)
@@ -111,9 +115,27 @@ def sha256_of(path: Path, *, since: float) -> str | None:
     try:
         with reading.open_regular(path) as stream:
             is_fresh = os.fstat(stream.fileno()).st_mtime >= since
-            return hashlib.file_digest(stream, "sha256").hexdigest() if is_fresh else None
+            return _digest(stream, path) if is_fresh else None
     except OSError:
         return None
+
+
+def _digest(stream: BufferedReader, path: Path) -> str:
+    """Return the hash of a file; the properties that the plugin adds to pytest's XML do not count.
+
+    The page of a cause is only known, and added, after the file's hash is on record.
+    """
+    if path.suffix.lower() != ".xml":
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+    digest, rest = hashlib.sha256(), b""
+    while data := stream.read(_BLOCK):
+        data = _OWN_PROPERTY.sub(b"", rest + data)
+        cut = data.rfind(b"<")
+        cut = cut if 0 <= len(data) - cut <= _LONGEST_PROPERTY else len(data)
+        digest.update(data[:cut])
+        rest = data[cut:]
+    digest.update(rest)
+    return digest.hexdigest()
 
 
 def log_at(path: Path, root: Path) -> Artefact | None:

@@ -48,9 +48,10 @@ _MOST_EXCLUDED = 20
 # Words of pytest's command line that select other tests, or change only what is shown or written.
 _DROPPED = frozenset(
     {
-        "--", "--cache-clear", "--co", "--collect-only", "--continue-on-collection-errors", "--dvwiki",
-        "--dvwiki-strict-logs", "--exitfirst", "--failed-first", "--ff", "--full-trace", "--last-failed",
-        "--lf", "--looponfail", "--new-first", "--nf", "--no-cov", "--no-header", "--no-showlocals",
+        "--", "--cache-clear", "--co", "--collect-only", "--continue-on-collection-errors", "--cov-append",
+        "--cov-branch", "--dvwiki", "--dvwiki-strict-logs", "--exitfirst", "--failed-first", "--ff", "--full-trace",
+        "--last-failed",
+        "--lf", "--looponfail", "--new-first", "--nf", "--no-cov", "--no-cov-on-fail", "--no-header", "--no-showlocals",
         "--no-summary", "--pdb", "--quiet", "--self-contained-html", "--setup-show", "--showlocals",
         "--stepwise", "--stepwise-reset", "--stepwise-skip", "--sw", "--sw-reset", "--sw-skip", "--trace",
         "--verbose", "--xfail-tb", "-f", "-l",
@@ -58,11 +59,12 @@ _DROPPED = frozenset(
 )  # fmt: skip
 _DROPPED_WITH_VALUE = frozenset(
     {
-        "--basetemp", "--capture", "--cocotb-seed", "--code-highlight", "--color", "--cov", "--cov-config",
-        "--cov-report", "--css", "--deselect", "--dist", "--durations", "--durations-min", "--dvwiki-archive",
-        "--dvwiki-commit", "--dvwiki-coverage", "--dvwiki-dir", "--dvwiki-gate", "--dvwiki-gate-base",
-        "--dvwiki-ip-type", "--dvwiki-lock-timeout", "--dvwiki-task", "--dvwiki-tee", "--html", "--ignore",
-        "--ignore-glob", "--json-report-file", "--junit-prefix", "--junit-xml", "--junitprefix", "--junitxml",
+        "--alluredir", "--basetemp", "--capture", "--cocotb-seed", "--code-highlight", "--color", "--cov",
+        "--cov-config", "--cov-fail-under", "--cov-report", "--css", "--deselect", "--dist", "--durations",
+        "--durations-min", "--dvwiki-archive", "--dvwiki-codequality", "--dvwiki-commit", "--dvwiki-coverage",
+        "--dvwiki-dir", "--dvwiki-gate", "--dvwiki-gate-base", "--dvwiki-github", "--dvwiki-ip-type",
+        "--dvwiki-lock-timeout", "--dvwiki-task", "--dvwiki-tee", "--html", "--ignore", "--ignore-glob",
+        "--json-report-file", "--junit-prefix", "--junit-xml", "--junitprefix", "--junitxml",
         "--last-failed-no-failures", "--lfnf", "--log-cli-level", "--log-file", "--log-file-level",
         "--log-level", "--max-worker-restart", "--maxfail", "--maxprocesses", "--maxschedchunk",
         "--numprocesses", "--only-rerun", "--pastebin", "--report-log", "--rerun-except", "--reruns",

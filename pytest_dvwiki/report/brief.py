@@ -1,0 +1,108 @@
+"""What every output for another tool shows of a cause: chosen once, formatted by each of them."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.causes.words import sentence, text
+from pytest_dvwiki.model.sentences import count
+from pytest_dvwiki.records.command import from_anywhere
+from pytest_dvwiki.redact import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from pytest_dvwiki.causes.cause import Cause
+    from pytest_dvwiki.pipeline import Archived
+
+NEWS = ("NEW", "REGRESSED", "KNOWN", "WAIVED")
+"""The words for causes, in the order in which they are shown."""
+
+_MOST_TESTS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
+    """One cause of a run as text; nothing of it is escaped for any format."""
+
+    fingerprint: str
+    word: str
+    label: str
+    primary: str
+    tests: tuple[str, ...]
+    statements: tuple[str, ...]
+    """What is said of it, a sentence each, in reading order."""
+    command: str = ""
+    page: str = ""
+    """Path of its page relative to the root; empty if there is none on disk."""
+    file: str = ""
+    """File that reported it, else that of its first test; relative to the root, empty if it is not there."""
+    line: int | None = None
+
+
+def briefs_of(archived: Archived, root: Path) -> list[Brief]:
+    """Return the causes of a run in the order in which they are shown."""
+    causes = sorted(archived.causes, key=lambda cause: NEWS.index(cause.word))
+    return [_brief(archived, cause, root) for cause in causes]
+
+
+def headline(briefs: Sequence[Brief]) -> str:
+    """Return how many causes there are, and what they are to the run."""
+    tests = {test for brief in briefs for test in brief.tests}
+    news = news_of(brief.word for brief in briefs)
+    return (
+        f"{count(len(briefs), 'cause')} behind {count(len(tests), 'failed test')}: {news}" if briefs else "no failure"
+    )
+
+
+def news_of(words: Iterable[str]) -> str:
+    """Return how many causes are new, regressed, known and waived."""
+    counts = Counter(words)
+    return ", ".join(f"{counts[word]} {word.lower()}" for word in NEWS if counts[word])
+
+
+def tests_of(brief: Brief) -> str:
+    """Return the names of some tests, and how many there are."""
+    more = f", +{len(brief.tests) - _MOST_TESTS}" if len(brief.tests) > _MOST_TESTS else ""
+    return f"{count(len(brief.tests), 'test')}: {', '.join(brief.tests[:_MOST_TESTS])}{more}"
+
+
+def _brief(archived: Archived, cause: Cause, root: Path) -> Brief:
+    tests = tuple(dict.fromkeys(test.nodeid for test in cause.occurrence.tests))
+    said = (text(each) for each in archived.statements(cause))
+    page = cause.page_to_read or ""
+    file, line = _place(cause, tests, root)
+    return Brief(
+        fingerprint=cause.occurrence.fingerprint,
+        word=cause.word,
+        label=cause.label,
+        primary=_line(cause.occurrence.primary),
+        tests=tuple(map(_line, tests)),
+        statements=tuple(sentence(_line(words)) for words in said if words),
+        command=_line(from_anywhere(cause.command)) if cause.command is not None else "",
+        page=page if page and (root / page).is_file() else "",
+        file=file,
+        line=line,
+    )
+
+
+def _place(cause: Cause, tests: Iterable[str], root: Path) -> tuple[str, int | None]:
+    place = cause.occurrence.place
+    frame = cause.verdict.frame if cause.verdict is not None else None
+    named = [(place.file, place.line)] if place is not None else []
+    named += [(frame.file, frame.line)] if frame is not None else []
+    named += [(test.partition("::")[0], None) for test in tests]
+    for file, line in named:
+        # The name comes from a log; only a file of the project can be shown by others.
+        inside = os.path.normpath(file)
+        if not os.path.isabs(inside) and not inside.startswith(os.pardir) and os.path.isfile(root / inside):  # noqa: PTH113, PTH117  # a name with a NUL raises nothing here
+            return inside, line
+    return "", None
+
+
+def _line(text: str) -> str:
+    return " ".join(clean(text).split())

@@ -1,0 +1,38 @@
+"""Output for GitLab: a code quality report, one entry for each cause."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.report.brief import tests_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pytest_dvwiki.report.brief import Brief
+
+_SEVERITIES = {"NEW": "major", "REGRESSED": "critical", "KNOWN": "minor", "WAIVED": "info"}
+
+
+def render(briefs: Iterable[Brief], folder: str) -> str:
+    """Return the report; without causes it is an empty list, by which GitLab sees that earlier ones are gone.
+
+    Args:
+        briefs: The causes.
+        folder: Folder of the project in the repository, with `/` at its end; empty for the top.
+    """
+    entries = [
+        {
+            "description": " ".join(
+                (f"{brief.word} {brief.label}: {brief.primary};", tests_of(brief) + ".", *brief.statements)
+            ),
+            "check_name": brief.label.replace(" ", ""),
+            "fingerprint": brief.fingerprint,
+            "severity": _SEVERITIES[brief.word],
+            # GitLab requires a path and a line.
+            "location": {"path": f"{folder}{brief.file}" if brief.file else ".", "lines": {"begin": brief.line or 1}},
+        }
+        for brief in briefs
+    ]
+    return json.dumps(entries, indent=1, ensure_ascii=False) + "\n"

@@ -1,0 +1,76 @@
+"""Output for GitHub Actions: annotations, one for each cause, and the summary of a step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.report.brief import headline, tests_of
+from pytest_dvwiki.wiki.text.markdown import code, escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_dvwiki.report.brief import Brief
+
+SUMMARY_LIMIT = 1 << 20
+"""Maximum number of bytes of the summary of a step."""
+_MOST = 10
+"""Maximum number of annotations of each level in a step."""
+_LONGEST = 3000
+_LEVELS = {"NEW": "error", "REGRESSED": "error", "KNOWN": "warning", "WAIVED": "notice"}
+
+
+def workflow_commands(briefs: Sequence[Brief], folder: str) -> Iterator[str]:
+    """Yield the workflow commands that annotate the causes, as many as GitHub shows.
+
+    Args:
+        briefs: The causes.
+        folder: Folder of the project in the repository, with `/` at its end; empty for the top.
+    """
+    left = dict.fromkeys(_LEVELS.values(), _MOST)
+    for brief in briefs:
+        level = _LEVELS[brief.word]
+        if not left[level]:
+            continue
+        left[level] -= 1
+        about = {"title": f"{brief.word} {brief.label}", "file": brief.file and f"{folder}{brief.file}"}
+        about["line"] = str(brief.line or "") if brief.file else ""
+        properties = ",".join(f"{name}={_property(value)}" for name, value in about.items() if value)
+        lines = (brief.primary, tests_of(brief), *brief.statements, brief.command, brief.page)
+        message = "\n".join(filter(None, lines))[:_LONGEST]
+        yield f"::{level} {properties}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def summary(briefs: Sequence[Brief], room: int = SUMMARY_LIMIT) -> str:
+    """Return the causes in Markdown.
+
+    Args:
+        briefs: The causes.
+        room: Maximum number of bytes; causes for which it does not suffice are counted.
+    """
+    parts = [f"### dvwiki: {headline(briefs)}\n"]
+    room -= len(parts[0]) + 100  # for the line on what is left out
+    for number, brief in enumerate(briefs):
+        part = f"\n{markdown(brief)}"
+        room -= len(part.encode())
+        if room < 0:
+            parts.append(f"\n{len(briefs) - number} more causes\n")
+            break
+        parts.append(part)
+    return "".join(parts)
+
+
+def markdown(brief: Brief) -> str:
+    """Return a cause in Markdown: a heading and a list."""
+    items = [code(brief.primary), escape(tests_of(brief)), *map(escape, brief.statements)]
+    items += [f"run {code(brief.command, limit=1000)}"] if brief.command else []
+    items += [f"page {code(brief.page)}"] if brief.page else []
+    return f"**{brief.word}** {escape(brief.label)}\n\n" + "".join(f"- {item}\n" for item in items if item)

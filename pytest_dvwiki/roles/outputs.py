@@ -1,0 +1,245 @@
+"""Outputs of a session for other tools: each is rendered in `report/` from what is said of the causes.
+
+pytest-html, JUnit XML and Allure show tests before the run is archived. A failed test gets its label and fingerprint
+when its report is made; what only the whole run tells is added at its end.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_dvwiki.report import junit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pytest_dvwiki.model import Failure, Verdict
+    from pytest_dvwiki.pipeline import Archived
+    from pytest_dvwiki.pipeline.services import Services
+    from pytest_dvwiki.report.brief import Brief
+    from pytest_dvwiki.roles.guard import Guard
+    from pytest_dvwiki.settings import Settings
+
+
+class Outputs:
+    """Writes the outputs of the main process.
+
+    Args:
+        config: pytest's configuration.
+        settings: The settings.
+        services: Returns, at first use, the registry and the objects that depend on it.
+        guard: Keeps errors of an output away from the run.
+        finish: Archives the session, if that has not happened yet, and returns the result.
+        shows_tests: Whether another plugin writes a file with what is known of each test.
+        is_github: Whether GitHub Actions reads the output.
+    """
+
+    def __init__(
+        self,
+        config: pytest.Config,
+        settings: Settings,
+        *,
+        services: Callable[[], Services],
+        guard: Guard,
+        finish: Callable[[pytest.Session], Archived | None],
+        shows_tests: bool,
+        is_github: bool,
+    ) -> None:
+        self._config = config
+        self._settings = settings
+        self._services = services
+        self._guard = guard
+        self._finish = finish
+        self._archived: Archived | None = None
+        self._named: dict[str, dict[str, str]] = {}
+        """For each test the labels of its failures by fingerprint, as its reports have them."""
+        self._tests: dict[str, set[str]] = {}
+        """For each of these fingerprints the tests."""
+        self._shows_tests = shows_tests
+        self._github = is_github
+
+    # Reports
+
+    def name(self, report: pytest.TestReport, failures: Sequence[Failure]) -> None:
+        """Give a report the labels of its failures, and the later reports of the test with it: JUnit reads the last."""
+        if not self._shows_tests or not (failures or report.nodeid in self._named):
+            return
+        if report.when == "setup":
+            self._named.pop(report.nodeid, None)
+        labels = self._named.setdefault(report.nodeid, {})
+        added = {}
+        for failure in failures:
+            label, fingerprint = named(self._services().classifier.classify(failure))
+            added[fingerprint] = label
+            self._tests.setdefault(fingerprint, set()).add(report.nodeid)
+            self._tests[fingerprint].add(failure.nodeid)
+        labels |= added
+        for fingerprint, label in labels.items():
+            report.user_properties += [(junit.LABEL, label), (junit.FINGERPRINT, fingerprint)]
+        if added and self._config.getoption("htmlpath", None):
+            report.extras = [*getattr(report, "extras", ()), *map(_link, added.values(), added)]  # type: ignore[attr-defined]  # read by pytest-html
+
+    # The end
+
+    @cached_property
+    def _briefs(self) -> list[Brief]:
+        from pytest_dvwiki.report.brief import briefs_of  # noqa: PLC0415  # a session without failures needs none
+
+        return briefs_of(self._archived, self._settings.layout.root) if self._archived is not None else []
+
+    @cached_property
+    def _folder(self) -> str:
+        """Return the folder of the project in its repository, with `/` at its end; empty for the top."""
+        from pytest_dvwiki.records.command import workspace  # noqa: PLC0415
+
+        root = self._settings.layout.root
+        inside = root.relative_to(workspace(root)[0]).as_posix()
+        return "" if inside == "." else f"{inside}/"
+
+    def _causes_of(self, fingerprint: str) -> Sequence[Brief]:
+        """Return the causes with which the tests were archived whose reports have a fingerprint.
+
+        The report of a runner of cocotb's own plugin may have one that the failures of its tests take the place of.
+        """
+        exact = [brief for brief in self._briefs if brief.fingerprint == fingerprint]
+        tests = self._tests.get(fingerprint, set())
+        return exact or [
+            brief
+            for brief in self._briefs
+            if any(name == test or name.startswith(f"{test}::") for name in brief.tests for test in tests)
+        ]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_html_results_summary(self, prefix: list[str], session: pytest.Session) -> None:
+        """Put the causes above the table of tests; pytest-html writes its file before the session is archived."""
+        with self._guard("writing the causes for pytest-html"):
+            from urllib.parse import quote  # noqa: PLC0415  # loaded only with --html
+
+            from pytest_dvwiki.report import html  # noqa: PLC0415
+
+            self._archived = self._finish(session)
+            path = path_of(self._config, "htmlpath")
+            folder = path.parent if path is not None else Path()
+            root = self._settings.layout.root
+
+            def link(page: str) -> str:
+                return quote(Path(os.path.relpath(root / page, folder)).as_posix())
+
+            def anchors(brief: Brief) -> list[str]:
+                return sorted({brief.fingerprint, *(each for each in self._tests if brief in self._causes_of(each))})
+
+            prefix.append(html.summary(self._briefs, anchors, link))
+
+    def write(self, archived: Archived | None, started: float) -> None:
+        """Write the files, after the session is archived.
+
+        Args:
+            archived: The result; None if nothing was archived.
+            started: When the session began, in seconds since the epoch.
+        """
+        self._archived = archived
+        vars(self).pop("_briefs", None)
+        root = self._settings.layout.root
+        if self._settings.codequality:
+            with self._guard("writing the code quality report"):
+                from pytest_dvwiki.records import disk  # noqa: PLC0415
+                from pytest_dvwiki.report import codequality  # noqa: PLC0415
+
+                told = codequality.render(self._briefs, self._folder)
+                disk.replace(root / self._settings.codequality, told.encode())
+        if self._tests:
+            with self._guard("adding pages to the JUnit XML"):
+                self._complete_junit()
+            with self._guard("adding causes to the results of Allure"):
+                self._complete_allure(started)
+        path = os.environ.get("GITHUB_STEP_SUMMARY")
+        if self._github and path and self._briefs:
+            with self._guard("writing the summary of the step"):
+                from pytest_dvwiki.report import github  # noqa: PLC0415
+
+                with Path(path).open("ab") as file:
+                    file.write(github.summary(self._briefs, github.SUMMARY_LIMIT - file.tell()).encode())
+
+    def _complete_junit(self) -> None:
+        from pytest_dvwiki import reading  # noqa: PLC0415
+        from pytest_dvwiki.records import disk  # noqa: PLC0415
+
+        path = path_of(self._config, "xmlpath")
+        if path is None or not path.is_file():  # a pipe, for example, cannot be written again
+            return
+        text = reading.read_bytes(path).decode()
+        complete = junit.completed(text, self._causes_of)
+        if complete != text:
+            disk.replace(path, complete.encode())
+
+    def _complete_allure(self, started: float) -> None:
+        from pytest_dvwiki.records import disk  # noqa: PLC0415
+        from pytest_dvwiki.report import allure  # noqa: PLC0415
+
+        folder = self._config.getoption("allure_report_dir", None)
+        for path in sorted(Path(folder).glob("*-result.json")) if folder else ():
+            if path.stat().st_mtime < started - 1:
+                continue
+            text = path.read_text("utf-8")
+            complete = allure.completed(text, self._causes_of)
+            if complete != text:
+                disk.replace(path, complete.encode())
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print the annotations; GitHub reads them from the output."""
+        if self._github:
+            with self._guard("annotating the causes"):
+                from pytest_dvwiki.report import github  # noqa: PLC0415
+
+                for line in github.workflow_commands(self._briefs, self._folder):
+                    terminalreporter.write_line(line)
+
+
+class AllureLabels:
+    """Labels failed tests for Allure, in the process that runs them."""
+
+    def __init__(self, services: Callable[[], Services], guard: Guard) -> None:
+        self._services = services
+        self._naming = guard("labelling a test for Allure")
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Label the test while its result is open; in xdist's main process none is."""
+        if report.outcome != "failed":
+            return
+        with self._naming:
+            import allure_commons  # noqa: PLC0415  # only where allure-pytest is there
+
+            from pytest_dvwiki.roles.reports import attached  # noqa: PLC0415
+
+            evidence = attached(report)
+            for failure in evidence.failures if evidence is not None else ():
+                for name, value in zip(
+                    (junit.LABEL, junit.FINGERPRINT), named(self._services().classifier.classify(failure)), strict=True
+                ):
+                    allure_commons.plugin_manager.hook.add_label(label_type=name, labels=[value])
+
+
+def named(verdict: Verdict) -> tuple[str, str]:
+    """Return the label and the fingerprint of a verdict."""
+    return f"{verdict.error_class} / {verdict.failure_subtype}", verdict.fingerprint
+
+
+def path_of(config: pytest.Config, option: str) -> Path | None:
+    """Return the file that an option of pytest or a plugin names; None if it is not given."""
+    given = config.getoption(option, None)
+    return Path(os.path.expanduser(os.path.expandvars(given))).absolute() if given else None  # noqa: PTH111  # as they do
+
+
+def _link(label: str, fingerprint: str) -> dict[str, Any]:
+    """Return the link of a failed test to its cause, as pytest-html stores one."""
+    from html import escape  # noqa: PLC0415
+
+    from pytest_dvwiki.report.html import anchor  # noqa: PLC0415
+
+    about = {"name": escape(label), "format_type": "url", "content": f"#{anchor(fingerprint)}"}
+    return about | {"mime_type": None, "extension": None}
