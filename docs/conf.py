@@ -31,6 +31,7 @@ NAVIGATION = {
             "coverage",
             "ci",
             "shards",
+            "flaky",
             "waivers",
             "gate",
             "upkeep",

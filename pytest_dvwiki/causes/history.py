@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from pytest_dvwiki.runs import EVER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from pytest_dvwiki.causes.cause import Cause
     from pytest_dvwiki.model import (
@@ -99,6 +99,10 @@ class History(Protocol):
 
     def onset(self, fingerprint: str) -> Onset | None:
         """Tell where a cause first appeared since its last fix; None if no record has it."""
+        ...
+
+    def flaky(self, names: Collection[str]) -> Mapping[str, tuple[int, int]]:
+        """Return, by test, in how many of the newest runs it was flaky, and in how many it ran."""
         ...
 
     def coverage(self) -> dict[tuple[str, str], KnownBin]:

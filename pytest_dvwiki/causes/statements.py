@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_dvwiki.causes.cause import Cause
-    from pytest_dvwiki.model import Change, Command, FirstBad, Fix, Occurrence, PassedAgain, RunRecord, Waived
+    from pytest_dvwiki.model import Attempt, Change, Command, FirstBad, Fix, Occurrence, PassedAgain, RunRecord, Waived
     from pytest_dvwiki.records.aggregate import CauseHistory
     from pytest_dvwiki.records.fixes import FixState
 
@@ -348,6 +348,19 @@ NoProof = Literal["new stimulus", "comes and goes", "unknown seed", "other seed"
 The stimulus generator was changed too; the test comes and goes with one seed; the seed that failed is not on record; or
 the pass had another seed.
 """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flaky(Statement):
+    """A test failed and then passed in the run."""
+
+    nodeid: str
+    attempts: tuple[Attempt, ...]
+    """The failed ones in order, then the one that passed; empty if they are not known."""
+    flaky: int
+    """Runs in which it was flaky, with this one."""
+    runs: int
+    """Runs on record in which it is known to have run, with this one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -175,6 +175,16 @@ def _reproduce(statement: of.Reproduce, style: Style = PLAIN) -> str:
     return f"no command reproduces it: {style.quote(statement.why_not)}" if statement.command is None else ""
 
 
+@text.register
+def _flaky(statement: of.Flaky, style: Style = PLAIN) -> str:  # noqa: ARG001
+    seeds = [each.seed for each in statement.attempts if each.seed is not None]
+    how = "failed, then passed"
+    if seeds and len(seeds) == len(statement.attempts):
+        is_same = len({*seeds}) == 1
+        how += f" with the same seed {seeds[0]}" if is_same else f" with seed {seeds[-1]}, not {', '.join(seeds[:-1])}"
+    return f"{how}; flaky in {statement.flaky} of {count(statement.runs, 'run')} on record that ran it"
+
+
 def sentence(clause: str) -> str:
     """Return a text as a sentence."""
     return f"{clause[:1].upper()}{clause[1:].removesuffix('.')}."

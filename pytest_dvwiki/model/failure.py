@@ -105,6 +105,10 @@ class Attempt:
     fingerprint: str | None = None
     """The cause with which it failed."""
     seed: str | None = None
+    error_class: str = ""
+    failure_subtype: str = ""
+    primary: str = ""
+    """The first cause; empty for an attempt that passed."""
 
 
 @dataclass(frozen=True, kw_only=True)

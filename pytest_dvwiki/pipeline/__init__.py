@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.interrupted.orphans import Orphan
     from pytest_dvwiki.causes.cause import Cause
     from pytest_dvwiki.causes.history import History
-    from pytest_dvwiki.causes.statements import Passed, Statement
+    from pytest_dvwiki.causes.statements import Flaky, Passed, Statement
     from pytest_dvwiki.model import (
         Attempt,
         FirstBad,
@@ -68,6 +68,8 @@ class Archived:
     """Why nothing was written: the error, the file, and the remedy."""
     refused: tuple[tuple[str, str], ...] = ()
     """Pages that were not changed, each with the reason."""
+    flaky: tuple[Flaky, ...] = ()
+    """Statements on its flaky tests, those with most flaky runs first."""
     waiver_notes: tuple[str, ...] = ()
     """Notes on the waivers: expired or unused ones, and errors in their file."""
 
@@ -103,7 +105,8 @@ def _processed(run: Run, services: Services) -> Archived:
     coverage = _coverage_news(run, history)
     gate = _gate(run, vcs, repository, services, judged)
     failing = history.still_failing(passing(run.results, run.collected))
-    news = bool(run.failures or run.always_record or (coverage and coverage.rows))
+    has_flaky = any(result.outcome == "flaky" for result in run.results)
+    news = bool(run.failures or has_flaky or run.always_record or (coverage and coverage.rows))
     if not (news or failing):
         return Archived(causes=causes, coverage=coverage)
     vcs = vcs or repository.state()
@@ -135,7 +138,13 @@ def _processed(run: Run, services: Services) -> Archived:
         coverage=coverage.rows if coverage else (),
         gate=gate,
     )
-    archived = Archived(causes=causes, record=record, coverage=coverage, waiver_notes=judged.waiver_notes)
+    archived = Archived(
+        causes=causes,
+        record=record,
+        coverage=coverage,
+        waiver_notes=judged.waiver_notes,
+        flaky=tuple(_flaky(record, history)) if has_flaky else (),
+    )
     held: tuple[str, ...] = ()
     if settings.archive != "no":
         lists = [[result.nodeid for result in results] for _, results in _lists(run)]
@@ -451,8 +460,15 @@ def _attempts(result: Result, classifier: Classifier) -> Iterator[Attempt]:
     first = {failure.attempts: failure for failure in reversed(result.earlier)}
     for number in sorted(first):
         failure = first[number]
-        fingerprint = classifier.classify(failure).fingerprint
-        yield Attempt(outcome=failure.outcome, fingerprint=fingerprint, seed=failure.seed)
+        verdict = classifier.classify(failure)
+        yield Attempt(
+            outcome=failure.outcome,
+            fingerprint=verdict.fingerprint,
+            seed=failure.seed,
+            error_class=verdict.error_class,
+            failure_subtype=verdict.failure_subtype,
+            primary=verdict.primary,
+        )
     if first:
         yield Attempt(outcome="passed", seed=result.seed)
 
@@ -488,6 +504,19 @@ def _record(run: Run, occurrences: tuple[Occurrence, ...], classifier: Classifie
         ),
         **parts,
     )
+
+
+def _flaky(record: RunRecord, history: History) -> list[Flaky]:
+    """Return statements on the flaky tests of a run that is not on record yet."""
+    from pytest_dvwiki.causes.statements import Flaky  # noqa: PLC0415  # few runs have flaky tests
+
+    tests = {test.nodeid: test.attempts for test in record.other if test.outcome == "flaky"}
+    before = history.flaky(tests)
+    found = []
+    for nodeid, attempts in tests.items():
+        flaky, runs = before.get(nodeid, (0, 0))
+        found.append(Flaky(nodeid=nodeid, attempts=attempts, flaky=flaky + 1, runs=runs + 1))
+    return sorted(found, key=lambda each: (-each.flaky, each.nodeid))
 
 
 def _totals(results: Sequence[Result]) -> Totals:

@@ -169,13 +169,13 @@ def tests_by_runs(archive: Archive, shown: Sequence[RunRow], most: int) -> list[
         )
         if outcome in _STATES
     }
-    ran = _ran(archive, asked, set(chosen))
+    ran_in = ran(archive, asked, chosen)
 
     def state(nodeid: str, run: int) -> State:
         found = other.get((nodeid, run), "")
         if run in failed[nodeid]:
             return "W" if found == "W" else "F"
-        return found or ("." if nodeid in ran.get(run, ()) else "")
+        return found or ("." if nodeid in ran_in.get(run, ()) else "")
 
     return [
         TestRow(
@@ -193,8 +193,15 @@ def _most_first(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(counts, key=lambda name: (-counts[name], name)))
 
 
-def _ran(archive: Archive, asked: str, tests: set[str]) -> dict[int, set[str]]:
-    """Return which of some tests ran in each run, as far as the lists of tests tell."""
+def ran(archive: Archive, asked: str, tests: Iterable[str]) -> dict[int, set[str]]:
+    """Return which of some tests ran in each run, as far as the lists of tests tell.
+
+    Args:
+        archive: The records.
+        asked: The numbers of the runs, as a list in JSON.
+        tests: The tests.
+    """
+    tests = set(tests)
     lists: dict[str, set[str]] = {}
     ran: dict[int, set[str]] = {}
     for run, suite in archive.db.execute(

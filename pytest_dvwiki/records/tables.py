@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import FailedTest, Occurrence, OtherTest, RunRecord
 
-VERSION = 20
+VERSION = 21
 """Incremented with every change of the tables or of their contents."""
 
 # Tables with long texts have rowids: WITHOUT ROWID would put whole rows into the upper levels of the tree.
@@ -78,7 +78,7 @@ CREATE INDEX checks_by_family ON checks (family, fingerprint);
 CREATE INDEX checks_by_run ON checks (run);
 CREATE INDEX checks_fresh ON checks (family) WHERE fresh;
 CREATE TABLE other (
-  run INTEGER, nodeid TEXT, outcome TEXT, simulator TEXT, config TEXT, causes TEXT,
+  run INTEGER, nodeid TEXT, outcome TEXT, simulator TEXT, config TEXT, causes TEXT, attempts TEXT,
   PRIMARY KEY (run, nodeid, simulator, config))
   WITHOUT ROWID;
 CREATE INDEX other_by_test ON other (nodeid, outcome);
@@ -228,9 +228,17 @@ def _insert_results(db: sqlite3.Connection, record: RunRecord, moment: str, run:
     """Store what a run says of passes, fixes, waivers, commits and coverage."""
     lent = _assumed_simulators(record)
     db.executemany(
-        "INSERT OR IGNORE INTO other VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT OR IGNORE INTO other VALUES (?, ?, ?, ?, ?, ?, ?)",
         [
-            (run, test.nodeid, test.outcome, test.simulator or "", test.config or "", _flaky_causes(test))
+            (
+                run,
+                test.nodeid,
+                test.outcome,
+                test.simulator or "",
+                test.config or "",
+                _flaky_causes(test),
+                _json(test.attempts) if test.attempts else None,
+            )
             for test in record.other
         ],
     )

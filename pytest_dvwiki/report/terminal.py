@@ -37,12 +37,13 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.causes.cause import Cause
     from pytest_dvwiki.causes.statements import Statement
-    from pytest_dvwiki.model import BinRow, Command, FailedTest, OriginType, Result
+    from pytest_dvwiki.model import Attempt, BinRow, Command, FailedTest, OriginType, Result
     from pytest_dvwiki.pipeline import Archived
 
 _MOST_CAUSES = 20
 _MOST_POINTS = 10
 _MOST_BINS = 8
+_MOST_FLAKY = 10
 _MOST_SEEDS = 6
 _MOST_TESTS = 3
 _EXCERPT_LINES = 14
@@ -65,6 +66,7 @@ _MARKUP = {
     "FIXED": {"green": True, "bold": True},
     "HELD": {"green": True, "bold": True},
     "PASSED": {"green": True, "bold": True},
+    "FLAKY": {"yellow": True, "bold": True},
 }
 
 
@@ -112,9 +114,11 @@ def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
     """Yield the causes, the tests that pass again, coverage, noise and the footer."""
     causes = sorted(session.archived.causes, key=lambda cause: NEWS.index(cause.word))
     fixed = sum(each.word == "FIXED" for each in session.archived.passed)
+    flaky = session.archived.flaky
     if verbosity < 0:
         counts = [count(len(causes), "cause"), news_of(cause.word for cause in causes)] if causes else []
         counts += [f"{fixed} fixed"] if fixed else []
+        counts += [f"{len(flaky)} flaky"] if flaky else []
         if counts:
             page = f"; {_shown(session, 'index.md')}" if session.archived.problem is None else ""
             yield Line(f"dvwiki: {', '.join(counts)}{page}")
@@ -137,6 +141,7 @@ def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
             yield Line(f"{len(causes) - _MOST_CAUSES} more causes{where}")
     if verbosity >= 0:
         yield from _passes(session, width)
+        yield from _flaky(session, width)
         yield from _coverage(session, width)
     if verbosity > 0:
         yield from _noise(session.noise)
@@ -302,6 +307,28 @@ def _passes(session: Session, width: int) -> Iterator[Line]:
             yield Line(f"  page   {_shown(session, each.cause.page.path)}")
 
 
+def _flaky(session: Session, width: int) -> Iterator[Line]:
+    """Yield the tests that failed and then passed in this run; none of them is a failure."""
+    tests = session.archived.flaky
+    if not tests:
+        return
+    yield Line("")
+    yield Line(f"{'FLAKY':<10} {count(len(tests), 'test')} failed, then passed when run again", _MARKUP["FLAKY"])
+    for each in tests[:_MOST_FLAKY]:
+        yield from _wrapped(f"{_short(each.nodeid)}: {text(each, _STYLE)}", width)
+        for label, primary in dict.fromkeys((_label(attempt), attempt.primary) for attempt in each.attempts[:-1]):
+            yield from _wrapped(primary, width, label="cause", most=2)
+            yield Line(f"         {label}")
+    if len(tests) > _MOST_FLAKY:
+        yield Line(f"  {len(tests) - _MOST_FLAKY} more")
+    if session.archived.written and session.archived.pages is not None:
+        yield Line(f"  page   {_shown(session, 'flaky.md')}")
+
+
+def _label(attempt: Attempt) -> str:
+    return f"{attempt.error_class} / {attempt.failure_subtype}"
+
+
 def _coverage(session: Session, width: int) -> Iterator[Line]:
     """Yield the coverage of the run, and the holes that are news."""
     news = session.archived.coverage
@@ -357,7 +384,11 @@ def _footer(session: Session, *, quiet: bool) -> Iterator[Line]:
     if archived.problem is not None:
         kept = f"; the failures are kept in {session.journal}, the next run archives them" if session.journal else ""
         notes.append(f"the wiki was not written: {archived.problem}{kept}")
-    if (archived.causes or archived.passed or archived.coverage) and not quiet and (notes or archived.written):
+    if (
+        (archived.causes or archived.passed or archived.flaky or archived.coverage)
+        and not quiet
+        and (notes or archived.written)
+    ):
         yield Line("")
     for note in notes:
         yield Line(f"dvwiki: {note}", {"yellow": True})

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 TITLE = "# DV Agentic Wiki Index"
 INDEX = "index.md"
+FLAKY = "flaky.md"
 OWN = {category: f"{category}/_index.md" for category in CATEGORIES}
 FILES = (INDEX, *OWN.values())
 """All index files."""
@@ -79,7 +80,10 @@ def cells(page: PageSummary) -> str:
 
 
 def indexes(
-    rows_of: Callable[[str], list[tuple[str, str]]], last_updated: str | None, commits: Sequence[tuple[str, str]]
+    rows_of: Callable[[str], list[tuple[str, str]]],
+    last_updated: str | None,
+    commits: Sequence[tuple[str, str]],
+    flaky: int = 0,
 ) -> dict[str, bytes]:
     """Return all index files by their path in the wiki.
 
@@ -87,17 +91,19 @@ def indexes(
         rows_of: Returns name and `cells` of each page of a category, sorted by name.
         last_updated: Time of the newest record; None if there is none.
         commits: Name and `commit_of` of each bug page that has one, sorted by name.
+        flaky: Number of tests that were flaky in the newest runs.
     """
     rows = {category: rows_of(category) for category in CATEGORIES}
     own = {path: f"{_table('#', each, '', rows[each])}\n".encode() for each, path in OWN.items()}
-    top = head(last_updated, sum(map(len, rows.values())), commits)
+    top = head(last_updated, sum(map(len, rows.values())), commits, flaky)
     tables = (_table("##", each, f"{each}/", rows[each]) for each in CATEGORIES)
     return own | {INDEX: "\n\n".join([TITLE, top, *tables]).encode() + b"\n"}
 
 
-def head(last_updated: str | None, pages: int, commits: Sequence[tuple[str, str]]) -> str:
-    """Return the text above the tables of all categories: the number of pages, and bugs that came with one commit."""
+def head(last_updated: str | None, pages: int, commits: Sequence[tuple[str, str]], flaky: int = 0) -> str:
+    """Return the text above the tables: the number of pages, flaky tests, and bugs that came with one commit."""
     parts = [f"Last updated: {last_updated or 'never'} | Total pages: {pages}"]
+    parts += [f"[Flaky tests]({FLAKY}): {flaky}"] if flaky else []
     groups: dict[str, list[str]] = {}
     for name, commit in commits:
         groups.setdefault(commit, []).append(name)

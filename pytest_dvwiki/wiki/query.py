@@ -23,7 +23,7 @@ from pytest_dvwiki.wiki.text.names import file_name
 from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from pytest_dvwiki.model import (
         FailedTest,
@@ -305,6 +305,12 @@ class WikiHistory:
         except (OSError, YamlError):
             return ""
         return "" if text == pattern.UNWRITTEN else plain(text)
+
+    def flaky(self, names: Collection[str]) -> Mapping[str, tuple[int, int]]:
+        """Return, by test, in how many of the newest runs it was flaky, and in how many it ran."""
+        from pytest_dvwiki.records.flaky import RUNS, flaky_tests  # noqa: PLC0415  # few runs have flaky tests
+
+        return {test.nodeid: (test.flaky, test.runs) for test in flaky_tests(self.archive, names, RUNS - 1)}
 
     def coverage(self) -> dict[tuple[str, str], KnownBin]:
         """Return what is on record of every present or former coverage hole, by covergroup and bin."""

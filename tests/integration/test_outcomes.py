@@ -91,9 +91,22 @@ def test_a_test_that_passes_at_last_is_flaky_and_no_failure(project: Project) ->
         def test_never(): assert 0, "always"
         """
     )
-    project.run("--reruns", "2")
+    result = project.run("--reruns", "2")
+    result.stdout.fnmatch_lines(
+        [
+            "1 cause behind 1 failed test: 1 new",
+            "FLAKY      1 test failed, then passed when run again",
+            "  test_second: failed, then passed; flaky in 1 of 1 run on record that ran it",
+            "  cause  AssertionError: assert 1 > 1*",
+            "         python_error / assertion_error",
+            "  page   .agent/wiki/flaky.md",
+        ]
+    )
     (record,) = project.records()
     assert project.causes() == {"test_never": "python_error/assertion_error"}
+    row = "| `test_a_test_that_passes_at_last_is_flaky_and_no_failure.py::test_second` | 1 | 1 | 100% |"
+    assert row in (project.wiki / "flaky.md").read_text(encoding="utf-8")
+    assert "[Flaky tests](flaky.md): 1\n" in (project.wiki / "index.md").read_text(encoding="utf-8")
     assert record["totals"]["flaky"] == 1
     assert record["totals"]["failed"] == 1
     assert record["occurrences"][0]["tests"][0]["attempts"] == 3

@@ -34,7 +34,11 @@ class _Table:
 
 
 def renewed(
-    read: Callable[[str], bytes], changes: Changes, last_updated: str | None, commits: Sequence[tuple[str, str]]
+    read: Callable[[str], bytes],
+    changes: Changes,
+    last_updated: str | None,
+    commits: Sequence[tuple[str, str]],
+    flaky: int = 0,
 ) -> dict[str, bytes] | None:
     """Return the index files that `indexes` would change, with their new contents.
 
@@ -43,6 +47,7 @@ def renewed(
         changes: By the path of each page that differs, its cells in the files and its new cells; None for no row.
         last_updated: Time of the newest record; None if there is none.
         commits: The name of each bug page with the commit that it came with, as `indexes` takes them.
+        flaky: Number of tests that were flaky in the newest runs.
 
     Returns:
         The contents by path; None if the files are not as last written.
@@ -55,7 +60,7 @@ def renewed(
             return None
         found[OWN[category]] = _edited(data, edits)
     data = read(INDEX)
-    edits = _edits_of_all(data, changes, lambda pages: head(last_updated, pages, commits))
+    edits = _edits_of_all(data, changes, lambda pages: head(last_updated, pages, commits, flaky))
     if edits is None:
         return None
     found[INDEX] = _edited(data, edits)

@@ -24,6 +24,7 @@ lies, and what fixed them. pytest-dvwiki keeps it; people and agents read it and
 ## Structure
 
 - `index.md`: all pages, with their status. Start here.
+- `flaky.md`: the tests that failed and then passed in one run, once there are any.
 - `bugs/`: one page per cause of failure, found by its fingerprint, whatever seed or test showed it.
 - `patterns/`: one page per kind of failure, with its fix template and how often fixes held.
 - `coverage/`: coverage holes and what filled them.
@@ -90,6 +91,7 @@ _GITATTRIBUTES = """\
 # Lines of both branches stay; the two kinds of index are then rebuilt by `dvwiki build`.
 log.md merge=union
 index.md merge=union
+flaky.md merge=union
 _index.md merge=union
 """
 

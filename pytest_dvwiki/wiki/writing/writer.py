@@ -10,8 +10,10 @@ from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION
 from pytest_dvwiki.records import verdicts
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.disk import WikiError
+from pytest_dvwiki.records.flaky import flaky_tests
 from pytest_dvwiki.version import TOOL
-from pytest_dvwiki.wiki.index import FILES, indexes
+from pytest_dvwiki.wiki import flaky
+from pytest_dvwiki.wiki.index import FILES, FLAKY, indexes
 from pytest_dvwiki.wiki.lock import locked
 from pytest_dvwiki.wiki.page_cache import PageCache
 from pytest_dvwiki.wiki.writing.files import Files
@@ -92,21 +94,24 @@ class WikiWriter:
         self.files.looks_again = True
 
     def write_indexes(self, *, anew: bool = False) -> None:
-        """Write the index files that are out of date.
+        """Write the index files and the page of flaky tests, where they are out of date.
 
         Args:
             anew: Make them from all pages, even if only a few rows changed.
         """
-        last_updated, commits, files = self.archive.last_updated(), self.page_cache.index.commits(), None
-        if not anew and self.page_cache.index.is_current(FILES):
-            files = renewed(self.files.read, self.page_cache.index.changed(), last_updated, commits)
-        for path, data in (
-            indexes(self.page_cache.index.rows, last_updated, commits) if files is None else files
-        ).items():
+        index, last_updated, files = self.page_cache.index, self.archive.last_updated(), None
+        tests, commits = flaky_tests(self.archive), index.commits()
+        if not anew and index.is_current(FILES):
+            files = renewed(self.files.read, index.changed(), last_updated, commits, len(tests))
+        if files is None:
+            files = indexes(index.rows, last_updated, commits, len(tests))
+        if tests or self.files.exists(FLAKY):
+            files[FLAKY] = flaky.page(tests, self.views.bug_path).encode()
+        for path, data in files.items():
             if not self.files.exists(path) or self.files.read(path) != data:
                 self.files.write(path, data)
         if not self.check:
-            self.page_cache.index.note_written(FILES)
+            index.note_written(FILES)
 
 
 @contextlib.contextmanager

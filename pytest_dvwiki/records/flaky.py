@@ -1,0 +1,96 @@
+"""Flaky tests: they failed and then passed in one run, with which causes, and in how many of the runs that ran them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from pytest_dvwiki.model import Attempt
+from pytest_dvwiki.records.overview import ran
+from pytest_dvwiki.records.tables import json_list
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from pytest_dvwiki.records.archive import Archive
+
+RUNS = 100
+"""Number of the newest runs that are looked at."""
+_attempts = msgspec.json.Decoder(tuple[Attempt, ...])
+_OF_RUNS = "run IN (SELECT CAST(value AS INTEGER) FROM json_each(:runs))"
+_FLAKY = f"""
+SELECT nodeid, run, finished, attempts FROM other JOIN runs ON runs.id = other.run
+WHERE outcome = 'flaky' AND {_OF_RUNS} ORDER BY moment, nodeid"""  # noqa: S608 (constants)
+_OF_TESTS = "nodeid IN (SELECT value FROM json_each(:tests))"
+
+
+class FlakyTest(NamedTuple):
+    """In how many of the newest runs a test was flaky."""
+
+    nodeid: str
+    flaky: int
+    """Runs in which it was flaky."""
+    runs: int
+    """Runs on record in which it is known to have run."""
+    last: str
+    """Time of the newest run in which it was flaky; empty if there is none."""
+    failures: tuple[tuple[int, Attempt], ...]
+    """Its failed attempts, each with the number of its run, oldest first."""
+
+    @property
+    def rate(self) -> float:
+        """Return the share of its runs in which it was flaky."""
+        return self.flaky / self.runs if self.runs else 0.0
+
+
+def flaky_tests(archive: Archive, names: Collection[str] = (), runs: int = RUNS) -> list[FlakyTest]:
+    """Return the tests that were flaky in the newest runs, those with most flaky runs first.
+
+    Args:
+        archive: The records.
+        names: Only these tests, flaky or not; every flaky test if there are none.
+        runs: Number of runs.
+    """
+    newest = archive.db.execute("SELECT id FROM runs ORDER BY moment DESC LIMIT ?", (runs,))
+    asked = {"runs": json_list(str(run) for (run,) in newest)}
+    found: dict[str, list[tuple[int, str, str | None]]] = {name: [] for name in names}
+    for nodeid, run, finished, attempts in archive.db.execute(_FLAKY, asked):
+        if not names or nodeid in names:
+            found.setdefault(nodeid, []).append((run, finished, attempts))
+    ran_in = _runs_of(archive, asked | {"tests": json_list(found)}) if found else {}
+    return sorted(
+        (
+            FlakyTest(
+                nodeid=nodeid,
+                flaky=len({run for run, *_ in rows}),
+                runs=len(ran_in[nodeid]),
+                last=rows[-1][1] if rows else "",
+                failures=tuple(
+                    (run, each)
+                    for run, _, attempts in rows
+                    for each in (_attempts.decode(attempts) if attempts else ())
+                    if each.outcome != "passed"
+                ),
+            )
+            for nodeid, rows in found.items()
+        ),
+        key=lambda test: (-test.flaky, -test.rate, test.nodeid),
+    )
+
+
+def _runs_of(archive: Archive, asked: dict[str, str]) -> dict[str, set[int]]:
+    """Return by test the runs in which it is known to have run: from the lists of tests, and by what became of it."""
+    tests = archive.db.execute("SELECT value FROM json_each(:tests)", asked)
+    found: dict[str, set[int]] = {nodeid: set() for (nodeid,) in tests}
+    for run, names in ran(archive, asked["runs"], found.keys()).items():
+        for nodeid in names:
+            found[nodeid].add(run)
+    for nodeid, run, outcome in archive.db.execute(
+        f"SELECT nodeid, run, outcome FROM other WHERE {_OF_RUNS} AND {_OF_TESTS}"  # noqa: S608 (constants)
+        f" UNION SELECT nodeid, run, 'failed' FROM failed WHERE {_OF_RUNS} AND {_OF_TESTS} ORDER BY 3 DESC",
+        asked,
+    ):
+        # A test that was skipped on one simulator may have run on another one.
+        (found[nodeid].discard if outcome == "skipped" else found[nodeid].add)(run)
+    return found
