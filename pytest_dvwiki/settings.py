@@ -28,6 +28,7 @@ GATES = ("none", "unwaived", "new")
 _TRUE = frozenset({"1", "yes", "y", "on", "true"})
 _FALSE = frozenset({"0", "no", "n", "off", "false"})
 _BLOCK = re.compile(r"^['\"]?wiki['\"]?[ \t]*:", re.MULTILINE)
+_REVISION = re.compile(r"@?\w[\w.:/+-]{0,99}")
 _NO_KEY = r"[ \t]*(?:#.*)?"
 _KEY = r"[ \t]+([a-z_]+):[ \t]+([\w.*/-]+)(?:[ \t]+#.*)?[ \t]*"
 _PLAIN_KEY = re.compile(rf"^{_KEY}$", re.MULTILINE)
@@ -205,6 +206,11 @@ def _check_branch(name: str) -> None:
         )
 
 
+def _check_revision(text: str) -> None:
+    if text and not _REVISION.fullmatch(text.strip()):
+        raise ValueError(f"expected the name of a revision, such as 1234567, got {text!r:.60}")
+
+
 def _check_backend(name: str) -> None:
     from pytest_dvwiki import backends  # noqa: PLC0415 (loaded only where a backend is set)
 
@@ -365,6 +371,25 @@ OPTIONS: tuple[Option, ...] = (
         "the end of the run. Needs the extra `report`.",
     ),
     Option(
+        "revision",
+        "string",
+        default="",
+        flag="--dvwiki-revision",
+        metavar="TEXT",
+        check=_check_revision,
+        help="Revision of sources that are not in git, such as a changelist: it takes the place of the commit. Numbers "
+        "are in order; the order of other names is known where `revision_log` has them.",
+    ),
+    Option(
+        "revision_log",
+        "string",
+        default="",
+        flag="--dvwiki-revision-log",
+        metavar="PATH",
+        help="File with the changes between revisions, relative to the root directory: a line for each, the newest "
+        "first, with its name and then its subject, as `p4 changes` and `hg log` print.",
+    ),
+    Option(
         "lock_timeout",
         "float",
         default=30.0,
@@ -454,6 +479,8 @@ class Settings:
     commit: str = ""
     """The branch that gets a commit, `HEAD` for the one that is checked out; empty for none."""
     html: str = ""
+    revision: str = ""
+    revision_log: str = ""
     lock_timeout: float = 30.0
     max_context_tokens: int = 2000
     pattern_context_tokens: int = 500

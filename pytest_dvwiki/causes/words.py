@@ -128,7 +128,7 @@ def _waiver(statement: of.Accepted, style: Style = PLAIN) -> str:
 def _came(statement: of.Came, style: Style = PLAIN) -> str:
     """Return the commits with which a cause came; if none is known, when it was first seen and its test last passed."""
     found = statement.found
-    good, bad = style.name(found.good[:_SHORT]), style.name(found.bad[:_SHORT])
+    good, bad = style.name(short(found.good)), style.name(short(found.bad))
     files = ", ".join(map(style.name, found.files[:_FILES]))
     more = f" and {found.file_count - _FILES} more" if found.file_count > _FILES else ""
     owners = f"; owners {' '.join(map(style.name, found.owners))}" if found.owners else ""
@@ -142,13 +142,16 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
         if found.good == found.bad:
             return f"{uncommitted}, where it had passed without them{owners}"
         return f"{uncommitted}, or with what was committed since {good}, where it had passed{owners}"
-    commits = [(commit[:_SHORT], subject) for commit, _, subject in (line.partition(" ") for line in found.log)]
+    commits = [(short(commit), subject) for commit, _, subject in (line.partition(" ") for line in found.log)]
     named = "; ".join(f"{style.name(commit)} {style.quote(subject)}" for commit, subject in commits[:_SUBJECTS])
     rest = found.log_count - len(commits[:_SUBJECTS])
     named += f"; and {rest} more" if rest > 0 else ""
     if found.log_count == 1:
-        return f"came with {named} ({files}{more}){owners}"
-    return f"came with one of {found.log_count} commits after {good} up to {bad}: {named}{owners}"
+        return f"came with {named}{f' ({files}{more})' if files else ''}{owners}"
+    if not found.log_count:
+        return f"came after {good}, with {bad} or before it{owners}"
+    things = "changes" if found.good.startswith("@") else "commits"
+    return f"came with one of {found.log_count} {things} after {good} up to {bad}: {named}{owners}"
 
 
 @text.register
@@ -185,6 +188,11 @@ def _flaky(statement: of.Flaky, style: Style = PLAIN) -> str:  # noqa: ARG001
     return f"{how}; flaky in {statement.flaky} of {count(statement.runs, 'run')} on record that ran it"
 
 
+def short(commit: str, digits: int = _SHORT) -> str:
+    """Return the name of a commit as it is shown; that of a revision outside git (`@1234567`) stays whole."""
+    return commit if commit.startswith("@") else commit[:digits]
+
+
 def sentence(clause: str) -> str:
     """Return a text as a sentence."""
     return f"{clause[:1].upper()}{clause[1:].removesuffix('.')}."
@@ -210,7 +218,7 @@ def fix_text(fix: Fix, style: Style = PLAIN) -> str:
         return described
     # Git names a single commit; the run that passed may have been at a later one that changed no sources.
     names = [fix.log[0].partition(" ")[0]] if fix.log_count == 1 else fix.commits if fix.log_count else fix.commits[1:]
-    return f"{style.name('..'.join(name[:_SHORT] for name in names))} {described}"
+    return f"{style.name('..'.join(map(short, names)))} {described}"
 
 
 class AnyWaiver(Protocol):

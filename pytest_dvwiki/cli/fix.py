@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     settings = settings_of(args)
     layout = settings.layout
     require_content(layout)
-    repository = Repository(layout)
+    repository = Repository.of(settings)
     if args.take_back:
         if args.commit or args.result:
             raise UsageError("--take-back withdraws the whole statement; it takes no --commit and no --result")

@@ -66,6 +66,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="commit that the files come from (default: none is recorded, since the files may be of any age)",
     )
     parser.add_argument(
+        "--revision",
+        metavar="TEXT",
+        help="revision of the sources that the files come from if these are not in git, such as a changelist",
+    )
+    parser.add_argument(
+        "--revision-log",
+        metavar="FILE",
+        help="the changes between revisions, a line for each, the newest first, as `p4 changes` prints them",
+    )
+    parser.add_argument(
         "--run-id",
         metavar="ID",
         help="name of the run, for artefacts that do not say when it was started: the same files with another id count "
@@ -454,7 +464,8 @@ def _settings(args: argparse.Namespace) -> Settings:
 
     layout = layout_of(args)
     try:
-        settings = resolve(layout.root, command_line={"task": args.task})
+        given = {"task": args.task, "revision": args.revision, "revision_log": args.revision_log}
+        settings = resolve(layout.root, command_line=given)
     except SettingsError as error:
         raise UsageError(str(error)) from error
     # This command always archives, whatever pytest sessions write.
@@ -490,7 +501,7 @@ def _vcs(settings: Settings, commit: str | None) -> Vcs:
     from pytest_dvwiki.model import Vcs  # noqa: PLC0415
 
     if commit is None:
-        return Vcs()
+        return Repository.of(settings).state() if settings.revision else Vcs()
     repository = Repository(settings.layout)
     found = repository.commit(commit)
     if found is None:

@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         required_text(given, where, _ADVICE)
         for given, where in ((args.feature, "FEATURE"), (args.type, "--type"), (args.text, "--text"))
     )
-    record = record_of_now("spec", Repository(layout), evidence=(text,))
+    record = record_of_now("spec", Repository.of(settings), evidence=(text,))
     clarification = Clarification(
         feature=feature,
         kind=kind,

@@ -98,7 +98,7 @@ def _processed(run: Run, services: Services) -> Archived:
     from pytest_dvwiki.capture.git.repository import Repository  # noqa: PLC0415
 
     settings, classifier, history = services.settings, services.classifier, services.history
-    repository = Repository(settings.layout)
+    repository = Repository.of(settings)
     vcs = run.vcs or (repository.state() if run.failures else None)
     judged = _judged(run, vcs, repository, services)
     verdicts, causes, waived, returns = judged.verdicts, judged.causes, judged.waived, judged.returns

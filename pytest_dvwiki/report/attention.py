@@ -27,7 +27,7 @@ from pytest_dvwiki.causes.statements import (
     standing,
     statements,
 )
-from pytest_dvwiki.causes.words import sentence, text
+from pytest_dvwiki.causes.words import sentence, short, text
 from pytest_dvwiki.records import overview
 from pytest_dvwiki.records.command import from_anywhere
 from pytest_dvwiki.redact import clean
@@ -222,7 +222,7 @@ class Sources:
             return
         commit = came.only_commit.partition(" ")[0]
         if commit and (author := self.repository.author(commit)):
-            yield Looker(author, f"wrote {commit[:7]}, with which it came")
+            yield Looker(author, f"wrote {short(commit)}, with which it came")
         for owner in came.owners:
             yield Looker(owner, "CODEOWNERS of what changed when it came")
 

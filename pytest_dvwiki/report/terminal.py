@@ -25,7 +25,7 @@ from pytest_dvwiki.causes.statements import (
     Unnamed,
     WithoutFix,
 )
-from pytest_dvwiki.causes.words import Style, fix_text, of_passes, text
+from pytest_dvwiki.causes.words import Style, fix_text, of_passes, short, text
 from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.records.command import from_here, masked_note
 from pytest_dvwiki.redact import clean
@@ -151,7 +151,7 @@ def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
 def _only_commit(cause: Cause) -> str:
     """Return the commit and its subject if a cause came with a single commit; else an empty text."""
     commit, _, subject = (cause.first_bad.only_commit if cause.first_bad is not None else "").partition(" ")
-    return f"{commit[:7]} {subject}".rstrip()
+    return f"{short(commit)} {subject}".rstrip()
 
 
 def _shared_commits(causes: Sequence[Cause]) -> dict[str, int]:

@@ -16,9 +16,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
+from pytest_dvwiki.capture.git import revisions
 from pytest_dvwiki.capture.git.owners import PLACES, CodeOwners
+from pytest_dvwiki.capture.git.revisions import Revisions, is_revision
 from pytest_dvwiki.model import Vcs
 from pytest_dvwiki.redact import redact
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pytest_dvwiki.model import Change, Fix
-    from pytest_dvwiki.settings import Layout
+    from pytest_dvwiki.settings import Layout, Settings
 
 MOST_COMMITS = 10
 MOST_FILES = 20
@@ -87,10 +89,14 @@ class Repository:
 
     Args:
         layout: The project; files that the plugin writes in it do not count as changes.
+        revision: The revision of the sources if they are not in git.
+        revision_log: The list of the changes between revisions.
     """
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, revision: str = "", revision_log: str = "") -> None:
         self.root = layout.root
+        self._revision = revisions.revision(revision)
+        self._revisions = Revisions(layout.root / revision_log if revision_log else None)
         self._sources: tuple[str, ...] = ("--", ":(top)", ":(exclude,top,glob)**/.agent/**")
         if layout.agent.name != ".agent" and layout.wiki.is_relative_to(layout.root):
             own = (layout.wiki, layout.tasks, layout.journals)
@@ -99,8 +105,15 @@ class Repository:
         self._rules: dict[str, CodeOwners | None] = {}
         self._time_left = _PAST_TIMEOUT_S
 
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Return the repository of a project, as its settings describe it."""
+        return cls(settings.layout, settings.revision, settings.revision_log)
+
     def state(self) -> Vcs:
         """Return the present state; empty if there is no repository, no commit in it, or no git."""
+        if self._revision:
+            return Vcs(commit=self._revision)
         commit = git(self.root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         if commit is None:
             return Vcs()
@@ -144,6 +157,8 @@ class Repository:
             which = "failed" if before.commit is None else "passes"
             note = f"a change that is not on record, as the run that {which} names no commit"
             return Difference(change="unrecorded", note=note)
+        if is_revision(before.commit, now.commit):
+            return self._between_revisions(before.commit, now.commit)
         suspects = _Suspects(named, tuple(reads))
         same_edits = before.changes == now.changes and before.dirty == now.dirty and now.dirty == bool(now.changes)
         if before.commit == now.commit:
@@ -153,9 +168,8 @@ class Repository:
         files = self._files(before.commit, now.commit)
         if files == ():
             return Difference(change="nothing") if same_edits else self._uncommitted(before, now, suspects)
-        if self._is_ancestor(now.commit, before.commit):
-            return Difference(change="older")
-        return self._commits(before, now, files or (), suspects)
+        is_older = self._is_ancestor(now.commit, before.commit)
+        return Difference(change="older") if is_older else self._commits(before, now, files or (), suspects)
 
     def changed_since(self, commit: str, until: str | None = None) -> tuple[str, ...]:
         """Return the files that changed since a commit; empty if git does not answer in time.
@@ -181,6 +195,8 @@ class Repository:
         """
         if now.commit is None or not (commit == now.commit or self.is_older(commit, now.commit)):
             return None
+        if is_revision(commit):
+            return () if commit == now.commit else None
         last = () if now.dirty else (now.commit,)
         files = self._names("diff", *_DIFF, "--name-only", "-z", commit, *last, *self._sources)
         return None if files is None else tuple(map(_clean, files))
@@ -200,6 +216,9 @@ class Repository:
         """
         if failed.commit is None or not (passed == failed.commit or self.is_older(passed, failed.commit)):
             return None
+        if is_revision(passed):
+            found = self._between_revisions(passed, failed.commit)
+            return found if found.change == "commit" else None
         suspects = _Suspects(named, tuple(reads))
         if failed.dirty:
             return self._uncommitted(Vcs(commit=passed), failed, suspects)
@@ -208,10 +227,14 @@ class Repository:
 
     def is_older(self, commit: str, than: str) -> bool:
         """Tell whether a commit is an ancestor of another one; False if either is not in this clone."""
+        if is_revision(commit, than):
+            return commit != than and self._revisions.is_older(commit, than) is True
         return commit != than and self._is_ancestor(commit, than)
 
     def lacks(self, fix: Fix, commit: str | None) -> bool:
         """Tell whether a commit lacks commits of a fix, and copies of them; False if git does not answer."""
+        if commit is not None and fix.commits is not None and is_revision(commit, *fix.commits):
+            return self.is_older(commit, fix.commits[-1])
         if commit is None or fix.commits is None or not fix.log:
             return False
         span = f"{commit}...{fix.commits[-1]}"
@@ -290,6 +313,21 @@ class Repository:
     def between(self, first: str, last: str) -> Difference:
         """Return the difference between two commits, given by their full names."""
         return self._commits(Vcs(commit=first), Vcs(commit=last), self._files(first, last) or (), _Suspects())
+
+    def _between_revisions(self, before: str, now: str) -> Difference:
+        """Return the difference between two revisions of which at least one is outside git."""
+        if before == now:
+            return Difference(change="nothing")
+        is_older = self._revisions.is_older(before, now)
+        if is_older is None:
+            short = [name if is_revision(name) else name[:_SHORT] for name in (before, now)]
+            note = f"a change that is not on record: the order of {' and '.join(short)} is not known"
+            return Difference(change="unrecorded", note=note)
+        if not is_older:
+            return Difference(change="older")
+        log = self._revisions.between(before, now)
+        note = "" if log else f"a change after {before} up to {now}; `revision_log` would name it"
+        return Difference(change="commit", log=log[:MOST_COMMITS], log_count=len(log), note=note)
 
     def _uncommitted(self, before: Vcs, now: Vcs, suspects: _Suspects) -> Difference:
         names = self._edited() if now.dirty else ()

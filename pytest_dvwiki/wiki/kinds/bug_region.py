@@ -19,7 +19,7 @@ from pytest_dvwiki.causes.statements import (
     Seen,
     statements,
 )
-from pytest_dvwiki.causes.words import Style, sentence, text
+from pytest_dvwiki.causes.words import Style, sentence, short, text
 from pytest_dvwiki.model.sentences import is_own
 from pytest_dvwiki.records.command import from_anywhere, masked_note, seed_of, start
 from pytest_dvwiki.wiki.kinds import bug_fixes
@@ -167,7 +167,8 @@ def _where(row: Row) -> str:
     if row.commit:
         state = ", with uncommitted changes" if row.dirty else ""
         branch = f" on {code(row.branch)}" if row.branch else ""
-        parts.append(f"commit {code(row.commit[:12])}{branch}{state}")
+        kind = "revision" if row.commit.startswith("@") else "commit"
+        parts.append(f"{kind} {code(short(row.commit, 12))}{branch}{state}")
     return ", ".join(parts)
 
 
@@ -203,7 +204,7 @@ def _occurrences(history: CauseHistory) -> str:
             ", ".join(code(name, 120) for name in row.names[:1]) + (f" +{row.tests - 1}" if row.tests > 1 else ""),
             ", ".join(code(seed) for seed in row.seeds[:5]) + (" …" if len(row.seeds) > len(row.seeds[:5]) else ""),
             code(row.simulators),
-            (code(row.commit[:12]) if row.commit else "") + (", without the fix" if row.without_fix else ""),
+            (code(short(row.commit, 12)) if row.commit else "") + (", without the fix" if row.without_fix else ""),
             code(row.task_id, 120),
         )
         for row in history.rows

@@ -1,0 +1,91 @@
+"""Revisions of sources that are not in git, such as changelists: `@` and the name that the caller gives.
+
+Numbers are in order. Other names are where a list of changes holds them: a line for each change, the newest first, with
+its name and then its subject, as `p4 changes` and `hg log` print. Where neither tells the order, it is not known.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_dvwiki import reading
+from pytest_dvwiki.redact import redact
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MARK = "@"
+_ENTRY = re.compile(r"(?:Change +)?(?:@|r|CL)?(?P<name>\w[\w.:/+-]*)(?P<rest>.*)")
+_P4 = re.compile(r" on \S+ by \S+ (?:\*\w+\* )?'(?P<subject>.*)'\s*")
+_LONGEST = 160
+
+
+class Entry(NamedTuple):
+    """A line of the list."""
+
+    name: str
+    subject: str
+
+    def __str__(self) -> str:
+        return f"{MARK}{self.name} {self.subject}".rstrip()
+
+
+def revision(text: str) -> str:
+    """Return the name of a revision as records have it; empty for an empty text."""
+    name = re.sub(r"^(?:@|r|CL)(?=\d)", "", text.strip()).removeprefix(MARK)
+    return f"{MARK}{name}" if name else ""
+
+
+def is_revision(*commits: str | None) -> bool:
+    """Tell whether one of several names of commits is that of a revision outside git."""
+    return any(commit is not None and commit.startswith(MARK) for commit in commits)
+
+
+class Revisions:
+    """The order of revisions, and the changes between them.
+
+    Args:
+        log: The list of changes; None if there is none.
+    """
+
+    def __init__(self, log: Path | None = None) -> None:
+        self._log = log
+
+    @cached_property
+    def _entries(self) -> list[Entry]:
+        """Return the changes, the oldest first; none if the list cannot be read."""
+        try:
+            text = reading.read_text(self._log) if self._log else ""
+        except OSError:
+            return []
+        found = [match for line in text.split("\n") if (match := _ENTRY.match(line.strip()))]
+        return [Entry(match["name"], _subject(match["rest"])) for match in reversed(found)]
+
+    def is_older(self, one: str, other: str) -> bool | None:
+        """Tell whether a revision came before another one; None if that is not known."""
+        if not (is_revision(one) and is_revision(other)):
+            return None
+        (first_kind, first), (last_kind, last) = self._place(one), self._place(other)
+        return first < last if first_kind and first_kind == last_kind else None
+
+    def between(self, first: str, last: str) -> tuple[str, ...]:
+        """Return the changes after one revision up to a later one, the newest first; empty where they are not known."""
+        start, end = self._place(first), self._place(last)
+        places = [(self._place(f"{MARK}{entry.name}"), entry) for entry in self._entries]
+        found = [str(entry) for place, entry in places if place[0] == end[0] and start < place <= end]
+        return tuple(reversed(found))
+
+    def _place(self, name: str) -> tuple[str, int]:
+        """Return how a revision is placed, by its number or in the list, and its place; an empty word if it is not."""
+        bare = name.removeprefix(MARK)
+        if bare.isdecimal():
+            return "number", int(bare)
+        found = (("list", place) for place, entry in enumerate(self._entries) if entry.name == bare)
+        return next(found, ("", 0))
+
+
+def _subject(rest: str) -> str:
+    found = _P4.fullmatch(rest)
+    return " ".join(redact(found["subject"] if found else rest).split())[:_LONGEST].strip(" |:")
