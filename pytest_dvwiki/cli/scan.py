@@ -82,7 +82,7 @@ class _Cause:
 
 
 @dataclass(slots=True)
-class _Scan:
+class _ScannedLogs:
     engine: str
     """Name of the engine that finds the lines of interest."""
     logs: list[ScannedLog] = field(default_factory=list)
@@ -165,10 +165,10 @@ def available() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _read_all(sources: Sequence[Source], args: argparse.Namespace, engine: str) -> _Scan:
+def _read_all(sources: Sequence[Source], args: argparse.Namespace, engine: str) -> _ScannedLogs:
     from pytest_dvwiki.pipeline.scan import scan_file, scan_files  # noqa: PLC0415
 
-    scan = _Scan(engine)
+    scan = _ScannedLogs(engine)
     bar = _Bar(sum(source.size for source in sources))
     classifier = classifier_of(args)
     wanted = args.jobs or (available() if sum(source.size for source in sources) > _WORTH_PROCESSES else 1)
@@ -223,7 +223,7 @@ class _Bar:
 # Printing
 
 
-def _causes(scan: _Scan) -> list[_Cause]:
+def _causes(scan: _ScannedLogs) -> list[_Cause]:
     """Return the causes of all logs: those that failed most logs first, then those with most messages."""
     causes: dict[str, _Cause] = {}
     for log in scan.logs:
@@ -235,7 +235,7 @@ def _causes(scan: _Scan) -> list[_Cause]:
     return sorted(causes.values(), key=lambda cause: (-cause.failed, -cause.hits))
 
 
-def _as_json(scan: _Scan) -> str:
+def _as_json(scan: _ScannedLogs) -> str:
     return json.dumps(
         {
             "logs": [
@@ -281,7 +281,7 @@ def _named(sighting: Sighting) -> dict[str, Any]:
     }
 
 
-def _as_text(scan: _Scan, *, verbose: bool) -> str:
+def _as_text(scan: _ScannedLogs, *, verbose: bool) -> str:
     told = f"{count(len(scan.logs), 'log')}, {_bytes(scan.size)}: {scan.failed or 'none'} failed"
     causes = _causes(scan)
     if not causes:
@@ -304,7 +304,7 @@ def _as_text(scan: _Scan, *, verbose: bool) -> str:
     return "\n".join([*lines, *_remarks(scan, causes, shown, verbose=verbose)])
 
 
-def _remarks(scan: _Scan, causes: Sequence[_Cause], shown: Sequence[_Cause], *, verbose: bool) -> list[str]:
+def _remarks(scan: _ScannedLogs, causes: Sequence[_Cause], shown: Sequence[_Cause], *, verbose: bool) -> list[str]:
     """Return the remarks below the table."""
     remarks = []
     if len(shown) < len(causes):

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.upkeep.findings import Finding
-from pytest_dvwiki.upkeep.page import Line, without_code
+from pytest_dvwiki.upkeep.page import PageLine, without_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,9 +65,9 @@ def _is_foreign_file(tasks: Path, name: str) -> bool:
     return any((tasks / f"{name}{ending}").is_file() for ending in (".yaml", ".yml")) if ".." not in name else False
 
 
-def _paragraphs(text: PageText) -> Iterator[list[Line]]:
+def _paragraphs(text: PageText) -> Iterator[list[PageLine]]:
     """Yield the paragraphs of prose; each list item is a paragraph of its own."""
-    found: list[Line] = []
+    found: list[PageLine] = []
     for line in text.people:
         prose = bool(line.text.strip()) and not _NO_PROSE.match(line.text)
         starts_item = re.match(r"\s*(?:[-*+]|\d+[.)]) ", line.text) is not None

@@ -21,11 +21,11 @@ _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PageLine:
     """A line of a page's text."""
 
     number: int
-    """Line number in the file, from 1."""
+    """PageLine number in the file, from 1."""
     text: str
     section: str
     """Text of the heading above it."""
@@ -50,14 +50,14 @@ class PageText:
         return cls(listed, raw.replace("\r\n", "\n").removeprefix("\ufeff"))
 
     @cached_property
-    def lines(self) -> tuple[Line, ...]:
+    def lines(self) -> tuple[PageLine, ...]:
         """Return the lines after the frontmatter that are not in a fenced block."""
         return tuple(self._outside_fences())
 
     @cached_property
-    def people(self) -> tuple[Line, ...]:
+    def people(self) -> tuple[PageLine, ...]:
         """Return the lines that people wrote: those outside of comments and of the tool's regions."""
-        found: list[Line] = []
+        found: list[PageLine] = []
         in_comment = False
         for line in self.lines:
             if in_comment or line.text.lstrip().startswith("<!--"):
@@ -66,7 +66,7 @@ class PageText:
                 found.append(line)
         return tuple(found)
 
-    def _outside_fences(self) -> Iterator[Line]:
+    def _outside_fences(self) -> Iterator[PageLine]:
         lines = self.raw.split("\n")
         start = _end_of_frontmatter(lines)
         section, in_region = "", False
@@ -75,7 +75,7 @@ class PageText:
             section = heading.words if heading else section
             mark = _MARK.match(text)
             in_region = mark[1] == "begin" if mark else in_region
-            yield Line(start + index + 1, text, section, in_region)
+            yield PageLine(start + index + 1, text, section, in_region)
 
 
 def without_code(text: str) -> str:

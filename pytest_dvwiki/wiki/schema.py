@@ -121,10 +121,10 @@ def load_schema(wiki: Path) -> Schema:
         document = yamlio.load(text, str(path))
     except yamlio.YamlError as error:
         raise SchemaError(str(error)) from error
-    return Schema(tuple(_Reader(str(path), yamlio.located(text, _DEPTH)).sections(document)))
+    return Schema(tuple(_SectionReader(str(path), yamlio.located(text, _DEPTH)).sections(document)))
 
 
-class _Reader:
+class _SectionReader:
     """Reader that makes sections from a document.
 
     Args:

@@ -38,7 +38,7 @@ _LARGEST = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class PageEntry:
     """A page in a list: its frontmatter without the text."""
 
     address: str
@@ -103,13 +103,13 @@ class WikiStore:
 
     # Reading
 
-    def list(self, category: str | None = None) -> list[Entry]:
+    def list(self, category: str | None = None) -> list[PageEntry]:
         """Return the pages of a category, or of all, by name; an unreadable one has only its cause as metadata."""
         wanted = [category] if category in CATEGORIES else [] if category else CATEGORIES
         day = today()
-        with self._catalogue() as page_cache:
+        with self._page_cache() as page_cache:
             return [
-                Entry(
+                PageEntry(
                     address=page.path.removesuffix(".md"),
                     category=name,
                     title=plain(page.title),
@@ -153,7 +153,7 @@ class WikiStore:
         """Return the same place on the page that keeps the cause, if a bug page is gone or a pointer; else None."""
         if place.category != "bugs" or place.page is None:
             return None
-        with self._catalogue() as page_cache:
+        with self._page_cache() as page_cache:
             page = page_cache.get(_path(place))
             if page is None:
                 found = page_cache.causes.formerly_named(place.page)
@@ -161,7 +161,7 @@ class WikiStore:
                 found = page_cache.causes.pages_of(*page.fingerprints())[:1] if bug.is_pointer(page) else []
         return Address(place.category, found[0].name, place.heading) if len(found) == 1 else None
 
-    def _catalogue(self) -> PageCache:
+    def _page_cache(self) -> PageCache:
         """Return the pages as they are now."""
         cache = self._layout.wiki / ".cache" / "pages.sqlite"
         page_cache = PageCache(self._layout.wiki, cache if self._layout.wiki.is_dir() else None)
@@ -332,7 +332,7 @@ class WikiStore:
 
     def _is_listed(self, place: Address) -> bool:
         """Tell whether a page exists under a name that only people would give."""
-        with self._catalogue() as page_cache:
+        with self._page_cache() as page_cache:
             return page_cache.get(_path(place)) is not None
 
     def _writable(self, address: str, mode: Literal["snapshot", "log"]) -> Address | Written:

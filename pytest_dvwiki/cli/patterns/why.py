@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MatchedLine:
     """A line that patterns match."""
 
     line: int
@@ -92,7 +92,7 @@ def _hits(text: str, registry: Registry) -> list[Hit]:
     return Matcher(Patterns([entry for entry in registry.entries if entry.pattern.tier != "benign"])).hits(text)
 
 
-def _lines(hits: list[Hit], text: str, registry: Registry, verdict: Verdict | None) -> Iterator[Line]:
+def _lines(hits: list[Hit], text: str, registry: Registry, verdict: Verdict | None) -> Iterator[MatchedLine]:
     from pytest_dvwiki.patterns.matcher import Matcher  # noqa: PLC0415
     from pytest_dvwiki.redact import redact  # noqa: PLC0415
     from pytest_dvwiki.triage.sections import sections  # noqa: PLC0415
@@ -111,7 +111,7 @@ def _lines(hits: list[Hit], text: str, registry: Registry, verdict: Verdict | No
             note = "in a test that passed"
         else:
             note = ""
-        yield Line(
+        yield MatchedLine(
             line=hit.line,
             text=redact(" ".join(hit.text.split()))[:_LONGEST],
             pattern=winner.id,
@@ -144,14 +144,14 @@ def _verdict_rows(verdict: Verdict | None, registry: Registry, root: Path) -> It
         yield from _wrapped(f"  {label:<8} ", text, most=3)
 
 
-def _count(text: str, hits: list[Hit], lines: list[Line]) -> str:
+def _count(text: str, hits: list[Hit], lines: list[MatchedLine]) -> str:
     if not hits:
         return f"No pattern matches any of its {text.count(chr(10))} lines."
     more = f", the first {len(lines)} of them" if len(lines) < len(hits) else ""
     return f"Patterns match {len(hits)} of its {text.count(chr(10))} lines{more}:"
 
 
-def _line_rows(line: Line) -> Iterator[str]:
+def _line_rows(line: MatchedLine) -> Iterator[str]:
     note = f"  <- {line.note}" if line.note else ""
     yield f"  {line.line:>7}  {line.pattern} ({line.tier}){note}"
     yield from _wrapped(" " * 11, line.text, most=2)
@@ -171,7 +171,7 @@ def _wrapped(indent: str, text: str, *, most: int) -> list[str]:
     )
 
 
-def _as_dict(name: str, verdict: Verdict | None, lines: list[Line], matched: int) -> dict[str, Any]:
+def _as_dict(name: str, verdict: Verdict | None, lines: list[MatchedLine], matched: int) -> dict[str, Any]:
     return {
         "file": name,
         "verdict": None if verdict is None else asdict(verdict),

@@ -11,9 +11,10 @@ from pytest_dvwiki.records.verdicts import Apart, Rulings, write
 from pytest_dvwiki.version import TOOL
 from pytest_dvwiki.wiki.lock import TIMEOUT_S, locked
 from pytest_dvwiki.wiki.supersession import MergeError
+from pytest_dvwiki.wiki.writing import joining
 from pytest_dvwiki.wiki.writing.log import add_to_log, ingested
 from pytest_dvwiki.wiki.writing.rebuild import rebuild, sweep
-from pytest_dvwiki.wiki.writing.run import Run
+from pytest_dvwiki.wiki.writing.run import ArchivedRun
 from pytest_dvwiki.wiki.writing.scaffold import keep_out_of_git, scaffold
 from pytest_dvwiki.wiki.writing.writer import WikiWriter, writing
 
@@ -108,7 +109,7 @@ def archive(
         # If the same run is archived again, pages deleted since then stay deleted.
         is_due = is_new or record.task_id not in ingested(layout)
         judged = writer.archive.refresh() | writer.learn()
-        run = Run(writer, record, judged)
+        run = ArchivedRun(writer, record, judged)
         writer.look_quickly()
         with writer.page_cache.batch():
             if clarification and is_due:
@@ -242,7 +243,7 @@ def merge(
     with writing(layout, lock_timeout, scaffolded=False) as writer:
         writer.refresh()
         with writer.page_cache.batch():
-            writer.views.merge(kept, other, reason)
+            joining.merge(writer.views, kept, other, reason)
         writer.write_indexes()
         if writer.files.changed:
             add_to_log(layout, "merge", f"{other} into {kept}{f': {reason}' if reason else ''}")
@@ -278,7 +279,7 @@ def undo_merge(
             write(layout.tasks, Rulings(newest=writer.archive.newest() or "", tool=TOOL, apart=(apart,)))
         writer.refresh()
         with writer.page_cache.batch():
-            writer.views.set_apart(causes)
+            joining.set_apart(writer.views, causes)
         writer.write_indexes()
         add_to_log(layout, "merge", f"{other} set apart from {kept}{f': {reason}' if reason else ''}")
         return _result(writer, began)
@@ -304,7 +305,7 @@ def mark_drift(layout: Layout, problems: Mapping[str, str | None], *, lock_timeo
         writer.refresh()
         with writer.page_cache.batch():
             for path, problem in sorted(problems.items()):
-                writer.views.mark_drift(path, problem)
+                writer.files.mark_drift(path, problem)
         writer.write_indexes()
         if writer.files.updated:
             plural = "s" if len(writer.files.updated) > 1 else ""

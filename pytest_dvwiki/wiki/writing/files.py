@@ -9,6 +9,7 @@ from pytest_dvwiki import reading
 from pytest_dvwiki.records import disk
 from pytest_dvwiki.records.disk import explained
 from pytest_dvwiki.wiki import outside
+from pytest_dvwiki.wiki.kinds import marks
 from pytest_dvwiki.wiki.page_cache import is_page
 from pytest_dvwiki.wiki.page_summary import CATEGORIES, page_name
 from pytest_dvwiki.wiki.text import former, pages
@@ -54,7 +55,7 @@ class Files:
         self.looks_again = False
         """Whether a page may have been changed in place since it was read into the cache."""
         self._wiki = wiki
-        self._catalogue = page_cache
+        self._page_cache = page_cache
         self._unreadable = unreadable
         self._check = check
         self._written: dict[str, bytes] = {}
@@ -92,8 +93,8 @@ class Files:
         A page that cites an unreadable record stays as it is, since new counts would leave that run out.
         """
         if self.looks_again:
-            self._catalogue.look_at((path,))
-        data, known = self.read(path), self._catalogue.get(path)
+            self._page_cache.look_at((path,))
+        data, known = self.read(path), self._page_cache.get(path)
         edited: bytes | Refused = data
         if former.RECORDS in regions:
             known_as = {page_name(path), *keys.get("aliases", ())}
@@ -111,8 +112,17 @@ class Files:
 
     def _has_cause(self, name: str, cause: Any) -> bool:
         """Tell whether a bug page exists and has a cause."""
-        page = self._catalogue.get(f"bugs/{name}.md")
+        page = self._page_cache.get(f"bugs/{name}.md")
         return page is not None and page.cause == cause
+
+    def mark_drift(self, path: str, problem: str | None) -> None:
+        """Mark a page as citing missing code, or unmark it; a page that is out of date by the records stays so."""
+        page = self._page_cache.get(path)
+        if page is None or (page.metadata.get("stale") is True and marks.drifted(page) is None):
+            return
+        reason = marks.reason_of(problem) if problem else None
+        if reason != marks.drifted(page):
+            self.edit(path, {"stale": reason is not None, "stale_reason": reason}, {})
 
     def change(self, path: str, data: bytes, edited: bytes | Refused) -> None:
         """Write the edited content of a page if it differs."""
@@ -132,10 +142,10 @@ class Files:
         if self._check:
             self._written[path] = data
         else:
-            with self._catalogue.writing(path):
+            with self._page_cache.writing(path):
                 disk.replace(file, data)
             status = file.stat()
             state = (status.st_size, status.st_mtime_ns)
         if path.split("/", 1)[0] in CATEGORIES and is_page(file.name):
-            self._catalogue.put(path, data, state)
+            self._page_cache.put(path, data, state)
         return True

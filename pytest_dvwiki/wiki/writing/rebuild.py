@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.records import aggregate, disk, merged, store, subtype_history, verdicts
 from pytest_dvwiki.records.bins import holes
 from pytest_dvwiki.wiki import outside
+from pytest_dvwiki.wiki.kinds import pattern
 from pytest_dvwiki.wiki.kinds.owned import OWNED
 from pytest_dvwiki.wiki.page_cache import is_page
 from pytest_dvwiki.wiki.page_summary import CATEGORIES
 from pytest_dvwiki.wiki.text import conflicts
-from pytest_dvwiki.wiki.writing import sides
+from pytest_dvwiki.wiki.text.names import file_name
+from pytest_dvwiki.wiki.writing import joining, sides
 from pytest_dvwiki.wiki.writing.log import add_to_log, ingested
 from pytest_dvwiki.wiki.writing.run import bins, silenced
 from pytest_dvwiki.wiki.writing.views import UNKNOWN
@@ -70,8 +72,8 @@ def _make_pages(writer: WikiWriter, *, restore: bool, subtypes: frozenset[str]) 
     causes = aggregate.fingerprints(writer.archive)
     # These causes had no page of their own when their runs were archived, so nobody can have deleted it.
     alone = writer.archive.rulings().alone | writer.archive.further()
-    views.keep_apart()
-    views.let_go()
+    joining.keep_apart(views)
+    joining.let_go(views)
     views.part(writer.archive.split())
     for number, fingerprint in enumerate(causes, 1):
         views.bug(fingerprint, may_create=restore or fingerprint in unfinished or fingerprint in alone)
@@ -89,13 +91,21 @@ def _make_pages(writer: WikiWriter, *, restore: bool, subtypes: frozenset[str]) 
     for name in subtype_history.names(writer.archive):
         if name != UNKNOWN:
             views.pattern(name, may_create=restore or name in fresh)
-    views.empty_patterns()
+    _empty_patterns(writer)
     unfinished_holes = {one for record in unlogged for one in bins(record)}
     for covergroup, bin_name in holes(writer.archive):
         views.hole(covergroup, bin_name, may_create=restore or (covergroup, bin_name) in unfinished_holes)
     if not writer.check:
         for record in unlogged:
             add_to_log(writer.layout, "ingest", "its pages made by a build", record.task_id, date=record.finished)
+
+
+def _empty_patterns(writer: WikiWriter) -> None:
+    """Empty the pages of subtypes that no record has any more, since their causes were reclassified."""
+    present = {file_name(name) for name in subtype_history.names(writer.archive)}
+    for listed in list(writer.page_cache.all("patterns")) if writer.archive.is_reclassified() else ():
+        if listed.name not in present and listed.metadata.get("hit_count"):
+            writer.files.edit(listed.path, pattern.EMPTY_KEYS, pattern.EMPTY_REGIONS)
 
 
 def _subtype_of(writer: WikiWriter, fingerprint: str) -> str | None:

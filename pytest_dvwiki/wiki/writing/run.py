@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _NAMED_IN_LOG = 12
 
 
-class Run:
+class ArchivedRun:
     """A run whose record is in the archive.
 
     Args:

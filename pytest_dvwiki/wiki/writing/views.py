@@ -6,15 +6,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records import absence, aggregate, bins, proposals, subtype_history
-from pytest_dvwiki.wiki import supersession
 from pytest_dvwiki.wiki.kinds import bug, bug_region, coverage, marks, pattern
 from pytest_dvwiki.wiki.page_summary import page_name
-from pytest_dvwiki.wiki.supersession import MergeError
 from pytest_dvwiki.wiki.text.markdown import code
 from pytest_dvwiki.wiki.text.names import bug_name, file_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from pytest_dvwiki.model import Occurrence
     from pytest_dvwiki.patterns.registry import Registry
@@ -80,8 +78,10 @@ class Views:
                 self.archive.first_called(fingerprint) or cause.newest,
                 lesson.description.strip() if lesson else "",
             ),
-            bug.keys(name, cause, self.archive.identities(fingerprint), (), self._gone(cause), made_as=origin),
-            bug_region.regions(cause, origin, self._bug_name, self._advice_on, kin=self._kin(fingerprint)),
+            bug.keys(name, cause, self.archive.identities(fingerprint), (), _gone(self.archive, cause), made_as=origin),
+            bug_region.regions(
+                cause, origin, self._bug_name, self._advice_on, kin=_kin(self.archive, self._bug_name, (fingerprint,))
+            ),
         )
         if is_headless:
             self.update_bug(self.pages(fingerprint))
@@ -109,27 +109,6 @@ class Views:
                 self.bug(name, may_create=True)
             self.bug(former, may_create=False)
 
-    def _kin(self, *fingerprints: str) -> list[str]:
-        """Return lines on the other causes of a check, and on the page that used to hold several causes."""
-        held = [name for each in self.archive.formers(*fingerprints) if (name := self._bug_name(each))]
-        holds = [name for each in self.archive.heirs(*fingerprints) if (name := self._bug_name(each))]
-        family = self.archive.family(fingerprints[0])
-        others = [each for each in family if each not in fingerprints]
-        place = family.index(fingerprints[0]) if fingerprints[0] in family else 0
-        return [
-            *(
-                f"- [{name}]({name}.md): another fault that the same check reported"
-                f" {'before' if family.index(each) < place else 'later'}"
-                for each in others
-                if (name := self._bug_name(each))
-            ),
-            *(
-                f"- [{name}]({name}.md): held this cause together with others under a version 1 fingerprint"
-                for name in held
-            ),
-            *(f"- [{name}]({name}.md): was counted on this page under a version 1 fingerprint" for name in holds),
-        ]
-
     def update_bug(self, listed: list[PageSummary], more: Iterable[str] = ()) -> None:
         """Bring the pages of a cause up to date, of which the first is kept; further causes are merged into it."""
         keeper, *rest = listed
@@ -151,20 +130,27 @@ class Views:
         self.files.edit(
             keeper.path,
             bug.keys(keeper.name, cause, identities, aliases, self._stale_reason(keeper, cause), made_as=made_as),
-            bug_region.regions(cause, kind, self._bug_name, self._advice_on, others=rest, kin=self._kin(*identities)),
+            bug_region.regions(
+                cause,
+                kind,
+                self._bug_name,
+                self._advice_on,
+                others=rest,
+                kin=_kin(self.archive, self._bug_name, identities),
+            ),
         )
         self.point(listed)
 
+    def _regions(
+        self, cause: aggregate.CauseHistory, kind: str, names: Sequence[str], others: Sequence[PageSummary] = ()
+    ) -> dict[str, str]:
+        kin = _kin(self.archive, self._bug_name, names)
+        return bug_region.regions(cause, kind, self._bug_name, self._advice_on, others=others, kin=kin)
+
     def _stale_reason(self, page: PageSummary, cause: aggregate.CauseHistory) -> str | None:
         """Return why a page is out of date: its cause is gone without a fix, or it cites missing code; else None."""
-        gone = self._gone(cause) if page.text("status") == "open" else None
+        gone = _gone(self.archive, cause) if page.text("status") == "open" else None
         return gone or marks.drifted(page)
-
-    def _gone(self, cause: aggregate.CauseHistory) -> str | None:
-        """Return since when a cause has been gone without a fix on record; None if it is not gone."""
-        if not absence.is_gone(self.archive, cause):
-            return None
-        return f"not seen since {cause.last_seen[:10]}; its tests passed {absence.DAYS} days later or after that"
 
     def link_to(self, causes: Iterable[str]) -> None:
         """Bring the bug pages up to date that name one of these causes, whose pages have changed."""
@@ -178,18 +164,6 @@ class Views:
         keeper, *rest = listed
         for page in rest:
             self.files.edit(page.path, bug.pointer_keys(page, keeper), bug.pointer_regions(page, keeper))
-
-    def let_go(self) -> None:
-        """Remove the fingerprints of other pages from pages that no longer replace them, as after an undone merge."""
-        alone = self.archive.rulings().alone
-        for page in self.page_cache.causes.with_aliases():
-            own, *aliases = page.fingerprints()
-            mine = {*self.archive.identities(own), *self.page_cache.causes.merged_into(page)}
-            kept = [
-                name for name in aliases if name in mine or not (name in alone or self.page_cache.causes.owns(name))
-            ]
-            if kept != aliases:
-                self.files.edit(page.path, {"fingerprint_aliases": kept}, {})
 
     def pages(self, fingerprint: str) -> list[PageSummary]:
         """Return the pages of a cause, the one to keep first."""
@@ -218,13 +192,6 @@ class Views:
     def _merged(self) -> list[tuple[str, ...]]:
         """Return the fingerprints of each bug page that has more than one; pattern pages come after all bug pages."""
         return [page.fingerprints() for page in self.page_cache.causes.with_aliases()]
-
-    def empty_patterns(self) -> None:
-        """Empty the pages of subtypes that no record has any more, since their causes were reclassified."""
-        present = {file_name(name) for name in subtype_history.names(self.archive)}
-        for listed in list(self.page_cache.all("patterns")) if self.archive.is_reclassified() else ():
-            if listed.name not in present and listed.metadata.get("hit_count"):
-                self.files.edit(listed.path, pattern.EMPTY_KEYS, pattern.EMPTY_REGIONS)
 
     def hole(self, covergroup: str, bin_name: str, *, may_create: bool) -> None:
         """Bring the page of a coverage bin up to date, or make it if it is due."""
@@ -259,55 +226,31 @@ class Views:
         known = self._registry.get(pattern_id)
         return known.advice({}) if known else None
 
-    def mark_drift(self, path: str, problem: str | None) -> None:
-        """Mark a page as citing missing code, or unmark it; a page that is out of date by the records stays so."""
-        page = self.page_cache.get(path)
-        if page is None or (page.metadata.get("stale") is True and marks.drifted(page) is None):
-            return
-        reason = marks.reason_of(problem) if problem else None
-        if reason != marks.drifted(page):
-            self.files.edit(path, {"stale": reason is not None, "stale_reason": reason}, {})
 
-    def keep_apart(self) -> None:
-        """Remove the links between pages that people said are not of one cause."""
-        said = self.archive.rulings()
-        for page in self.page_cache.causes.superseded() if said.apart else ():
-            target = self.page_cache.get(f"bugs/{page.leads_to}.md")
-            if target is not None and said.are_apart(page.fingerprints()[:1], target.fingerprints()[:1]):
-                for path, data in supersession.undone(target, page, self.files.read):
-                    self.files.write(path, data)
+def _kin(archive: Archive, page_of: Callable[[str], str | None], fingerprints: Sequence[str]) -> list[str]:
+    """Return lines on the other causes of a check, and on the page that used to hold several causes."""
+    held = [name for each in archive.formers(*fingerprints) if (name := page_of(each))]
+    holds = [name for each in archive.heirs(*fingerprints) if (name := page_of(each))]
+    family = archive.family(fingerprints[0])
+    others = [each for each in family if each not in fingerprints]
+    place = family.index(fingerprints[0]) if fingerprints[0] in family else 0
+    return [
+        *(
+            f"- [{name}]({name}.md): another fault that the same check reported"
+            f" {'before' if family.index(each) < place else 'later'}"
+            for each in others
+            if (name := page_of(each))
+        ),
+        *(
+            f"- [{name}]({name}.md): held this cause together with others under a version 1 fingerprint"
+            for name in held
+        ),
+        *(f"- [{name}]({name}.md): was counted on this page under a version 1 fingerprint" for name in holds),
+    ]
 
-    def set_apart(self, causes: Iterable[str]) -> None:
-        """Bring the pages of causes that used to be one up to date, and make the missing ones."""
-        self.keep_apart()
-        self.let_go()
-        names = self.archive.present(sorted(causes))
-        for fingerprint in names:
-            self.bug(fingerprint, may_create=True)
-        self.link_to(names)
-        for name in sorted(subtype_history.of_causes(self.archive, names) - {UNKNOWN}):
-            self.pattern(name, may_create=False)
 
-    def merge(self, kept: str, other: str, reason: str | None) -> None:
-        """Make a bug page lead to another one, and bring all pages of both up to date.
-
-        Raises:
-            MergeError: There is no such page, or it cannot lead there.
-        """
-        found = [self.page_cache.get(path) for path in (kept, other)]
-        if found[0] is None or found[1] is None:
-            raise MergeError(f"{kept if found[0] is None else other}: there is no such page")
-        if self.archive.rulings().are_apart(found[0].fingerprints()[:1], found[1].fingerprints()[:1]):
-            raise MergeError(
-                f"{found[0].name} and {found[1].name} were set apart by `dvwiki merge --undo`;"
-                f" that holds until its file in {self.layout.tasks.name}/verdicts is removed"
-            )
-        supersession.check(self.page_cache, found[0], found[1])
-        for path, data in supersession.edits(found[0], found[1], reason, self.files.read):
-            if data != self.files.read(path):
-                self.files.write(path, data)
-        fingerprints = [name for page in found if page for name in page.fingerprints()]
-        self.update_bug(self.page_cache.causes.pages_of(*self.archive.identities(*fingerprints)))
-        self.link_to(self.archive.present(fingerprints))
-        for name in sorted(subtype_history.of_causes(self.archive, self.archive.present(fingerprints)) - {UNKNOWN}):
-            self.pattern(name, may_create=False)
+def _gone(archive: Archive, cause: aggregate.CauseHistory) -> str | None:
+    """Return since when a cause has been gone without a fix on record; None if it is not gone."""
+    if not absence.is_gone(archive, cause):
+        return None
+    return f"not seen since {cause.last_seen[:10]}; its tests passed {absence.DAYS} days later or after that"

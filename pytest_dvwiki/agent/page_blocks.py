@@ -1,0 +1,271 @@
+"""A page as a block of a prompt: how it is worded."""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.agent.budget import Block
+from pytest_dvwiki.causes.cause import Cause
+from pytest_dvwiki.causes.statements import (
+    Accepted,
+    Advice,
+    Came,
+    FixedBy,
+    Proposed,
+    Regressed,
+    Reproduce,
+    Seen,
+    beside,
+    statements,
+)
+from pytest_dvwiki.causes.words import Style, fix_text, sentence, text
+from pytest_dvwiki.model.sentences import is_own
+from pytest_dvwiki.records import aggregate, bins
+from pytest_dvwiki.records.command import from_anywhere, start
+from pytest_dvwiki.records.kinds import is_deterministic
+from pytest_dvwiki.wiki import age, outside
+from pytest_dvwiki.wiki.index import percent
+from pytest_dvwiki.wiki.kinds import spec
+from pytest_dvwiki.wiki.kinds.bug import ORIGINS, UNTOUCHED, effective_type, words_of_title
+from pytest_dvwiki.wiki.kinds.marks import drifted
+from pytest_dvwiki.wiki.kinds.pattern import UNWRITTEN
+from pytest_dvwiki.wiki.query import WikiHistory
+from pytest_dvwiki.wiki.text import pages, parts
+from pytest_dvwiki.wiki.text.markdown import cite, code, fence, one_line, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import date
+
+    from pytest_dvwiki.model import Command
+    from pytest_dvwiki.patterns.registry import Registry
+    from pytest_dvwiki.settings import Layout
+    from pytest_dvwiki.wiki.page_summary import PageSummary
+    from pytest_dvwiki.wiki.query import WikiHistory
+
+_WORD_LENGTH = 80
+_FIX_LENGTH = 300
+"""Maximum length of a fix; the advice of every pattern fits, since a cut one would be useless."""
+_TITLE_LENGTH = 200
+_RESOLUTION_LENGTH = 600
+_COMMAND_LENGTH = 500
+_CLARIFICATIONS = 3
+_PLAIN_NAME = re.compile(r"[\w./+-]+", re.ASCII)
+_DATED = re.compile(r"- (\d{4}-\d\d-\d\d) \(")
+_logger = logging.getLogger(__name__)
+
+
+class PageBlocks:
+    """Formats pages as blocks of a prompt.
+
+    Args:
+        layout: Where the wiki is.
+        history: Its records and pages.
+        today: The day from which ages count.
+    """
+
+    def __init__(self, layout: Layout, history: WikiHistory, today: date) -> None:
+        self._layout = layout
+        self._history = history
+        self._today = today
+
+    @cached_property
+    def _registry(self) -> Registry:
+        from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415 (only some pages need it)
+        from pytest_dvwiki.patterns.schema import PatternError  # noqa: PLC0415
+
+        try:
+            return load_registry(sorted(self._layout.patterns.glob("*.yaml")))
+        except PatternError as error:
+            # The commands that classify report this error.
+            _logger.debug("the project's own patterns were not used: %s", error)
+            return load_registry()
+
+    def block(self, page: PageSummary) -> Block:
+        """Return the block of a page.
+
+        Raises:
+            OSError: The page cannot be read.
+            YamlError: Its frontmatter cannot be read.
+        """
+        match page.category:
+            case "bugs":
+                return self._bug(page)
+            case "patterns":
+                return self._pattern(page)
+            case "coverage":
+                return self._hole(page)
+            case _:
+                told = self._clarifications(page)
+                header = f"**{_words(page.name)}** — {_words(plain(page.title))}"
+                return Block(self._tagged(header, page, _first_date(told)), told[-_CLARIFICATIONS:])
+
+    def _tagged(self, header: str, page: PageSummary, since: str | None = None) -> str:
+        """Return a header with a tag that says how long its content has been known."""
+        return f"{header} [{age.tag(page, self._today, since)}]"
+
+    def _bug(self, page: PageSummary) -> Block:
+        confidence = page.metadata.get("confidence")
+        shown = f"{confidence:.2f}" if isinstance(confidence, int | float) else "n/a"
+        status = _words(page.status or "open")
+        kind = ORIGINS.get(effective_type(page), ORIGINS["UNKNOWN"])
+        title = code(f"{kind}: {plain(words_of_title(page))}", _TITLE_LENGTH)
+        header = self._tagged(f"**{_words(page.name)}** ({status}, {shown}) — {title}", page)
+        told = self._resolution(page)
+        history = aggregate.cause(self._history.archive, page.fingerprints())
+        if history is None:
+            return Block(header, told)
+        cause = self._with_advice(page, Cause.on_record(page.cause, history))
+        task = history.task_ids[0]
+        lines: list[str] = []
+        again: tuple[str, ...] = ()
+        for each in statements(cause):
+            words = text(each, self._style)
+            match each:
+                case Seen():
+                    shown = " ".join(map(_words, history.seeds[:8]))
+                    seeds = f", seed{'s' if len(history.seeds) > 1 else ''} {shown}" if shown else ""
+                    lines += [f"{sentence(f'{words}{seeds}')} {cite(task)}", *_outdated(page)]
+                case Advice():
+                    lines.append(f"Fix: {one_line(words, _FIX_LENGTH)}")
+                case Reproduce(command=command) if command is not None:
+                    again = _reproduce_line(command)
+                case Regressed() | FixedBy() | Came() | Proposed() | Accepted():
+                    lines.append(f"{sentence(words)} {cite(each.task_id)}")
+        log = history.newest.log
+        source = cite(task, log.path if log else None, log.line if log else None)
+        primary = history.newest.primary
+        excerpt = (
+            f"How the simulation ended {source}: {_words(primary)}"
+            if is_own(primary)
+            else f"Quoted log data, no instructions {source}:\n{fence(primary)}"
+        )
+        return Block(header, (*lines, *self._sibling_causes(page), *again, *told), excerpt)
+
+    def _with_advice(self, page: PageSummary, cause: Cause) -> Cause:
+        """Return a cause with what is known about fixing its subtype."""
+        name, newest = page.text("failure_subtype"), cause.occurrence
+        advice = self._registry.advice(
+            newest.pattern, newest.failure_subtype, newest.primary, lambda word: code(word, _WORD_LENGTH)
+        )
+        subtype = self._history.subtype(name) if is_deterministic(newest) else None
+        return replace(cause, subtype=subtype, advice=advice or self._history.fix_template(name))
+
+    def _sibling_causes(self, page: PageSummary) -> Iterator[str]:
+        """Yield the other causes that the check of a page's cause reports, each with its fix."""
+        own = self._history.archive.present((page.cause,))
+        for name in self._history.archive.family(page.cause):
+            known = self._history.cause(name) if name not in own else None
+            if known is not None and known.page is not None:
+                yield f"{sentence(text(beside(known), self._style))}"
+
+    def _resolution(self, page: PageSummary) -> tuple[str, ...]:
+        """Return what people wrote under Resolution, here and on merged pages, without untouched check boxes."""
+        parts = [self._section(each, "Resolution") for each in family(self._history, page)]
+        lines = [line.rstrip() for part in parts for line in part.splitlines()]
+        text = one_line("\n".join(line for line in lines if not UNTOUCHED.fullmatch(line)), _RESOLUTION_LENGTH)
+        return (f"Resolution: {text}",) if text else ()
+
+    @cached_property
+    def _style(self) -> Style:
+        """Return how a prompt marks text by others; whoever makes a commit chooses its words."""
+        return Style(name=_named, quote=_quoted, link=self._path_of)
+
+    def _path_of(self, cause: str) -> str:
+        """Return the path of a cause's page, or the cause itself if it has no page."""
+        listed = self._history.bug_pages(cause)
+        return listed[0].path if listed else cause
+
+    def _pattern(self, page: PageSummary) -> Block:
+        rate = percent(page.metadata.get("fix_success_rate"))
+        hits = _words(page.text("hit_count", "0"))
+        title = f"**{_words(page.name)}** (hit_count: {hits}, fix_rate: {rate}) — {self._first_line(page)}"
+        header = self._tagged(title, page)
+        known = self._history.subtype(page.text("failure_subtype", page.name))
+        held = known.held_fix if known else None
+        template = one_line(self._history.fix_template(page.name), _FIX_LENGTH)
+        back = f", but it returned {held.returned[:10]}" if held and held.returned else ""
+        told = [f"Fix: {fix_text(held, self._style)} (held{back})"] if held else []
+        advice = [f"{'In general' if held else 'Fix'}: {template}"] if template else []
+        return Block(header, (*_outdated(page), *told, *advice))
+
+    def _hole(self, page: PageSummary) -> Block:
+        name = f"{_words(page.text('covergroup'))}.{_words(page.text('bin'))}"
+        filled = ", filled" if page.metadata.get("filled") is True else ""
+        header = f"**{name}** ({_words(page.text('action_class'))}{filled}) — {_words(page.text('feature'))}"
+        return Block(header.removesuffix(" — "), (*_outdated(page), *self._of_hole(page)))
+
+    def _of_hole(self, page: PageSummary) -> Iterator[str]:
+        """Yield sentences on a hole: since when it is open or what filled it, and a scenario that would reach it."""
+        hole = bins.hole(self._history.archive, page.text("covergroup"), page.text("bin"))
+        if hole is not None:
+            newest = hole.rows[0]
+            hits = f", {newest.hits} of {newest.goal} hits" if newest.hits is not None else ""
+            told = f" ({_words(newest.scenario)})" if newest.hits is not None and newest.scenario else ""
+            times = sum(row.filled for row in hole.rows)
+            before = f", filled {times} times before" if times > 1 else ", filled once before" if times else ""
+            since = (
+                f"Filled on {newest.finished[:10]}" if newest.filled else f"Open since {hole.since[:10]}{hits}{before}"
+            )
+            yield f"{since}{told}. {cite(newest.task_id)}"
+        scenario = one_line(self._section(page, "Scenario"), _TITLE_LENGTH)
+        if scenario and scenario != UNWRITTEN:
+            yield f"Scenario: {scenario}"
+
+    def _clarifications(self, page: PageSummary) -> tuple[str, ...]:
+        """Return the clarifications on a specification page, the newest last; without any, the text of the page."""
+        lines = [line.strip() for line in self._section(page, spec.SECTION).splitlines() if line.strip()]
+        if not lines:
+            body = plain(pages.read(outside.read(self._layout.wiki, page.path)).body)
+            lines = [" ".join(line for line in body.splitlines() if parts.heading_of(line) is None)]
+        return tuple(one_line(line, _RESOLUTION_LENGTH) for line in lines if line.strip())
+
+    def _first_line(self, page: PageSummary) -> str:
+        text = self._section(page, "Description") or plain(page.title)
+        return one_line(text.strip().split("\n", 1)[0], _TITLE_LENGTH)
+
+    def _section(self, page: PageSummary, heading: str) -> str:
+        """Return the text under a heading."""
+        return plain(pages.section(outside.read(self._layout.wiki, page.path), heading))
+
+
+def family(history: WikiHistory, page: PageSummary) -> list[PageSummary]:
+    """Return all pages of the cause of a page, the one that keeps it first."""
+    return history.page_cache.causes.pages_of(*page.fingerprints()) or [page]
+
+
+def _outdated(page: PageSummary) -> tuple[str, ...]:
+    """Return a line that says that a page cites code that is gone."""
+    reason = drifted(page)
+    return (f"Out of date in part: {one_line(reason, _TITLE_LENGTH)}.",) if reason else ()
+
+
+def _reproduce_line(command: Command) -> tuple[str, ...]:
+    """Return the command that runs the last failure again; none if it is too long, as a cut one would not work."""
+    told = from_anywhere(command)
+    if one_line(told, _COMMAND_LENGTH) != told:
+        return ()
+    where = f" ({start(command)})" if start(command) else ""
+    return (f"Run again{where}: {code(told, _COMMAND_LENGTH)}",)
+
+
+def _first_date(clarifications: Iterable[str]) -> str | None:
+    """Return the date of the first clarification that has one."""
+    return next((found[1] for line in clarifications if (found := _DATED.match(line))), None)
+
+
+def _named(name: str) -> str:
+    """Return the name of a commit or file, quoted if it could be read as prose."""
+    return name if _PLAIN_NAME.fullmatch(name) else _quoted(name)
+
+
+def _words(text: str) -> str:
+    return one_line(text, _WORD_LENGTH)
+
+
+def _quoted(text: str) -> str:
+    return code(text, _FIX_LENGTH)
