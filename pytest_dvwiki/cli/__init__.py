@@ -38,6 +38,7 @@ COMMANDS = {
     "rerun": "print the commands that run the shortest failing test of each cause again",
     "scan": "scan logs of any size and say what failed in them",
     "search": "search the pages of the wiki",
+    "serve": "show the report in a browser of this machine, and follow changes",
     "status": "show on one screen what is open, what is new, what expires and who should look",
     "spec": "record a clarification of the specification",
     "waive": "accept the failures of a cause for a while",

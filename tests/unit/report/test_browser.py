@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import http.client
 import os
+import queue
 import shutil
+import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +14,11 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
-from ..samples import CAUSE
-from .sites import HOSTILE, OTHER, report
+from pytest_dvwiki.report.site.serving import Server, serve
+from pytest_dvwiki.wiki.writing.build import archive
+
+from ..samples import CAUSE, occurrence
+from .sites import HOSTILE, OTHER, night, project, report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -179,6 +185,27 @@ def test_nobody_is_shut_out(browser: Any, site: Path, scheme: str, width: int) -
             assert found.violations_count == 0, f"{path}: {found.generate_report()}"
             room = page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
             assert room, f"{path} is wider than the screen"
+
+
+def test_a_served_report_follows_the_wiki(browser: Any, tmp_path: Path) -> None:
+    place = project(tmp_path / "fifo")
+    ready: queue.Queue[Server] = queue.Queue()
+    thread = threading.Thread(target=serve, args=(place, tmp_path / "site", 0, ready.put), daemon=True)
+    thread.start()
+    server = ready.get(timeout=60)
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(f"{server.url}causes/{CAUSE}.html")
+        page.get_by_text("Seen in 3 runs").wait_for()
+        archive(place, night(20, occurrence()))
+        page.get_by_text("Seen in 4 runs").wait_for()
+    asked = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    asked.request("GET", "/", headers={"Host": "evil.example.com"})
+    assert asked.getresponse().status == 403
+    asked.close()
+    server.shutdown()
+    thread.join(timeout=60)
+    assert not thread.is_alive()
 
 
 def test_print_leaves_out_what_only_a_screen_needs(tab: Tab) -> None:

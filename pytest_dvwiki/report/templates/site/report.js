@@ -80,3 +80,18 @@ search.addEventListener("keydown", (event) => {
     found.querySelector("a")?.click();
   }
 });
+
+// `dvwiki serve` puts the version of the report into its pages: they are loaded again when the report has changed.
+const version = document.body.dataset.version;
+if (version !== undefined) {
+  setInterval(() => {
+    const script = document.createElement("script");
+    script.src = `${up}assets/version.js`;
+    script.addEventListener("load", () => {
+      script.remove();
+      if (version !== String(window.dvwikiVersion)) location.reload();
+    });
+    script.addEventListener("error", () => script.remove());
+    document.head.append(script);
+  }, 1000);
+}

@@ -1,0 +1,56 @@
+"""`dvwiki serve`: shows the report in a browser of this machine, and follows changes."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.cli import UsageError
+from pytest_dvwiki.cli.place import add_place, layout_of, require_content, writing
+
+if TYPE_CHECKING:
+    import argparse
+
+_PORT = 8765
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument(
+        "--port",
+        type=int,
+        default=_PORT,
+        metavar="N",
+        help="port on 127.0.0.1, which only this machine reaches; 0 for any that is free (default %(default)s)",
+    )
+    parser.add_argument(
+        "--html", type=Path, metavar="DIR", help="keep the report in this folder (default: a temporary one)"
+    )
+    add_place(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until Ctrl-C."""
+    from pytest_dvwiki.report.templating import MissingError, environment  # noqa: PLC0415
+
+    layout = layout_of(args)
+    require_content(layout)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.suppress(KeyboardInterrupt))
+        folder = args.html or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="dvwiki-report-")))
+        try:
+            environment()
+            from pytest_dvwiki.report.site.serving import serve  # noqa: PLC0415
+
+            with writing():
+                serve(
+                    layout,
+                    folder,
+                    args.port,
+                    lambda server: print(f"{server.url} follows the wiki; Ctrl-C ends it", flush=True),
+                )
+        except MissingError as error:
+            raise UsageError(str(error)) from error
+    return 0

@@ -1,0 +1,133 @@
+"""The report on this machine's loopback address, made again when records, pages or waivers change.
+
+Requests that name another host are refused: a page from elsewhere must not read the report through the browser.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.records import WikiError, store
+from pytest_dvwiki.report.site import make_site
+from pytest_dvwiki.wiki.page_summary import CATEGORIES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_dvwiki.settings import Layout
+
+HOST = "127.0.0.1"
+_VERSION = "/assets/version.js"
+_INTERVAL_S = 1.0
+
+
+class Server(ThreadingHTTPServer):
+    """Serves the report's folder.
+
+    Args:
+        folder: The folder of the site.
+        port: The port; 0 for any that is free.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, folder: Path, port: int) -> None:
+        super().__init__((HOST, port), partial(_Handler, directory=os.fspath(folder)))
+        self.version = 0
+        """Incremented when the report has changed; open pages ask for it."""
+
+    @property
+    def url(self) -> str:
+        """Return the address of the report."""
+        return f"http://{HOST}:{self.server_port}/"
+
+
+class _Handler(SimpleHTTPRequestHandler):
+    """Answers with a file of the site; pages are told to follow its version."""
+
+    server: Server
+
+    def do_GET(self) -> None:  # the name that http.server calls
+        if self.headers.get("Host", "") not in {f"{name}:{self.server.server_port}" for name in (HOST, "localhost")}:
+            self.send_error(403, "ask for 127.0.0.1")
+            return
+        path = self.path.partition("?")[0]
+        if path == _VERSION:
+            self._answer(f"window.dvwikiVersion = {self.server.version};\n".encode(), "text/javascript")
+            return
+        file = Path(self.translate_path(self.path))
+        file = file / "index.html" if file.is_dir() else file
+        if file.suffix == ".html" and file.is_file():
+            body = f'<body data-version="{self.server.version}" '.encode()
+            self._answer(file.read_bytes().replace(b"<body ", body, 1), "text/html; charset=utf-8")
+            return
+        super().do_GET()
+
+    def _answer(self, data: bytes, kind: str) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing for a request."""
+
+
+def state(layout: Layout) -> tuple[object, ...]:
+    """Return what differs when records, pages or waivers have changed."""
+    pages = []
+    for category in CATEGORIES:
+        folder = layout.wiki / category
+        if folder.is_dir():
+            with os.scandir(folder) as entries:
+                pages += sorted((entry.name, *_times(entry)) for entry in entries)
+    return store.folder_times(layout.tasks), pages, _times(layout.waivers)
+
+
+def _times(file: Path | os.DirEntry[str]) -> tuple[int, int]:
+    try:
+        found = file.stat()
+    except OSError:
+        return 0, 0
+    return found.st_size, found.st_mtime_ns
+
+
+def serve(layout: Layout, folder: Path, port: int, ready: Callable[[Server], None]) -> None:
+    """Make the report, serve it, and follow changes, until the process is interrupted or the server shut down.
+
+    Args:
+        layout: The project.
+        folder: The folder of the site.
+        port: The port; 0 for any that is free.
+        ready: Called once with the server, when the report can be opened.
+
+    Raises:
+        MissingError: A package of the extra `report` is not installed.
+        OSError: The port cannot be used.
+        WikiError: The folder holds something else, or cannot be written.
+    """
+    before = state(layout)
+    make_site(layout, folder)
+    with Server(folder, port) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        ready(server)
+        while thread.is_alive():
+            time.sleep(_INTERVAL_S)
+            now = state(layout)
+            if now != before:
+                try:
+                    changed = make_site(layout, folder).written
+                except WikiError:
+                    # Another process may be writing; what it writes is seen the next time.
+                    continue
+                before = now
+                server.version += bool(changed)
