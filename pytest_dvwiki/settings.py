@@ -390,6 +390,14 @@ OPTIONS: tuple[Option, ...] = (
         "first, with its name and then its subject, as `p4 changes` and `hg log` print.",
     ),
     Option(
+        "record_host",
+        "bool",
+        default=False,
+        flag="--dvwiki-record-host",
+        help="Put the name of the machine, and the job id of LSF or Slurm, on record: a cause of infrastructure "
+        "then says which hosts it hit.",
+    ),
+    Option(
         "lock_timeout",
         "float",
         default=30.0,
@@ -481,6 +489,7 @@ class Settings:
     html: str = ""
     revision: str = ""
     revision_log: str = ""
+    record_host: bool = False
     lock_timeout: float = 30.0
     max_context_tokens: int = 2000
     pattern_context_tokens: int = 500

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pytest_dvwiki.records.fixes import tally
+from pytest_dvwiki.records.kinds import is_infrastructure
 
 if TYPE_CHECKING:
-    from pytest_dvwiki.model import Command, FirstBad, Fix, News, Occurrence, OriginType, Verdict, Waived
+    from pytest_dvwiki.model import Command, FirstBad, Fix, News, Occurrence, OriginType, RunId, Verdict, Waived
     from pytest_dvwiki.records.aggregate import CauseHistory
     from pytest_dvwiki.records.fixes import FixState
     from pytest_dvwiki.records.subtype_history import SubtypeHistory
@@ -71,6 +72,9 @@ class Cause:
     beside: Cause | None = None
     """The cause of the same check that was fixed before, if this is another fault."""
 
+    run_id: RunId | None = None
+    """The job and machine of the present run, where they are on record."""
+
     @classmethod
     def on_record(cls, name: str, history: CauseHistory, page: PageFacts | None = None) -> Cause:
         """Return a cause made from the records."""
@@ -92,6 +96,11 @@ class Cause:
     def label(self) -> str:
         """Return `error_class / failure_subtype`."""
         return f"{self.occurrence.error_class} / {self.occurrence.failure_subtype}"
+
+    @property
+    def is_infrastructure(self) -> bool:
+        """Tell whether it comes from a licence, a limit, a host or a file system, and so counts against no test."""
+        return is_infrastructure(self.occurrence)
 
     @property
     def command(self) -> Command | None:

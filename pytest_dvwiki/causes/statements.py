@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from pytest_dvwiki.model import RunId
 from pytest_dvwiki.records.command import with_seed
 from pytest_dvwiki.records.fixes import same_seed, stated_fix
 from pytest_dvwiki.records.kinds import is_deterministic
@@ -97,6 +98,17 @@ class Beside(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Infrastructure(Statement):
+    """The cause comes from a licence, a limit, a host or a file system."""
+
+    jobs: int
+    """Number of jobs that it hit."""
+    hosts: tuple[str, ...]
+    """Their machines, where they are on record."""
+    since: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tracked(Statement):
     """People say on the page who works on the cause, and where."""
 
@@ -172,6 +184,8 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
         yield from _new(cause)
     elif cause.history is not None:
         yield from _known(cause, now, dirty=dirty)
+    if cause.is_infrastructure:
+        yield _infrastructure(cause, now)
     if cause.page is not None and (cause.page.owner or cause.page.links):
         yield Tracked(owner=cause.page.owner, links=cause.page.links)
     # The source of a cause of the present run is the run itself.
@@ -193,6 +207,17 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
         yield Reproduce(command=occurrence.command, why_not=occurrence.unreproducible, task_id=newest)
     if record is not None:
         yield from _compare(occurrence, record)
+
+
+def _infrastructure(cause: Cause, now: str) -> Infrastructure:
+    """Return which jobs and hosts a cause hit, with those of the present run."""
+    history, run = cause.history, cause.run_id or RunId()
+    present = cause.news is not None and not cause.archived_as
+    # A run without an id of its job counts as a job of its own.
+    jobs = {*(history.jobs if history is not None else ()), *([run.job or ""] if present else [])}
+    hosts = [*(history.hosts if history is not None else ()), *([run.host] if run.host else [])]
+    since = history.first_seen if history is not None else now
+    return Infrastructure(jobs=len(jobs), hosts=tuple(dict.fromkeys(hosts)), since=since)
 
 
 def _new(cause: Cause) -> Iterator[Statement]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _SHORT = 7
 _SUBJECTS = 3
 _FILES = 3
+_MOST_HOSTS = 6
 _BARE_URL = re.compile(r"https?://[\w.~:/?#@!&+=%-]+", re.ASCII)
 """A URL that Markdown shows as it is."""
 
@@ -108,6 +109,15 @@ def _without_fix(statement: of.WithoutFix, style: Style = PLAIN) -> str:  # noqa
 def _beside(statement: of.Beside, style: Style = PLAIN) -> str:
     fix = f" (fixed by {fix_text(statement.fix, style)})" if statement.fix is not None else ""
     return f"another fault at the check of {style.link(statement.page)}{fix}"
+
+
+@text.register
+def _infrastructure(statement: of.Infrastructure, style: Style = PLAIN) -> str:
+    hosts = ", ".join(map(style.name, statement.hosts[:_MOST_HOSTS]))
+    more = f" and {len(statement.hosts) - _MOST_HOSTS} more" if len(statement.hosts) > _MOST_HOSTS else ""
+    where = f", on {hosts}{more}" if hosts else ""
+    since = f" since {statement.since[:10]}" if statement.jobs > 1 else ""
+    return f"counts against no test; it hit {count(statement.jobs, 'job')}{since}{where}"
 
 
 @text.register

@@ -121,6 +121,8 @@ class RunId:
     """Number that a CI system gave it: `github 9041 17`."""
     job: str | None = None
     """The id of a job of LSF or Slurm: `slurm 8812`."""
+    host: str | None = None
+    """The machine, where the setting `record_host` puts it on record."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,6 +166,8 @@ class Totals:
     xfailed: int = 0
     flaky: int = 0
     waived: int = 0
+    infrastructure: int = 0
+    """Those of `failed` and `errors` that only infrastructure made fail: a licence, a limit, a host, a file system."""
     noise_errors: int = 0
 
 
@@ -314,6 +318,17 @@ class OtherTest:
     """12 hex of the build configuration; None if it is unknown."""
     attempts: tuple[Attempt, ...] = ()
     """Attempts of a flaky test: the failed ones in order, then the one that passed."""
+
+    @property
+    def is_flaky(self) -> bool:
+        """Tell whether it is flaky: a test that only infrastructure made fail before it passed is not."""
+        return self.outcome == "flaky" and not is_by_infrastructure(self.attempts)
+
+
+def is_by_infrastructure(attempts: tuple[Attempt, ...]) -> bool:
+    """Tell whether only infrastructure made the failed ones of the attempts fail."""
+    failed = [each for each in attempts if each.outcome != "passed"]
+    return bool(failed) and all(each.infrastructure for each in failed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

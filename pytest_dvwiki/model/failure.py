@@ -109,6 +109,8 @@ class Attempt:
     failure_subtype: str = ""
     primary: str = ""
     """The first cause; empty for an attempt that passed."""
+    infrastructure: bool = False
+    """Whether it failed by a licence, a limit, a host or a file system."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,6 +14,7 @@ from pytest_dvwiki.nodeids import stored_run
 from pytest_dvwiki.pipeline.causes import causes_of, with_changes
 from pytest_dvwiki.pipeline.passes import passed_again, passing, with_owners
 from pytest_dvwiki.pipeline.returns import Returns
+from pytest_dvwiki.records.kinds import is_beyond_sources, is_infrastructure
 from pytest_dvwiki.runs import seconds_between, utc
 from pytest_dvwiki.version import TOOL
 
@@ -114,9 +115,11 @@ def _processed(run: Run, services: Services) -> Archived:
     present = {cause.name for cause in causes}
     present |= {cause.history.fingerprint for cause in causes if cause.history is not None}
     again, fixes = passed_again(failing, present, run.simulators, vcs, repository)
-    named = [replace(cause.occurrence, fingerprint=cause.name) for cause in causes]
+    named = [
+        replace(cause.occurrence, fingerprint=cause.name) for cause in causes if not is_beyond_sources(cause.occurrence)
+    ]
     came, first_bad = onset.known_or_new(named, vcs, history, repository)
-    causes = tuple(replace(cause, first_bad=came.get(cause.name)) for cause in causes)
+    causes = tuple(replace(cause, first_bad=came.get(cause.name), run_id=run.run_id) for cause in causes)
     first_bad += onset.narrowed(failing, vcs, history, repository)
     first_bad, again = _as_recorded(first_bad, history), _as_recorded(again, history)
     if not (news or again or first_bad):
@@ -468,6 +471,7 @@ def _attempts(result: Result, classifier: Classifier) -> Iterator[Attempt]:
             error_class=verdict.error_class,
             failure_subtype=verdict.failure_subtype,
             primary=verdict.primary,
+            infrastructure=is_infrastructure(verdict),
         )
     if first:
         yield Attempt(outcome="passed", seed=result.seed)
@@ -476,6 +480,17 @@ def _attempts(result: Result, classifier: Classifier) -> Iterator[Attempt]:
 def _record(run: Run, occurrences: tuple[Occurrence, ...], classifier: Classifier, **parts: Any) -> RunRecord:
     from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION  # noqa: PLC0415  # masks cost 5 ms to compile
 
+    other = tuple(
+        OtherTest(
+            nodeid=result.nodeid,
+            outcome=result.outcome,
+            simulator=result.simulator,
+            config=result.config,
+            attempts=tuple(_attempts(result, classifier)),
+        )
+        for result in sorted(run.results, key=lambda result: result.nodeid)
+        if result.outcome not in {"passed", "failed", "error"}
+    )
     return RunRecord(
         task_id=run.task_id,
         tool=TOOL,
@@ -489,19 +504,9 @@ def _record(run: Run, occurrences: tuple[Occurrence, ...], classifier: Classifie
         run_id=run.run_id,
         suites=tuple(_suites(run)),
         axes=run.axes,
-        totals=_totals(run.results),
+        totals=_totals(run.results, occurrences, other),
         occurrences=occurrences,
-        other=tuple(
-            OtherTest(
-                nodeid=result.nodeid,
-                outcome=result.outcome,
-                simulator=result.simulator,
-                config=result.config,
-                attempts=tuple(_attempts(result, classifier)),
-            )
-            for result in sorted(run.results, key=lambda result: result.nodeid)
-            if result.outcome not in {"passed", "failed", "error"}
-        ),
+        other=other,
         **parts,
     )
 
@@ -510,7 +515,7 @@ def _flaky(record: RunRecord, history: History) -> list[Flaky]:
     """Return statements on the flaky tests of a run that is not on record yet."""
     from pytest_dvwiki.causes.statements import Flaky  # noqa: PLC0415  # few runs have flaky tests
 
-    tests = {test.nodeid: test.attempts for test in record.other if test.outcome == "flaky"}
+    tests = {test.nodeid: test.attempts for test in record.other if test.is_flaky}
     before = history.flaky(tests)
     found = []
     for nodeid, attempts in tests.items():
@@ -519,15 +524,19 @@ def _flaky(record: RunRecord, history: History) -> list[Flaky]:
     return sorted(found, key=lambda each: (-each.flaky, each.nodeid))
 
 
-def _totals(results: Sequence[Result]) -> Totals:
+def _totals(results: Sequence[Result], occurrences: Sequence[Occurrence], other: Sequence[OtherTest]) -> Totals:
     counts: Mapping[str, int] = Counter(result.outcome for result in results)
+    passed = sum(each.outcome == "flaky" and not each.is_flaky for each in other)
+    hit = {test.nodeid for each in occurrences if is_infrastructure(each) for test in each.tests}
+    hit -= {test.nodeid for each in occurrences if not is_infrastructure(each) for test in each.tests}
     return Totals(
-        passed=counts["passed"],
+        passed=counts["passed"] + passed,
         failed=counts["failed"],
         errors=counts["error"],
         skipped=counts["skipped"],
         xfailed=counts["xfailed"],
-        flaky=counts["flaky"],
+        flaky=counts["flaky"] - passed,
+        infrastructure=sum(result.outcome in {"failed", "error"} and result.nodeid in hit for result in results),
         waived=counts["waived"],
         noise_errors=sum(result.noise_errors for result in results),
     )

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from pytest_dvwiki.model import FirstBad, Onset, Waived
+from pytest_dvwiki.model import FirstBad, Onset, RunId, Waived
 from pytest_dvwiki.records import cause_records, fixes, proposals, tables
 from pytest_dvwiki.records.chance import Rate
+from pytest_dvwiki.records.kinds import is_infrastructure
 from pytest_dvwiki.records.targets import without_parameters
 from pytest_dvwiki.redact import redact_id
 
@@ -102,6 +103,10 @@ class CauseHistory:
     """A fix that held for another cause of the same pattern, if no fix of this cause lasts."""
     same_commits: tuple[str, ...]
     """Other causes that the commits of its newest fix fixed too."""
+    jobs: tuple[str, ...] = ()
+    """Of a cause of infrastructure: the jobs that it hit, by their ids, else by the names of their runs."""
+    hosts: tuple[str, ...] = ()
+    """Of a cause of infrastructure: the machines that it hit, where they are on record."""
 
 
 _ROW = (
@@ -144,6 +149,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
     came, came_task = _first_bad(archive, fingerprints, outlived[-1] if outlived else "")
     is_fixed = fixes.is_fixed(states)
     (first,) = occurrence_rows(archive, f"{where} ORDER BY o.moment LIMIT 1", asked)
+    jobs, hosts = _jobs(archive, asked) if is_infrastructure(found) else ((), ())
     return CauseHistory(
         fingerprint=found.fingerprint,
         runs=runs,
@@ -163,7 +169,21 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
         waived=_waived(archive, present, rows[0]),
         proposal=None if is_fixed else proposals.proposal(archive.db, present, found.pattern),
         same_commits=tuple(proposals.same_commits(archive.db, present)) if is_fixed else (),
+        jobs=jobs,
+        hosts=hosts,
     )
+
+
+def _jobs(archive: Archive, asked: tuple[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the jobs and the hosts of the runs of a cause."""
+    rows = archive.db.execute(
+        "SELECT DISTINCT r.task_id, r.run_id FROM occurrences o JOIN runs r ON r.id = o.run"
+        " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) ORDER BY r.moment",
+        asked,
+    )
+    runs = [(task_id, msgspec.json.decode(run_id, type=RunId)) for task_id, run_id in rows]
+    jobs = dict.fromkeys(run_id.job or task_id for task_id, run_id in runs)
+    return tuple(jobs), tuple(dict.fromkeys(run_id.host for _, run_id in runs if run_id.host))
 
 
 def _first_bad(archive: Archive, fingerprints: Sequence[str], after: str = "") -> tuple[FirstBad | None, str]:

@@ -10,7 +10,7 @@ import msgspec
 
 from pytest_dvwiki.model import StillFailing, Vcs
 from pytest_dvwiki.records import fixes, tables
-from pytest_dvwiki.records.kinds import UNKNOWN_SEED
+from pytest_dvwiki.records.kinds import UNKNOWN_SEED, is_beyond_sources
 from pytest_dvwiki.records.targets import ANY, Target, build_of, is_same_config
 from pytest_dvwiki.records.units import is_folder
 from pytest_dvwiki.runs import EVER
@@ -74,6 +74,8 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
         vcs, simulators = _last_run(archive, failed, fingerprint)
         drawn, simulators = _last_run(archive, failed, fingerprint, seed) if seed in seeds else (vcs, simulators)
         newest = newest_of(fingerprint)
+        if newest is not None and is_beyond_sources(newest):
+            continue
         found.append(
             StillFailing(
                 nodeid=nodeid,

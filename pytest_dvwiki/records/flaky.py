@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from pytest_dvwiki.model import Attempt
-from pytest_dvwiki.records.overview import ran
+from pytest_dvwiki.model.archive import is_by_infrastructure
+from pytest_dvwiki.records.overview import NOT_INFRASTRUCTURE, ran
 from pytest_dvwiki.records.tables import json_list
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def flaky_tests(archive: Archive, names: Collection[str] = (), runs: int = RUNS)
     asked = {"runs": json_list(str(run) for (run,) in newest)}
     found: dict[str, list[tuple[int, str, str | None]]] = {name: [] for name in names}
     for nodeid, run, finished, attempts in archive.db.execute(_FLAKY, asked):
-        if not names or nodeid in names:
+        if (not names or nodeid in names) and not is_by_infrastructure(_attempts.decode(attempts or "[]")):
             found.setdefault(nodeid, []).append((run, finished, attempts))
     ran_in = _runs_of(archive, asked | {"tests": json_list(found)}) if found else {}
     return sorted(
@@ -88,9 +89,10 @@ def _runs_of(archive: Archive, asked: dict[str, str]) -> dict[str, set[int]]:
             found[nodeid].add(run)
     for nodeid, run, outcome in archive.db.execute(
         f"SELECT nodeid, run, outcome FROM other WHERE {_OF_RUNS} AND {_OF_TESTS}"  # noqa: S608 (constants)
-        f" UNION SELECT nodeid, run, 'failed' FROM failed WHERE {_OF_RUNS} AND {_OF_TESTS} ORDER BY 3 DESC",
+        f" UNION SELECT nodeid, run, CASE WHEN {NOT_INFRASTRUCTURE} THEN 'failed' ELSE 'infrastructure' END"
+        f" FROM failed WHERE {_OF_RUNS} AND {_OF_TESTS} ORDER BY 3 DESC",
         asked,
     ):
-        # A test that was skipped on one simulator may have run on another one.
-        (found[nodeid].discard if outcome == "skipped" else found[nodeid].add)(run)
+        # A test that was skipped on one simulator, or got no licence, may have run on another one.
+        (found[nodeid].discard if outcome in {"skipped", "infrastructure"} else found[nodeid].add)(run)
     return found

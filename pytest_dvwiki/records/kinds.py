@@ -34,6 +34,27 @@ _BEFORE_ANY_COMMAND = frozenset({"python.hdl_file", "environment.make_no_rule"})
 """Patterns of a file that was missing before the simulator was called: cocotb's runner and make ask for it."""
 
 
+INFRASTRUCTURE_SUBTYPES = frozenset({"tool_license", "out_of_memory", "disk_full"})
+INFRASTRUCTURE_PATTERNS = frozenset(
+    {"environment.job_limit", "environment.job_refused", "environment.network", "environment.lock"}
+)
+
+
+def is_infrastructure(cause: Occurrence | Verdict) -> bool:
+    """Tell whether a failure comes from a licence, a limit of memory or run time, a host or a file system.
+
+    A signal or crash whose sender is not on record is not one of them.
+    """
+    return cause.error_class == "tool_error" and (
+        cause.failure_subtype in INFRASTRUCTURE_SUBTYPES or cause.pattern in INFRASTRUCTURE_PATTERNS
+    )
+
+
+def is_beyond_sources(cause: Occurrence) -> bool:
+    """Tell whether no change of sources can repair a failure; a testbench may use less memory after one."""
+    return is_infrastructure(cause) and cause.failure_subtype != "out_of_memory"
+
+
 def is_deterministic(occurrence: Occurrence) -> bool:
     """Tell whether a failure of this kind occurs with any seed."""
     return is_deterministic_kind(occurrence, occurrence.tests)

@@ -11,6 +11,7 @@ import msgspec
 
 from pytest_dvwiki.model import Totals, Waived
 from pytest_dvwiki.records import store
+from pytest_dvwiki.records.kinds import INFRASTRUCTURE_PATTERNS, INFRASTRUCTURE_SUBTYPES
 from pytest_dvwiki.records.tables import json_list
 
 if TYPE_CHECKING:
@@ -80,8 +81,12 @@ class RunRow:
 
     @property
     def ended(self) -> int:
-        """Return the tests that passed or failed; skipped and expected failures are neither."""
-        return self.passed + self.totals.failed + self.totals.errors + self.totals.waived
+        """Return the tests that passed or failed; skipped and expected failures are neither.
+
+        A test that only infrastructure made fail has shown neither.
+        """
+        totals = self.totals
+        return self.passed + totals.failed + totals.errors + totals.waived - totals.infrastructure
 
     @property
     def is_failure_free(self) -> bool:
@@ -131,6 +136,15 @@ def _all_waived(archive: Archive) -> Iterator[tuple[int, str]]:
             yield key
 
 
+def _listed(names: Iterable[str]) -> str:
+    return "({})".format(", ".join(f"'{name}'" for name in sorted(names)))
+
+
+NOT_INFRASTRUCTURE = (
+    "fingerprint NOT IN (SELECT o.fingerprint FROM occurrences o WHERE o.error_class = 'tool_error'"  # noqa: S608
+    f" AND (o.subtype IN {_listed(INFRASTRUCTURE_SUBTYPES)} OR o.pattern IN {_listed(INFRASTRUCTURE_PATTERNS)}))"
+)
+"""Condition on a failure: that it does not come from infrastructure."""
 State = str
 """`F` failed, `W` failed and waived, `K` flaky, `X` failed as expected, `S` skipped, `.` passed; empty if unknown."""
 _STATES = {"flaky": "K", "waived": "W", "xfailed": "X", "skipped": "S"}
@@ -155,7 +169,7 @@ def tests_by_runs(archive: Archive, shown: Sequence[RunRow], most: int) -> list[
     of_runs = "run IN (SELECT CAST(value AS INTEGER) FROM json_each(?))"
     failed: dict[str, dict[int, set[str]]] = {}
     for nodeid, run, fingerprint in archive.db.execute(
-        f"SELECT nodeid, run, fingerprint FROM failed WHERE {of_runs}",  # noqa: S608 (constants)
+        f"SELECT nodeid, run, fingerprint FROM failed WHERE {of_runs} AND {NOT_INFRASTRUCTURE}",  # noqa: S608 (constants)
         (asked,),
     ):
         failed.setdefault(nodeid, {}).setdefault(run, set()).add(fingerprint)
@@ -223,7 +237,9 @@ class Failing(NamedTuple):
 
 def failing_tests(archive: Archive, first: str, last: str) -> list[Failing]:
     """Return the tests that failed from a moment on, before another one, by number of runs."""
-    of_period = "FROM runs r JOIN failed f ON f.run = r.id WHERE r.moment >= ? AND r.moment < ?"
+    of_period = (
+        f"FROM runs r JOIN failed f ON f.run = r.id WHERE r.moment >= ? AND r.moment < ? AND {NOT_INFRASTRUCTURE}"
+    )
     causes: dict[str, list[str]] = {}
     for nodeid, fingerprint in archive.db.execute(
         f"SELECT f.nodeid, f.fingerprint {of_period} GROUP BY 1, 2 ORDER BY COUNT(DISTINCT f.run) DESC, 2",

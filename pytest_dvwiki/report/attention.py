@@ -19,6 +19,7 @@ from pytest_dvwiki.causes.statements import (
     Beside,
     Came,
     FixedBy,
+    Infrastructure,
     Regressed,
     Reproduce,
     Seen,
@@ -50,7 +51,7 @@ Word = Literal["NEW", "REGRESSED", "KNOWN", "WAIVED", "FIXED", "MAYBE FIXED"]
 """The state of a cause: its news in the newest runs, or that its tests pass again."""
 ENDED = frozenset({"closed", "wont_fix"})
 WEEK = timedelta(days=7)
-_SAID = (Seen, Regressed, Beside, FixedBy, Came, Tracked, Accepted)
+_SAID = (Seen, Regressed, Beside, FixedBy, Came, Infrastructure, Tracked, Accepted)
 
 
 @dataclass(frozen=True, slots=True)

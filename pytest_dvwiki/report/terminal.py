@@ -19,6 +19,7 @@ from pytest_dvwiki.causes.statements import (
     Beside,
     Came,
     FixedBy,
+    Infrastructure,
     Reproduce,
     Seen,
     Tracked,
@@ -56,7 +57,7 @@ _ORIGINS: dict[OriginType, str] = {
     "UNKNOWN": "origin unknown",
 }
 _STYLE = Style(link=lambda page: page.rpartition("/")[2].removesuffix(".md"), files=3)
-_PAST = (AlreadyArchived, Beside, Seen, FixedBy, WithoutFix, Tracked)
+_PAST = (AlreadyArchived, Beside, Seen, FixedBy, WithoutFix, Infrastructure, Tracked)
 """Statements that are printed above the first cause."""
 _MARKUP = {
     "NEW": {"red": True, "bold": True},
@@ -112,33 +113,28 @@ def render(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
 
 def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
     """Yield the causes, the tests that pass again, coverage, noise and the footer."""
-    causes = sorted(session.archived.causes, key=lambda cause: NEWS.index(cause.word))
+    everything = sorted(session.archived.causes, key=lambda cause: NEWS.index(cause.word))
+    causes = [cause for cause in everything if not cause.is_infrastructure]
+    apart = [cause for cause in everything if cause.is_infrastructure]
     fixed = sum(each.word == "FIXED" for each in session.archived.passed)
     flaky = session.archived.flaky
     if verbosity < 0:
         counts = [count(len(causes), "cause"), news_of(cause.word for cause in causes)] if causes else []
+        counts += [f"infrastructure: {count(len(apart), 'cause')}"] if apart else []
         counts += [f"{fixed} fixed"] if fixed else []
         counts += [f"{len(flaky)} flaky"] if flaky else []
         if counts:
             page = f"; {_shown(session, 'index.md')}" if session.archived.problem is None else ""
             yield Line(f"dvwiki: {', '.join(counts)}{page}")
-    elif causes:
+    else:
         more = f"; {fixed} fixed" if fixed else ""
-        yield Line(f"{_headline(causes)}{more}")
-        groups = _shared_commits(causes)
-        causes = _grouped_by_commit(causes, groups)
-        for cause in causes[:_MOST_CAUSES]:
+        if causes:
+            yield Line(f"{_headline(causes)}{more}")
+            yield from _causes(session, causes, verbosity=verbosity, width=width)
+        if apart:
             yield Line("")
-            commit = _only_commit(cause)
-            if commit in groups:
-                text = f"came with the same commit: {count(groups[commit], 'cause')}, {commit}"
-                yield from map(Line, textwrap.wrap(text, width=width, max_lines=2, placeholder=" …"))
-                del groups[commit]
-            yield from _cause(session, cause, verbosity=verbosity, width=width)
-        if len(causes) > _MOST_CAUSES:
-            yield Line("")
-            where = f": see {_shown(session, 'index.md')}" if session.archived.problem is None else ""
-            yield Line(f"{len(causes) - _MOST_CAUSES} more causes{where}")
+            yield Line(f"infrastructure, which counts against no test: {_headline(apart)}")
+            yield from _causes(session, apart, verbosity=verbosity, width=width)
     if verbosity >= 0:
         yield from _passes(session, width)
         yield from _flaky(session, width)
@@ -146,6 +142,24 @@ def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
     if verbosity > 0:
         yield from _noise(session.noise)
     yield from _footer(session, quiet=verbosity < 0)
+
+
+def _causes(session: Session, causes: Sequence[Cause], *, verbosity: int, width: int) -> Iterator[Line]:
+    """Yield the first causes, those of one commit together."""
+    groups = _shared_commits(causes)
+    causes = _grouped_by_commit(causes, groups)
+    for cause in causes[:_MOST_CAUSES]:
+        yield Line("")
+        commit = _only_commit(cause)
+        if commit in groups:
+            text = f"came with the same commit: {count(groups[commit], 'cause')}, {commit}"
+            yield from map(Line, textwrap.wrap(text, width=width, max_lines=2, placeholder=" …"))
+            del groups[commit]
+        yield from _cause(session, cause, verbosity=verbosity, width=width)
+    if len(causes) > _MOST_CAUSES:
+        yield Line("")
+        where = f": see {_shown(session, 'index.md')}" if session.archived.problem is None else ""
+        yield Line(f"{len(causes) - _MOST_CAUSES} more causes{where}")
 
 
 def _only_commit(cause: Cause) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import time
 from contextlib import suppress
@@ -13,7 +14,8 @@ from pytest_dvwiki.capture.files.artefacts import sha256_of
 from pytest_dvwiki.capture.interrupted import journal
 from pytest_dvwiki.capture.interrupted.orphans import find_orphans
 from pytest_dvwiki.capture.texts.frames import shown_path
-from pytest_dvwiki.model import WRITTEN, Axes, Run, SourceRow
+from pytest_dvwiki.model import WRITTEN, Axes, Run, RunId, SourceRow
+from pytest_dvwiki.redact import redact
 from pytest_dvwiki.roles.outputs import path_of
 from pytest_dvwiki.runs import utc
 
@@ -98,6 +100,7 @@ class Archivist:
             collected=tuple(sorted(ledger.collected)),
             simulators=ledger.simulators,
             axes=_axes(),
+            run_id=_machine() if self._settings.record_host else RunId(),
             sources=(*self._written(ledger, started), *(coverage.reports if coverage else ())),
             keep_suite=is_regression,
             always_record=is_regression,
@@ -148,6 +151,13 @@ class Archivist:
     def _of_kind(self, failures: Sequence[Failure]) -> tuple[Failure, ...]:
         ip_type = self._settings.ip_type or None
         return tuple(replace(failure, ip_type=failure.ip_type or ip_type) for failure in failures)
+
+
+def _machine() -> RunId:
+    """Return this machine, and the id of the job of a batch system."""
+    from pytest_dvwiki.capture.run_ids import run_id  # noqa: PLC0415  # few sessions put it on record
+
+    return RunId(job=run_id(os.environ).job, host=redact(platform.node()) or None)
 
 
 def _axes() -> Axes:

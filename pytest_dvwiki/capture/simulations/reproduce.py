@@ -49,12 +49,11 @@ _MOST_EXCLUDED = 20
 _DROPPED = frozenset(
     {
         "--", "--cache-clear", "--co", "--collect-only", "--continue-on-collection-errors", "--cov-append",
-        "--cov-branch", "--dvwiki", "--dvwiki-strict-logs", "--exitfirst", "--failed-first", "--ff", "--full-trace",
-        "--last-failed",
-        "--lf", "--looponfail", "--new-first", "--nf", "--no-cov", "--no-cov-on-fail", "--no-header", "--no-showlocals",
-        "--no-summary", "--pdb", "--quiet", "--self-contained-html", "--setup-show", "--showlocals",
-        "--stepwise", "--stepwise-reset", "--stepwise-skip", "--sw", "--sw-reset", "--sw-skip", "--trace",
-        "--verbose", "--xfail-tb", "-f", "-l",
+        "--cov-branch", "--dvwiki", "--dvwiki-record-host", "--dvwiki-strict-logs", "--exitfirst",
+        "--failed-first", "--ff", "--full-trace", "--last-failed", "--lf", "--looponfail", "--new-first",
+        "--nf", "--no-cov", "--no-cov-on-fail", "--no-header", "--no-showlocals", "--no-summary", "--pdb",
+        "--quiet", "--self-contained-html", "--setup-show", "--showlocals", "--stepwise", "--stepwise-reset",
+        "--stepwise-skip", "--sw", "--sw-reset", "--sw-skip", "--trace", "--verbose", "--xfail-tb", "-f", "-l",
     }
 )  # fmt: skip
 _DROPPED_WITH_VALUE = frozenset(
