@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pytest_dvwiki.model import Verdict
-    from pytest_dvwiki.triage.classify import Classifier
+    from pytest_dvwiki.triage.texts.reading import TextClassifier
 
 WIDTH = 80
 _INDENT = "  "
@@ -63,19 +63,19 @@ def _as_json(value: object, *, indent: int | None = None) -> str:
     return json.dumps(value, indent=indent)
 
 
-def classifier_of(args: argparse.Namespace) -> Classifier:
+def classifier_of(args: argparse.Namespace) -> TextClassifier:
     """Return a classifier with the patterns in force in the project; those of the options come first.
 
     Args:
         args: Parsed options, including those of `add_sources`.
     """
     # Imported here: `dvwiki --help` needs neither registry nor matcher.
-    from pytest_dvwiki.triage.classify import Classifier  # noqa: PLC0415
+    from pytest_dvwiki.triage.texts.reading import TextClassifier  # noqa: PLC0415
 
-    return Classifier(registry_of(args))
+    return TextClassifier(registry_of(args))
 
 
-def _verdict(name: str, classifier: Classifier) -> Verdict | None:
+def _verdict(name: str, classifier: TextClassifier) -> Verdict | None:
     """Return the verdict on a log, read the way `dvwiki scan` reads it."""
     from pytest_dvwiki.capture.texts.logs import blocks  # noqa: PLC0415
 
@@ -99,7 +99,7 @@ def _read(name: str) -> str:
     return data.decode("utf-8-sig", "replace")
 
 
-def _answers(text: str, name: str, classifier: Classifier) -> Iterator[dict[str, Any]]:
+def _answers(text: str, name: str, classifier: TextClassifier) -> Iterator[dict[str, Any]]:
     import json  # noqa: PLC0415
 
     for number, line in enumerate(text.split("\n"), start=1):

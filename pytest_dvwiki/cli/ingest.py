@@ -236,7 +236,7 @@ class _Ingest:
 
     def _class_of(self, text: str) -> str | None:
         """Return the error class of the failure in a text; None without a failure."""
-        verdict = self._services.classifier.classify_text(text)
+        verdict = self._services.text_classifier.classify_text(text)
         return verdict.error_class if verdict is not None else None
 
     def _take_records(self, group: _Group) -> None:

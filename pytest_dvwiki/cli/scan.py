@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.capture.files.sources import Source
     from pytest_dvwiki.pipeline.scan import ScannedFile, ScannedLog
-    from pytest_dvwiki.triage.classify import Sighting
+    from pytest_dvwiki.triage.texts.reading import Sighting
 
 EXIT_UNREADABLE = 1
 EXIT_FAILED = 3

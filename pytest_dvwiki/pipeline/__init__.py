@@ -172,7 +172,7 @@ class _Judged:
 
 
 def _judged(run: Run, vcs: Vcs | None, repository: Repository, services: Services) -> _Judged:
-    from pytest_dvwiki.triage.classify import settle  # noqa: PLC0415  # loaded only for a run with results to process
+    from pytest_dvwiki.triage.settle import settle  # noqa: PLC0415  # loaded only for a run with results to process
 
     classifier, history = services.classifier, services.history
     verdicts = settle(run.failures, [classifier.classify(failure) for failure in run.failures], run.results)
@@ -268,7 +268,7 @@ def recalled(run: Run, services: Services, archived_as: str) -> Archived:
         services: Classifier and history.
         archived_as: The runs whose records hold the artefacts.
     """
-    from pytest_dvwiki.triage.classify import settle  # noqa: PLC0415  # loaded only for failures
+    from pytest_dvwiki.triage.settle import settle  # noqa: PLC0415  # loaded only for failures
 
     settings, classifier, history = services.settings, services.classifier, services.history
     verdicts = settle(run.failures, [classifier.classify(failure) for failure in run.failures], run.results)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from pytest_dvwiki.capture.files.sources import Source
-    from pytest_dvwiki.triage.classify import Classifier, Reading
+    from pytest_dvwiki.triage.texts.reading import Reading, TextClassifier
 
 _DIED = "the process that read it died, twice; it may need more memory than there is"
 
@@ -38,7 +38,9 @@ class ScannedFile:
     """One line for each log that cannot be read to its end, beginning with its name."""
 
 
-def scan_file(source: Source, classifier: Classifier, progress: Callable[[int], None] = lambda _: None) -> ScannedFile:
+def scan_file(
+    source: Source, classifier: TextClassifier, progress: Callable[[int], None] = lambda _: None
+) -> ScannedFile:
     """Read the logs of one file.
 
     Args:
@@ -66,7 +68,9 @@ def scan_file(source: Source, classifier: Classifier, progress: Callable[[int], 
     return ScannedFile(tuple(logs), tuple(problems))
 
 
-def scan_files(sources: Sequence[Source], classifier_of: Callable[[], Classifier], jobs: int) -> Iterator[ScannedFile]:
+def scan_files(
+    sources: Sequence[Source], classifier_of: Callable[[], TextClassifier], jobs: int
+) -> Iterator[ScannedFile]:
     """Read files in several processes; a process that dies costs the file that it read, after a second try alone.
 
     Args:
@@ -94,11 +98,11 @@ def scan_files(sources: Sequence[Source], classifier_of: Callable[[], Classifier
                 tries = jobs if tries == 1 else 1
 
 
-_classifiers: list[Classifier] = []
+_classifiers: list[TextClassifier] = []
 """The classifier of this process, once `_start` made it."""
 
 
-def _start(classifier_of: Callable[[], Classifier]) -> None:
+def _start(classifier_of: Callable[[], TextClassifier]) -> None:
     _classifiers.append(classifier_of())
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.registry import Registry
     from pytest_dvwiki.settings import Settings
     from pytest_dvwiki.triage.classify import Classifier
+    from pytest_dvwiki.triage.texts.reading import TextClassifier
     from pytest_dvwiki.triage.waivers import Waivers
     from pytest_dvwiki.wiki.query import WikiHistory
 
@@ -139,3 +140,10 @@ class Services:
         from pytest_dvwiki.triage.classify import Classifier  # noqa: PLC0415
 
         return Classifier(self.registry, self.history, self._classify)
+
+    @cached_property
+    def text_classifier(self) -> TextClassifier:
+        """Return the classifier of bare texts."""
+        from pytest_dvwiki.triage.texts.reading import TextClassifier  # noqa: PLC0415
+
+        return TextClassifier(self.registry, self.history, self._classify)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-import re
 from bisect import bisect_left
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypedDict
+from operator import itemgetter
+from typing import TYPE_CHECKING, TypedDict
 
-from pytest_dvwiki import simulators
 from pytest_dvwiki.fingerprint import fingerprint
 from pytest_dvwiki.fingerprint_v1 import fingerprint_v1
 from pytest_dvwiki.model import RunnerUp, Verdict
@@ -18,22 +16,20 @@ from pytest_dvwiki.patterns.schema import UNKNOWN
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.triage import compared
 from pytest_dvwiki.triage import origin as origins
+from pytest_dvwiki.triage.label import label_of
 from pytest_dvwiki.triage.missing import of_any_tool
-from pytest_dvwiki.triage.place import Frames, frame_in_excerpt, is_part_of_identity, place_of, with_place
-from pytest_dvwiki.triage.primary import Candidate, Choice, choose, choose_in_text
+from pytest_dvwiki.triage.place import frame_in_excerpt, is_part_of_identity, place_of, with_place
+from pytest_dvwiki.triage.primary import Choice, choose
 from pytest_dvwiki.triage.report_parts import ReportParts, parse_report
-from pytest_dvwiki.triage.sections import sections_of
-from pytest_dvwiki.triage.sieve import Kept, Sieve, watched
-from pytest_dvwiki.triage.wrapped import choose_in_wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pytest_dvwiki.causes.history import History
-    from pytest_dvwiki.model import Excerpt, Failure, Frame, Like, Result
+    from pytest_dvwiki.model import Excerpt, Failure, Frame, Like
     from pytest_dvwiki.patterns.registry import Registry
     from pytest_dvwiki.patterns.schema import Subtype
-    from pytest_dvwiki.triage.escaped_lines import Folds
+    from pytest_dvwiki.triage.candidates import Candidate
 
 RUNNERS_UP = 3
 EXCERPT_LINES = 40
@@ -41,11 +37,6 @@ LONGEST_PRIMARY = 1000
 _LOGS = 2
 """Number of logs whose last lines are shown for a killed simulation: the test's log, and an error stream beside it."""
 _LONGEST_LINE = 1000
-_BLOCK = 1 << 20
-_SEVERITIES = {"UVM_ERROR": "uvm_error", "ERROR": "uvm_error", "UVM_FATAL": "uvm_fatal", "CRITICAL": "uvm_fatal"}
-_CHECKS = frozenset({"scoreboard_fail", "assertion_fail"})
-_OF_LIMITS = frozenset({"timeout", "protocol_violation", "coverage_miss"})
-_EQUALITY = re.compile(r"[=!]=")
 _LIMIT = "SimTimeoutError"
 _NOTHING = "the failure left no text"
 """The first cause of a failure without any evidence."""
@@ -63,7 +54,7 @@ class _Parts(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class _Finding:
+class Finding:
     """The first cause with the facts needed to name it."""
 
     choice: Choice | None
@@ -80,38 +71,11 @@ class _Finding:
     """The first difference that pytest found between two sequences."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
-    """One cause in a text."""
-
-    error_class: str
-    failure_subtype: str
-    fingerprint: str
-    pattern: str | None
-    line: int
-    """Line number of its first message."""
-    hits: int
-    """Number of its messages."""
-    primary: str
-    """The first message, joined to one line, redacted."""
-    fix: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """The result for a bare text."""
-
-    verdict: Verdict | None = None
-    """The verdict; None if nothing in the text says that something failed."""
-    causes: tuple[Sighting, ...] = ()
-    """The first cause, then the other causes in the order of the text."""
-    left_out: int = 0
-    """Number of messages that were left out to limit memory."""
-    lines: int = 0
-
-
 class Classifier:
     """Name failures by the patterns of a registry and the history of an archive."""
+
+    watched: Callable[[], Sequence[str]] = tuple
+    """Returns literals of further lines that the matcher has to find."""
 
     def __init__(
         self,
@@ -127,7 +91,7 @@ class Classifier:
             hooks: Called first, in this order; the first verdict returned by one of them counts.
         """
         self.registry = registry
-        self.matcher = Matcher(registry, watched=watched())
+        self.matcher = Matcher(registry, watched=self.watched())
         self._history = history
         self._hooks = tuple(hooks)
 
@@ -142,7 +106,7 @@ class Classifier:
         choice = choose(failure, self.matcher)
         text = choice.candidate.text if choice else _unrecognised(failure)
         values, difference = _values(failure.excerpts, choice)
-        finding = _Finding(
+        finding = Finding(
             choice=choice,
             text=text,
             values=values,
@@ -154,83 +118,20 @@ class Classifier:
             phase=failure.phase,
             sim_time=failure.sim_time,
         )
-        verdict = self._verdict(finding)
+        verdict = self.verdict_of(finding)
         # A report with a place of its own does not have the place of the exception that followed it.
         is_elsewhere = choice is not None and not choice.candidate.exception and verdict.place is not None
         return replace(verdict, follower=not failure.started, frame=None if is_elsewhere else failure.frame)
 
-    def classify_text(self, text: str) -> Verdict | None:
-        """Return the verdict on a bare text, such as a log; None if nothing in it says that something failed.
-
-        Args:
-            text: Any text; of a huge one only the lines of interest are matched.
-        """
-        sieve = self.sieve()
-        data = text.encode("utf-8", "surrogatepass")
-        start = 0
-        while start < len(data):
-            end = data.find(b"\n", start + _BLOCK) + 1 or len(data)
-            sieve.feed(data[start:end])
-            start = end
-        return self.conclude(sieve.finish()).verdict
-
-    def sieve(self) -> Sieve:
-        """Return a sieve that takes a text of any size block by block, for `conclude`."""
-        return Sieve(self.matcher)
-
-    def conclude(self, kept: Kept) -> Reading:
-        """Return the verdict on a bare text and its causes, from the lines that a sieve kept."""
-        choice = choose_in_text(kept.lines, self.matcher, kept.hits)
-        if kept.hits is None:
-            choice = choose_in_wrapped(kept.lines, self.matcher, choice)
-        if choice is None:
-            return Reading(left_out=kept.left_out, lines=kept.count)
-        simulator = sections_of(kept.lines).simulator
-        frames = Frames(kept.lines)
-        verdict = self._verdict(_finding_in(frames, choice, kept.lines, simulator=simulator))
-        return Reading(
-            verdict=_with_original_lines(
-                replace(verdict, excerpt=_window(kept.lines, choice.candidate.line)), kept.folds
-            ),
-            causes=tuple(self._causes(kept, choice, frames, simulator=simulator)),
-            left_out=kept.left_out,
-            lines=kept.count,
-        )
-
-    def _causes(self, kept: Kept, choice: Choice, frames: Frames, *, simulator: bool) -> Iterator[Sighting]:
-        """Yield the first cause, then all others of its tier in the order of the text, each with its message count."""
-        best = choice.candidate
-        others = sorted((c for c in choice.others if c.pattern.tier == best.pattern.tier), key=lambda c: c.line)
-        seen: dict[str, Sighting] = {}
-        for candidate in (best, *others):
-            finding = _finding_in(frames, Choice(candidate, ""), kept.lines, simulator=simulator)
-            parts = parse_report(finding.text)
-            identity = _identity(parts, finding.frame if is_part_of_identity(parts) else None)
-            hits = 1 if kept.hits is None else kept.hits[candidate.line]
-            if identity in seen:
-                seen[identity] = replace(seen[identity], hits=seen[identity].hits + hits)
-                continue
-            verdict = self._verdict(finding)
-            seen[identity] = Sighting(
-                error_class=verdict.error_class,
-                failure_subtype=verdict.failure_subtype,
-                fingerprint=identity,
-                pattern=verdict.pattern,
-                line=kept.folds.line(candidate.line),
-                hits=hits,
-                primary=verdict.primary,
-                fix=verdict.fix,
-            )
-        yield from seen.values()
-
-    def _verdict(self, finding: _Finding) -> Verdict:
+    def verdict_of(self, finding: Finding) -> Verdict:
+        """Return the verdict on a finding."""
         choice = finding.choice
         candidate = choice.candidate if choice else None
-        error_class, failure_subtype = self._label(finding)
+        error_class, failure_subtype = label_of(finding)
         pattern = candidate.pattern if candidate else None
         parts = parse_report(finding.text)
         frame = finding.frame if is_part_of_identity(parts) else None
-        identity = _identity(parts, frame)
+        identity = identity_of(parts, frame)
         known = self._history.cause(identity) if self._history else None
         clues = origins.judge(
             error_class=error_class,
@@ -263,7 +164,7 @@ class Classifier:
             place=place_of(parts, frame),
         )
 
-    def _like(self, finding: _Finding, failure_subtype: str) -> Like | None:
+    def _like(self, finding: Finding, failure_subtype: str) -> Like | None:
         """Return the example of a pattern most similar to an unknown message; None for an error count."""
         is_sum = finding.choice is not None and finding.choice.candidate.pattern.tier == "rollup"
         if failure_subtype != UNKNOWN or is_sum or finding.text == _NOTHING:
@@ -272,75 +173,6 @@ class Classifier:
         from pytest_dvwiki.triage.nearest import of_registry  # noqa: PLC0415
 
         return of_registry(self.registry).like(finding.text)
-
-    def _label(self, finding: _Finding) -> tuple[str, str]:
-        """Return the pattern's label, adapted to the circumstances of the test."""
-        if finding.choice is None:
-            return UNKNOWN, UNKNOWN
-        candidate = finding.choice.candidate
-        label = _class(candidate.pattern.error_class, finding.text), candidate.pattern.failure_subtype
-        if label[1] in _CHECKS and compared.shows_unknown(f"{parse_report(finding.text).text} {finding.values}"):
-            return label[0], "x_propagation"
-        if not candidate.exception or label[0].startswith("uvm_"):
-            return label
-        if candidate.pattern.id.startswith("python.assert") or label[1] in {"assertion_fail", "scoreboard_fail"}:
-            label = self._assertion(finding, label)
-        if finding.phase in {"setup", "teardown"} and label[0] == "python_error":
-            return "python_error", "fixture_error"
-        return label
-
-    def _assertion(self, finding: _Finding, label: tuple[str, str]) -> tuple[str, str]:
-        """Return the label of a Python assertion, or of an exception raised in its place.
-
-        Without a simulator it is a Python error. In a simulation an assertion that compares two values is a checker's,
-        whatever its words and names. An assertion whose words name a limit keeps the label of the limit, unless it
-        shows a value of the design.
-        """
-        pattern = finding.choice.candidate.pattern if finding.choice is not None else None
-        if not finding.in_simulator and not (pattern is not None and "cocotb" in pattern.tools):
-            raised = pattern is not None and pattern.id.startswith("python.raised_")
-            return "python_error", "runtime_error" if raised else "assertion_error"
-        statement = finding.frame.source if finding.frame is not None else ""
-        shown = finding.values or finding.text[max(0, finding.text.find("assert ")) :]
-        if label == ("sim_error", "assertion_fail"):
-            return ("sim_error", "scoreboard_fail") if _compares(statement, shown) else label
-        if label[1] in _OF_LIMITS and _compares(statement, shown):
-            compared_text = f"{statement} {shown}"
-            if compared.is_of_design(compared_text) and _EQUALITY.search(compared_text):
-                return "sim_error", "scoreboard_fail"
-        return label
-
-
-def _class(error_class: str, text: str) -> str:
-    """Return the class of a message: that of the phase that reported it, whatever the usual class of its subtype."""
-    if error_class.startswith("uvm_"):
-        return _severity(text, error_class)
-    if error_class == "compile_error" and _at_run().match(text):
-        return "sim_error"
-    if error_class == "compile_error" and _at_elaboration().match(text):
-        return "elaboration_error"
-    return error_class
-
-
-def _compares(statement: str, shown: str) -> bool:
-    """Tell whether an assertion compares two values: by its statement, or by its values if the statement is cut off."""
-    if statement.startswith("assert ") and not statement.endswith(("(", "[", "\\", ",")):
-        return compared.compares(statement, shown=False)
-    return shown.startswith("assert ") and compared.compares(shown, shown=True)
-
-
-def _finding_in(frames: Frames, choice: Choice, lines: Sequence[tuple[int, str]], *, simulator: bool) -> _Finding:
-    """Return the finding for a message of a bare text, with the place that its traceback names."""
-    candidate = choice.candidate
-    values = compared.values_below(lines, candidate.line) if candidate.exception else ("", "")
-    return _Finding(
-        choice=choice,
-        text=candidate.text,
-        values=values[0] if values[0] not in candidate.text else "",
-        difference=values[1],
-        frame=frames.of(candidate.line) if candidate.exception else None,
-        in_simulator=simulator,
-    )
 
 
 def _values(excerpts: Sequence[Excerpt], choice: Choice | None) -> tuple[str, str]:
@@ -355,15 +187,7 @@ def _values(excerpts: Sequence[Excerpt], choice: Choice | None) -> tuple[str, st
     return values if values not in candidate.text else "", difference
 
 
-def _with_original_lines(verdict: Verdict, folds: Folds) -> Verdict:
-    """Return a verdict with line numbers of the original text."""
-    if verdict.line is None:
-        return verdict
-    others = tuple(replace(other, line=folds.line(other.line)) for other in verdict.runners_up)
-    return replace(verdict, line=folds.line(verdict.line), runners_up=others)
-
-
-def _primary_text(finding: _Finding, parts: ReportParts) -> str:
+def _primary_text(finding: Finding, parts: ReportParts) -> str:
     """Return the first cause as it is shown: with its place if it says nothing by itself, a limit with its time."""
     text = with_place(finding.text, parts, finding.frame)
     for more in (finding.values, finding.difference):
@@ -374,130 +198,8 @@ def _primary_text(finding: _Finding, parts: ReportParts) -> str:
     return redact(compared.shortened(" ".join(text.split())))[:LONGEST_PRIMARY]
 
 
-def _number(numbered: tuple[int, str]) -> int:
-    return numbered[0]
-
-
-def _severity(text: str, default: str) -> str:
-    """Return the class of a UVM report by its severity, whatever its text says."""
-    return _SEVERITIES.get(parse_report(text).report_class, "uvm_fatal" if "UVM_FATAL" in text else default)
-
-
-def settle(
-    failures: Sequence[Failure], verdicts: Sequence[Verdict], results: Iterable[Result] = ()
-) -> tuple[Verdict, ...]:
-    """Adjust the verdicts of one run to each other.
-
-    A failure may only follow another one of its simulation: its turn never came, or the simulation ended during it
-    without a cause of its own. It takes over the verdict of the other one. Origins learn how many seeds failed and
-    passed.
-
-    Args:
-        failures: The run's failures, those of one simulation in the order of its tests.
-        verdicts: The verdict on each, in the same order.
-        results: All tests of the run, for seeds that passed.
-    """
-    settled = _with_first_report(failures, verdicts)
-    for members in _simulations(failures).values():
-        causes = [n for n in members if failures[n].started and not _only_follows(verdicts[n])]
-        started = causes or [m for m in members if failures[m].started]
-        for n in members:
-            at = bisect_left(causes, n)
-            if n in causes[at : at + 1]:
-                continue
-            if started and (before := causes[at - 1] if at else started[-1]) != n:
-                settled[n] = replace(settled[before], follower=True)
-            else:
-                settled[n] = replace(settled[n], follower=False)
-    return _with_results(failures, settled, list(results))
-
-
-def _with_first_report(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Give an unnamed setup failure the verdict of an earlier one that pytest reported with the same words.
-
-    A fixture that failed is not run again: pytest raises its exception for each test that needs it, and only the first
-    of them has the log.
-    """
-    named: dict[str, Verdict] = {}
-    settled: list[Verdict] = []
-    for failure, verdict in zip(failures, verdicts, strict=True):
-        report = "\n".join(excerpt.text for excerpt in failure.excerpts if excerpt.source == "report")
-        if verdict.error_class == UNKNOWN and failure.phase == "setup" and report in named:
-            settled.append(replace(named[report], follower=True))
-            continue
-        if report and verdict.error_class != UNKNOWN:
-            named.setdefault(report, verdict)
-        settled.append(verdict)
-    return settled
-
-
-def _simulations(failures: Sequence[Failure]) -> dict[str, list[int]]:
-    groups: dict[str, list[int]] = {}
-    for number, failure in enumerate(failures):
-        if failure.in_simulator:
-            groups.setdefault(failure.nodeid.rpartition("::")[0], []).append(number)
-    return groups
-
-
-def _only_follows(verdict: Verdict) -> bool:
-    return (
-        verdict.pattern in {"cocotb.sim_failure", None}
-        and verdict.failure_subtype
-        in {
-            "simulation_ended_early",
-            UNKNOWN,
-        }
-        and verdict.primary.startswith("SimFailure")
-    )
-
-
-def _with_results(
-    failures: Sequence[Failure], verdicts: Sequence[Verdict], results: Sequence[Result]
-) -> tuple[Verdict, ...]:
-    """Add to each verdict the outcomes of the same tests with other seeds and on other simulators."""
-    seeds = _ends([(each.nodeid, each.seed, each.outcome) for each in results], failures, verdicts, "seed")
-    simulators = _ends(
-        [(each.nodeid, each.simulator, each.outcome) for each in results], failures, verdicts, "simulator"
-    )
-    weighed = []
-    for verdict in verdicts:
-        failed, passed = seeds.get(verdict.fingerprint, ((), ()))
-        clues = origins.of_seeds(len(failed), len(passed)) + origins.of_simulators(
-            *simulators.get(verdict.fingerprint, ((), ()))
-        )
-        weighed.append(origins.with_clues(verdict, clues))
-    return tuple(weighed)
-
-
-def _ends(
-    results: Iterable[tuple[str, str | None, str]],
-    failures: Sequence[Failure],
-    verdicts: Sequence[Verdict],
-    key: Literal["seed", "simulator"],
-) -> dict[str, tuple[Sequence[str], Sequence[str]]]:
-    """Return, by cause, the seeds (or simulators) with which its tests failed, and those with which they passed."""
-    passed: dict[str, set[str]] = {}
-    # Of thousands of passing tests only a few are needed.
-    asked = {failure.nodeid.partition("[")[0] for failure in failures}
-    for nodeid, value, outcome in results:
-        if outcome == "passed" and value is not None and nodeid.partition("[")[0] in asked:
-            passed.setdefault(_test(nodeid, value), set()).add(value)
-    failed: dict[str, set[str]] = {}
-    good: dict[str, set[str]] = {}
-    for failure, verdict in zip(failures, verdicts, strict=True):
-        value = getattr(failure, key)
-        if value is not None and not verdict.follower:
-            failed.setdefault(verdict.fingerprint, set()).add(value)
-            good.setdefault(verdict.fingerprint, set()).update(passed.get(_test(failure.nodeid, value), ()))
-    return {name: (sorted(values), sorted(good[name] - values)) for name, values in failed.items()}
-
-
-def _test(nodeid: str, value: str) -> str:
-    """Return a test name without its seed or simulator parameter; other parameters stay."""
-    return re.sub(rf"(?<=[\[-])[^\d\[\]-]*{re.escape(value)}(?=[\]-])", "", nodeid)
-
-
-def _identity(parts: ReportParts, frame: Frame | None) -> str:
+def identity_of(parts: ReportParts, frame: Frame | None) -> str:
+    """Return the fingerprint of a message."""
     return fingerprint(**_parts(of_any_tool(parts), frame))
 
 
@@ -558,33 +260,20 @@ def _excerpt(excerpts: Sequence[Excerpt], choice: Choice | None) -> str:
     """Return the lines around the chosen one; for a cause in the capture's own words the last lines of the logs."""
     quoted = [excerpt for excerpt in excerpts if excerpt.source != "run" and excerpt.lines]
     if choice is None:
-        return _window(quoted[0].lines, quoted[0].lines[0][0]) if quoted else ""
+        return excerpt_around(quoted[0].lines, quoted[0].lines[0][0]) if quoted else ""
     if choice.candidate.source == "run":
         logged = [excerpt for excerpt in quoted if excerpt.source in {"log", "stdout", "stderr"}]
         ends = [excerpt.lines[-EXCERPT_LINES // min(len(logged), _LOGS) :] for excerpt in logged[:_LOGS]]
-        return "\n".join(_window(lines, lines[-1][0]) for lines in ends).strip("\n")
+        return "\n".join(excerpt_around(lines, lines[-1][0]) for lines in ends).strip("\n")
     for excerpt in quoted:
         if excerpt.source == choice.candidate.source and any(n == choice.candidate.line for n, _ in excerpt.lines):
-            return _window(excerpt.lines, choice.candidate.line)
+            return excerpt_around(excerpt.lines, choice.candidate.line)
     return ""
 
 
-def _window(lines: Sequence[tuple[int, str]], line: int) -> str:
+def excerpt_around(lines: Sequence[tuple[int, str]], line: int) -> str:
     """Return at most 40 lines around one, a third of them before it."""
-    at = bisect_left(lines, line, key=_number)
+    at = bisect_left(lines, line, key=itemgetter(0))
     start = max(0, min(at - EXCERPT_LINES // 3, len(lines) - EXCERPT_LINES))
     chosen = lines[start : start + EXCERPT_LINES]
     return redact("\n".join(text[:_LONGEST_LINE].rstrip() for _, text in chosen)).strip("\n")
-
-
-@functools.cache
-def _at_run() -> re.Pattern[str]:
-    """Return the expression for the beginnings of a simulator's run-time messages, which no compiler writes."""
-    return re.compile(rf"(?:.{{0,80}}\W)?{simulators.either(lambda tool: tool.run_head)}", re.ASCII)
-
-
-@functools.cache
-def _at_elaboration() -> re.Pattern[str]:
-    """Return the expression for the beginnings of messages of an elaborator, or of loading a design."""
-    beginnings = simulators.either(lambda tool: tool.elaboration_head)
-    return re.compile(rf"(?:.{{0,80}}\W)?{beginnings}|{beginnings}", re.ASCII)

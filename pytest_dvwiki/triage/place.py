@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import re
 from bisect import bisect_left
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.fingerprint import mask
 from pytest_dvwiki.model import Place
 from pytest_dvwiki.redact import redact
-from pytest_dvwiki.triage.numbered import unbroken
+from pytest_dvwiki.triage.candidates import unbroken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +72,7 @@ class Frames:
 
     def of(self, line: int) -> Frame | None:
         """Return the frame of the exception named on a line; a results entry names it before its traceback."""
-        at = bisect_left(self._raised, line, key=_number)
+        at = bisect_left(self._raised, line, key=itemgetter(0))
         _, first, frame = self._raised[at] if at < len(self._raised) else (0, line + 1, None)
         return frame if first <= line else None
 
@@ -84,10 +85,6 @@ class Frames:
         return [
             (first + one.line, first, one.frame) for first, lines in unbroken(self._lines) for one in innermost(lines)
         ]
-
-
-def _number(numbered: tuple[int, int, Frame | None]) -> int:
-    return numbered[0]
 
 
 def frame_in_excerpt(excerpt: Excerpt, line: int) -> Frame | None:

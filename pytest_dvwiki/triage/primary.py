@@ -28,40 +28,29 @@ The rules, in order:
     line of the check that failed before it.
 13. A coroutine that was never awaited explains the check or limit that failed after it. A component without an entity
     explains values without a driver.
-
-A bare text whose messages all prove little has no first cause if it says that it ended well (`good_end`).
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from msgspec import structs
-
 from pytest_dvwiki import simulators
-from pytest_dvwiki.patterns.matcher import DEEPEST_BLOCK
-from pytest_dvwiki.patterns.messages import strip_line
 from pytest_dvwiki.patterns.schema import UNKNOWN
-from pytest_dvwiki.triage.good_end import is_cancelled
-from pytest_dvwiki.triage.numbered import unbroken
+from pytest_dvwiki.triage.candidates import EXPECTATIONS, NEVER_AWAITED, PYTHON, Candidate, candidates_of
 from pytest_dvwiki.triage.report_parts import parse_report
-from pytest_dvwiki.triage.sections import sections_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
-    from pytest_dvwiki.model import Excerpt, Failure, Source
-    from pytest_dvwiki.patterns.matcher import Hit, Matcher
-    from pytest_dvwiki.patterns.schema import Pattern
+    from pytest_dvwiki.model import Failure
+    from pytest_dvwiki.patterns.matcher import Matcher
 
 _TIERS = {"cause": 0, "symptom": 2, "rollup": 3}
 _NOISE = 1
 _SUMMARIES = frozenset({"extract_phase", "check_phase", "report_phase", "final_phase"})
-_PYTHON = frozenset({"python", "pytest", "cocotb", "pyuvm"})
-_EXPECTATIONS = frozenset({"unexpected_pass", "wrong_exception"})
 _ENDED = "simulation_ended_early"
 _NEXT_TO = 12
 """Largest distance in lines between a solver's report and the assertion on the result of `randomize`."""
@@ -69,11 +58,8 @@ _REPORTED_WITHIN = 3
 """Number of lines after the simulator's message within which an assertion's own report follows."""
 _VALUE = re.compile(r"(?<![\w.])[-+]?\d[\w.']*|\bLogicArray\(", re.ASCII)
 _COMPARED_VALUES = 2
-_CUT_OFF = "python.traceback"
-"""The pattern of a traceback without its exception."""
 _TEST_FAILED = "cocotb.test_failed"
 _UNBOUND = "dvwiki.unbound"
-_NEVER_AWAITED = "python.never_awaited"
 _CAUGHT = frozenset({"pyuvm.unknown_value_report", "pyuvm.handle_report"})
 """Exceptions of a driver or monitor that it reported instead of raising them."""
 _CONSEQUENCES = frozenset({"assertion_fail", "scoreboard_fail", "coverage_miss", "timeout", "x_propagation"})
@@ -101,21 +87,6 @@ _FATAL = "RuntimeError: UVM_FATAL: "
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A message that may be the first cause."""
-
-    pattern: Pattern
-    source: Source
-    line: int
-    """Line number in its source."""
-    text: str
-    groups: dict[str, str]
-    noise: bool
-    exception: bool
-    """Whether the message is a Python exception."""
-
-
-@dataclass(frozen=True, slots=True)
 class Choice:
     """The first cause, the rule that chose it, and the other candidates."""
 
@@ -129,7 +100,7 @@ def choose(failure: Failure, matcher: Matcher) -> Choice | None:
     candidates = [
         candidate
         for excerpt in failure.excerpts
-        for candidate in _candidates(excerpt, matcher, cocotb=failure.in_simulator)
+        for candidate in candidates_of(excerpt, matcher, cocotb=failure.in_simulator)
     ]
     forgotten = _never_awaited(candidates)
     unbound = next((candidate for candidate in candidates if candidate.pattern.id == _UNBOUND), None)
@@ -138,15 +109,14 @@ def choose(failure: Failure, matcher: Matcher) -> Choice | None:
         # The results file names the exception that ended the test; others in the log were caught, or are copies of it.
         candidates = [c for c in candidates if not (c.exception and c.source in {"log", "stdout", "stderr"})]
     order = _in_simulator_order if failure.in_simulator else _plain_order
-    behind = _warnings_beside_errors(candidates)
-    ranked = sorted(candidates, key=lambda c: (c in behind, _tier(c), _nameless(c), order(c), c.line))
-    if forgotten is not None and ranked[0].pattern.failure_subtype in _CONSEQUENCES:
-        others = tuple(candidate for candidate in ranked if candidate is not forgotten)
+    found = ranked(candidates, order)
+    if forgotten is not None and found[0].pattern.failure_subtype in _CONSEQUENCES:
+        others = tuple(candidate for candidate in found if candidate is not forgotten)
         return Choice(forgotten, "the coroutine that was never awaited explains what failed after it", others)
-    if unbound is not None and ranked[0].pattern.failure_subtype == "x_propagation":
-        others = tuple(candidate for candidate in ranked if candidate is not unbound)
+    if unbound is not None and found[0].pattern.failure_subtype == "x_propagation":
+        others = tuple(candidate for candidate in found if candidate is not unbound)
         return Choice(unbound, "the component without an entity explains the values without a driver", others)
-    return _decide(ranked, function=failure.frame.function if failure.frame else None)
+    return decide(found, function=failure.frame.function if failure.frame else None)
 
 
 def _never_awaited(candidates: Sequence[Candidate]) -> Candidate | None:
@@ -158,40 +128,7 @@ def _never_awaited(candidates: Sequence[Candidate]) -> Candidate | None:
     end = next((c.line for c in of_log if c.pattern.id == _TEST_FAILED), None)
     if end is None:
         return None
-    return next((c for c in of_log if c.pattern.id == _NEVER_AWAITED and c.line < end), None)
-
-
-def choose_in_text(
-    lines: Sequence[tuple[int, str]], matcher: Matcher, among: Container[int] | None = None
-) -> Choice | None:
-    """Choose the first cause in a bare text; return None if nothing says that something failed.
-
-    Args:
-        lines: Numbered lines, with gaps in the numbers for lines left out.
-        matcher: The patterns.
-        among: The lines whose messages count, if the whole text decided that; a message next to a gap may be
-            incomplete.
-    """
-    marks = sections_of(lines)
-    whole = "\n".join(line for _, line in lines)
-    candidates = [
-        candidate
-        for first, part in unbroken(lines)
-        for candidate in _in_text(first, "\n".join(part), "log", matcher, cocotb=marks.cocotb, whole=whole)
-        if (among is None or candidate.line in among)
-        and not (marks.in_passed(candidate.line) and (candidate.noise or candidate.exception or _is_warning(candidate)))
-    ]
-    if all(map(_is_warning, candidates)):
-        return None
-    if is_cancelled([c.pattern for c in candidates], max(c.line for c in candidates), lines):
-        return None
-    behind = _warnings_beside_errors(candidates)
-    return _decide(sorted(candidates, key=lambda c: (c in behind, _tier(c), _nameless(c), c.line)), function=None)
-
-
-def _is_warning(candidate: Candidate) -> bool:
-    """Tell whether a message is Python's warning that a coroutine was never awaited; it alone fails no test."""
-    return candidate.pattern.id == _NEVER_AWAITED
+    return next((c for c in of_log if c.pattern.id == NEVER_AWAITED and c.line < end), None)
 
 
 def _warnings_beside_errors(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -214,90 +151,6 @@ def _warning() -> re.Pattern[str]:
     return re.compile(rf"(?:.{{0,80}}\W)?{of_tools}|{_WARNING}", re.ASCII)
 
 
-def _candidates(excerpt: Excerpt, matcher: Matcher, *, cocotb: bool) -> Iterator[Candidate]:
-    lines = excerpt.lines
-    if excerpt.source == "report":
-        # Imported here and below: a bare log holds no report of pytest, and most hold no traceback.
-        from pytest_dvwiki.triage.pytest_report import only_messages  # noqa: PLC0415
-
-        shown = only_messages([line for _, line in lines])
-        lines = tuple((number, line) for (number, _), line in zip(lines, shown, strict=True))
-    for first, part in unbroken(lines):
-        yield from _in_text(first, "\n".join(part), excerpt.source, matcher, cocotb=cocotb)
-
-
-def _in_text(
-    first: int, text: str, source: Source, matcher: Matcher, *, cocotb: bool, whole: str | None = None
-) -> Iterator[Candidate]:
-    hits = matcher.hits(text, first_line=first, whole=whole)
-    lesser = _lesser_exceptions(text, first, {hit.line for hit in hits}) if hits else frozenset()
-    lines = text.split("\n") if any(hit.pattern.id == _CUT_OFF for hit in hits) else ()
-    for hit in hits:
-        if hit.line not in lesser:
-            at = hit.line - first
-            counted = (
-                _exception_of_cut_traceback(hit, lines[at : at + DEEPEST_BLOCK], matcher)
-                if hit.pattern.id == _CUT_OFF
-                else hit
-            )
-            yield Candidate(
-                pattern=counted.pattern,
-                source=source,
-                line=hit.line,
-                text=counted.text,
-                groups=counted.groups,
-                noise=cocotb and counted.pattern.noise,
-                exception=_is_exception(counted),
-            )
-
-
-def _exception_of_cut_traceback(head: Hit, lines: Sequence[str], matcher: Matcher) -> Hit:
-    """Return the exception that the last frame of a cut-off traceback raises; the head itself if it is unknown.
-
-    Args:
-        head: The head of the traceback.
-        lines: The lines from there on.
-        matcher: The patterns.
-    """
-    from pytest_dvwiki.triage.traceback import cut_off  # noqa: PLC0415
-
-    raised = cut_off([strip_line(line) for line in lines], 0)
-    known = matcher.match(raised) if raised else None
-    if known is None or known.pattern.tier == "benign":
-        return head
-    return replace(known, pattern=structs.replace(known.pattern, tier=head.pattern.tier))
-
-
-def _lesser_exceptions(text: str, first: int, known: Collection[int]) -> frozenset[int]:
-    """Return the lines of tracebacks that are not causes: lesser ones of a chain, heads, frames, source.
-
-    A head or frame stands for its traceback if that is cut off, or if no pattern matches its exception.
-
-    Args:
-        text: Lines without a gap.
-        first: The number of the first one.
-        known: The lines with a message that a pattern matches.
-    """
-    if "Traceback (most recent call last)" not in text:
-        return frozenset()
-    from pytest_dvwiki.triage.traceback import chains  # noqa: PLC0415
-
-    lesser: set[int] = set()
-    for chain in chains(text.split("\n")):
-        for raised in chain.raised:
-            if first + raised.line in known:
-                lesser.update(range(first + raised.head, first + raised.line))
-            if raised is not chain.cause:
-                lesser.add(first + raised.line)
-    return frozenset(lesser)
-
-
-def _is_exception(hit: Hit) -> bool:
-    if hit.pattern.noise or hit.pattern.failure_subtype in _EXPECTATIONS or hit.pattern.id == _NEVER_AWAITED:
-        return False
-    return not _PYTHON.isdisjoint(hit.pattern.tools)
-
-
 def _tier(candidate: Candidate) -> int:
     tier = _TIERS[candidate.pattern.tier]
     return _NOISE if candidate.noise and tier == 0 else tier
@@ -309,7 +162,7 @@ def _nameless(candidate: Candidate) -> bool:
 
 
 def _in_simulator_order(candidate: Candidate) -> int:
-    if candidate.pattern.failure_subtype in _EXPECTATIONS:
+    if candidate.pattern.failure_subtype in EXPECTATIONS:
         return 1
     if candidate.source in {"log", "stdout", "stderr"}:
         return 5 if candidate.exception else 0
@@ -320,7 +173,24 @@ def _plain_order(candidate: Candidate) -> int:
     return {"results": 0, "report": 1, "run": 2, "log": 3, "stderr": 3, "stdout": 4}[candidate.source]
 
 
-def _decide(ranked: list[Candidate], *, function: str | None) -> Choice | None:
+def ranked(candidates: Sequence[Candidate], order: Callable[[Candidate], int] = lambda _: 0) -> list[Candidate]:
+    """Return candidates in the order in which they are likely to be the first cause.
+
+    Args:
+        candidates: The messages.
+        order: Ranks the sources of equally telling messages.
+    """
+    behind = _warnings_beside_errors(candidates)
+    return sorted(candidates, key=lambda c: (c in behind, _tier(c), _nameless(c), order(c), c.line))
+
+
+def decide(ranked: list[Candidate], *, function: str | None = None) -> Choice | None:
+    """Choose the first cause among ranked candidates; return None if there are none.
+
+    Args:
+        ranked: The candidates.
+        function: The function in which the test's exception was raised.
+    """
     if not ranked:
         return None
     best, rule = _rule(ranked, function)
@@ -409,7 +279,7 @@ def _stopped_by(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, st
 
 def _before_early_end(best: Candidate, ranked: list[Candidate], noise: list[Candidate]) -> tuple[Candidate, str] | None:
     """Return the candidate that outranks an early end of the simulation: an HDL message, or the end itself."""
-    hdl = next((c for c in noise if _PYTHON.isdisjoint(c.pattern.tools)), None)
+    hdl = next((c for c in noise if PYTHON.isdisjoint(c.pattern.tools)), None)
     if hdl is not None:
         return hdl, "the HDL error line explains why the simulation ended early"
     if best is not ranked[0]:
@@ -420,7 +290,7 @@ def _before_early_end(best: Candidate, ranked: list[Candidate], noise: list[Cand
 def _early_end(ranked: list[Candidate]) -> Candidate | None:
     """Return the early end of the simulation because of which a test did not fail as expected."""
     best = ranked[0]
-    if best.pattern.failure_subtype not in _EXPECTATIONS:
+    if best.pattern.failure_subtype not in EXPECTATIONS:
         return None
     ended = (c for c in ranked if c.pattern.failure_subtype == _ENDED and c.source == best.source)
     return next((c for c in ended if c.line <= best.line + 1), None)

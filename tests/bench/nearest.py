@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.patterns.schema import UNKNOWN
-from pytest_dvwiki.triage.classify import Classifier
 from pytest_dvwiki.triage.nearest import LEAST, Nearest
+from pytest_dvwiki.triage.texts.reading import TextClassifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -65,7 +65,7 @@ def of_examples() -> Iterator[Answer | None]:
 def of_corpus(path: Path) -> Iterator[Answer | None]:
     """Each failure of a corpus, compared with the examples and the failures of other repositories."""
     registry = load_registry()
-    classifier = Classifier(registry)
+    classifier = TextClassifier(registry)
     records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
     failures = [record for record in records if record["is_failure"]]
     told = [verdict.primary if (verdict := classifier.classify_text(r["text"])) else r["text"] for r in failures]

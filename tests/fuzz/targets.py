@@ -24,9 +24,9 @@ from pytest_dvwiki.fingerprint import DIGITS, LONGEST, fingerprint, mask
 from pytest_dvwiki.patterns import messages
 from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.redact import clean, redact, shorten_paths
-from pytest_dvwiki.triage.classify import Classifier
-from pytest_dvwiki.triage.run_together import split_run_together
-from pytest_dvwiki.triage.sieve import _Scan
+from pytest_dvwiki.triage.texts.reading import TextClassifier
+from pytest_dvwiki.triage.texts.run_together import split_run_together
+from pytest_dvwiki.triage.texts.sieve import _Scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,9 +45,9 @@ _ENOUGH = 3
 
 
 @functools.cache
-def classifier() -> Classifier:
+def classifier() -> TextClassifier:
     """The one of the built-in patterns."""
-    return Classifier(load_registry())
+    return TextClassifier(load_registry())
 
 
 def _cut(data: bytes) -> Iterator[bytes]:

@@ -13,7 +13,7 @@ from pytest_dvwiki.patterns.engines import NAMES, load
 from pytest_dvwiki.patterns.kinds import KindCounts
 from pytest_dvwiki.patterns.matcher import Matcher
 from pytest_dvwiki.patterns.registry import load_registry
-from pytest_dvwiki.triage.classify import Classifier
+from pytest_dvwiki.triage.texts.reading import TextClassifier
 
 CORPUS = Path(__file__).resolve().parents[3] / "shared" / "corpus" / "logs.jsonl"
 OTHERS = [name for name in NAMES if name != "python" and importlib.util.find_spec(name)]
@@ -91,7 +91,7 @@ def test_every_message_that_a_pattern_fits_holds_a_literal() -> None:
 @pytest.mark.skipif(not CORPUS.is_file(), reason="the corpus is not there")
 @pytest.mark.parametrize("name", OTHERS)
 def test_real_logs_come_to_the_same(name: str) -> None:
-    one, other = Classifier(REGISTRY), Classifier(REGISTRY)
+    one, other = TextClassifier(REGISTRY), TextClassifier(REGISTRY)
     one.matcher, other.matcher = with_engine("python"), with_engine(name)
     for record in map(json.loads, CORPUS.read_text(encoding="utf-8").splitlines()):
         assert one.classify_text(record["text"]) == other.classify_text(record["text"]), record["id"]

@@ -64,9 +64,9 @@ def _samples(folder: Path) -> list[Path]:
 
 
 def _sample_problems(samples: list[Path], registry: Registry) -> Iterator[str]:
-    from pytest_dvwiki.triage.classify import Classifier  # noqa: PLC0415
+    from pytest_dvwiki.triage.texts.reading import TextClassifier  # noqa: PLC0415
 
-    classifier = Classifier(registry)
+    classifier = TextClassifier(registry)
     for path in samples:
         wanted = path.parent.name
         pattern = registry.get(wanted)

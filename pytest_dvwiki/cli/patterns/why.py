@@ -56,11 +56,11 @@ def run(args: argparse.Namespace) -> int:
     if args.limit < 0:
         raise UsageError(f"--limit {args.limit}: give 0 or more")
     from pytest_dvwiki.patterns.registry import REPLACEMENT, precedence  # noqa: PLC0415
-    from pytest_dvwiki.triage.classify import Classifier  # noqa: PLC0415
+    from pytest_dvwiki.triage.texts.reading import TextClassifier  # noqa: PLC0415
 
     registry = registry_of(args)
     text = read_text(args.file)
-    verdict = Classifier(registry).classify_text(text)
+    verdict = TextClassifier(registry).classify_text(text)
     hits = _hits(text, registry)
     lines = list(_lines(hits[: args.limit], text, registry, verdict))
     root = settings_of(args).layout.root
@@ -95,7 +95,7 @@ def _hits(text: str, registry: Registry) -> list[Hit]:
 def _lines(hits: list[Hit], text: str, registry: Registry, verdict: Verdict | None) -> Iterator[MatchedLine]:
     from pytest_dvwiki.patterns.matcher import Matcher  # noqa: PLC0415
     from pytest_dvwiki.redact import redact  # noqa: PLC0415
-    from pytest_dvwiki.triage.sections import sections  # noqa: PLC0415
+    from pytest_dvwiki.triage.texts.sections import sections  # noqa: PLC0415
 
     matcher = Matcher(registry)
     counted = {hit.line for hit in matcher.hits(text)}

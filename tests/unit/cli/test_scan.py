@@ -25,7 +25,7 @@ from pytest_dvwiki.cli import main, scan
 from pytest_dvwiki.cli.scan import EXIT_FAILED
 from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.pipeline.scan import scan_files
-from pytest_dvwiki.triage.classify import Classifier
+from pytest_dvwiki.triage.texts.reading import TextClassifier
 
 from ..effort import seconds
 
@@ -309,7 +309,7 @@ def test_a_process_that_dies_costs_its_file_alone() -> None:
     )
 
 
-class Dying(Classifier):
+class Dying(TextClassifier):
     """Ends its process at a log that says so, as the kernel does where memory runs out."""
 
     def __init__(self) -> None:

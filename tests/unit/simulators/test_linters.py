@@ -8,7 +8,7 @@ import pytest
 
 from pytest_dvwiki.patterns.matcher import Matcher
 from pytest_dvwiki.patterns.registry import load_registry
-from pytest_dvwiki.triage.classify import Classifier
+from pytest_dvwiki.triage.texts.reading import TextClassifier
 
 HERE = Path(__file__).parent / "messages"
 REGISTRY = load_registry()
@@ -66,6 +66,6 @@ def test_messages_have_the_labels_that_other_tools_give(tool: str, text: str, la
 )
 def test_what_is_missing_is_one_cause_whether_slang_or_a_simulator_says_so(slang: str, other: str) -> None:
     assert slang in messages("slang")
-    verdicts = [Classifier(REGISTRY).classify_text(text) for text in (slang, other)]
+    verdicts = [TextClassifier(REGISTRY).classify_text(text) for text in (slang, other)]
     assert len({verdict.fingerprint for verdict in verdicts if verdict is not None}) == 1
     assert None not in verdicts

@@ -10,11 +10,11 @@ from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION
 from pytest_dvwiki.model import FailedTest, Occurrence
 from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.triage.again import reclassify_failure
-from pytest_dvwiki.triage.classify import Classifier
+from pytest_dvwiki.triage.texts.reading import TextClassifier
 
 from ..samples import occurrence
 
-CLASSIFIER = Classifier(load_registry())
+CLASSIFIER = TextClassifier(load_registry())
 OLD = FINGERPRINT_VERSION - 1
 TRACEBACK = """\
 AssertionError: assert 3 == 4

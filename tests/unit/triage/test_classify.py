@@ -8,7 +8,8 @@ import pytest
 
 from pytest_dvwiki.model import Excerpt, Failure, Frame, Origin, Result, Source, Verdict
 from pytest_dvwiki.patterns.registry import load_registry
-from pytest_dvwiki.triage.classify import Classifier, settle
+from pytest_dvwiki.triage.classify import Classifier
+from pytest_dvwiki.triage.settle import settle
 
 from ..effort import seconds
 

@@ -8,8 +8,8 @@ import pytest
 
 from pytest_dvwiki.fingerprint import fingerprint
 from pytest_dvwiki.patterns.registry import load_registry
-from pytest_dvwiki.triage.classify import Classifier
 from pytest_dvwiki.triage.report_parts import parse_report
+from pytest_dvwiki.triage.texts.reading import TextClassifier
 
 SEEDS = 1000
 
@@ -148,7 +148,7 @@ def traceback_log(function: str, source: str, dice: random.Random) -> str:
 
 
 def test_each_bare_assert_of_a_testbench_is_one_cause() -> None:
-    classifier = Classifier(load_registry())
+    classifier = TextClassifier(load_registry())
     dice = random.Random(1)
     groups = []
     for function, source in BARE:
@@ -204,7 +204,7 @@ OTHERS = (
 
 
 def test_what_is_missing_is_one_cause_whoever_reports_it() -> None:
-    classifier = Classifier(load_registry())
+    classifier = TextClassifier(load_registry())
     named = {what: {print_of(classifier, each) for each in messages} for what, messages in ONE_CAUSE.items()}
     assert {what: len(found) for what, found in named.items()} == dict.fromkeys(ONE_CAUSE, 1)
     others = {print_of(classifier, message) for message in OTHERS}
@@ -212,7 +212,7 @@ def test_what_is_missing_is_one_cause_whoever_reports_it() -> None:
     assert len(others.union(*named.values())) == len(ONE_CAUSE) + len(OTHERS)
 
 
-def print_of(classifier: Classifier, message: str) -> str:
+def print_of(classifier: TextClassifier, message: str) -> str:
     verdict = classifier.classify_text(message)
     assert verdict is not None, message
     return verdict.fingerprint

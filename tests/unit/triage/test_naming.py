@@ -6,14 +6,14 @@ import pytest
 
 from pytest_dvwiki.model import Excerpt, Failure, Frame
 from pytest_dvwiki.patterns.registry import load_registry
-from pytest_dvwiki.triage.classify import Classifier
+from pytest_dvwiki.triage.texts.reading import TextClassifier
 
 from .test_classify import SCOREBOARD, excerpt, failure, label, logged, traceback
 
 
 @pytest.fixture(scope="module")
-def classifier() -> Classifier:
-    return Classifier(load_registry())
+def classifier() -> TextClassifier:
+    return TextClassifier(load_registry())
 
 
 @pytest.mark.parametrize(
@@ -29,11 +29,11 @@ def classifier() -> Classifier:
         ("rtl/top.vhd:9:3: no entity was compiled for component ctrl", "elaboration_error/missing_module"),
     ],
 )
-def test_an_elaborators_message_keeps_its_class(classifier: Classifier, text: str, wanted: str) -> None:
+def test_an_elaborators_message_keeps_its_class(classifier: TextClassifier, text: str, wanted: str) -> None:
     assert label(classifier.classify_text(text)) == wanted
 
 
-def test_a_warning_never_goes_before_an_error_of_the_same_tool(classifier: Classifier) -> None:
+def test_a_warning_never_goes_before_an_error_of_the_same_tool(classifier: TextClassifier) -> None:
     warning = "%Warning-WIDTHTRUNC: dut.sv:12:3: Operator ASSIGN expects 4 bits"
     error = "%Error: dut.sv:20:1: syntax error, unexpected endmodule"
     end = "%Error: Exiting due to 1 error(s), 1 warning(s)"
@@ -54,14 +54,14 @@ def test_a_warning_never_goes_before_an_error_of_the_same_tool(classifier: Class
         "%Error: tb.sv:24: Verilog $stop\nAborting...",
     ],
 )
-def test_a_stop_never_goes_before_the_check_that_caused_it(classifier: Classifier, stop: str) -> None:
+def test_a_stop_never_goes_before_the_check_that_caused_it(classifier: TextClassifier, stop: str) -> None:
     verdict = classifier.classify_text(f"MISMATCH at 10: got 3 expected 4\n{stop}")
     assert label(verdict) == "sim_error/scoreboard_fail"
     assert verdict is not None
     assert "got 3 expected 4" in verdict.primary
 
 
-def test_a_fatal_with_a_cause_of_its_own_stays_the_cause(classifier: Classifier) -> None:
+def test_a_fatal_with_a_cause_of_its_own_stays_the_cause(classifier: TextClassifier) -> None:
     verdict = classifier.classify_text(
         "MISMATCH at 10: got 3 expected 4\nFATAL: tb.sv:30: fifo overflow\n Time: 3 Scope: t"
     )
@@ -81,7 +81,7 @@ def test_a_fatal_with_a_cause_of_its_own_stays_the_cause(classifier: Classifier)
         ("make: *** [Makefile:61: results.xml] Error 2", "unknown/unknown"),
     ],
 )
-def test_a_killed_process_is_known_by_status_or_signal(classifier: Classifier, text: str, wanted: str) -> None:
+def test_a_killed_process_is_known_by_status_or_signal(classifier: TextClassifier, text: str, wanted: str) -> None:
     assert label(classifier.classify_text(text)) == wanted
 
 
@@ -92,13 +92,13 @@ REPORT = logged("ERROR", SCOREBOARD[0], SCOREBOARD[1] + "FAILED: expected 0x12 g
     "raised",
     ["RuntimeError: scoreboard is unhappy", "ValueError: bad", "KeyError: 'x'", "SimTimeoutError", "Exception: stop"],
 )
-def test_a_uvm_report_names_the_failure_whatever_ends_the_test(classifier: Classifier, raised: str) -> None:
+def test_a_uvm_report_names_the_failure_whatever_ends_the_test(classifier: TextClassifier, raised: str) -> None:
     verdict = classifier.classify(failure(results=traceback(raised), log=REPORT))
     assert label(verdict) == "uvm_error/scoreboard_fail"
     assert "expected 0x12 got 0x13" in verdict.primary
 
 
-def test_a_report_of_unknown_words_goes_before_an_exception_that_only_ends_the_test(classifier: Classifier) -> None:
+def test_a_report_of_unknown_words_goes_before_an_exception_that_only_ends_the_test(classifier: TextClassifier) -> None:
     report = logged("ERROR", "tb/drv.py(9)", "[uvm_test_top.env.drv]: something is odd")
     assert label(classifier.classify(failure(results=traceback("RuntimeError: stop"), log=report))) == (
         "uvm_error/unclassified_message"
@@ -128,19 +128,21 @@ def check(text: str, source: str) -> Failure:
         ("AssertionError: q\nassert '0X01' == '0001'", "assert str(q) == want, 'q'", "x_propagation"),
     ],
 )
-def test_an_assertion_that_compares_is_a_checkers(classifier: Classifier, text: str, source: str, wanted: str) -> None:
+def test_an_assertion_that_compares_is_a_checkers(
+    classifier: TextClassifier, text: str, source: str, wanted: str
+) -> None:
     verdict = classifier.classify(check(text, source))
     assert label(verdict) == f"sim_error/{wanted}"
 
 
-def test_the_first_cause_keeps_the_values_that_stand_below_its_words(classifier: Classifier) -> None:
+def test_the_first_cause_keeps_the_values_that_stand_below_its_words(classifier: TextClassifier) -> None:
     verdict = classifier.classify(check("AssertionError: bad q\nassert 1 == 3", "assert q == 3, 'bad q'"))
     assert verdict.primary == "AssertionError: bad q assert 1 == 3"
     other = classifier.classify(check("AssertionError: bad q\nassert 2 == 3", "assert q == 3, 'bad q'"))
     assert other.fingerprint == verdict.fingerprint
 
 
-def test_the_fix_is_that_of_the_label_and_names_what_is_missing(classifier: Classifier) -> None:
+def test_the_fix_is_that_of_the_label_and_names_what_is_missing(classifier: TextClassifier) -> None:
     unknown = classifier.classify(check("AssertionError: q\nassert '0X01' == '0001'", "assert str(q) == want"))
     assert unknown.fix is not None
     assert unknown.fix.startswith("Trace the X")
@@ -150,12 +152,12 @@ def test_the_fix_is_that_of_the_label_and_names_what_is_missing(classifier: Clas
         assert "valid_o" in missing.fix
 
 
-def test_no_advice_asks_for_values(classifier: Classifier) -> None:
+def test_no_advice_asks_for_values(classifier: TextClassifier) -> None:
     asking = [pattern.id for pattern in classifier.registry if "the values" in pattern.fix]
     assert asking == []
 
 
-def test_a_kill_is_shown_by_the_last_lines_of_the_log(classifier: Classifier) -> None:
+def test_a_kill_is_shown_by_the_last_lines_of_the_log(classifier: TextClassifier) -> None:
     said = "simulator vvp was killed by signal 9 (SIGKILL) while running t, last logged time 40 ns"
     log = "\n".join(f"{n:>8}.00ns INFO     cocotb.tb          step {n}" for n in range(100))
     verdict = classifier.classify(failure(run=said, log=log))
@@ -166,12 +168,12 @@ def test_a_kill_is_shown_by_the_last_lines_of_the_log(classifier: Classifier) ->
     assert alone.excerpt == ""
 
 
-def test_what_nobody_knows_is_not_quoted_from_the_capture(classifier: Classifier) -> None:
+def test_what_nobody_knows_is_not_quoted_from_the_capture(classifier: TextClassifier) -> None:
     verdict = classifier.classify(failure(run="no words for it", log="the last line"))
     assert verdict.excerpt == "the last line"
 
 
-def test_a_result_that_cocotb_logs_as_a_warning_is_one(classifier: Classifier) -> None:
+def test_a_result_that_cocotb_logs_as_a_warning_is_one(classifier: TextClassifier) -> None:
     for text, wanted in (
         ("   WARNING  Test Failed: test_a (result was TestFailure)", "sim_error/assertion_fail"),
         ("WARNING  cocotb.regression:regression.py:569 test_dut.test_a failed", "sim_error/unknown"),
@@ -188,7 +190,7 @@ def test_a_result_that_cocotb_logs_as_a_warning_is_one(classifier: Classifier) -
     assert classifier.classify_text(passing) is None
 
 
-def test_two_excerpts_of_a_kill_show_both_ends(classifier: Classifier) -> None:
+def test_two_excerpts_of_a_kill_show_both_ends(classifier: TextClassifier) -> None:
     said = Excerpt(source="run", lines=((1, "simulator ghdl was killed by signal 6 (SIGABRT) while running t"),))
     log, stream = excerpt("log", "a\nlast of the test"), excerpt("stderr", "dying words")
     verdict = classifier.classify(Failure(nodeid="t", in_simulator=True, excerpts=(said, log, stream)))

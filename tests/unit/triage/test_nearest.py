@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.patterns.registry import load_registry
-from pytest_dvwiki.triage.classify import Classifier
 from pytest_dvwiki.triage.nearest import Nearest, words
+from pytest_dvwiki.triage.texts.reading import TextClassifier
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +41,7 @@ def test_places_values_and_severities_are_no_words() -> None:
 
 
 def test_an_unknown_message_tells_what_it_is_most_like_and_keeps_its_label() -> None:
-    classifier = Classifier(load_registry())
+    classifier = TextClassifier(load_registry())
     verdict = classifier.classify_text("ERROR: the bus model stopped answering")
     assert verdict is not None
     assert (verdict.error_class, verdict.failure_subtype) == ("unknown", "unknown")

@@ -18,7 +18,7 @@ from pytest_dvwiki.capture.files.artefacts import FoundArtefacts, find_artefacts
 from pytest_dvwiki.capture.leftovers import Leftovers, read_leftovers
 from pytest_dvwiki.patterns.matcher import Matcher
 from pytest_dvwiki.patterns.registry import load_registry
-from pytest_dvwiki.triage.classify import Classifier
+from pytest_dvwiki.triage.texts.reading import TextClassifier
 
 PAD = " " * 56
 
@@ -77,7 +77,7 @@ def read(root: Path, *paths: str, given: str = "") -> Leftovers:
     found = find(root, *paths)
     assert not found.problems
     registry = load_registry()
-    classifier = Classifier(registry)
+    classifier = TextClassifier(registry)
     return read_leftovers(
         found.artefacts,
         logs=find(root, given).artefacts if given else (),
@@ -309,7 +309,7 @@ def test_an_import_that_failed_under_cocotb_1_9_is_named_by_its_exception(tmp_pa
     )
     write(tmp_path, {"sim.log": text})
     (failure,) = read(tmp_path, "sim.log").failures
-    verdict = Classifier(load_registry()).classify(failure)
+    verdict = TextClassifier(load_registry()).classify(failure)
     assert (verdict.failure_subtype, verdict.primary) == (
         "import_error",
         "ModuleNotFoundError: No module named 'model'",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_dvwiki.patterns.registry import load_registry
-from pytest_dvwiki.triage.classify import Classifier
+from pytest_dvwiki.triage.texts.reading import TextClassifier
 
 DEEP = " " * 56
 
@@ -336,12 +336,12 @@ PASSING = {
 
 
 @pytest.fixture(scope="module")
-def classifier() -> Classifier:
-    return Classifier(load_registry())
+def classifier() -> TextClassifier:
+    return TextClassifier(load_registry())
 
 
 @pytest.mark.parametrize("given", FAILURES.values(), ids=FAILURES)
-def test_a_failure_is_named(classifier: Classifier, given: tuple[str, str]) -> None:
+def test_a_failure_is_named(classifier: TextClassifier, given: tuple[str, str]) -> None:
     text, wanted = given
     verdict = classifier.classify_text(text)
     assert verdict is not None
@@ -358,7 +358,7 @@ def test_a_failure_is_named(classifier: Classifier, given: tuple[str, str]) -> N
     ],
 )
 def test_a_traceback_that_was_cut_off_is_named_by_its_last_statement(
-    classifier: Classifier, statement: str, wanted: str
+    classifier: TextClassifier, statement: str, wanted: str
 ) -> None:
     frame = f'{DEEP}  File "/w/test_fifo.py", line 31, in test_wrap\n{DEEP}    {statement}'
     verdict = classifier.classify_text(
@@ -369,11 +369,11 @@ def test_a_traceback_that_was_cut_off_is_named_by_its_last_statement(
 
 
 @pytest.mark.parametrize("text", PASSING.values(), ids=PASSING)
-def test_a_passing_text_is_no_failure(classifier: Classifier, text: str) -> None:
+def test_a_passing_text_is_no_failure(classifier: TextClassifier, text: str) -> None:
     assert classifier.classify_text(text) is None
 
 
-def test_noise_of_a_passing_test_does_not_name_the_failing_one(classifier: Classifier) -> None:
+def test_noise_of_a_passing_test_does_not_name_the_failing_one(classifier: TextClassifier) -> None:
     failing = (
         "    60.00ns INFO     cocotb.regression                  running m.u (2/2)\n"
         "    70.00ns WARNING  cocotb.regression                  m.u failed\n"
@@ -385,7 +385,7 @@ def test_noise_of_a_passing_test_does_not_name_the_failing_one(classifier: Class
     assert verdict.primary == "AssertionError: assert 1 == 2"
 
 
-def test_the_source_that_a_traceback_shows_is_no_message(classifier: Classifier) -> None:
+def test_the_source_that_a_traceback_shows_is_no_message(classifier: TextClassifier) -> None:
     frame = 'Traceback (most recent call last):\n  File "/w/test_fifo.py", line 31, in setup\n'
     source = '    except KeyError: raise ValueError(f"no mode {name}")\n'
     verdict = classifier.classify_text(f"{frame}{source}ValueError: no mode fast\n")

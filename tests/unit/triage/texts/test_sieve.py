@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki.patterns.registry import load_registry
-from pytest_dvwiki.triage import sieve as sieves
-from pytest_dvwiki.triage.classify import Classifier
-from pytest_dvwiki.triage.primary import choose_in_text
+from pytest_dvwiki.triage.texts import sieve as sieves
+from pytest_dvwiki.triage.texts.choosing import choose_in_text
+from pytest_dvwiki.triage.texts.reading import TextClassifier
 
-from ..effort import seconds
+from ...effort import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_dvwiki.triage.classify import Reading
-    from pytest_dvwiki.triage.sieve import Kept
+    from pytest_dvwiki.triage.texts.reading import Reading
+    from pytest_dvwiki.triage.texts.sieve import Kept
 
-CLASSIFIER = Classifier(load_registry())
+CLASSIFIER = TextClassifier(load_registry())
 QUIET = "UVM_INFO drv.sv(3) @ 100: uvm_test_top.env.drv [DRV] sent packet {} of 40"
 ERROR = "UVM_ERROR sb.sv(210) @ {}: uvm_test_top.env.sb [SB] expected 0x{:x} got 0x1{:x}"
 BLOCK = 1 << 16

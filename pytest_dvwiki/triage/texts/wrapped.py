@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki import simulators
 from pytest_dvwiki.patterns.messages import begins_message, strip_line
 from pytest_dvwiki.patterns.schema import UNKNOWN
-from pytest_dvwiki.triage.primary import Choice, choose_in_text
+from pytest_dvwiki.triage.primary import Choice
+from pytest_dvwiki.triage.texts.choosing import choose_in_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pytest_dvwiki.patterns.matcher import Matcher
-    from pytest_dvwiki.triage.primary import Candidate
+    from pytest_dvwiki.triage.candidates import Candidate
 
 _NARROWEST, _WIDEST = 60, 100
 """Columns at which mails and pages wrap texts."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from pytest_dvwiki.patterns.registry import load_registry
-from pytest_dvwiki.triage.classify import Classifier
+from pytest_dvwiki.triage.texts.reading import TextClassifier
 
-CLASSIFIER = Classifier(load_registry())
+CLASSIFIER = TextClassifier(load_registry())
 WORDS = "TIMEOUT ERROR OCCURRED"
 LICENCE = "Unable to checkout a license for the code coverage viewer"
 GOOD_TEST = "# UVM_ERROR :    0\n# UVM_FATAL :    0"

@@ -9,7 +9,7 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.triage.run_together import split_run_together
+from pytest_dvwiki.triage.texts.run_together import split_run_together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_dvwiki.patterns.registry import load_registry
-from pytest_dvwiki.triage.classify import Classifier
+from pytest_dvwiki.triage.texts.reading import TextClassifier
 
 MISSING = (
     "> ** Error: /home/me/projects/dv/bench/top_tb.sv(245): Module 'clock_gate'\n"
@@ -27,8 +27,8 @@ CUT = (
 
 
 @pytest.fixture(scope="module")
-def classifier() -> Classifier:
-    return Classifier(load_registry())
+def classifier() -> TextClassifier:
+    return TextClassifier(load_registry())
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def classifier() -> Classifier:
     ids=["a quoted mail", "a page"],
 )
 def test_a_message_that_says_nothing_in_its_first_line_is_read_to_its_end(
-    classifier: Classifier, text: str, label: str, line: int
+    classifier: TextClassifier, text: str, label: str, line: int
 ) -> None:
     verdict = classifier.classify_text(text)
     assert verdict is not None
@@ -51,14 +51,14 @@ def test_a_message_that_says_nothing_in_its_first_line_is_read_to_its_end(
     [(91, "packet 7 went astray"), (60, "packet 7 went astray on its way from the sequencer to the monitor")],
     ids=["writer for its first word", "a line that no page would hold"],
 )
-def test_what_stands_below_a_whole_line_is_none_of_it(classifier: Classifier, wide: int, told: str) -> None:
+def test_what_stands_below_a_whole_line_is_none_of_it(classifier: TextClassifier, wide: int, told: str) -> None:
     text = f"INFO: x {'y' * wide}\nUVM_ERROR drv.sv(210) @ 1250: uvm_test_top.env.drv [DRV] {told}\nexpected 3, got 4"
     verdict = classifier.classify_text(text)
     assert verdict is not None
     assert verdict.primary.endswith(told)
 
 
-def test_the_rest_of_a_warning_is_no_failure(classifier: Classifier) -> None:
+def test_the_rest_of_a_warning_is_no_failure(classifier: TextClassifier) -> None:
     warning = (
         "** Warning: (vsim-PLI-3408) Too few data words read on line 13 of file\n"
         '"instr_hex". Expected 1000, found 12. : bench/init_imem.sv(7)\n'
@@ -67,7 +67,7 @@ def test_the_rest_of_a_warning_is_no_failure(classifier: Classifier) -> None:
     assert classifier.classify_text(warning) is None
 
 
-def test_a_text_that_names_its_cause_is_left_as_it_stands(classifier: Classifier) -> None:
+def test_a_text_that_names_its_cause_is_left_as_it_stands(classifier: TextClassifier) -> None:
     text = '** Error: (vlog-13069) bench/top_tb.sv(245): near "endmodule": syntax error,\nunexpected endmodule'
     verdict = classifier.classify_text(text)
     assert verdict is not None
@@ -75,7 +75,7 @@ def test_a_text_that_names_its_cause_is_left_as_it_stands(classifier: Classifier
     assert "broken" not in verdict.rule
 
 
-def test_a_text_that_stays_without_a_name_keeps_its_first_line(classifier: Classifier) -> None:
+def test_a_text_that_stays_without_a_name_keeps_its_first_line(classifier: TextClassifier) -> None:
     first = "Error: the thing over there did not do what it is ought to do today"
     verdict = classifier.classify_text(f"{first}\nwhich is a nuisance")
     assert verdict is not None
@@ -84,7 +84,7 @@ def test_a_text_that_stays_without_a_name_keeps_its_first_line(classifier: Class
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["lf", "crlf"])
 @pytest.mark.parametrize("width", [72, 80, 100])
-def test_lines_that_a_terminal_cut_are_whole_again(classifier: Classifier, width: int, end: str) -> None:
+def test_lines_that_a_terminal_cut_are_whole_again(classifier: TextClassifier, width: int, end: str) -> None:
     text = end.join(line[at : at + width] for line in CUT for at in range(0, len(line), width))
     verdict = classifier.classify_text(text)
     assert verdict is not None
@@ -101,7 +101,7 @@ def test_lines_that_a_terminal_cut_are_whole_again(classifier: Classifier, width
     ],
     ids=["a frame", "equal messages", "another tool"],
 )
-def test_lines_of_one_length_are_lines(classifier: Classifier, lines: list[str]) -> None:
+def test_lines_of_one_length_are_lines(classifier: TextClassifier, lines: list[str]) -> None:
     verdict = classifier.classify_text("\n".join(lines))
     assert verdict is not None
     assert "column" not in verdict.rule
@@ -110,7 +110,7 @@ def test_lines_of_one_length_are_lines(classifier: Classifier, lines: list[str])
 @pytest.mark.parametrize(
     "failure", ["UVM_ERROR sb.sv(3) @ 10: env.sb [SB] mismatch exp=1 act=2", "syntax error near foo"]
 )
-def test_a_table_whose_rows_look_cut_hides_no_failure(classifier: Classifier, failure: str) -> None:
+def test_a_table_whose_rows_look_cut_hides_no_failure(classifier: TextClassifier, failure: str) -> None:
     registers = {"reg_ctrl": "0x00000001", "reg_status": "0x0000ffff", "fifo_level": "12", "irq_mask": "0x1"}
     table = [f"{name:<40}{value:>24}" for name, value in registers.items()]
     alone, below = classifier.classify_text(failure), classifier.classify_text("\n".join([*table, failure]))
@@ -119,7 +119,7 @@ def test_a_table_whose_rows_look_cut_hides_no_failure(classifier: Classifier, fa
     assert (below.pattern, below.primary, below.line) == (alone.pattern, failure, 5)
 
 
-def test_a_progress_bar_moves_no_line(classifier: Classifier) -> None:
+def test_a_progress_bar_moves_no_line(classifier: TextClassifier) -> None:
     lines = [
         "\rERROR: the thing over there did not do what it is ought to do today",
         "which is a nuisance",

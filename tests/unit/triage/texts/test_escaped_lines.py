@@ -7,8 +7,8 @@ import json
 import pytest
 
 from pytest_dvwiki.patterns.registry import load_registry
-from pytest_dvwiki.triage.classify import Classifier
-from pytest_dvwiki.triage.escaped_lines import Folds, unfolded
+from pytest_dvwiki.triage.texts.escaped_lines import Folds, unfolded
+from pytest_dvwiki.triage.texts.reading import TextClassifier
 
 LOG = (
     "make: Entering directory '/w/tb'\n"
@@ -77,7 +77,7 @@ def test_lines_keep_the_numbers_that_they_have_in_the_text() -> None:
 
 def test_a_verdict_names_the_line_of_the_text() -> None:
     text = "first\n" + json.dumps({"n": 1, "log": LOG}) + "\nlast\n"
-    verdict = Classifier(load_registry()).classify_text(text)
+    verdict = TextClassifier(load_registry()).classify_text(text)
     assert verdict is not None
     assert (verdict.error_class, verdict.failure_subtype, verdict.line) == ("sim_error", "scoreboard_fail", 2)
     assert {other.line for other in verdict.runners_up} == {2}

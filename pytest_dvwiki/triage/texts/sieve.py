@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.patterns.kinds import KindCounts
 from pytest_dvwiki.patterns.matcher import DEEPEST_BLOCK, decoded
 from pytest_dvwiki.patterns.messages import LONGEST
-from pytest_dvwiki.triage import good_end, sections
-from pytest_dvwiki.triage.escaped_lines import Folds
+from pytest_dvwiki.triage.texts import good_end, sections
+from pytest_dvwiki.triage.texts.escaped_lines import Folds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_dvwiki.patterns.registry import load_registry
-from pytest_dvwiki.triage.classify import Classifier
-from pytest_dvwiki.triage.run_together import split_run_together
+from pytest_dvwiki.triage.texts.reading import TextClassifier
+from pytest_dvwiki.triage.texts.run_together import split_run_together
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ from pytest_dvwiki.triage.run_together import split_run_together
     ],
 )
 def test_lines_that_lost_their_line_feeds_are_lines_again(line: str, wanted: str) -> None:
-    verdict = Classifier(load_registry()).classify_text(line)
+    verdict = TextClassifier(load_registry()).classify_text(line)
     assert verdict is not None
     assert (verdict.failure_subtype, verdict.line) == (wanted, 1)
 

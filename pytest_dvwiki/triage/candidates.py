@@ -1,0 +1,143 @@
+"""Find the messages of a text that may be the first cause."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from pytest_dvwiki.patterns.matcher import DEEPEST_BLOCK
+from pytest_dvwiki.patterns.messages import strip_line
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from pytest_dvwiki.model import Excerpt, Source
+    from pytest_dvwiki.patterns.matcher import Hit, Matcher
+    from pytest_dvwiki.patterns.schema import Pattern
+
+PYTHON = frozenset({"python", "pytest", "cocotb", "pyuvm"})
+EXPECTATIONS = frozenset({"unexpected_pass", "wrong_exception"})
+_CUT_OFF = "python.traceback"
+"""The pattern of a traceback without its exception."""
+NEVER_AWAITED = "python.never_awaited"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A message that may be the first cause."""
+
+    pattern: Pattern
+    source: Source
+    line: int
+    """Line number in its source."""
+    text: str
+    groups: dict[str, str]
+    noise: bool
+    exception: bool
+    """Whether the message is a Python exception."""
+
+
+def candidates_of(excerpt: Excerpt, matcher: Matcher, *, cocotb: bool) -> Iterator[Candidate]:
+    """Yield the messages of an excerpt; in a test of cocotb an error line alone proves no failure."""
+    lines = excerpt.lines
+    if excerpt.source == "report":
+        # Imported here and below: a bare log holds no report of pytest, and most hold no traceback.
+        from pytest_dvwiki.triage.pytest_report import only_messages  # noqa: PLC0415
+
+        shown = only_messages([line for _, line in lines])
+        lines = tuple((number, line) for (number, _), line in zip(lines, shown, strict=True))
+    for first, part in unbroken(lines):
+        yield from candidates_in(first, "\n".join(part), excerpt.source, matcher, cocotb=cocotb)
+
+
+def candidates_in(
+    first: int, text: str, source: Source, matcher: Matcher, *, cocotb: bool, whole: str | None = None
+) -> Iterator[Candidate]:
+    """Yield the messages of lines without a gap.
+
+    Args:
+        first: Number of the first line.
+        text: The lines.
+        source: The text that they are from.
+        matcher: The patterns.
+        cocotb: Whether an error line alone proves no failure.
+        whole: The whole text, if the lines are a part of it.
+    """
+    hits = matcher.hits(text, first_line=first, whole=whole)
+    lesser = _lesser_exceptions(text, first, {hit.line for hit in hits}) if hits else frozenset()
+    lines = text.split("\n") if any(hit.pattern.id == _CUT_OFF for hit in hits) else ()
+    for hit in hits:
+        if hit.line not in lesser:
+            at = hit.line - first
+            counted = (
+                _exception_of_cut_traceback(hit, lines[at : at + DEEPEST_BLOCK], matcher)
+                if hit.pattern.id == _CUT_OFF
+                else hit
+            )
+            yield Candidate(
+                pattern=counted.pattern,
+                source=source,
+                line=hit.line,
+                text=counted.text,
+                groups=counted.groups,
+                noise=cocotb and counted.pattern.noise,
+                exception=_is_exception(counted),
+            )
+
+
+def _exception_of_cut_traceback(head: Hit, lines: Sequence[str], matcher: Matcher) -> Hit:
+    """Return the exception that the last frame of a cut-off traceback raises; the head itself if it is unknown.
+
+    Args:
+        head: The head of the traceback.
+        lines: The lines from there on.
+        matcher: The patterns.
+    """
+    from pytest_dvwiki.triage.traceback import cut_off  # noqa: PLC0415
+
+    raised = cut_off([strip_line(line) for line in lines], 0)
+    known = matcher.match(raised) if raised else None
+    if known is None or known.pattern.tier == "benign":
+        return head
+    return replace(known, pattern=structs.replace(known.pattern, tier=head.pattern.tier))
+
+
+def _lesser_exceptions(text: str, first: int, known: Collection[int]) -> frozenset[int]:
+    """Return the lines of tracebacks that are not causes: lesser ones of a chain, heads, frames, source.
+
+    A head or frame stands for its traceback if that is cut off, or if no pattern matches its exception.
+
+    Args:
+        text: Lines without a gap.
+        first: The number of the first one.
+        known: The lines with a message that a pattern matches.
+    """
+    if "Traceback (most recent call last)" not in text:
+        return frozenset()
+    from pytest_dvwiki.triage.traceback import chains  # noqa: PLC0415
+
+    lesser: set[int] = set()
+    for chain in chains(text.split("\n")):
+        for raised in chain.raised:
+            if first + raised.line in known:
+                lesser.update(range(first + raised.head, first + raised.line))
+            if raised is not chain.cause:
+                lesser.add(first + raised.line)
+    return frozenset(lesser)
+
+
+def _is_exception(hit: Hit) -> bool:
+    if hit.pattern.noise or hit.pattern.failure_subtype in EXPECTATIONS or hit.pattern.id == NEVER_AWAITED:
+        return False
+    return not PYTHON.isdisjoint(hit.pattern.tools)
+
+
+def unbroken(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
+    """Yield the parts of the text without a gap: the number of the first line, and the lines."""
+    start = 0
+    for at in range(1, len(lines) + 1):
+        if at == len(lines) or lines[at][0] != lines[at - 1][0] + 1:
+            yield lines[start][0], [text for _, text in lines[start:at]]
+            start = at

@@ -1,0 +1,95 @@
+"""The label of a failure: its pattern's, adapted to the circumstances of the test."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki import simulators
+from pytest_dvwiki.patterns.schema import UNKNOWN
+from pytest_dvwiki.triage import compared
+from pytest_dvwiki.triage.report_parts import parse_report
+
+if TYPE_CHECKING:
+    from pytest_dvwiki.triage.classify import Finding
+
+_SEVERITIES = {"UVM_ERROR": "uvm_error", "ERROR": "uvm_error", "UVM_FATAL": "uvm_fatal", "CRITICAL": "uvm_fatal"}
+_CHECKS = frozenset({"scoreboard_fail", "assertion_fail"})
+_OF_LIMITS = frozenset({"timeout", "protocol_violation", "coverage_miss"})
+_EQUALITY = re.compile(r"[=!]=")
+
+
+def label_of(finding: Finding) -> tuple[str, str]:
+    """Return the pattern's label, adapted to the circumstances of the test."""
+    if finding.choice is None:
+        return UNKNOWN, UNKNOWN
+    candidate = finding.choice.candidate
+    label = _class(candidate.pattern.error_class, finding.text), candidate.pattern.failure_subtype
+    if label[1] in _CHECKS and compared.shows_unknown(f"{parse_report(finding.text).text} {finding.values}"):
+        return label[0], "x_propagation"
+    if not candidate.exception or label[0].startswith("uvm_"):
+        return label
+    if candidate.pattern.id.startswith("python.assert") or label[1] in {"assertion_fail", "scoreboard_fail"}:
+        label = _assertion(finding, label)
+    if finding.phase in {"setup", "teardown"} and label[0] == "python_error":
+        return "python_error", "fixture_error"
+    return label
+
+
+def _assertion(finding: Finding, label: tuple[str, str]) -> tuple[str, str]:
+    """Return the label of a Python assertion, or of an exception raised in its place.
+
+    Without a simulator it is a Python error. In a simulation an assertion that compares two values is a checker's,
+    whatever its words and names. An assertion whose words name a limit keeps the label of the limit, unless it
+    shows a value of the design.
+    """
+    pattern = finding.choice.candidate.pattern if finding.choice is not None else None
+    if not finding.in_simulator and not (pattern is not None and "cocotb" in pattern.tools):
+        raised = pattern is not None and pattern.id.startswith("python.raised_")
+        return "python_error", "runtime_error" if raised else "assertion_error"
+    statement = finding.frame.source if finding.frame is not None else ""
+    shown = finding.values or finding.text[max(0, finding.text.find("assert ")) :]
+    if label == ("sim_error", "assertion_fail"):
+        return ("sim_error", "scoreboard_fail") if _compares(statement, shown) else label
+    if label[1] in _OF_LIMITS and _compares(statement, shown):
+        compared_text = f"{statement} {shown}"
+        if compared.is_of_design(compared_text) and _EQUALITY.search(compared_text):
+            return "sim_error", "scoreboard_fail"
+    return label
+
+
+def _class(error_class: str, text: str) -> str:
+    """Return the class of a message: that of the phase that reported it, whatever the usual class of its subtype."""
+    if error_class.startswith("uvm_"):
+        return _severity(text, error_class)
+    if error_class == "compile_error" and _at_run().match(text):
+        return "sim_error"
+    if error_class == "compile_error" and _at_elaboration().match(text):
+        return "elaboration_error"
+    return error_class
+
+
+def _compares(statement: str, shown: str) -> bool:
+    """Tell whether an assertion compares two values: by its statement, or by its values if the statement is cut off."""
+    if statement.startswith("assert ") and not statement.endswith(("(", "[", "\\", ",")):
+        return compared.compares(statement, shown=False)
+    return shown.startswith("assert ") and compared.compares(shown, shown=True)
+
+
+def _severity(text: str, default: str) -> str:
+    """Return the class of a UVM report by its severity, whatever its text says."""
+    return _SEVERITIES.get(parse_report(text).report_class, "uvm_fatal" if "UVM_FATAL" in text else default)
+
+
+@functools.cache
+def _at_run() -> re.Pattern[str]:
+    """Return the expression for the beginnings of a simulator's run-time messages, which no compiler writes."""
+    return re.compile(rf"(?:.{{0,80}}\W)?{simulators.either(lambda tool: tool.run_head)}", re.ASCII)
+
+
+@functools.cache
+def _at_elaboration() -> re.Pattern[str]:
+    """Return the expression for the beginnings of messages of an elaborator, or of loading a design."""
+    beginnings = simulators.either(lambda tool: tool.elaboration_head)
+    return re.compile(rf"(?:.{{0,80}}\W)?{beginnings}|{beginnings}", re.ASCII)

@@ -1,0 +1,130 @@
+"""Adjust the verdicts of one run to each other."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from pytest_dvwiki.patterns.schema import UNKNOWN
+from pytest_dvwiki.triage import origin as origins
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pytest_dvwiki.model import Failure, Result, Verdict
+
+
+def settle(
+    failures: Sequence[Failure], verdicts: Sequence[Verdict], results: Iterable[Result] = ()
+) -> tuple[Verdict, ...]:
+    """Adjust the verdicts of one run to each other.
+
+    A failure may only follow another one of its simulation: its turn never came, or the simulation ended during it
+    without a cause of its own. It takes over the verdict of the other one. Origins learn how many seeds failed and
+    passed.
+
+    Args:
+        failures: The run's failures, those of one simulation in the order of its tests.
+        verdicts: The verdict on each, in the same order.
+        results: All tests of the run, for seeds that passed.
+    """
+    settled = _with_first_report(failures, verdicts)
+    for members in _simulations(failures).values():
+        causes = [n for n in members if failures[n].started and not _only_follows(verdicts[n])]
+        started = causes or [m for m in members if failures[m].started]
+        for n in members:
+            at = bisect_left(causes, n)
+            if n in causes[at : at + 1]:
+                continue
+            if started and (before := causes[at - 1] if at else started[-1]) != n:
+                settled[n] = replace(settled[before], follower=True)
+            else:
+                settled[n] = replace(settled[n], follower=False)
+    return _with_results(failures, settled, list(results))
+
+
+def _with_first_report(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Give an unnamed setup failure the verdict of an earlier one that pytest reported with the same words.
+
+    A fixture that failed is not run again: pytest raises its exception for each test that needs it, and only the first
+    of them has the log.
+    """
+    named: dict[str, Verdict] = {}
+    settled: list[Verdict] = []
+    for failure, verdict in zip(failures, verdicts, strict=True):
+        report = "\n".join(excerpt.text for excerpt in failure.excerpts if excerpt.source == "report")
+        if verdict.error_class == UNKNOWN and failure.phase == "setup" and report in named:
+            settled.append(replace(named[report], follower=True))
+            continue
+        if report and verdict.error_class != UNKNOWN:
+            named.setdefault(report, verdict)
+        settled.append(verdict)
+    return settled
+
+
+def _simulations(failures: Sequence[Failure]) -> dict[str, list[int]]:
+    groups: dict[str, list[int]] = {}
+    for number, failure in enumerate(failures):
+        if failure.in_simulator:
+            groups.setdefault(failure.nodeid.rpartition("::")[0], []).append(number)
+    return groups
+
+
+def _only_follows(verdict: Verdict) -> bool:
+    return (
+        verdict.pattern in {"cocotb.sim_failure", None}
+        and verdict.failure_subtype
+        in {
+            "simulation_ended_early",
+            UNKNOWN,
+        }
+        and verdict.primary.startswith("SimFailure")
+    )
+
+
+def _with_results(
+    failures: Sequence[Failure], verdicts: Sequence[Verdict], results: Sequence[Result]
+) -> tuple[Verdict, ...]:
+    """Add to each verdict the outcomes of the same tests with other seeds and on other simulators."""
+    seeds = _ends([(each.nodeid, each.seed, each.outcome) for each in results], failures, verdicts, "seed")
+    simulators = _ends(
+        [(each.nodeid, each.simulator, each.outcome) for each in results], failures, verdicts, "simulator"
+    )
+    weighed = []
+    for verdict in verdicts:
+        failed, passed = seeds.get(verdict.fingerprint, ((), ()))
+        clues = origins.of_seeds(len(failed), len(passed)) + origins.of_simulators(
+            *simulators.get(verdict.fingerprint, ((), ()))
+        )
+        weighed.append(origins.with_clues(verdict, clues))
+    return tuple(weighed)
+
+
+def _ends(
+    results: Iterable[tuple[str, str | None, str]],
+    failures: Sequence[Failure],
+    verdicts: Sequence[Verdict],
+    key: Literal["seed", "simulator"],
+) -> dict[str, tuple[Sequence[str], Sequence[str]]]:
+    """Return, by cause, the seeds (or simulators) with which its tests failed, and those with which they passed."""
+    passed: dict[str, set[str]] = {}
+    # Of thousands of passing tests only a few are needed.
+    asked = {failure.nodeid.partition("[")[0] for failure in failures}
+    for nodeid, value, outcome in results:
+        if outcome == "passed" and value is not None and nodeid.partition("[")[0] in asked:
+            passed.setdefault(_test(nodeid, value), set()).add(value)
+    failed: dict[str, set[str]] = {}
+    good: dict[str, set[str]] = {}
+    for failure, verdict in zip(failures, verdicts, strict=True):
+        value = getattr(failure, key)
+        if value is not None and not verdict.follower:
+            failed.setdefault(verdict.fingerprint, set()).add(value)
+            good.setdefault(verdict.fingerprint, set()).update(passed.get(_test(failure.nodeid, value), ()))
+    return {name: (sorted(values), sorted(good[name] - values)) for name, values in failed.items()}
+
+
+def _test(nodeid: str, value: str) -> str:
+    """Return a test name without its seed or simulator parameter; other parameters stay."""
+    return re.sub(rf"(?<=[\[-])[^\d\[\]-]*{re.escape(value)}(?=[\]-])", "", nodeid)

@@ -1,0 +1,50 @@
+"""Choose the first cause in a bare text.
+
+A text whose messages all prove little has no first cause if it says that it ended well (`good_end`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.triage.candidates import NEVER_AWAITED, Candidate, candidates_in, unbroken
+from pytest_dvwiki.triage.primary import Choice, decide, ranked
+from pytest_dvwiki.triage.texts.good_end import is_cancelled
+from pytest_dvwiki.triage.texts.sections import sections_of
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Sequence
+
+    from pytest_dvwiki.patterns.matcher import Matcher
+
+
+def choose_in_text(
+    lines: Sequence[tuple[int, str]], matcher: Matcher, among: Container[int] | None = None
+) -> Choice | None:
+    """Choose the first cause in a bare text; return None if nothing says that something failed.
+
+    Args:
+        lines: Numbered lines, with gaps in the numbers for lines left out.
+        matcher: The patterns.
+        among: The lines whose messages count, if the whole text decided that; a message next to a gap may be
+            incomplete.
+    """
+    marks = sections_of(lines)
+    whole = "\n".join(line for _, line in lines)
+    candidates = [
+        candidate
+        for first, part in unbroken(lines)
+        for candidate in candidates_in(first, "\n".join(part), "log", matcher, cocotb=marks.cocotb, whole=whole)
+        if (among is None or candidate.line in among)
+        and not (marks.in_passed(candidate.line) and (candidate.noise or candidate.exception or _is_warning(candidate)))
+    ]
+    if all(map(_is_warning, candidates)):
+        return None
+    if is_cancelled([c.pattern for c in candidates], max(c.line for c in candidates), lines):
+        return None
+    return decide(ranked(candidates))
+
+
+def _is_warning(candidate: Candidate) -> bool:
+    """Tell whether a message is Python's warning that a coroutine was never awaited; it alone fails no test."""
+    return candidate.pattern.id == NEVER_AWAITED
