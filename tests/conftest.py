@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,9 @@ _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same", _PATIENT, derandomize=True)
 settings.register_profile("other", _PATIENT, derandomize=False)
 settings.load_profile("same")
+
+# A run in which a test starts another would annotate the job that runs the tests.
+os.environ.pop("GITHUB_ACTIONS", None)
 
 _ONE_RUN = re.compile(
     r"tests/sim/(?:test_sample\.py::\w+\[(icarus|verilator)|test_outcomes\.py::\w+\[(\w+-\w+)|test_(agents)\.py)"

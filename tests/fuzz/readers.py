@@ -10,6 +10,7 @@ import atexit
 import functools
 import gzip
 import io
+import json
 import os
 import re
 import shutil
@@ -31,6 +32,9 @@ from pytest_dvwiki.capture.interrupted.places import JournalFolder
 from pytest_dvwiki.capture.simulations.reproduce import Call
 from pytest_dvwiki.capture.simulations.unfinished import UnfinishedTest
 from pytest_dvwiki.capture.texts.logs import LogStream, LogText
+from pytest_dvwiki.checks.evaluate import check
+from pytest_dvwiki.checks.schema import CheckError
+from pytest_dvwiki.checks.text import lines
 from pytest_dvwiki.model import (
     Command,
     Excerpt,
@@ -239,6 +243,21 @@ def waiver(data: bytes) -> None:
             each.matches({"message": "a" * 4000 + "!", "test": "t[0x12]", "pattern": "uvm.x", "fingerprint": "9b1f"})
 
 
+def check_file(data: bytes) -> None:
+    """A check is run, with its inputs, or told why not."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.check.yaml"
+        path.write_bytes(data)
+        (Path(folder) / "sim.log").write_bytes(b"tool vcs 1\n" + data)
+        try:
+            result = check(path, root=Path(folder), environment={"RUN": folder})
+        except CheckError as error:
+            told(str(error), "a.check.yaml")
+        else:
+            json.dumps(result.as_json())
+            assert "\x1b" not in "\n".join(lines(result))
+
+
 def project_file(data: bytes) -> None:
     """Settings are taken or told."""
     with tempfile.TemporaryDirectory() as folder:
@@ -402,6 +421,14 @@ waivers:
   owner: o
   expires: "2026-12-31"
 """
+_CHECK = b"""description: d
+input_files: ["${RUN}/*.log", no.log]
+items:
+- {name: tool, match: 'tool (?P<value>(?P<name>\\w+).*)', required: [name]}
+- {name: next, match: '(?P<path>\\S+)', from: tool, pattern: false}
+requirements: {value: 1, pattern_items: ["vcs*|regex:^(a+)+$"]}
+waivers: {value: 2, waive_items: ["*no*", "regex:t.*"]}
+"""
 _PROJECT = b"""wiki:
   enabled: true
   lock_timeout: 3.5
@@ -473,6 +500,7 @@ def seeds(target: str) -> list[bytes]:
         "verdict": lambda: [_VERDICT],
         "pattern": lambda: [_PATTERN],
         "waiver": lambda: [_WAIVER],
+        "check": lambda: [_CHECK],
         "project": lambda: [_PROJECT],
         "schema": lambda: [SCHEMA_YAML.encode()],
         "results": lambda: [_RESULTS],
@@ -492,6 +520,7 @@ READERS: dict[str, Callable[[bytes], None]] = {
     "month": month,
     "pattern": pattern,
     "waiver": waiver,
+    "check": check_file,
     "project": project_file,
     "schema": schema,
     "results": results,

@@ -123,7 +123,9 @@ def test_every_output_of_a_run_on_two_workers(project: Project, monkeypatch: pyt
 def test_a_worker_that_crashes(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CRASH", "1")
     project.pytester.makepyfile(TESTS)
-    project.run("-n2", "--junitxml=junit.xml", "--dvwiki-codequality=cq.json")
+    project.run(
+        "-n2", "--dist", "loadgroup", "--max-worker-restart=0", "--junitxml=junit.xml", "--dvwiki-codequality=cq.json"
+    )
     assert project.causes()["test_crashes"] == "tool_error/worker_crash"
     assert "tool_error/worker_crash" in (project.path / "cq.json").read_text("utf-8")
     # pytest closes the element of this test without its properties; those of the others are there.

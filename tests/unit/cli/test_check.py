@@ -29,5 +29,5 @@ def test_status_and_output(project: Path, capsys: pytest.CaptureFixture[str]) ->
     assert [each["value"] for each in bad["unused_waivers"]] == ["x"]
     assert main(["check", "bad.check.yaml", "no.check.yaml"]) == 2
     output = capsys.readouterr()
-    assert "no.check.yaml: there is no such file; check the name" in output.err
+    assert output.err == "dvwiki check: no.check.yaml: there is no such file; check the name\n"
     assert "check violated in bad.check.yaml: 'no.log': is missing: there is no such file\n" in output.out
