@@ -144,18 +144,11 @@ def _seeds_of_passes(path: Path, report: _Report) -> dict[str, list[str | None]]
 
 
 def _beside(path: Path, log: str) -> str:
-    """Return the path of a log, beside the reports where they were moved or packed together with it."""
-    if os.path.isfile(log):  # noqa: PTH113  # may be too long for a path
-        return log
+    """Return the path of a log: in its place beside the reports, with which it may have been moved or packed."""
     parts = log.split("/")
-    return next(
-        (
-            near
-            for count in (4, 3)
-            if len(parts) > count and (path.parent / (near := "/".join(("..", *parts[-count:])))).is_file()
-        ),
-        log,
-    )
+    # `BLOCK-sim-TOOL/INDEX.TEST/latest/run.log`, or `BLOCK-sim-TOOL/MODE/build.log`
+    near = ("/".join(("..", *parts[-count:])) for count in (4, 3))
+    return next((each for each in near if os.path.isfile(path.parent / each)), log)  # noqa: PTH113  # may be too long
 
 
 def _configuration(path: Path, report: _Report) -> tuple[Path | None, str | None]:

@@ -21,17 +21,22 @@ _TRACE = re.compile(r"(\w{1,40}) : \S{1,1000}\.csv")
 _VERDICT = re.compile(r"\[(PASSED|FAILED)\]: ")
 _NUMBERED = re.compile(r"(\w{1,200})_(\d{1,6})")
 _SEED = re.compile(r"^(\w{1,200})_(\d{1,6}): '?(\d{1,100})'?$", re.MULTILINE)
+_SUMMARY = re.compile(r"^\d+ PASSED, \d+ FAILED$", re.MULTILINE)
+"""The last line, written after all comparisons."""
 _NO_RESULT = "the comparison of the two traces ended without a result"
+_BEGINNING = 1 << 20
 _KEPT = 200
 """Maximum number of lines kept of a comparison."""
 
 
 def _read(path: Path) -> ResultsFile:
-    parts = [part.splitlines() for part in _text(path).split(_PROGRAM)[1:]]
+    text = _text(path)
+    parts = [part.splitlines() for part in text.split(_PROGRAM)[1:]]
     if len(parts) > CASE_LIMIT:
         raise ResultsError(path, f"more than {CASE_LIMIT} tests")
     programs = [PurePosixPath(lines[0].strip() if lines else "") for lines in parts]
-    seeds = dict(_seeds(_text(path.with_name("seed.yaml"), missing=""), [program.stem for program in programs]))
+    is_complete = _SUMMARY.search(text) is not None
+    seeds = dict(_seeds(path.parent, [program.stem for program in programs], is_complete=is_complete))
     # A relative path of a program begins in the folder in which run.py was called.
     is_called_here = (path.parents[1] / "run.py").is_file() and programs[0].parts[:1] == (path.parent.name,)
     cases = []
@@ -56,23 +61,35 @@ def _case(name: str, lines: Sequence[str], *, seed: str | None, command: tuple[s
     return Case(name=name, status="failed", message=message, text=text, seed=seed, command=command)
 
 
-def _seeds(text: str, programs: Sequence[str]) -> Iterator[tuple[str, tuple[str, tuple[str, ...]]]]:
-    """Yield each program with its seed and the options that generate it again, where the batches show the seed.
+def _seeds(
+    folder: Path, programs: Sequence[str], *, is_complete: bool
+) -> Iterator[tuple[str, tuple[str, tuple[str, ...]]]]:
+    """Yield each program with its seed and the options that generate it again, as far as the files show them.
 
-    The generator is called once for each batch of a test, with one seed, and makes one program after the other.
+    The generator is called once for each batch of a test, with one seed. As a UVM test it makes one program after the
+    other; in Python (pyflow) all but the first get a random seed each.
     """
     batches: dict[str, dict[str, str]] = {}
-    for test, number, seed in _SEED.findall(text):
+    for test, number, seed in _SEED.findall(_text(folder / "seed.yaml", missing="")):
         batches.setdefault(test, {})[number] = seed
     numbered = [(program, *found.groups()) for program in programs if (found := _NUMBERED.fullmatch(program))]
     counts = Counter(test for _, test, _ in numbered)
     for program, test, number in numbered:
         seeds = batches.get(test, {})
-        if len(seeds) == counts[test] and number in seeds:
+        if number in seeds and (number == "0" or (is_complete and len(seeds) == counts[test])):
             yield program, (seeds[number], ("--test", test, "--seed", seeds[number]))
-        elif len(seeds) == 1:
+        elif len(seeds) == 1 and _is_uvm(folder / f"sim_{test}_0.log"):
             (seed,) = seeds.values()
             yield program, (seed, ("--test", test, "--iterations", str(int(number) + 1), "--start_seed", seed))
+
+
+def _is_uvm(log: Path) -> bool:
+    """Tell whether the generator ran as a UVM test, by the beginning of its log."""
+    try:
+        with reading.open_regular(log) as stream:
+            return b"UVM_INFO" in stream.read(_BEGINNING)
+    except OSError:
+        return False
 
 
 def _text(path: Path, missing: str | None = None) -> str:

@@ -170,7 +170,8 @@ def test_the_build_of_a_block_stands_for_the_tests_in_it(tmp_path: Path) -> None
 
 
 def test_the_logs_of_dvsim_are_evidence_and_no_runs_of_their_own(project: Path) -> None:
-    moved = f"/elsewhere/{SCRATCH}/0.counter_wrap/latest/run.log"
+    moved = str(project.parent / "before" / SCRATCH / "0.counter_wrap/latest/run.log")
+    write(project.parent, {f"before/{SCRATCH}/0.counter_wrap/latest/run.log": "UVM_FATAL @ 0: reporter [X] other\n"})
     passed = {f"{SCRATCH}/{number}.counter_smoke/latest/run.log": RUN_LOG.format("") for number in range(3)}
     failed = {f"{SCRATCH}/0.counter_wrap/latest/run.log": RUN_LOG.format(MISMATCH)}
     write(project, {REPORT: dvsim(moved), f"{SCRATCH}/default/build.log": "[make]: build\n", **passed, **failed})
@@ -216,30 +217,39 @@ def test_svunit_names_the_test_for_its_filter_and_its_log_is_no_other_run(projec
 
 
 @pytest.mark.parametrize(
-    ("seeds", "expected"),
+    ("seeds", "log", "expected"),
     [
-        ({"0": 41}, [("41", "--iterations 1 --start_seed 41"), ("41", "--iterations 2 --start_seed 41")]),
-        ({"0": 41, "1": 42}, [("41", "--seed 41"), ("42", "--seed 42")]),
-        # With three batches of two programs nothing tells which batch made which program.
-        ({"0": 41, "1": 42, "2": 43}, [(None, None), (None, None)]),
-        ({}, [(None, None), (None, None)]),
+        ({"0": 41}, "UVM_INFO @ 0: reporter [RNTST] Running test", ["41", "41", "--iterations 2 --start_seed 41"]),
+        # Of a batch that Python made, only the first program has the seed.
+        ({"0": 41}, "TEST GENERATED USING SEED VALUE = 219553824", ["41", None, None]),
+        ({"0": 41, "1": 42}, "", ["41", "42", "--seed 42"]),
+        # Of several programs in several batches nothing tells which batch made which, except for the first.
+        ({"0": 41, "2": 42, "3": 43}, "UVM_INFO", ["41", None, None]),
+        ({}, "UVM_INFO", [None, None, None]),
     ],
 )
 def test_the_seed_of_a_program_of_riscv_dv_is_that_of_its_batch(
-    tmp_path: Path, seeds: dict[str, int], expected: list[tuple[str | None, str | None]]
+    tmp_path: Path, seeds: dict[str, int], log: str, expected: list[str | None]
 ) -> None:
     lines = (f"riscv_arithmetic_basic_test_{number}: '{seed}'\n" for number, seed in seeds.items())
-    write(tmp_path, {"out/iss_regr.log": COMPARED, "out/seed.yaml": "".join(lines), "run.py": ""})
     test = "riscv_arithmetic_basic_test"
+    write(tmp_path, {"out/iss_regr.log": COMPARED, "out/seed.yaml": "".join(lines), "run.py": ""})
+    write(tmp_path, {f"out/sim_{test}_0.log": log})
     assert list(map(shown, cases(tmp_path, "out/iss_regr.log"))) == [
-        (f"{test}_0", "passed", expected[0][0], ""),
+        (f"{test}_0", "passed", expected[0], ""),
         (
             f"{test}_1",
             "failed",
-            expected[1][0],
-            f"python3 run.py --test {test} {expected[1][1]} --iss spike,sail …" if expected[1][1] else "",
+            expected[1],
+            f"python3 run.py --test {test} {expected[2]} --iss spike,sail …" if expected[2] else "",
         ),
     ]
+
+
+def test_a_comparison_that_ended_early_does_not_tell_the_batches(tmp_path: Path) -> None:
+    seeds = "".join(f"riscv_arithmetic_basic_test_{number}: '4{number}'\n" for number in range(2))
+    write(tmp_path, {"out/iss_regr.log": COMPARED.replace("1 PASSED, 1 FAILED\n", ""), "out/seed.yaml": seeds})
+    assert [case.seed for case in cases(tmp_path, "out/iss_regr.log")] == ["40", None]
 
 
 def test_riscv_dv_tells_the_first_mismatch_and_a_comparison_without_an_end(tmp_path: Path) -> None:
