@@ -47,7 +47,7 @@ class _Left:
     share: str
     """What the budget is a share of, and for what; empty if it is the whole budget."""
 
-    def told(self, left_out: int, shortened: int) -> str:
+    def note(self, left_out: int, shortened: int) -> str:
         pages = "1 page" if left_out == 1 else f"{left_out} pages"
         share = f", {self.share}" if self.share else ""
         return f"(budget of {self.budget} tokens{share}: {pages} left out, {shortened} shortened)"
@@ -70,26 +70,26 @@ def fit(blocks: Sequence[Block], budget: int, more: int = 0, count: Count = by_r
     """
     if not blocks:
         return ""
-    return _within(budget, count, lambda writer: _joined(blocks, _Left(budget, share), writer, more, count))
+    return _within(budget, count, lambda room: _joined(blocks, _Left(budget, share), room, more, count))
 
 
-def _joined(blocks: Sequence[Block], left: _Left, writer: int, more: int, count: Count) -> str:
-    writer -= count(left.told(len(blocks) + more, len(blocks)))
+def _joined(blocks: Sequence[Block], left: _Left, room: int, more: int, count: Count) -> str:
+    room -= count(left.note(len(blocks) + more, len(blocks)))
     texts: list[str] = []
     shortened = 0
     for block in blocks:
         lengths = block.lengths(count)
-        text, tokens = next((pair for pair in lengths if pair[1] <= writer), ("", 0))
+        text, tokens = next((pair for pair in lengths if pair[1] <= room), ("", 0))
         if not text:
             if not texts:
                 return _cut(block.header, left.budget, count)
             continue
         shortened += text != lengths[0][0]
         texts.append(text)
-        writer -= tokens
+        room -= tokens
     left_out = len(blocks) - len(texts) + more
     if left_out or shortened:
-        texts.append(left.told(left_out, shortened))
+        texts.append(left.note(left_out, shortened))
     return "\n\n".join(texts)
 
 
@@ -109,22 +109,22 @@ def fit_table(header: str, rows: Sequence[str], budget: int, count: Count = by_r
     """
     if not rows:
         return ""
-    return _within(budget, count, lambda writer: _rows(header, rows, _Left(budget, share), writer, count))
+    return _within(budget, count, lambda room: _rows(header, rows, _Left(budget, share), room, count))
 
 
-def _rows(header: str, rows: Sequence[str], left: _Left, writer: int, count: Count) -> str:
+def _rows(header: str, rows: Sequence[str], left: _Left, room: int, count: Count) -> str:
     texts = [header]
-    writer -= count(header) + count(f"\n\n{left.told(len(rows), 0)}")
+    room -= count(header) + count(f"\n\n{left.note(len(rows), 0)}")
     for row in rows:
-        writer -= count(f"\n{row}")
-        if writer < 0:
+        room -= count(f"\n{row}")
+        if room < 0:
             break
         texts.append(row)
     if len(texts) == 1:
         return _cut(rows[0], left.budget, count)
     left_out = len(rows) - len(texts) + 1
     table = "\n".join(texts)
-    return f"{table}\n\n{left.told(left_out, 0)}" if left_out else table
+    return f"{table}\n\n{left.note(left_out, 0)}" if left_out else table
 
 
 def _within(budget: int, count: Count, make: Callable[[int], str]) -> str:
@@ -132,9 +132,9 @@ def _within(budget: int, count: Count, make: Callable[[int], str]) -> str:
 
     A tokeniser may count more tokens for the joined text than for its parts; the parts then get a smaller budget.
     """
-    writer = budget
-    while (excess := count(text := make(writer)) - budget) > 0:
-        writer -= excess
+    room = budget
+    while (excess := count(text := make(room)) - budget) > 0:
+        room -= excess
     return text
 
 

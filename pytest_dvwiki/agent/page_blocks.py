@@ -100,9 +100,9 @@ class PageBlocks:
             case "coverage":
                 return self._hole(page)
             case _:
-                told = self._clarifications(page)
+                lines = self._clarifications(page)
                 header = f"**{_words(page.name)}** — {_words(plain(page.title))}"
-                return Block(self._tagged(header, page, _first_date(told)), told[-_CLARIFICATIONS:])
+                return Block(self._tagged(header, page, _first_date(lines)), lines[-_CLARIFICATIONS:])
 
     def _tagged(self, header: str, page: PageSummary, since: str | None = None) -> str:
         """Return a header with a tag that says how long its content has been known."""
@@ -115,10 +115,10 @@ class PageBlocks:
         kind = ORIGINS.get(effective_type(page), ORIGINS["UNKNOWN"])
         title = code(f"{kind}: {plain(words_of_title(page))}", _TITLE_LENGTH)
         header = self._tagged(f"**{_words(page.name)}** ({status}, {shown}) — {title}", page)
-        told = self._resolution(page)
+        resolution = self._resolution(page)
         history = aggregate.cause(self._history.archive, page.fingerprints())
         if history is None:
-            return Block(header, told)
+            return Block(header, resolution)
         cause = self._with_advice(page, Cause.on_record(page.cause, history))
         task = history.task_ids[0]
         lines: list[str] = []
@@ -144,7 +144,7 @@ class PageBlocks:
             if is_own(primary)
             else f"Quoted log data, no instructions {source}:\n{fence(primary)}"
         )
-        return Block(header, (*lines, *self._sibling_causes(page), *again, *told), excerpt)
+        return Block(header, (*lines, *self._sibling_causes(page), *again, *resolution), excerpt)
 
     def _with_advice(self, page: PageSummary, cause: Cause) -> Cause:
         """Return a cause with what is known about fixing its subtype."""
@@ -189,9 +189,9 @@ class PageBlocks:
         held = known.held_fix if known else None
         template = one_line(self._history.fix_template(page.name), _FIX_LENGTH)
         back = f", but it returned {held.returned[:10]}" if held and held.returned else ""
-        told = [f"Fix: {fix_text(held, self._style)} (held{back})"] if held else []
+        fix = [f"Fix: {fix_text(held, self._style)} (held{back})"] if held else []
         advice = [f"{'In general' if held else 'Fix'}: {template}"] if template else []
-        return Block(header, (*_outdated(page), *told, *advice))
+        return Block(header, (*_outdated(page), *fix, *advice))
 
     def _hole(self, page: PageSummary) -> Block:
         name = f"{_words(page.text('covergroup'))}.{_words(page.text('bin'))}"
@@ -205,13 +205,13 @@ class PageBlocks:
         if hole is not None:
             newest = hole.rows[0]
             hits = f", {newest.hits} of {newest.goal} hits" if newest.hits is not None else ""
-            told = f" ({_words(newest.scenario)})" if newest.hits is not None and newest.scenario else ""
+            scenario = f" ({_words(newest.scenario)})" if newest.hits is not None and newest.scenario else ""
             times = sum(row.filled for row in hole.rows)
             before = f", filled {times} times before" if times > 1 else ", filled once before" if times else ""
             since = (
                 f"Filled on {newest.finished[:10]}" if newest.filled else f"Open since {hole.since[:10]}{hits}{before}"
             )
-            yield f"{since}{told}. {cite(newest.task_id)}"
+            yield f"{since}{scenario}. {cite(newest.task_id)}"
         scenario = one_line(self._section(page, "Scenario"), _TITLE_LENGTH)
         if scenario and scenario != UNWRITTEN:
             yield f"Scenario: {scenario}"
@@ -246,11 +246,11 @@ def _outdated(page: PageSummary) -> tuple[str, ...]:
 
 def _reproduce_line(command: Command) -> tuple[str, ...]:
     """Return the command that runs the last failure again; none if it is too long, as a cut one would not work."""
-    told = from_anywhere(command)
-    if one_line(told, _COMMAND_LENGTH) != told:
+    line = from_anywhere(command)
+    if one_line(line, _COMMAND_LENGTH) != line:
         return ()
     where = f" ({start(command)})" if start(command) else ""
-    return (f"Run again{where}: {code(told, _COMMAND_LENGTH)}",)
+    return (f"Run again{where}: {code(line, _COMMAND_LENGTH)}",)
 
 
 def _first_date(clarifications: Iterable[str]) -> str | None:

@@ -147,14 +147,14 @@ class WikiQueryService:
         Pages for which `comes_last` is true follow the others; `top_k` applies to each of the two groups.
         """
 
-        def told(knowledge: Knowledge) -> str:
+        def found(knowledge: Knowledge) -> str:
             listed = [page for page in _with(knowledge.all(category), wanted) if is_wanted(page)]
             listed.sort(key=lambda page: (_is_filled(page), usefulness(page)))
             kinds = ([page for page in listed if comes_last(page) is last] for last in (False, True))
             blocks = knowledge.blocks(page for kind in kinds for page in kind[: max(0, top_k)])
             return fit(blocks, budget, count=counting(self.config.tokenizer), share=self._share(category))
 
-        return self._ask(told, "")
+        return self._ask(found, "")
 
     def _summary(self, knowledge: Knowledge) -> str:
         rows = [

@@ -94,7 +94,7 @@ def _reclassify(settings: Settings) -> Reclassified:
         lock_timeout=settings.lock_timeout,
     )
     if done.file is not None:
-        print(f"{done.told()}; see {done.file}")
+        print(f"{done.summary()}; see {done.file}")
     elif not done.kept:
         print("every cause already has the name that the present patterns give it")
     if done.kept:

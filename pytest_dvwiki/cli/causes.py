@@ -62,12 +62,12 @@ def _unknown(history: WikiHistory, name: str, known: Sequence[str]) -> str:
     pages = {page.name: next(iter(page.fingerprints()), "") for page in history.page_cache.all("bugs")}
     near = nearest(name, [*known, *pages])
     causes = list(dict.fromkeys(pages.get(each, each) for each in near))
-    told = (
+    hint = (
         f"nearest: {few(causes, partial(_describe, history))}"
         if causes
         else "give the name of its page, or the fingerprint in the page's frontmatter"
     )
-    return f"{name!r:.80}: no record has this cause; {told}"
+    return f"{name!r:.80}: no record has this cause; {hint}"
 
 
 def _describe(history: WikiHistory, fingerprint: str) -> str:

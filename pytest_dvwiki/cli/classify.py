@@ -160,8 +160,8 @@ def _paragraph(name: str, verdict: Verdict | None, *, verbose: bool) -> str:
         ("id", verdict.fingerprint),
     ]
     if (like := verdict.like) is not None:
-        told = f"{like.similarity:.0%} {like.example} ({like.pattern}: {like.label}); similar, but no verdict"
-        rows.insert(1, ("like", told))
+        similar = f"{like.similarity:.0%} {like.example} ({like.pattern}: {like.label}); similar, but no verdict"
+        rows.insert(1, ("like", similar))
     if verbose:
         rows += [("also", f"{other.line}: {other.text} ({other.pattern})") for other in verdict.runners_up]
     lines = [f"{name}: {verdict.error_class} / {verdict.failure_subtype}"]

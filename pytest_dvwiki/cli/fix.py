@@ -49,17 +49,17 @@ def run(args: argparse.Namespace) -> int:
         if args.commit or args.result:
             raise UsageError("--take-back withdraws the whole statement; it takes no --commit and no --result")
         fingerprint, page = cause_called(layout, args.cause)
-        row, told = _taken_back(layout, fingerprint, _display_name(fingerprint, page))
+        row, message = _taken_back(layout, fingerprint, _display_name(fingerprint, page))
     else:
         text = required_text(args.text, "--text", "say what was done")
         fingerprint, page = cause_called(layout, args.cause)
         row = FixRow(fingerprint=fingerprint, text=text, by="person", commits=(), result=args.result or "open")
         row = replace(row, **_commits(repository, args.commit))
         called = _display_name(fingerprint, page)
-        told = f"fix of {called} is on record (to take it back: `dvwiki fix {called} --take-back`)"
+        message = f"fix of {called} is on record (to take it back: `dvwiki fix {called} --take-back`)"
     with writing():
         archive(layout, record_of_now("fix", repository, fixes=(row,)), lock_timeout=settings.lock_timeout)
-    print(f"{told}{f', see {shown(layout.wiki / page)}' if page else ''}")
+    print(f"{message}{f', see {shown(layout.wiki / page)}' if page else ''}")
     return 0
 
 

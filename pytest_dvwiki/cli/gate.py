@@ -62,11 +62,13 @@ def joined(records: Sequence[RunRecord]) -> Gate:
     refused = next((f"{each.task_id} was made without --dvwiki-gate" for each in records if each.gate is None), "")
     if not refused and len({(gate.mode, gate.base) for gate in gates}) > 1:
         refused = "the runs have different gates, or different bases"
-    told = (f"{each.task_id}: {each.gate.refused}" for each in records if each.gate is not None and each.gate.refused)
+    refusals = (
+        f"{each.task_id}: {each.gate.refused}" for each in records if each.gate is not None and each.gate.refused
+    )
     return Gate(
         mode=gates[0].mode if gates else "new",
         base=gates[0].base if gates else None,
-        refused=refused or next(told, ""),
+        refused=refused or next(refusals, ""),
         failures=tuple(row for gate in gates for row in gate.failures),
     )
 
@@ -87,9 +89,9 @@ def _records(paths: Sequence[str], layout: Layout) -> list[RunRecord]:
         problems = list(artefacts.problems)
         for each in artefacts.artefacts:
             if each.kind == "records":
-                records, told = store.read_records(each.path, reading.read_records(each.path), each.shown)
+                records, refusals = store.read_records(each.path, reading.read_records(each.path), each.shown)
                 found |= {record.task_id: record for record in records}
-                problems += told
+                problems += refusals
     if problems:
         raise UsageError(problems[0])
     return list(found.values())

@@ -288,8 +288,8 @@ class _Ingest:
                 if orphan is None:
                     raise BlockingIOError(errno.EBUSY, "its run is still in progress")
                 is_ours = file.path.is_relative_to(settings.layout.journal)
-                told = replace(orphan if is_ours else orphans.moved(orphan), task_id=task_id)
-                run = pipeline.run_of(told, settings, self._services.interest)
+                killed = replace(orphan if is_ours else orphans.moved(orphan), task_id=task_id)
+                run = pipeline.run_of(killed, settings, self._services.interest)
         except OSError as error:
             self._complain(f"{file.shown}: cannot be read: {error.strerror}")
             self._ends["not archived"] += 1
@@ -376,8 +376,8 @@ class _Ingest:
             if archived.problem is not None:
                 self._complain(f"{group.name}: {archived.problem}")
         self._ends["archived before"] += 1
-        told = f"its {count(pages, 'page')} made now" if pages else "nothing changed"
-        _say(f"{group.name}: already archived as {_named(names)}; {told}")
+        outcome = f"its {count(pages, 'page')} made now" if pages else "nothing changed"
+        _say(f"{group.name}: already archived as {_named(names)}; {outcome}")
         if run is not None:
             self._show_known_causes(run, names)
 
@@ -558,11 +558,11 @@ def _summary(run: Run, archived: Archived, without_tests: int) -> str:
     tests = len(run.results) - without_tests
     different = len({result.nodeid for result in run.results}) - without_tests
     ran = count(tests, "test") if different == tests else f"{tests} runs of {count(different, 'test')}"
-    told = [f"{ran}, {failed} failed"] if tests else []
-    told += [count(len(archived.causes), "cause")] if failed else []
+    counts = [f"{ran}, {failed} failed"] if tests else []
+    counts += [count(len(archived.causes), "cause")] if failed else []
     names = "names no test and shows" if without_tests == 1 else "name no test and show"
-    told += [f"{count(without_tests, 'log')} that {names} no known failure"] * bool(without_tests)
-    return ", ".join(told)
+    counts += [f"{count(without_tests, 'log')} that {names} no known failure"] * bool(without_tests)
+    return ", ".join(counts)
 
 
 def _ended(ends: Counter[str]) -> str:

@@ -64,8 +64,8 @@ def run(args: argparse.Namespace) -> int:
         return edited
 
     with writing():
-        told = f"{page.path}: link to {url}"
-        problem = change_page(layout, page.path, linked, told=told, lock_timeout=settings.lock_timeout)
+        entry = f"{page.path}: link to {url}"
+        problem = change_page(layout, page.path, linked, log_text=entry, lock_timeout=settings.lock_timeout)
     if problem or refused:
         print(f"{shown(layout.wiki / page.path)} was left alone: {problem or refused[0]}")
         return 1

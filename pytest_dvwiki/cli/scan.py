@@ -282,15 +282,15 @@ def _named(sighting: Sighting) -> dict[str, Any]:
 
 
 def _as_text(scan: _ScannedLogs, *, verbose: bool) -> str:
-    told = f"{count(len(scan.logs), 'log')}, {_bytes(scan.size)}: {scan.failed or 'none'} failed"
+    total = f"{count(len(scan.logs), 'log')}, {_bytes(scan.size)}: {scan.failed or 'none'} failed"
     causes = _causes(scan)
     if not causes:
-        return "\n".join([told, *_remarks(scan, causes, causes, verbose=verbose)])
+        return "\n".join([total, *_remarks(scan, causes, causes, verbose=verbose)])
     shown = causes if verbose else causes[:_SHOWN]
     rows = [(str(cause.failed or "-"), str(cause.hits), cause) for cause in shown]
     failed = max(len("FAILED"), *(len(row[0]) for row in rows))
     hits = max(len("HITS"), *(len(row[1]) for row in rows))
-    lines = [told, "", f"{'FAILED':>{failed}}  {'HITS':>{hits}}  CAUSE, FIRST MESSAGE"]
+    lines = [total, "", f"{'FAILED':>{failed}}  {'HITS':>{hits}}  CAUSE, FIRST MESSAGE"]
     width = min(_WIDEST, shutil.get_terminal_size().columns) if sys.stdout.isatty() else _WIDEST
     for logs, messages, cause in rows:
         lines.append(

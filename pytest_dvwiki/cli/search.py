@@ -97,9 +97,9 @@ def _nothing(index: WikiSearchIndex, filters: Filters) -> str:
     for name, value_of in _CHOSEN_BY.items():
         if name in asked and not any(type(filters)(**{name: asked[name]}).take(page) for page in pages):
             counts = sorted(Counter(filter(None, map(value_of, pages))).items(), key=lambda each: (-each[1], each[0]))
-            told = ", ".join(f"{value} ({count})" for value, count in counts[:_MOST])
-            told += f" and {len(counts) - _MOST} more" if len(counts) > _MOST else ""
-            return f"no page has the {name.replace('_', ' ')} {asked[name]!r}; there are: {told or 'none'}"
+            named = ", ".join(f"{value} ({count})" for value, count in counts[:_MOST])
+            named += f" and {len(counts) - _MOST} more" if len(counts) > _MOST else ""
+            return f"no page has the {name.replace('_', ' ')} {asked[name]!r}; there are: {named or 'none'}"
     return "no page that passes the filters contains any word of this query"
 
 

@@ -416,10 +416,10 @@ def _footer(session: Session, *, quiet: bool) -> Iterator[Line]:
 
 def _command(session: Session, command: Command, width: int, *, label: str = "run") -> Iterator[Line]:
     """Yield a command on lines that can be pasted together."""
-    writer = width - 11
+    left = width - 11
     lines = [""]
     for word in from_here(command, root=session.root, here=session.here or session.root):
-        if lines[-1] and len(lines[-1]) + len(word) + 1 > writer:
+        if lines[-1] and len(lines[-1]) + len(word) + 1 > left:
             lines.append(word)
         else:
             lines[-1] = f"{lines[-1]} {word}".lstrip()

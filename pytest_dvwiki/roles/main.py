@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.roles.items import ItemRole
     from pytest_dvwiki.roles.outputs import Outputs
     from pytest_dvwiki.settings import Settings
-    from pytest_dvwiki.upkeep.routine import Look
+    from pytest_dvwiki.upkeep.routine import SessionCheck
 
 _OF_PLUGINS = ("xmlpath", "htmlpath", "allure_report_dir")
 """Options of other plugins that ask for a file with what is known of each test."""
@@ -74,7 +74,7 @@ class MainRole:
         self._ledger = Ledger(lambda: services().interest, masks, call)
         self._archived: Archived | None = None
         self._committed = ""
-        self._look: Look | None = None
+        self._check: SessionCheck | None = None
         self._guard = guard
         self._taking = guard("taking a report")
         self._masks = masks
@@ -115,9 +115,9 @@ class MainRole:
         if not (self._settings.layout.wiki / "index.md").exists():
             return
         with self._guard("checking the wiki"):
-            from pytest_dvwiki.upkeep.routine import look  # noqa: PLC0415  # only where there is a wiki
+            from pytest_dvwiki.upkeep.routine import check_session  # noqa: PLC0415  # only where there is a wiki
 
-            self._look = look(self._settings)
+            self._check = check_session(self._settings)
 
     # Reports
 
@@ -192,8 +192,8 @@ class MainRole:
         if self._outputs is not None:
             self._outputs.write(self._archived, self._started)
         with self._guard("checking the wiki"):
-            if self._look is not None:
-                found = self._look.told(was_written=self._archived is not None and self._archived.written)
+            if self._check is not None:
+                found = self._check.remark(was_written=self._archived is not None and self._archived.written)
                 if found is not None:
                     self._guard.note(found)
 

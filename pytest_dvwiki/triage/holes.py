@@ -86,15 +86,15 @@ def coverage_news(bins: Iterable[CoverBin], known: Mapping[tuple[str, str], Know
     moved = [row for row, state in states if state is not None and not state.filled]
     again = [row for row, state in states if state is not None and state.filled]
     found = [row for row, state in states if state is None]
-    writer = max(0, MOST_OPEN + len(filled) - len(again) - sum(map(len, open_bins.values())))
+    room = max(0, MOST_OPEN + len(filled) - len(again) - sum(map(len, open_bins.values())))
     return CoverageNews(
         bins=sum(map(len, points.values())),
         covered=sum(bin_.filled for members in points.values() for bin_ in members.values()),
-        found=tuple(found[:writer]),
+        found=tuple(found[:room]),
         again=tuple(again),
         filled=tuple(filled),
         moved=tuple(moved),
-        left_out=len(found[writer:]),
+        left_out=len(found[room:]),
         whole=whole,
     )
 

@@ -59,8 +59,8 @@ def compact(
         for folder in _months_before(layout.tasks, limit):
             _roll_up(folder, layout.tasks, result)
         if result.months:
-            told = ", ".join(f"{count} records of {month}" for month, count in result.months.items())
-            add_to_log(layout, "build", f"rolled up {told}")
+            months = ", ".join(f"{count} records of {month}" for month, count in result.months.items())
+            add_to_log(layout, "build", f"rolled up {months}")
     return result
 
 

@@ -41,8 +41,8 @@ def check_configuration(layout: Layout) -> Iterator[Finding]:
         yield _finding(layout, file, str(mistake))
 
 
-def _finding(layout: Layout, file: Path, told: str) -> Finding:
+def _finding(layout: Layout, file: Path, message: str) -> Finding:
     """Return a finding for a message made of a file's path, an optional line number and what is wrong."""
-    place = _PLACE.fullmatch(told.removeprefix(str(file)))
-    line, text = (int(place["line"] or 0), place["text"]) if place else (0, told)
+    place = _PLACE.fullmatch(message.removeprefix(str(file)))
+    line, text = (int(place["line"] or 0), place["text"]) if place else (0, message)
     return Finding(os.path.relpath(file, layout.wiki), line, "configuration", text)

@@ -61,6 +61,6 @@ def rows_behind(wiki: Path, path: str, expected: bytes) -> list[Finding]:
         others = {column: pair for column, pair in cells if pair[0] != pair[1]}
         if not others.keys() <= _PEOPLE_S[page.partition("/")[0]]:
             return []
-        told = ", ".join(f"{was!r} for {now!r}" for was, now in others.values())
-        found.append(Finding(page, 0, "index_behind", f"the index files still say {told}"))
+        differences = ", ".join(f"{was!r} for {now!r}" for was, now in others.values())
+        found.append(Finding(page, 0, "index_behind", f"the index files still say {differences}"))
     return found

@@ -42,8 +42,8 @@ def check_log(layout: Layout) -> Iterator[Finding]:
         if line.startswith("-") and not line.startswith("--- ") and text.strip() and text not in present:
             gone[commit] = gone.get(commit, 0) + 1
     for commit, count in gone.items():
-        told = f"commit {commit} removed {count} of its lines" if commit else f"{count} of its committed lines"
-        yield Finding("log.md", 0, "log_changed", f"{told}{'' if commit else ' are not there now'}")
+        removed = f"commit {commit} removed {count} of its lines" if commit else f"{count} of its committed lines"
+        yield Finding("log.md", 0, "log_changed", f"{removed}{'' if commit else ' are not there now'}")
 
 
 def check_records(layout: Layout, archive: Archive) -> Iterator[Finding]:

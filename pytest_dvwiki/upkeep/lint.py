@@ -166,7 +166,7 @@ def _derived(layout: Layout, expected: Mapping[str, bytes]) -> Iterator[Finding]
         place = _PLACE_OF_REFUSAL.match(reason)
         line, text = (int(place[1]), place[2]) if place else (0, reason)
         yield Finding(path, line, "left_alone", f"the tool cannot write its part: {text}")
-    for problem in chain.from_iterable(told.split("\n") for told in built.problems):
+    for problem in chain.from_iterable(text.split("\n") for text in built.problems):
         place = _PLACE_OF_PROBLEM.match(problem)
         file, line, text = (place["file"], int(place["line"] or 0), place["text"]) if place else ("", 0, problem)
         yield Finding(f"../tasks/{file}".rstrip("/"), line, "unreadable", text, "put the record back as git has it")

@@ -61,12 +61,12 @@ def page_named(page_cache: PageCache, name: str) -> PageSummary:
     if found:
         raise MergeError(f"{name}: several pages match: {few(found, _with_fingerprint)}; give its name")
     near = nearest(name, [page.name for page in bugs])
-    told = (
+    hint = (
         f"nearest: {few([page for page in bugs if page.name in near], _with_fingerprint)}"
         if near
         else "index.md lists all pages"
     )
-    raise MergeError(f"{name!r:.80}: no page has this name or fingerprint; {told}")
+    raise MergeError(f"{name!r:.80}: no page has this name or fingerprint; {hint}")
 
 
 def cause_named(archive: Archive, page_cache: PageCache, name: str) -> str:
@@ -92,10 +92,10 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
     return difflib.get_close_matches(page_name(name), list(known), n=_SHOWN, cutoff=_NEAR)
 
 
-def few(items: Sequence[_T], told: Callable[[_T], str]) -> str:
+def few(items: Sequence[_T], name_of: Callable[[_T], str]) -> str:
     """Return the first few items in words, and the number of further ones."""
     rest = len(items) - _SHOWN
-    return ", ".join(map(told, items[:_SHOWN])) + (f" and {rest} more" if rest > 0 else "")
+    return ", ".join(map(name_of, items[:_SHOWN])) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _with_fingerprint(page: PageSummary) -> str:

@@ -24,14 +24,14 @@ _MOST_PAGES = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class SessionCheck:
     """The findings of a session's check."""
 
     layout: Layout
     depth: Depth
     findings: tuple[Finding, ...]
 
-    def told(self, *, was_written: bool) -> str | None:
+    def remark(self, *, was_written: bool) -> str | None:
         """Return what is still wrong, in one line; None if nothing is.
 
         Args:
@@ -55,7 +55,7 @@ class Look:
         )
 
 
-def look(settings: Settings) -> Look | None:
+def check_session(settings: Settings) -> SessionCheck | None:
     """Run the check that is due in this session, if any.
 
     Returns:
@@ -74,7 +74,7 @@ def look(settings: Settings) -> Look | None:
         return None
     depth: Depth = "full" if is_full else "quick"
     found = tuple(finding for finding in lint(layout, depth) if not finding.is_warning)
-    return Look(layout, depth, found) if found else None
+    return SessionCheck(layout, depth, found) if found else None
 
 
 def _session(path: Path) -> int:

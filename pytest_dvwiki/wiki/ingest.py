@@ -233,9 +233,9 @@ class WikiIngestService:
         }
 
         def work() -> str:
-            told = Clarification(**values, date="", task_id="")
-            done = self._archive("spec", task_id, values, evidence=(values["text"],), clarification=told)
-            return "" if told.path in dict(done.refused) else told.path
+            given = Clarification(**values, date="", task_id="")
+            done = self._archive("spec", task_id, values, evidence=(values["text"],), clarification=given)
+            return "" if given.path in dict(done.refused) else given.path
 
         return self._begin(work, "")
 
@@ -314,11 +314,11 @@ class WikiIngestService:
         error_class = reports.word(values.get("error_class", "")) or UNKNOWN
         subtype = reports.word(values.get("failure_subtype", "")) or UNKNOWN
         primary = kept[0].strip() if kept else f"{error_class} {subtype}"
-        told = reports.word(values.get("fingerprint", ""))
-        is_told = _FINGERPRINT.fullmatch(told) is not None
+        given = reports.word(values.get("fingerprint", ""))
+        is_given = _FINGERPRINT.fullmatch(given) is not None
         return Occurrence(
-            fingerprint=told if is_told else _identity(fingerprint, error_class, primary),
-            fingerprint_v1=None if is_told else _identity(fingerprint_v1, error_class, primary),
+            fingerprint=given if is_given else _identity(fingerprint, error_class, primary),
+            fingerprint_v1=None if is_given else _identity(fingerprint_v1, error_class, primary),
             error_class=redact(error_class),
             failure_subtype=redact(subtype),
             pattern=None,

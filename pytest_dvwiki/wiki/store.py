@@ -293,8 +293,8 @@ class WikiStore:
                 return None
             return decided.encode()
 
-        told = f"{place} by {self._role}"
-        reason = build.change_page(self._layout, _path(place), replace, told=told, lock_timeout=self._lock_timeout)
+        entry = f"{place} by {self._role}"
+        reason = build.change_page(self._layout, _path(place), replace, log_text=entry, lock_timeout=self._lock_timeout)
         if refusal:
             return refusal[0]
         if reason is not None:

@@ -194,7 +194,7 @@ def small_disk(known: Project) -> Iterator[Project]:
     command = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(agent)]
     if os.geteuid() or subprocess.run(command, check=False, capture_output=True).returncode:
         pytest.skip("needs the right to mount")
-    # Caches that are replaced would make writer.
+    # Caches that are replaced would make room.
     shutil.copytree(
         _ARCHIVES["known"], agent, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".cache", ".search_index")
     )

@@ -69,15 +69,15 @@ class ErrorCounter:
 
     Args:
         interest: Decides what is benign; without it every error line counts.
-        writer: Maximum number of characters to keep.
+        room: Maximum number of characters to keep.
     """
 
-    def __init__(self, interest: Interest | None, writer: int = ROOM) -> None:
+    def __init__(self, interest: Interest | None, room: int = ROOM) -> None:
         self._interest = interest
         self._benign: dict[str, bool] = {}
         self._count = 0
         self._kept = 0
-        self._room = writer
+        self._room = room
         self._text = ""
         self._lines: list[tuple[int, str]] = []
 

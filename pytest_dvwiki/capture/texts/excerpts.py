@@ -117,12 +117,12 @@ class ExcerptBuilder:
         for number, line in self._tail:
             if number not in ranked or ranked[number][0] > _TAIL:
                 ranked[number] = (_TAIL, line)
-        writer = self._limits.chars
+        room = self._limits.chars
         chosen: list[tuple[int, str]] = []
         for number, (_, line) in sorted(ranked.items(), key=_by_need):
             shown = redact(line).replace("\n", " ")
-            if len(shown) < writer:
-                writer -= len(shown) + 1
+            if len(shown) < room:
+                room -= len(shown) + 1
                 chosen.append((number, shown))
         return tuple(sorted(chosen))
 

@@ -45,7 +45,7 @@ def registry_of(
     from pytest_dvwiki.extensions import further_patterns  # noqa: PLC0415
     from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415
 
-    told = problem or (lambda text: print(f"dvwiki {args.command}: left out: {text}", file=sys.stderr))
+    note = problem or (lambda text: print(f"dvwiki {args.command}: left out: {text}", file=sys.stderr))
     settings = settings_of(args)
     own = settings.layout.patterns
     extra = [*(first or ()), *map(Path, args.patterns), *([own] if own.is_dir() else ())]
@@ -54,9 +54,9 @@ def registry_of(
         text = shown(str(error), settings.layout.root)
         if problem is None and any(str(error).startswith(str(Path(path))) for path in args.patterns):
             raise UsageError(text) from error
-        told(text)
+        note(text)
 
-    return load_registry([*extra, *further_patterns(settings, told)], problem=tell)
+    return load_registry([*extra, *further_patterns(settings, note)], problem=tell)
 
 
 def shown(text: str, root: Path) -> str:

@@ -38,10 +38,10 @@ def section(history: CauseHistory, said: Sequence[tuple[Statement, str]], page_o
     states = history.fixes
     parts = []
     if states:
-        told = ends(*tally(states))
+        tallied = ends(*tally(states))
         rows = [_fix_row(state) for state in reversed(states[-_NEWEST:])]
         header = ("Date", "Commits", "What was done", "Files", "By", "Result", "Task", "Owners")
-        parts.append(f"Newest first{f' ({told})' if told else ''}:\n\n" + table(header, rows))
+        parts.append(f"Newest first{f' ({tallied})' if tallied else ''}:\n\n" + table(header, rows))
         if len(states) > len(rows):
             parts.append(f"The newest {len(rows)} of {len(states)} fixes; the folder tasks holds all.")
         if history.same_commits:
@@ -73,13 +73,13 @@ def _also(causes: Sequence[str], page_of: Callable[[str], str | None]) -> str:
 
 def _elsewhere(state: FixState) -> str:
     """Return the branches on which a fix was seen, and how many other tests of the cause passed."""
-    told = []
+    clauses = []
     if len(state.branches) > 1:
         more = f" and {len(state.branches) - _OTHERS} more" if len(state.branches) > _OTHERS else ""
-        told.append(f"on {', '.join(map(code, state.branches[:_OTHERS]))}{more}")
+        clauses.append(f"on {', '.join(map(code, state.branches[:_OTHERS]))}{more}")
     if state.other_tests:
-        told.append(f"{state.other_passes} of {count(state.other_tests, 'other test')} of the cause passed, too")
-    return "; ".join(told)
+        clauses.append(f"{state.other_passes} of {count(state.other_tests, 'other test')} of the cause passed, too")
+    return "; ".join(clauses)
 
 
 def _fix_row(state: FixState) -> tuple[str, ...]:
@@ -101,18 +101,18 @@ def _fix_row(state: FixState) -> tuple[str, ...]:
 def _owners(fix: Fix) -> str:
     """Return the owners of the files of a fix, and the authors of the lines that it touched."""
     authors = ", ".join(escape(one_line(author, _NAME)) for author in fix.authors)
-    told = [", ".join(map(code, fix.owners)), f"lines by {authors}" if authors else ""]
-    return "; ".join(filter(None, told))
+    names = [", ".join(map(code, fix.owners)), f"lines by {authors}" if authors else ""]
+    return "; ".join(filter(None, names))
 
 
 def _done(fix: Fix) -> str:
     """Return the text of a fix; for several commits, the name and subject of each."""
     if fix.by == "git" and fix.log_count > 1:
         names = [line.partition(" ") for line in fix.log[:_SUBJECTS]]
-        told = [f"{code(name[:_COMMIT])} {escape(one_line(subject, _NAME))}" for name, _, subject in names]
-        rest = fix.log_count - len(told)
+        subjects = [f"{code(name[:_COMMIT])} {escape(one_line(subject, _NAME))}" for name, _, subject in names]
+        rest = fix.log_count - len(subjects)
         note = [escape(one_line(fix.note))] if fix.note else []
-        return "; ".join([*told, *([f"and {rest} more"] if rest else []), *note])
+        return "; ".join([*subjects, *([f"and {rest} more"] if rest else []), *note])
     return escape(one_line("; ".join(filter(None, (fix.text, fix.note)))))
 
 

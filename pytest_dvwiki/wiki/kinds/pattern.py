@@ -124,9 +124,9 @@ def _history(subtype: SubtypeHistory, page_of: Callable[[str], str | None]) -> s
             )
             for fingerprint, fix, task in subtype.fixes
         ]
-        told = ends(subtype.held, subtype.failed)
+        tallied = ends(subtype.held, subtype.failed)
         parts.append(
-            f"{_shown('fixes', rows)}{f' ({told})' if told else ''}:\n\n"
+            f"{_shown('fixes', rows)}{f' ({tallied})' if tallied else ''}:\n\n"
             + table(("Date", "Task", "Cause", "Fix Applied", "Result"), rows)
         )
     else:

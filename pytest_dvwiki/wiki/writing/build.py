@@ -114,10 +114,10 @@ def archive(
         with writer.page_cache.batch():
             if clarification and is_due:
                 run.clarify(clarification)
-            told = run.update(may_create=is_due)
+            summary = run.update(may_create=is_due)
         writer.write_indexes()
         if is_due:
-            add_to_log(layout, "ingest", told, record.task_id, date=record.finished)
+            add_to_log(layout, "ingest", summary, record.task_id, date=record.finished)
         return ArchiveResult(
             pages_created=writer.files.created,
             pages_updated=writer.files.updated,
@@ -178,8 +178,8 @@ def build(
         rebuild(writer, restore=restore, subtypes=subtypes)
         result = _result(writer, began)
         if result.changed:
-            told = f"; {reclassified.told()}" if reclassified and reclassified.file else ""
-            done = f"{len(result.changed)} files rebuilt{told}"
+            verdicts = f"; {reclassified.summary()}" if reclassified and reclassified.file else ""
+            done = f"{len(result.changed)} files rebuilt{verdicts}"
             add_to_log(layout, "build", done, date=writer.archive.last_updated())
         return result
 
@@ -189,7 +189,7 @@ def change_page(
     path: str,
     decide: Callable[[bytes | None], bytes | None],
     *,
-    told: str,
+    log_text: str,
     lock_timeout: float = TIMEOUT_S,
 ) -> str | None:
     """Write a changed page, then the indexes and the log.
@@ -198,7 +198,7 @@ def change_page(
         layout: Where the wiki is.
         path: The page, relative to the wiki.
         decide: Returns the new bytes, given the present ones or None if the page does not exist; None means no change.
-        told: The text for the log.
+        log_text: The text of the line for the log.
         lock_timeout: Seconds to wait for another process that writes.
 
     Returns:
@@ -217,7 +217,7 @@ def change_page(
             if not writer.files.write(path, data):
                 return writer.files.refused[-1][1]
         writer.write_indexes()
-        add_to_log(layout, "commit", told)
+        add_to_log(layout, "commit", log_text)
         return None
 
 

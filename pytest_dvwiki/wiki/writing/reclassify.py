@@ -43,7 +43,7 @@ class Reclassified:
     file: Path | None
     """The file of verdicts; None if no verdict is new."""
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """Return what was done, for the log."""
         causes = "1 cause" if self.moved == 1 else f"{self.moved} causes"
         return f"{causes} reclassified" + (f" by {verdicts.FOLDER}/{self.file.name}" if self.file else "")

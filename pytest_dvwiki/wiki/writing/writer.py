@@ -81,8 +81,8 @@ class WikiWriter:
             )
             path = verdicts.write(self.layout.tasks, rulings)
             judged = self.archive.refresh()
-            told = "; ".join(f"{len(merge.members)} causes are one: {merge.words}" for merge in merges)
-            add_to_log(self.layout, "merge", f"{verdicts.FOLDER}/{path.name}: {told}", date=newest)
+            merged = "; ".join(f"{len(merge.members)} causes are one: {merge.words}" for merge in merges)
+            add_to_log(self.layout, "merge", f"{verdicts.FOLDER}/{path.name}: {merged}", date=newest)
         if not self.check:
             self.archive.taught()
         self.page_cache.causes.join(self.archive.joined(), self.archive.further(), self.archive.present)

@@ -15,7 +15,7 @@ from pytest_dvwiki.upkeep import staleness
 from pytest_dvwiki.upkeep.calibration import FEWEST
 from pytest_dvwiki.upkeep.findings import KINDS, REMEDIES, WARNINGS, Finding
 from pytest_dvwiki.upkeep.lint import lint, report
-from pytest_dvwiki.upkeep.routine import Look, look
+from pytest_dvwiki.upkeep.routine import SessionCheck, check_session
 from pytest_dvwiki.wiki.page_cache import PageCache
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.writing.build import archive, build
@@ -292,7 +292,7 @@ def test_what_people_set_on_a_page_is_no_fault_until_the_index_shows_it(
     assert (one.page, one.kind, one.is_settled_by_build) == (f"bugs/{bug_page(wiki).name}", "index_behind", True)
     assert told in one.text
     assert main(["lint", "--root", str(wiki.parent.parent)]) == 0
-    assert look(settings(wiki, lint_interval_sessions=1)) is None
+    assert check_session(settings(wiki, lint_interval_sessions=1)) is None
     assert main(["build", "--root", str(wiki.parent.parent)]) == 0
     assert lint(layout(wiki.parent.parent), "full") == []
 
@@ -343,7 +343,7 @@ def test_what_is_only_to_be_looked_at_fails_no_check(wiki: Path, capsys: pytest.
     assert main(["lint", "--root", root, "--depth", "quick", "--format", "github"]) == 0
     assert capsys.readouterr().out.startswith("::notice file=")
     assert not report(found(wiki, "unseen", "quick")).human_review_required
-    assert look(settings(wiki)) is None
+    assert check_session(settings(wiki)) is None
 
 
 # Text
@@ -589,9 +589,9 @@ def test_findings_are_printed_for_people_machines_and_workflows(wiki: Path, caps
 # Of itself
 
 
-def told(look: Look | None) -> str | None:
+def remark(check: SessionCheck | None) -> str | None:
     """What a session says that archives nothing."""
-    return look.told(was_written=False) if look else None
+    return check.remark(was_written=False) if check else None
 
 
 def settings(wiki: Path, **changes: object) -> Settings:
@@ -601,7 +601,7 @@ def settings(wiki: Path, **changes: object) -> Settings:
 def test_a_session_looks_quickly_each_time_and_fully_now_and_then(wiki: Path) -> None:
     append(wiki, "It is late.")  # only a full check reads text
     every_third = settings(wiki, lint_interval_sessions=3)
-    said = [told(look(every_third)) for _ in range(6)]
+    said = [remark(check_session(every_third)) for _ in range(6)]
     line = "the wiki has 1 finding (1 uncited): `dvwiki lint` names it"
     assert said == [None, None, line, None, None, line]
 
@@ -609,7 +609,7 @@ def test_a_session_looks_quickly_each_time_and_fully_now_and_then(wiki: Path) ->
 @pytest.mark.parametrize(("on_startup", "said"), [(True, True), (False, False)])
 def test_a_project_decides_whether_a_session_looks(wiki: Path, on_startup: bool, said: bool) -> None:
     set_key(bug_page(wiki), "status: open", "status: done")
-    line = told(look(settings(wiki, lint_on_startup=on_startup, lint_interval_sessions=0)))
+    line = remark(check_session(settings(wiki, lint_on_startup=on_startup, lint_interval_sessions=0)))
     assert (line is not None) is said
 
 
@@ -617,13 +617,13 @@ def test_a_project_decides_whether_a_session_looks(wiki: Path, on_startup: bool,
 def test_what_the_session_itself_puts_right_is_not_told(wiki: Path, interval: int) -> None:
     (wiki / "index.md").write_text("garbage")
     set_key(bug_page(wiki), "status: open", "status: done")
-    before = look(settings(wiki, lint_interval_sessions=interval))
+    before = check_session(settings(wiki, lint_interval_sessions=interval))
     assert before is not None
-    unwritten = told(before)
+    unwritten = remark(before)
     assert unwritten is not None
     assert "orphan" in unwritten
     archive(layout(wiki.parent.parent), record(30, occurrence("a" * 12)))
-    said = before.told(was_written=True)
+    said = before.remark(was_written=True)
     assert said == "the wiki has 1 finding (1 schema): `dvwiki lint` names it"
 
 
@@ -632,15 +632,15 @@ def test_what_the_session_leaves_is_told(wiki: Path) -> None:
     before_text = page.read_text("utf-8")
     page.write_text(re.sub(r"\nhit_count: \d+", "\nhit_count: 99", before_text), "utf-8")
     assert page.read_text("utf-8") != before_text
-    before = look(settings(wiki, lint_interval_sessions=1))
+    before = check_session(settings(wiki, lint_interval_sessions=1))
     assert before is not None
     archive(layout(wiki.parent.parent), record(30, occurrence("a" * 12, failure_subtype="other")))
-    said = before.told(was_written=True)
+    said = before.remark(was_written=True)
     assert said == "the wiki has 1 finding (1 outdated): `dvwiki lint` names it"
 
 
 def test_a_session_without_a_wiki_makes_none(tmp_path: Path) -> None:
-    assert look(Settings(layout=layout(tmp_path))) is None
+    assert check_session(Settings(layout=layout(tmp_path))) is None
     assert not (tmp_path / ".agent").exists()
 
 

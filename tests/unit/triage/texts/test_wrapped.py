@@ -49,7 +49,7 @@ def test_a_message_that_says_nothing_in_its_first_line_is_read_to_its_end(
 @pytest.mark.parametrize(
     ("wide", "told"),
     [(91, "packet 7 went astray"), (60, "packet 7 went astray on its way from the sequencer to the monitor")],
-    ids=["writer for its first word", "a line that no page would hold"],
+    ids=["room for its first word", "a line that no page would hold"],
 )
 def test_what_stands_below_a_whole_line_is_none_of_it(classifier: TextClassifier, wide: int, told: str) -> None:
     text = f"INFO: x {'y' * wide}\nUVM_ERROR drv.sv(210) @ 1250: uvm_test_top.env.drv [DRV] {told}\nexpected 3, got 4"
