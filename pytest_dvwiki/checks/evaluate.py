@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_dvwiki.capture.texts.frames import shown_path
 from pytest_dvwiki.checks.inputs import InputError, inputs_of, lines_of
-from pytest_dvwiki.checks.schema import Check, CheckType, Item, load_check
+from pytest_dvwiki.checks.schema import Check, CheckType, Expectation, load_check
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pytest_dvwiki.checks.inputs import Input
-    from pytest_dvwiki.checks.matching import Waiver
+    from pytest_dvwiki.checks.matching import LineWaiver
 
 _LONGEST = 1000
 """Maximum number of characters of a text that is kept."""
@@ -25,7 +25,7 @@ _TAGS = {"violation": "[WAIVED_AS_INFO]", "reason": "[WAIVED_INFO]", "unused": "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class ResultLine:
     """One line of a result."""
 
     item: str
@@ -46,7 +46,7 @@ class Entry:
         """Return file and line, as far as there are any."""
         return f"{self.source_file or ''}{f':{self.line_number}' if self.line_number else ''}"
 
-    def cleaned(self) -> Entry:
+    def cleaned(self) -> ResultLine:
         """Return the entry with secrets masked and long texts cut; its texts come from anybody's files."""
         return replace(
             self,
@@ -63,17 +63,17 @@ def _cleaned(text: str | None) -> Any:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class CheckResult:
     """The result of a check."""
 
     file: str
     description: str
     type: CheckType
-    found: tuple[Entry, ...]
-    missing: tuple[Entry, ...]
-    extra: tuple[Entry, ...]
-    waived: tuple[Entry, ...]
-    unused_waivers: tuple[Entry, ...]
+    found: tuple[ResultLine, ...]
+    missing: tuple[ResultLine, ...]
+    extra: tuple[ResultLine, ...]
+    waived: tuple[ResultLine, ...]
+    unused_waivers: tuple[ResultLine, ...]
     is_empty: bool
     """Whether the check names nothing to check."""
 
@@ -83,7 +83,7 @@ class Result:
         return "FAIL" if self.violations else "PASS"
 
     @property
-    def violations(self) -> tuple[Entry, ...]:
+    def violations(self) -> tuple[ResultLine, ...]:
         """Return what is missing or extra and not waived."""
         return (*self.missing, *self.extra)
 
@@ -97,11 +97,11 @@ class Result:
         return about | told
 
 
-def _plain(entry: Entry) -> dict[str, Any]:
+def _plain(entry: ResultLine) -> dict[str, Any]:
     return {name: value for name, value in asdict(entry).items() if value or name not in {"reason", "waiver", "tag"}}
 
 
-def check(path: Path, *, root: Path, environment: Mapping[str, str]) -> Result:
+def check(path: Path, *, root: Path, environment: Mapping[str, str]) -> CheckResult:
     """Run a check.
 
     Args:
@@ -127,12 +127,12 @@ def check(path: Path, *, root: Path, environment: Mapping[str, str]) -> Result:
             extra.append(replace(entry, reason=f"does not match {item.pattern.text!r}"))
     waived, unused, left = _waive(checked, (*missing, *extra))
 
-    def shown(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    def shown(entries: Iterable[ResultLine]) -> tuple[ResultLine, ...]:
         return tuple(
             replace(each, source_file=each.source_file and _shown(each.source_file, root)).cleaned() for each in entries
         )
 
-    return Result(
+    return CheckResult(
         file=redact(_shown(path, root)),
         description=redact(checked.description),
         type=checked.type,
@@ -153,14 +153,16 @@ def _is_of_files(checked: Check) -> bool:
     return all(item.match is None for item in checked.items)
 
 
-def _of_files(inputs: Sequence[Input], items: Sequence[Item], root: Path) -> Iterator[tuple[Item, Entry]]:
+def _of_files(
+    inputs: Sequence[Input], items: Sequence[Expectation], root: Path
+) -> Iterator[tuple[Expectation, ResultLine]]:
     """Yield each entry of `input_files` as an item: found if one of its files can be read and is not empty."""
     for item, each in zip(items, inputs, strict=True):
         reasons = []
         for file in each.files:
             try:
                 if next(lines_of(file), None) is not None:
-                    yield item, Entry(item=item.name, value=_shown(file, root), source_file=str(file))
+                    yield item, ResultLine(item=item.name, value=_shown(file, root), source_file=str(file))
                     break
                 reasons.append(f"{file.name} is empty")
             except InputError as error:
@@ -168,7 +170,9 @@ def _of_files(inputs: Sequence[Input], items: Sequence[Item], root: Path) -> Ite
         else:
             yield (
                 item,
-                Entry(item=item.name, reason=f"is missing: {'; '.join(reasons[:_NAMED]) or 'there is no such file'}"),
+                ResultLine(
+                    item=item.name, reason=f"is missing: {'; '.join(reasons[:_NAMED]) or 'there is no such file'}"
+                ),
             )
 
 
@@ -178,12 +182,12 @@ class _Extraction:
     def __init__(self, checked: Check, inputs: Sequence[Input]) -> None:
         self._checked = checked
         self._inputs = inputs
-        self._found: dict[str, list[Entry]] = {item.name: [] for item in checked.items}
-        self._unreadable: list[Entry] = []
+        self._found: dict[str, list[ResultLine]] = {item.name: [] for item in checked.items}
+        self._unreadable: list[ResultLine] = []
 
-    def entries(self) -> Iterator[tuple[Item | None, Entry]]:
+    def entries(self) -> Iterator[tuple[Expectation | None, ResultLine]]:
         """Yield the extractions of each item, or that there is none, and the files that cannot be read."""
-        groups: dict[str | None, list[Item]] = {}
+        groups: dict[str | None, list[Expectation]] = {}
         for item in self._checked.items:
             groups.setdefault(item.source, []).append(item)
         for source, items in groups.items():  # an item stands below the one that names its file
@@ -194,7 +198,7 @@ class _Extraction:
             )
             for item in items:
                 self._found[item.name] = self._found[item.name] or [
-                    Entry(item=item.name, reason=f"is missing: {looked}")
+                    ResultLine(item=item.name, reason=f"is missing: {looked}")
                 ]
         for item in self._checked.items:
             yield from ((item, entry) for entry in self._found[item.name])
@@ -224,7 +228,7 @@ class _Extraction:
                 there = (folder / named for folder in folders)
                 yield next((path for path in there if path.is_file()), folders[0] / named)
 
-    def _read(self, file: Path, items: Sequence[Item]) -> bool:
+    def _read(self, file: Path, items: Sequence[Expectation]) -> bool:
         """Look for items in a file, and tell whether it can be read; the first line with an item counts."""
         left = list(items)
         try:
@@ -238,12 +242,12 @@ class _Extraction:
                 if not left:
                     break
         except InputError as error:
-            self._unreadable.append(Entry(item=file.name, source_file=str(file), reason=f"is missing: it {error}"))
+            self._unreadable.append(ResultLine(item=file.name, source_file=str(file), reason=f"is missing: it {error}"))
             return False
         return True
 
 
-def _extracted(item: Item, line: str) -> Entry | None:
+def _extracted(item: Expectation, line: str) -> ResultLine | None:
     """Return what a line says of an item; None if nothing."""
     hit = item.match.search(line) if item.match is not None else None
     if hit is None:
@@ -251,7 +255,7 @@ def _extracted(item: Item, line: str) -> Entry | None:
     value = hit.groups.get("value", "").strip()
     fields = {name: hit.groups.get(name, "").strip() for name in item.names}
     empty = [*([] if value else ["value"]), *(name for name in item.required if not fields[name])]
-    return Entry(
+    return ResultLine(
         item=item.name,
         value=value,
         matched_content=line.strip(),
@@ -260,19 +264,21 @@ def _extracted(item: Item, line: str) -> Entry | None:
     )
 
 
-def _waive(checked: Check, violations: Sequence[Entry]) -> tuple[list[Entry], list[Entry], list[Entry]]:
+def _waive(
+    checked: Check, violations: Sequence[ResultLine]
+) -> tuple[list[ResultLine], list[ResultLine], list[ResultLine]]:
     """Return the waived violations with the reasons, the waivers that accept none, and the violations that are left."""
     source = str(checked.path)
 
-    def of(waiver: Waiver, tag: str) -> Entry:
-        return Entry(item="", value=waiver.text, source_file=source, line_number=waiver.line, tag=_TAGS[tag])
+    def of(waiver: LineWaiver, tag: str) -> ResultLine:
+        return ResultLine(item="", value=waiver.text, source_file=source, line_number=waiver.line, tag=_TAGS[tag])
 
     if checked.is_global:
         waived = [replace(each, tag=_TAGS["violation"]) for each in violations]
         return [*waived, *(of(waiver, "reason") for waiver in checked.waivers)], [], []
     texts = {id(each): [text for text in (each.item, each.value) if text] for each in violations}
-    accepted: list[Entry] = []
-    left: list[Entry] = []
+    accepted: list[ResultLine] = []
+    left: list[ResultLine] = []
     for each in violations:
         waiver = next((one for one in checked.waivers if one.accepts(texts[id(each)])), None)
         (left if waiver is None else accepted).append(replace(each, waiver=waiver.text) if waiver else each)

@@ -16,7 +16,7 @@ _REGEX = "regex:"
 _SPECIAL = frozenset("*?")
 
 
-class Pattern:
+class ValuePattern:
     """What a value must look like: alternatives separated by `|`, of which one must fit.
 
     An alternative with `*` or `?` is a glob for the whole value, any other a text that the value contains. `regex:`
@@ -67,7 +67,7 @@ def search_for(waiver: str) -> Expression:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiver:
+class LineWaiver:
     """An entry of `waive_items`."""
 
     text: str

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 from pytest_dvwiki import reading
-from pytest_dvwiki.checks.matching import Pattern, Waiver, search_for
+from pytest_dvwiki.checks.matching import LineWaiver, ValuePattern, search_for
 from pytest_dvwiki.expressions import ExpressionError, given
 from pytest_dvwiki.yamlio import YamlError, line_of, load, located, nearest
 
@@ -35,7 +35,7 @@ class CheckError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class Expectation:
     """One thing that the files must say."""
 
     name: str
@@ -47,7 +47,7 @@ class Item:
     """The fields that must not be empty."""
     source: str | None = None
     """The item whose `path`, or else value, is the file to read; None for the input files."""
-    pattern: Pattern | None = None
+    pattern: ValuePattern | None = None
     """The pattern that the value must match."""
 
 
@@ -59,11 +59,11 @@ class Check:
     description: str
     input_files: tuple[tuple[str, int], ...]
     """The entries, each with its line in the file."""
-    items: tuple[Item, ...]
+    items: tuple[Expectation, ...]
     type: CheckType
     is_global: bool
     """Whether every violation is waived, for the reasons given."""
-    waivers: tuple[Waiver, ...]
+    waivers: tuple[LineWaiver, ...]
 
 
 def load_check(path: Path) -> Check:
@@ -103,7 +103,7 @@ class _Reader:
         input_files = self._texts(("input_files",), document.get("input_files"))
         counts = {key: self._counted(key, document.get(key)) for key in _LISTS}
         patterns = [
-            self._compiled(("requirements", "pattern_items", at), each, Pattern)
+            self._compiled(("requirements", "pattern_items", at), each, ValuePattern)
             for at, each in enumerate(counts["requirements"][1])
         ]
         items = self._items(document.get("items"), input_files, patterns)
@@ -112,7 +112,7 @@ class _Reader:
         for at, each in enumerate(waive_items):
             place = ("waivers", "waive_items", at)
             search = None if number == 0 else self._compiled(place, each, search_for)
-            waivers.append(Waiver(each, line_of(place, self._lines), search))
+            waivers.append(LineWaiver(each, line_of(place, self._lines), search))
         kinds: tuple[CheckType, CheckType] = (1, 2) if number is None else (4, 3)
         return Check(
             path=self._path,
@@ -145,9 +145,11 @@ class _Reader:
             self._refuse((key, _VALUE), f"value is {number}, but {name} has {len(listed)}; make them equal")
         return number, listed
 
-    def _items(self, listed: Any, input_files: Sequence[str], patterns: Sequence[Pattern]) -> tuple[Item, ...]:
+    def _items(
+        self, listed: Any, input_files: Sequence[str], patterns: Sequence[ValuePattern]
+    ) -> tuple[Expectation, ...]:
         if listed is None:
-            drafts = [(Item(name), True) for name in input_files]
+            drafts = [(Expectation(name), True) for name in input_files]
         elif isinstance(listed, list):
             drafts = []
             for at, each in enumerate(listed):
@@ -163,11 +165,13 @@ class _Reader:
             )
         left = iter(patterns)
         return tuple(
-            Item(item.name, item.match, item.names, item.required, item.source, next(left, None) if needs else None)
+            Expectation(
+                item.name, item.match, item.names, item.required, item.source, next(left, None) if needs else None
+            )
             for item, needs in drafts
         )
 
-    def _item(self, place: Location, entry: Any, above: Sequence[str]) -> tuple[Item, bool]:
+    def _item(self, place: Location, entry: Any, above: Sequence[str]) -> tuple[Expectation, bool]:
         """Return an item without its pattern, and whether it needs one."""
         if not isinstance(entry, dict):
             self._refuse(place, f"an item has the keys {', '.join(ITEM_KEYS)}; write at least name and match")
@@ -192,7 +196,7 @@ class _Reader:
         needs = entry.get("pattern", True)
         if not isinstance(needs, bool):
             self._refuse((*place, "pattern"), "pattern is true or false; the patterns stand in requirements")
-        return Item(name, compiled, fields, tuple(required), parent), needs
+        return Expectation(name, compiled, fields, tuple(required), parent), needs
 
     def _known(self, place: Location, mapping: Mapping[Any, Any], known: Sequence[str]) -> None:
         for key in mapping:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_dvwiki.checks.evaluate import Entry, Result
+    from pytest_dvwiki.checks.evaluate import CheckResult, ResultLine
 
 _NOTHING = "the check names neither items nor input_files, so nothing was checked"
 
 
-def lines(result: Result) -> Iterator[str]:
+def lines(result: CheckResult) -> Iterator[str]:
     """Yield the violations first, each with the line that it is about, then the rest.
 
     The first line names the failure; none below it has a word by which logs report failures.
@@ -30,7 +30,7 @@ def lines(result: Result) -> Iterator[str]:
     yield from notes(result)
 
 
-def notes(result: Result) -> Iterator[str]:
+def notes(result: CheckResult) -> Iterator[str]:
     """Yield what a person should know of a check that passes: waivers without use, reasons, an empty check."""
     if result.is_empty:
         yield f"[CHECK] {result.file}: {_NOTHING}"
@@ -41,7 +41,7 @@ def notes(result: Result) -> Iterator[str]:
             yield f"{entry.tag} {entry.place}: {entry.value}"
 
 
-def _words(entry: Entry) -> str:
+def _words(entry: ResultLine) -> str:
     place = f"({entry.place})" if entry.place and entry.place != entry.value else ""
     if entry.reason.startswith("does not"):
         return f"{entry.reason}: {entry.value} {place}".rstrip()

@@ -59,14 +59,14 @@ def run(args: argparse.Namespace) -> int:
     """Make the site, or print the summary."""
     from pytest_dvwiki import runs  # noqa: PLC0415
     from pytest_dvwiki.report import summary  # noqa: PLC0415 (git and YAML load with it)
-    from pytest_dvwiki.report.attention import Sources  # noqa: PLC0415
+    from pytest_dvwiki.report.attention import ProjectData  # noqa: PLC0415
     from pytest_dvwiki.report.templating import MissingError  # noqa: PLC0415
 
     layout = layout_of(args)
     require_content(layout)
     if args.html is not None:
         return _site(layout, args.html)
-    with Sources(layout) as sources:
+    with ProjectData(layout) as sources:
         found = sources.attention(runs.today(), since_of(args))
         try:
             print(summary.html(found) if args.format == "html" else summary.markdown(found), end="")

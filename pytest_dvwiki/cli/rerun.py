@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         1 if a cause has no command that can be run as it stands.
     """
-    from pytest_dvwiki.report.attention import Sources  # noqa: PLC0415  # the wiki loads with it
+    from pytest_dvwiki.report.attention import ProjectData  # noqa: PLC0415  # the wiki loads with it
 
     if args.per_cause < 1:
         raise UsageError(f"--per-cause {args.per_cause}: give 1 or more")
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     name = cause_called(layout, args.cause)[0] if args.cause else None
     rows: list[dict[str, Any]] = []
     missing = 0
-    with Sources(layout) as sources:
+    with ProjectData(layout) as sources:
         if name is not None:
             found = sources.history.cause(name)
             causes, since = ([found] if found is not None else []), ""

@@ -33,7 +33,7 @@ _states = msgspec.json.Decoder(list[fixes.FixState])
 _texts = msgspec.json.Decoder(tuple[str, ...])
 
 
-class Row(NamedTuple):
+class OccurrenceRow(NamedTuple):
     """One occurrence in a table."""
 
     fingerprint: str
@@ -83,9 +83,9 @@ class CauseHistory:
     """The newest, newest first."""
     seeds: tuple[str, ...]
     """Distinct ones of the newest occurrences, in ascending order."""
-    rows: tuple[Row, ...]
+    rows: tuple[OccurrenceRow, ...]
     """The newest occurrences, newest first."""
-    first: Row
+    first: OccurrenceRow
     """The oldest occurrence."""
     newest: Occurrence
     fixes: tuple[fixes.FixState, ...]
@@ -115,10 +115,10 @@ _ROW = (
 )
 
 
-def occurrence_rows(archive: Archive, rest: str, values: Sequence[Any]) -> Iterator[Row]:
+def occurrence_rows(archive: Archive, rest: str, values: Sequence[Any]) -> Iterator[OccurrenceRow]:
     """Yield occurrences, chosen and ordered by the rest of an SQL statement in which `o` is the occurrence."""
     for row in archive.db.execute(f"{_ROW} {rest}", tuple(values)):
-        yield Row._make((*row[:6], _texts.decode(row[6]), _texts.decode(row[7]), *row[8:]))
+        yield OccurrenceRow._make((*row[:6], _texts.decode(row[6]), _texts.decode(row[7]), *row[8:]))
 
 
 def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
@@ -218,7 +218,7 @@ def _regressed(
     return (row[0], row[1]) if row else None
 
 
-def _waived(archive: Archive, fingerprints: Sequence[str], newest: Row) -> tuple[Waived, ...]:
+def _waived(archive: Archive, fingerprints: Sequence[str], newest: OccurrenceRow) -> tuple[Waived, ...]:
     """Return the waivers of an occurrence."""
     found = archive.db.execute(
         "SELECT w.row FROM waived w JOIN runs r ON r.id = w.run"

@@ -42,7 +42,7 @@ def causes_since(archive: Archive, since: str) -> list[str]:
     return [name for (name,) in rows]
 
 
-class Seen(NamedTuple):
+class CauseInRun(NamedTuple):
     """A cause in a run."""
 
     run: int
@@ -114,14 +114,14 @@ def runs(archive: Archive) -> list[RunRow]:
     ]
 
 
-def causes_in(archive: Archive) -> list[Seen]:
+def causes_in(archive: Archive) -> list[CauseInRun]:
     """Return every cause in every run, oldest first."""
     waived = set(_all_waived(archive))
     rows = archive.db.execute(
         "SELECT run, fingerprint, tests, seconds, regressed AND NOT without_fix FROM occurrences ORDER BY moment"
     )
     return [
-        Seen(run, fingerprint, tests, seconds, bool(regressed), (run, fingerprint) in waived)
+        CauseInRun(run, fingerprint, tests, seconds, bool(regressed), (run, fingerprint) in waived)
         for run, fingerprint, tests, seconds, regressed in rows
     ]
 
@@ -227,7 +227,7 @@ def ran(archive: Archive, asked: str, tests: Iterable[str]) -> dict[int, set[str
     return ran
 
 
-class Failing(NamedTuple):
+class FailedInPeriod(NamedTuple):
     """A test that failed in a period."""
 
     nodeid: str
@@ -235,7 +235,7 @@ class Failing(NamedTuple):
     causes: tuple[str, ...]
 
 
-def failing_tests(archive: Archive, first: str, last: str) -> list[Failing]:
+def failing_tests(archive: Archive, first: str, last: str) -> list[FailedInPeriod]:
     """Return the tests that failed from a moment on, before another one, by number of runs."""
     of_period = (
         f"FROM runs r JOIN failed f ON f.run = r.id WHERE r.moment >= ? AND r.moment < ? AND {NOT_INFRASTRUCTURE}"
@@ -250,7 +250,7 @@ def failing_tests(archive: Archive, first: str, last: str) -> list[Failing]:
         f"SELECT f.nodeid, COUNT(DISTINCT f.run) {of_period} GROUP BY 1 ORDER BY 2 DESC, 1",
         (first, last),
     )
-    return [Failing(nodeid, count, tuple(causes[nodeid])) for nodeid, count in rows]
+    return [FailedInPeriod(nodeid, count, tuple(causes[nodeid])) for nodeid, count in rows]
 
 
 def content(archive: Archive) -> dict[str, str]:

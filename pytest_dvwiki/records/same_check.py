@@ -45,7 +45,7 @@ _BY_NAME = ("passed_again", "fix_rows", "first_bad")
 """Tables whose rows name a cause; the name in the record is in the column `named`."""
 
 
-class Failing(NamedTuple):
+class FailingTest(NamedTuple):
     """A test as it failed."""
 
     target: Target
@@ -74,7 +74,7 @@ class CheckFailure:
     moment: str
     """Sort key of the run; `~` for one that is not on record yet."""
     task_id: str
-    failing: frozenset[Failing]
+    failing: frozenset[FailingTest]
     changes: tuple[Change, ...] = ()
     without_fix: bool = False
     """Whether the commit of the run does not have a fix of the check."""
@@ -173,17 +173,17 @@ def _members(db: sqlite3.Connection, fingerprint: str, moment: str) -> list[str]
     return [name for (name,) in rows]
 
 
-def _failed(db: sqlite3.Connection, name: str, moment: str) -> frozenset[Failing]:
+def _failed(db: sqlite3.Connection, name: str, moment: str) -> frozenset[FailingTest]:
     """Return the tests that failed with a cause before a moment, with their seeds."""
     rows = db.execute(
         "SELECT DISTINCT f.nodeid, f.simulator, f.config, f.seed FROM occurrences o"
         " JOIN failed f ON f.run = o.run AND f.fingerprint = o.fingerprint WHERE o.fingerprint = ? AND o.moment < ?",
         (name, moment),
     )
-    return frozenset(Failing(Target(*on), seed) for *on, seed in rows)
+    return frozenset(FailingTest(Target(*on), seed) for *on, seed in rows)
 
 
-def _is_another(fixed: Standing, before: frozenset[Failing], seen: CheckFailure) -> bool:
+def _is_another(fixed: Standing, before: frozenset[FailingTest], seen: CheckFailure) -> bool:
     """Tell whether a failure is another fault than a cause whose fix stands."""
     seeds, theirs = {each.seed for each in seen.failing}, {each.seed for each in before}
     if not {"", UNKNOWN_SEED}.isdisjoint(seeds | theirs) or seeds & theirs or not seeds:
@@ -328,7 +328,7 @@ def _seen(db: sqlite3.Connection, fingerprint: str, moment: str, run: int) -> Ch
     return CheckFailure(
         moment=moment,
         task_id=row[0],
-        failing=frozenset(Failing(Target(*on), seed) for *on, seed in failing),
+        failing=frozenset(FailingTest(Target(*on), seed) for *on, seed in failing),
         changes=tuple(
             change(since, json.loads(names), count, json.loads(passed)) for since, names, count, passed in changes
         ),

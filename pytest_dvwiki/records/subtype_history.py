@@ -9,7 +9,7 @@ import msgspec
 
 from pytest_dvwiki.fingerprint import mask
 from pytest_dvwiki.records import fixes, tables
-from pytest_dvwiki.records.aggregate import NEWEST_ROWS, Row, occurrence_rows
+from pytest_dvwiki.records.aggregate import NEWEST_ROWS, OccurrenceRow, occurrence_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,7 +33,7 @@ class SubtypeHistory:
     last_seen: str
     patterns: tuple[tuple[str, int, str], ...]
     """Ids of the patterns that matched, by name, each with its number of runs and the id of the newest run."""
-    rows: tuple[Row, ...]
+    rows: tuple[OccurrenceRow, ...]
     """The newest occurrences, newest first."""
     words: dict[str, str]
     """The masked message of each cause in `rows`, by fingerprint, as it was reported last."""

@@ -63,7 +63,7 @@ class Looker:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class AttentionItem:
     """A cause that needs attention."""
 
     cause: Cause
@@ -108,7 +108,7 @@ class Attention:
     """The newest run."""
     runs: int
     """Number of runs since then."""
-    news: tuple[Item, ...]
+    news: tuple[AttentionItem, ...]
     """The causes with news since then, by word, the one with most failing tests first."""
     open: tuple[PageSummary, ...]
     """The pages of causes that are open and do not pass, the one seen last first."""
@@ -118,7 +118,7 @@ class Attention:
     problems: tuple[str, ...]
     """The entries of the waivers' file that cannot be used."""
 
-    def of(self, *words: Word) -> list[Item]:
+    def of(self, *words: Word) -> list[AttentionItem]:
         """Return the causes whose news is one of the words, in the order of the words."""
         return [each for word in words for each in self.news if each.word == word]
 
@@ -130,7 +130,7 @@ class Attention:
         return ", ".join(f"{counts[word]} {word.lower()}" for word in words if counts[word])
 
 
-class Sources:
+class ProjectData:
     """The records, pages, waivers and the repository of a project.
 
     Args:
@@ -181,8 +181,8 @@ class Sources:
             problems=self.waivers.problems,
         )
 
-    def _news(self, since: str) -> Iterator[Item]:
-        found: dict[str, Item] = {}
+    def _news(self, since: str) -> Iterator[AttentionItem]:
+        found: dict[str, AttentionItem] = {}
         for name in overview.causes_since(self.history.archive, since):
             cause = self.history.cause(name)
             if cause is not None:
@@ -191,11 +191,11 @@ class Sources:
                     found.setdefault(cause.page.path if cause.page else cause.name, item)
         yield from sorted(found.values(), key=lambda each: (-each.tests, each.cause.name))
 
-    def item(self, cause: Cause, since: str) -> Item | None:
+    def item(self, cause: Cause, since: str) -> AttentionItem | None:
         """Return a cause with its state and who should look; None if it neither failed nor passed again since a day."""
         held_in = cause.newest_fix.held_in if cause.newest_fix is not None else None
         found = state_of(cause, since, self.history.archive.moment(held_in) if held_in else "")
-        return found and Item(cause=cause, word=found[0], since=found[1][:10], lookers=self.lookers(cause))
+        return found and AttentionItem(cause=cause, word=found[0], since=found[1][:10], lookers=self.lookers(cause))
 
     def _open(self) -> list[PageSummary]:
         return sorted(

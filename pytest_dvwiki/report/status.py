@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pytest_dvwiki.model import Totals
-    from pytest_dvwiki.report.attention import Attention, Item, Word
+    from pytest_dvwiki.report.attention import Attention, AttentionItem, Word
 
 _FAILING: tuple[Word, ...] = ("REGRESSED", "NEW", "KNOWN", "WAIVED")
 _PASSING: tuple[Word, ...] = ("FIXED", "MAYBE FIXED")
@@ -66,7 +66,7 @@ def _lines(found: Attention) -> Iterator[str]:
         yield f"  and {count(len(waivers) - _MOST_WAIVERS, 'more waiver')}"
 
 
-def _cause(item: Item) -> str:
+def _cause(item: AttentionItem) -> str:
     page = page_name(item.cause.page.path) if item.cause.page is not None else "no page"
     return f"  {item.word:<10} {item.cause.label}, {count(item.tests, 'test')}, since {item.since}: {page}"
 

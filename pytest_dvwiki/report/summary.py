@@ -15,7 +15,7 @@ from pytest_dvwiki.wiki.text.markdown import code, escape, one_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_dvwiki.report.attention import Attention, Item, Word
+    from pytest_dvwiki.report.attention import Attention, AttentionItem, Word
 
 MOST = 20
 """Number of causes that each section shows."""
@@ -35,7 +35,7 @@ def headline(found: Attention) -> str:
     return f"{newest(found)}. Causes: {found.headline or 'no news'}; {count(len(found.open), 'bug page')} open."
 
 
-def sections(found: Attention) -> Iterator[tuple[str, list[Item]]]:
+def sections(found: Attention) -> Iterator[tuple[str, list[AttentionItem]]]:
     """Yield the headings and causes of the summary, without empty ones."""
     for heading, words in _SECTIONS:
         items = found.of(*words)
@@ -67,7 +67,7 @@ def markdown(found: Attention) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _item(item: Item) -> list[str]:
+def _item(item: AttentionItem) -> list[str]:
     page = f", page {code(page_name(item.cause.page.path))}" if item.cause.page is not None else ""
     return [
         f"- **{escape(item.cause.label)}**, {count(item.tests, 'test')}, since {item.since}{page}",

@@ -54,7 +54,7 @@ class _Parts(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class FirstCause:
     """The first cause with the facts needed to name it."""
 
     choice: Choice | None
@@ -106,7 +106,7 @@ class Classifier:
         choice = choose(failure, self.matcher)
         text = choice.candidate.text if choice else _unrecognised(failure)
         values, difference = _values(failure.excerpts, choice)
-        finding = Finding(
+        finding = FirstCause(
             choice=choice,
             text=text,
             values=values,
@@ -123,7 +123,7 @@ class Classifier:
         is_elsewhere = choice is not None and not choice.candidate.exception and verdict.place is not None
         return replace(verdict, follower=not failure.started, frame=None if is_elsewhere else failure.frame)
 
-    def verdict_of(self, finding: Finding) -> Verdict:
+    def verdict_of(self, finding: FirstCause) -> Verdict:
         """Return the verdict on a finding."""
         choice = finding.choice
         candidate = choice.candidate if choice else None
@@ -164,7 +164,7 @@ class Classifier:
             place=place_of(parts, frame),
         )
 
-    def _like(self, finding: Finding, failure_subtype: str) -> Like | None:
+    def _like(self, finding: FirstCause, failure_subtype: str) -> Like | None:
         """Return the example of a pattern most similar to an unknown message; None for an error count."""
         is_sum = finding.choice is not None and finding.choice.candidate.pattern.tier == "rollup"
         if failure_subtype != UNKNOWN or is_sum or finding.text == _NOTHING:
@@ -187,7 +187,7 @@ def _values(excerpts: Sequence[Excerpt], choice: Choice | None) -> tuple[str, st
     return values if values not in candidate.text else "", difference
 
 
-def _primary_text(finding: Finding, parts: ReportParts) -> str:
+def _primary_text(finding: FirstCause, parts: ReportParts) -> str:
     """Return the first cause as it is shown: with its place if it says nothing by itself, a limit with its time."""
     text = with_place(finding.text, parts, finding.frame)
     for more in (finding.values, finding.difference):

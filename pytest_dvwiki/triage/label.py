@@ -12,7 +12,7 @@ from pytest_dvwiki.triage import compared
 from pytest_dvwiki.triage.report_parts import parse_report
 
 if TYPE_CHECKING:
-    from pytest_dvwiki.triage.classify import Finding
+    from pytest_dvwiki.triage.classify import FirstCause
 
 _SEVERITIES = {"UVM_ERROR": "uvm_error", "ERROR": "uvm_error", "UVM_FATAL": "uvm_fatal", "CRITICAL": "uvm_fatal"}
 _CHECKS = frozenset({"scoreboard_fail", "assertion_fail"})
@@ -20,7 +20,7 @@ _OF_LIMITS = frozenset({"timeout", "protocol_violation", "coverage_miss"})
 _EQUALITY = re.compile(r"[=!]=")
 
 
-def label_of(finding: Finding) -> tuple[str, str]:
+def label_of(finding: FirstCause) -> tuple[str, str]:
     """Return the pattern's label, adapted to the circumstances of the test."""
     if finding.choice is None:
         return UNKNOWN, UNKNOWN
@@ -37,7 +37,7 @@ def label_of(finding: Finding) -> tuple[str, str]:
     return label
 
 
-def _assertion(finding: Finding, label: tuple[str, str]) -> tuple[str, str]:
+def _assertion(finding: FirstCause, label: tuple[str, str]) -> tuple[str, str]:
     """Return the label of a Python assertion, or of an exception raised in its place.
 
     Without a simulator it is a Python error. In a simulation an assertion that compares two values is a checker's,

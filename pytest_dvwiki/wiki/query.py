@@ -154,7 +154,7 @@ class WikiHistory:
         seen = same_check.CheckFailure(
             moment=EVER,
             task_id=task_id,
-            failing=frozenset(same_check.Failing(*each) for each in targets),
+            failing=frozenset(same_check.FailingTest(*each) for each in targets),
             changes=tuple(
                 same_check.change(self.archive.moment(row.since), row.files, row.file_count, row.passed)
                 for row in changes

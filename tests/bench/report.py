@@ -27,7 +27,7 @@ from grown import Generator, Numbers, layout_of
 from pytest_dvwiki.model import Suite, Totals
 from pytest_dvwiki.records.codec import encode
 from pytest_dvwiki.records.store import folders, read_records, record_files, record_path, suite_id, write_suite
-from pytest_dvwiki.report.attention import Sources
+from pytest_dvwiki.report.attention import ProjectData
 from pytest_dvwiki.report.site.data import Data
 from pytest_dvwiki.report.site.making import make
 from pytest_dvwiki.wiki.writing.build import archive, build
@@ -125,7 +125,7 @@ def _read(place: Layout) -> Iterator[RunRecord]:
 
 def of_report(place: Layout) -> Sums:
     """Return the totals that the report shows."""
-    with Sources(place) as sources:
+    with ProjectData(place) as sources:
         data = Data(sources)
         hours = round(sum(each.hours for each in data.causes), 3)
         tests = sum(each.tests for each in data.causes)

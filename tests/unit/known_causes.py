@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_dvwiki.causes.cause import Cause, PageFacts
 from pytest_dvwiki.model import Fix, Occurrence, Origin
-from pytest_dvwiki.records.aggregate import CauseHistory, Row
+from pytest_dvwiki.records.aggregate import CauseHistory, OccurrenceRow
 from pytest_dvwiki.records.fixes import FixState
 
 OCCURRENCE = Occurrence(
@@ -19,7 +19,7 @@ OCCURRENCE = Occurrence(
     primary="SimTimeoutError",
     tests=(),
 )
-ROW = Row(
+ROW = OccurrenceRow(
     fingerprint=OCCURRENCE.fingerprint,
     task_id="regression_x",
     finished="2026-04-20T20:25:11Z",

@@ -22,7 +22,7 @@ _P4 = re.compile(r" on \S+ by \S+ (?:\*\w+\* )?'(?P<subject>.*)'\s*")
 _LONGEST = 160
 
 
-class Entry(NamedTuple):
+class TreeEntry(NamedTuple):
     """A line of the list."""
 
     name: str
@@ -54,14 +54,14 @@ class Revisions:
         self._log = log
 
     @cached_property
-    def _entries(self) -> list[Entry]:
+    def _entries(self) -> list[TreeEntry]:
         """Return the changes, the oldest first; none if the list cannot be read."""
         try:
             text = reading.read_text(self._log) if self._log else ""
         except OSError:
             return []
         found = [match for line in text.split("\n") if (match := _ENTRY.match(line.strip()))]
-        return [Entry(match["name"], _subject(match["rest"])) for match in reversed(found)]
+        return [TreeEntry(match["name"], _subject(match["rest"])) for match in reversed(found)]
 
     def is_older(self, one: str, other: str) -> bool | None:
         """Tell whether a revision came before another one; None if that is not known."""

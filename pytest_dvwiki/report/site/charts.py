@@ -41,7 +41,7 @@ class Mark(NamedTuple):
     text: str
 
 
-class Row(NamedTuple):
+class ChartRow(NamedTuple):
     """The values at one place of the horizontal axis; None where there is no value."""
 
     label: str
@@ -61,7 +61,7 @@ class Chart:
 
     title: str
     series: tuple[Series, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[ChartRow, ...]
     unit: str = ""
 
     @property

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.causes.cause import Cause
 from pytest_dvwiki.records import aggregate, overview
 from pytest_dvwiki.report.attention import is_open
-from pytest_dvwiki.report.site.charts import Chart, Row, Series, stretches
+from pytest_dvwiki.report.site.charts import Chart, ChartRow, Series, stretches
 from pytest_dvwiki.runs import epoch
 from pytest_dvwiki.wiki.kinds import bug
 from pytest_dvwiki.wiki.text.markdown import in_words, plain
@@ -19,8 +19,8 @@ from pytest_dvwiki.wiki.text.markdown import in_words, plain
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pytest_dvwiki.records.overview import RunRow, Seen, Word
-    from pytest_dvwiki.report.attention import Sources
+    from pytest_dvwiki.records.overview import CauseInRun, RunRow, Word
+    from pytest_dvwiki.report.attention import ProjectData
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
 NEWEST_RUNS = 100
@@ -119,7 +119,7 @@ class Data:
         sources: Records, pages, waivers and the repository of a project.
     """
 
-    def __init__(self, sources: Sources) -> None:
+    def __init__(self, sources: ProjectData) -> None:
         self.sources = sources
         self.archive = sources.history.archive
         self.runs = overview.runs(self.archive)
@@ -134,7 +134,7 @@ class Data:
         for name, path in self.sources.history.page_cache.causes.paths(identities).items():
             groups[path or name].append(name)
         pages = {page.path: page for page in self.sources.history.page_cache.all("bugs")}
-        seen: dict[str, list[Seen]] = defaultdict(list)
+        seen: dict[str, list[CauseInRun]] = defaultdict(list)
         for each in self._seen:
             seen[each.fingerprint].append(each)
         finished = {run.number: run.finished for run in self.runs}
@@ -146,7 +146,7 @@ class Data:
         return sorted(found, key=lambda each: (each.last, each.tests, each.name), reverse=True)
 
     def _known(
-        self, prints: Sequence[str], page: PageSummary | None, seen: Sequence[Seen], finished: dict[int, str]
+        self, prints: Sequence[str], page: PageSummary | None, seen: Sequence[CauseInRun], finished: dict[int, str]
     ) -> Known | None:
         newest = self.archive.newest_occurrence(prints)
         if newest is None:
@@ -182,7 +182,7 @@ class Data:
     def causes_of(self) -> dict[int, list[RunCause]]:
         """Return the causes of each run, the one with most failing tests first."""
         met: set[str] = set()
-        grouped: dict[int, dict[str, list[Seen]]] = defaultdict(lambda: defaultdict(list))
+        grouped: dict[int, dict[str, list[CauseInRun]]] = defaultdict(lambda: defaultdict(list))
         for each in self._seen:
             if each.fingerprint in self.by_fingerprint:
                 grouped[each.run][self.by_fingerprint[each.fingerprint].name].append(each)
@@ -222,9 +222,9 @@ class Data:
         runs = [run for run in self.runs if run.name == name][-NEWEST_RUNS:]
         words = [Counter(each.word for each in self.causes_of[run.number]) for run in runs]
 
-        def rows(values: Iterable[tuple[float | None, ...]]) -> tuple[Row, ...]:
+        def rows(values: Iterable[tuple[float | None, ...]]) -> tuple[ChartRow, ...]:
             labels = (f"{run.finished[:10]} {run.finished[11:16]}" for run in runs)
-            return tuple(map(Row, labels, values))
+            return tuple(map(ChartRow, labels, values))
 
         rates = ((round(100 * run.passed / run.ended, 1) if run.ended else None,) for run in runs)
         return [
@@ -286,7 +286,7 @@ class Data:
         return sum(each.seconds for each in self._seen) / _HOUR
 
 
-def _word(group: Iterable[Seen], *, is_new: bool) -> Word:
+def _word(group: Iterable[CauseInRun], *, is_new: bool) -> Word:
     group = list(group)
     if all(each.waived for each in group):
         return "WAIVED"

@@ -25,7 +25,7 @@ from pytest_dvwiki.records import WikiError, disk, overview
 from pytest_dvwiki.records.command import from_anywhere, masked_note, start
 from pytest_dvwiki.redact import clean
 from pytest_dvwiki.report import status, summary
-from pytest_dvwiki.report.attention import Sources, shown
+from pytest_dvwiki.report.attention import ProjectData, shown
 from pytest_dvwiki.report.site import markdown
 from pytest_dvwiki.report.site.data import MOST_TESTS, NEWEST_RUNS, Data, Known, history_of
 from pytest_dvwiki.report.templating import TEMPLATES, environment
@@ -82,7 +82,7 @@ def make(layout: Layout, folder: Path, day: date) -> Made:
         WikiError: The folder holds something else, or cannot be written.
     """
     began = time.monotonic()
-    with Sources(layout) as sources, disk.explained(folder):
+    with ProjectData(layout) as sources, disk.explained(folder):
         files = _Files(folder)
         _Site(sources, files, day).make()
         files.finish()
@@ -145,7 +145,7 @@ class _Files:
 class _Site:
     """One making of the site."""
 
-    def __init__(self, sources: Sources, files: _Files, day: date) -> None:
+    def __init__(self, sources: ProjectData, files: _Files, day: date) -> None:
         self._sources = sources
         self._files = files
         self._day = day

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.triage import compared
-from pytest_dvwiki.triage.classify import Classifier, Finding, excerpt_around, identity_of
+from pytest_dvwiki.triage.classify import Classifier, FirstCause, excerpt_around, identity_of
 from pytest_dvwiki.triage.place import Frames, is_part_of_identity
 from pytest_dvwiki.triage.primary import Choice
 from pytest_dvwiki.triage.report_parts import parse_report
@@ -124,11 +124,11 @@ class TextClassifier(Classifier):
         yield from seen.values()
 
 
-def _finding_in(frames: Frames, choice: Choice, lines: Sequence[tuple[int, str]], *, simulator: bool) -> Finding:
+def _finding_in(frames: Frames, choice: Choice, lines: Sequence[tuple[int, str]], *, simulator: bool) -> FirstCause:
     """Return the finding for a message of a bare text, with the place that its traceback names."""
     candidate = choice.candidate
     values = compared.values_below(lines, candidate.line) if candidate.exception else ("", "")
-    return Finding(
+    return FirstCause(
         choice=choice,
         text=candidate.text,
         values=values[0] if values[0] not in candidate.text else "",

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.causes.statements import Statement
     from pytest_dvwiki.model import Command, LogReference, Occurrence
-    from pytest_dvwiki.records.aggregate import CauseHistory, Row
+    from pytest_dvwiki.records.aggregate import CauseHistory, OccurrenceRow
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
 _LONGEST_COMMAND = 10_000
@@ -162,7 +162,7 @@ def _last(history: CauseHistory) -> str:
     return "; ".join(filter(None, (names, _where(last), f"{ended} {', '.join(times)}" if times else "")))
 
 
-def _where(row: Row) -> str:
+def _where(row: OccurrenceRow) -> str:
     parts = [code(row.simulators)] if row.simulators else []
     if row.commit:
         state = ", with uncommitted changes" if row.dirty else ""

@@ -12,7 +12,7 @@ from pytest_dvwiki.checks.evaluate import check
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_dvwiki.checks.evaluate import Result
+    from pytest_dvwiki.checks.evaluate import CheckResult
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Folder:
         file.write_bytes(text if isinstance(text, bytes) else text.encode())
         return file
 
-    def check(self, text: str | bytes, **environment: str) -> Result:
+    def check(self, text: str | bytes, **environment: str) -> CheckResult:
         return check(self.write("a.check.yaml", text), root=self.path, environment=environment)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_dvwiki.checks.matching import Pattern, Waiver, search_for
+from pytest_dvwiki.checks.matching import LineWaiver, ValuePattern, search_for
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ from pytest_dvwiki.checks.matching import Pattern, Waiver, search_for
     ],
 )
 def test_a_pattern_matches_a_value(pattern: str, value: str, *, matches: bool) -> None:
-    assert Pattern(pattern).matches(value) is matches
+    assert ValuePattern(pattern).matches(value) is matches
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_pattern_matches_a_value(pattern: str, value: str, *, matches: bool) -
     ],
 )
 def test_a_waiver_accepts_a_text(waiver: str, text: str, *, accepted: bool) -> None:
-    assert Waiver(waiver, 1, search_for(waiver)).accepts([text]) is accepted
+    assert LineWaiver(waiver, 1, search_for(waiver)).accepts([text]) is accepted
 
 
 TEXTS = st.text("ab*?.[|", max_size=8)
@@ -63,9 +63,9 @@ def test_without_classes_and_alternatives_a_pattern_is_contained_or_matches_as_f
     text: str, value: str
 ) -> None:
     is_glob = "*" in text or "?" in text
-    assert Pattern(text).matches(value) == (fnmatch.fnmatchcase(value, text) if is_glob else text in value)
+    assert ValuePattern(text).matches(value) == (fnmatch.fnmatchcase(value, text) if is_glob else text in value)
 
 
 @given(st.lists(st.text("ab*?.[", min_size=1, max_size=4), min_size=1, max_size=4), st.text("ab.[", max_size=8))
 def test_alternatives_match_as_one_of_them_does(parts: list[str], value: str) -> None:
-    assert Pattern("|".join(parts)).matches(value) == any(Pattern(part).matches(value) for part in parts)
+    assert ValuePattern("|".join(parts)).matches(value) == any(ValuePattern(part).matches(value) for part in parts)

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.model import FirstBad, Place, Totals
 from pytest_dvwiki.report import status, summary, templating
-from pytest_dvwiki.report.attention import Sources, shown
+from pytest_dvwiki.report.attention import ProjectData, shown
 from pytest_dvwiki.wiki.writing.build import archive
 
 from ..samples import CAUSE, layout, occurrence, passing, record
@@ -33,7 +33,7 @@ HOSTILE = "<script>alert(1)</script> | `x` [y](http://z)"
 
 
 def found(place: Layout, since: date | None = None) -> Attention:
-    with Sources(place) as sources:
+    with ProjectData(place) as sources:
         return sources.attention(DAY, since)
 
 
@@ -87,7 +87,7 @@ def test_the_page_then_the_commit_then_the_file_say_who_should_look(tmp_path: Pa
     git(tmp_path, "commit", "--quiet", "--message", "owners")
     (item,) = found(place).news
     assert shown(item.lookers) == "@fifo-team (CODEOWNERS of tests/test_fifo.py)"
-    with Sources(place) as sources:
+    with ProjectData(place) as sources:
         at = replace(item.cause, occurrence=occurrence(place=Place(report="UVM_ERROR", words="", file="tb/sb.py")))
         assert shown(sources.lookers(at)) == "@bench-team (CODEOWNERS of tb/sb.py)"
         head = subprocess.run(["git", "-C", tmp_path, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)

@@ -10,9 +10,9 @@ import pytest
 
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.records import overview
-from pytest_dvwiki.report.attention import Sources
+from pytest_dvwiki.report.attention import ProjectData
 from pytest_dvwiki.report.site import make_site
-from pytest_dvwiki.report.site.charts import Chart, Row, Series
+from pytest_dvwiki.report.site.charts import Chart, ChartRow, Series
 from pytest_dvwiki.report.site.data import Data
 from pytest_dvwiki.report.site.making import evidence
 from pytest_dvwiki.report.site.markdown import address, render
@@ -80,7 +80,7 @@ def test_links_of_the_wiki_lead_to_its_pages_or_to_the_web(site: Path) -> None:
 
 def test_numbers_are_those_of_the_records(tmp_path: Path) -> None:
     made = list(records())
-    with Sources(project(tmp_path)) as sources:
+    with ProjectData(project(tmp_path)) as sources:
         data = Data(sources)
         assert [run.task_id for run in data.runs] == [each.task_id for each in made]
         assert [run.totals for run in data.runs] == [each.totals for each in made]
@@ -197,12 +197,16 @@ def test_a_link_without_a_page_is_looked_at_again() -> None:
 
 def test_columns_and_lines_keep_their_proportions() -> None:
     chart = Chart(
-        "t", (Series("a", "as"), Series("b", "bs")), (Row("x", (1, 3)), Row("y", (0, 2)), Row("z", (None, 0)))
+        "t",
+        (Series("a", "as"), Series("b", "bs")),
+        (ChartRow("x", (1, 3)), ChartRow("y", (0, 2)), ChartRow("z", (None, 0))),
     )
     assert chart.ends == (0.0, 4.0)
     heights = [(each.key, each.height) for each in chart.columns]
     assert heights == [("a", 37.5), ("b", 112.5), ("b", 75.0)]
-    line = Chart("t", (Series("a", "as"),), (Row("x", (0,)), Row("y", (None,)), Row("z", (100,))), " %")
+    line = Chart("t", (Series("a", "as"),), (ChartRow("x", (0,)), ChartRow("y", (None,)), ChartRow("z", (100,))), " %")
     assert line.lines == ["166.7,160.0 166.7,160.0", "673.3,10.0 673.3,10.0"]
     lowest = {89.9: 80, 99.4: 98, 100: 98}
-    assert {value: Chart("t", (Series("a", "as"),), (Row("x", (value,)),), " %").ends[0] for value in lowest} == lowest
+    assert {
+        value: Chart("t", (Series("a", "as"),), (ChartRow("x", (value,)),), " %").ends[0] for value in lowest
+    } == lowest
