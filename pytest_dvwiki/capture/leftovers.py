@@ -491,7 +491,9 @@ class _RunReader:
 
     def _call(self, artefact: Artefact, logs: Sequence[Artefact]) -> Call | None:
         """Return the command of a simulation, from the Makefile beside its artefacts; None if there is none."""
-        for makefile in makefiles(artefact.path.parent) if artefact.lasting else ():
+        # The Makefile of FuseSoC only builds.
+        has_own = artefact.lasting and fusesoc.run_in(artefact.path.parent) is None
+        for makefile in makefiles(artefact.path.parent) if has_own else ():
             key = makefile, *(log.path for log in logs)  # each log shows the values of its own run
             if key not in self._calls:
                 self._calls[key] = make_call(makefile, key[1:], self._root)

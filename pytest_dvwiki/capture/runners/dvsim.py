@@ -100,7 +100,7 @@ def _read(path: Path) -> ResultsFile:
 
 
 def _cases(path: Path, report: _Report, tests: dict[str, _Counts], configuration: str | None) -> Iterator[Case]:
-    block = "_".join(filter(None, (report.block.name, report.block.variant)))
+    block = _block(report)
     failed: Counter[str] = Counter()
     for message, jobs in report.failed_jobs.buckets.items():
         for job in jobs:
@@ -130,9 +130,14 @@ def _cases(path: Path, report: _Report, tests: dict[str, _Counts], configuration
             yield Case(name=name, classname=block, status="failed", message=_UNTOLD)
 
 
+def _block(report: _Report) -> str:
+    """Return the name of the block with its variant, as in the names of its files and folders."""
+    return "_".join(filter(None, (report.block.name, report.block.variant)))
+
+
 def _seeds_of_passes(path: Path, report: _Report) -> dict[str, list[str | None]]:
     """Return the seeds of the tests that passed, from the links that dvsim makes for them beside its reports."""
-    folder = path.parents[1] / f"{report.block.name}-sim-{report.tool.name}" / "passed"
+    folder = path.parents[1] / f"{_block(report)}-sim-{report.tool.name}" / "passed"
     found: dict[str, list[str | None]] = {}
     try:
         names = sorted(link.name for link in folder.iterdir())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.capture.files.results import read_results
+from pytest_dvwiki import reading
+from pytest_dvwiki.capture.files.results import ResultsError, read_results
 from pytest_dvwiki.capture.runners.runner import Runner
 from pytest_dvwiki.model import MASKED
 
@@ -15,10 +17,15 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.capture.files.results import ResultsFile
 
+_LOG = "run.log"
+_END = 1 << 16
+"""Bytes at the end of a log that are searched for the summary of the run."""
+_SUMMARY = re.compile(rb"\[testrunner\]: (?:PASSED|FAILED) \(")
 _HEAD = re.compile(rb'<testsuites>\s*<testsuite name="\w*">\s*<testcase classname="\w*" name="\w*">')
 
 
 def _read(path: Path) -> ResultsFile:
+    _check_log(path)
     file = read_results(path)
     cases = tuple(
         # Its options for the simulator are in none of its files.
@@ -28,8 +35,25 @@ def _read(path: Path) -> ResultsFile:
     return replace(file, cases=cases, folder=path.parent)
 
 
+def _check_log(path: Path) -> None:
+    """Raise a `ResultsError` if the log beside the results is that of a later run, which ended before its tests.
+
+    A run removes the log of the run before it, but not its results.
+    """
+    try:
+        with reading.open_regular(path.with_name(_LOG)) as stream:
+            size = stream.seek(0, os.SEEK_END)
+            stream.seek(max(0, size - _END))
+            end = stream.read(_END)
+    except OSError:
+        return
+    if _SUMMARY.search(end) is None:
+        reason = f"{_LOG} beside it is of another run, which did not end: remove {path.name}, or give {_LOG} alone"
+        raise ResultsError(path, reason)
+
+
 RUNNER = Runner(
     recognises=lambda name, head: name == "tests.xml" and _HEAD.search(head) is not None,
     read=_read,
-    logs=("run.log",),
+    logs=(_LOG,),
 )

@@ -24,8 +24,9 @@ _FAILED = "Failed"
 
 def _read(path: Path) -> ResultsFile:
     file = read_results(path, outputs=True)
-    script = next((each for each in sorted(path.parent.glob("*.py")) if _is_script(each)), None)
-    cases = tuple(_case(case, script.name if script else None) for case in file.cases)
+    scripts = [each.name for each in path.parent.glob("*.py") if _is_script(each)]
+    script = scripts[0] if len(scripts) == 1 else None
+    cases = tuple(_case(case, script) for case in file.cases)
     return replace(file, cases=cases, folder=path.parent)
 
 

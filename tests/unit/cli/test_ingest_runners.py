@@ -14,7 +14,7 @@ from pytest_dvwiki.capture.files.results import ResultsError
 from pytest_dvwiki.capture.runners import fusesoc, runner_of, runners
 from pytest_dvwiki.cli import main
 
-from ..capture.files.test_artefacts import find, write
+from ..capture.files.test_artefacts import find, results, write
 from ..samples import written
 
 if TYPE_CHECKING:
@@ -207,6 +207,9 @@ def test_vunit_names_seed_and_command_and_keeps_the_output_of_each_test(project:
 def test_svunit_names_the_test_for_its_filter_and_its_log_is_no_other_run(project: Path) -> None:
     log = "ERROR: [50][counter_ut]: fail_unless: q == 1 [ q is 2 ] (at ./counter_unit_test.sv line:18)\n"
     write(project, {"tests.xml": SVUNIT, "run.log": log})
+    with pytest.raises(ResultsError, match=r"of another run, which did not end: remove tests\.xml"):
+        cases(project, "tests.xml")
+    write(project, {"run.log": f"{log}INFO:  [50][testrunner]: FAILED (0 of 1 suites passing) [SVUnit 3.38.0]\n"})
     assert [case.command for case in cases(project, "tests.xml")][1:] == [
         ("runSVUnit", "--filter", "counter_ut.counts", "…")
     ]
@@ -273,6 +276,12 @@ def test_fusesoc_names_the_run_of_the_logs_in_its_folder(project: Path) -> None:
         "fusesoc --cores-root cores run --target=sim --tool=icarus acme:ip:counter:1.0.0 --seed=99"
     )
     assert cause["command"]["folder"] == "."
+
+
+def test_a_makefile_of_fusesoc_runs_no_cocotb_test_again(project: Path) -> None:
+    write(project, {f"{WORK}/counter.eda.yml": EDAM, f"{WORK}/Makefile": "all:\n", f"{WORK}/results.xml": results()})
+    assert main(["ingest", "build"]) == 0
+    assert failures(project)[0]["command"] is None
 
 
 @pytest.mark.parametrize("text", ["", "[", "cores: []", "cores: {acme:ip:other:1.0.0: {}}", "name: 1\ncores:\n  a: 1"])
