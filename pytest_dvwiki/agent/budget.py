@@ -61,7 +61,7 @@ def fit(blocks: Sequence[Block], budget: int, more: int = 0, count: Count = by_r
         budget: Maximum number of tokens.
         more: Number of further hits that have no block; they count as left out.
         count: Counts tokens.
-        share: What the budget is a share of, and for what; empty if it is the whole budget.
+        share: A note that the budget is a share of a larger one; empty if it is not.
 
     Returns:
         Each block in the longest form that fits, then a line that says what was left out, if anything. If the budget is
@@ -101,7 +101,7 @@ def fit_table(header: str, rows: Sequence[str], budget: int, count: Count = by_r
         rows: The best first.
         budget: Maximum number of tokens.
         count: Counts tokens.
-        share: What the budget is a share of, and for what; empty if it is the whole budget.
+        share: A note that the budget is a share of a larger one; empty if it is not.
 
     Returns:
         The rows that fit, then a line that says how many were left out, if any. If the budget is too small for the

@@ -110,7 +110,10 @@ class _Group:
 
 
 class _Ingest:
-    """One call of the command."""
+    """One call of the command.
+
+    Long, since each kind of artefact is archived in its own way, and all add to the same counts, causes and problems.
+    """
 
     def __init__(self, args: argparse.Namespace, scratch: Path) -> None:
         from pytest_dvwiki.capture.run_ids import run_id  # noqa: PLC0415

@@ -319,7 +319,7 @@ def adopt(
     Args:
         record: The record.
         settings: Location of the wiki, and how long to wait for its lock.
-        lists: Those of the test lists that the record names which are available.
+        lists: The lists of tests that the record names, as far as they are available.
         data: The bytes of its document, if it comes from elsewhere.
     """
     began = time.monotonic()

@@ -16,7 +16,7 @@ FEWEST_RUNS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """In how many of the known runs of a test it failed with a cause."""
+    """The share of a test's known runs in which it failed with a cause."""
 
     failed: int
     runs: int

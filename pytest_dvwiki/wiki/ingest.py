@@ -65,6 +65,8 @@ class WikiIngestResult:
 class WikiIngestService:
     """Service that archives the findings of an agent system.
 
+    Long by the docstrings of its methods, which are the reference of the API.
+
     Each call starts its work at once in a thread of the service, one call after the other, and returns a coroutine that
     waits for it. The event loop is never blocked, and the work is done even if nobody waits. An error is logged, not
     raised. The same call with the same arguments counts once. Texts are parsed by rules, and secrets in them are

@@ -78,6 +78,8 @@ class Written:
 class WikiStore:
     """A session of one reader and writer of pages.
 
+    Long by the docstrings of its methods, which are the reference of the API.
+
     An address is `category`, `category/page` or `category/page#Heading`, for example
     `bugs/RTL_20261121_480127#Resolution`. Every call reads and writes files and returns when that is done; from an
     event loop call it in a thread.

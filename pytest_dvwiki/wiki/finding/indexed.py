@@ -168,7 +168,10 @@ class _Index:
 
 
 class _Bm25Index(WikiSearchIndex):
-    """Search by BM25 with an index on disk; one that cannot be written is kept in memory."""
+    """Search by BM25 with an index on disk; one that cannot be written is kept in memory.
+
+    Long, since reading, changing and writing the index are steps under one lock.
+    """
 
     def __init__(self, wiki_dir: Path) -> None:
         super().__init__(wiki_dir)

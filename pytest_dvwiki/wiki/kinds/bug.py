@@ -134,7 +134,7 @@ def new(name: str, origin: str, occurrence: Occurrence, description: str) -> byt
     """Return a new bug page, with its owned keys and its region still empty.
 
     Args:
-        name: The page's name, which the lines that all pages have carry.
+        name: The page's name, which its comments and check boxes carry.
         origin: RTL_BUG, TB_BUG or UNKNOWN; the title does not name it, since it may be another one later.
         occurrence: One of the cause; only what all of them share is used.
         description: What the subtype means, empty where nothing is known of it.

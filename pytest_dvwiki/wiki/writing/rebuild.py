@@ -97,7 +97,7 @@ def _make_pages(writer: WikiWriter, *, restore: bool, subtypes: frozenset[str]) 
         views.hole(covergroup, bin_name, may_create=restore or (covergroup, bin_name) in unfinished_holes)
     if not writer.check:
         for record in unlogged:
-            add_to_log(writer.layout, "ingest", "its pages made by a build", record.task_id, date=record.finished)
+            add_to_log(writer.layout, "ingest", "pages made by a build", record.task_id, date=record.finished)
 
 
 def _empty_patterns(writer: WikiWriter) -> None:

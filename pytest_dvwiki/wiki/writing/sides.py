@@ -1,4 +1,4 @@
-"""Merges of a bug page of which one side has the earlier layout: convert all sides, then let git merge them."""
+"""Merges of a bug page with the earlier layout on one side: convert all sides, then let git merge them."""
 
 from __future__ import annotations
 
