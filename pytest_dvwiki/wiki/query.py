@@ -48,8 +48,10 @@ _BUGS = frozenset({"RTL_BUG", "TB_BUG"})
 class WikiHistory:
     """The `causes.history.History` of one wiki, which is empty if there is no wiki.
 
-    Long, since triage asks for the whole protocol, and pages, records and answers share the same caches. Records archived
-    since the first query are seen after `refresh`, at the latest. Only the caches are written, and only if the wiki exists.
+    Long, since triage asks for the whole protocol, and pages, records and answers share the same caches.
+
+    Records archived since the first query are seen after `refresh`, at the latest. Only the caches are written, and
+    only if the wiki exists.
     """
 
     def __init__(self, layout: Layout) -> None:
