@@ -45,7 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="PATH",
         help="logs, compressed logs (.gz, .bz2, .xz, .zst), folders, archives (.tar, .tar.gz, .tar.xz, .tar.zst, "
-        ".zip), globs; in folders and archives only files named like logs are read: *.log, *.transcript, transcript",
+        ".zip), globs, URLs (s3, gs, http, …); in folders and archives only files named like logs are read: *.log, "
+        "*.transcript, transcript",
     )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="output format")
     parser.add_argument(
@@ -59,6 +60,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         metavar="N",
         help="number of processes that read files (default: one per CPU, for small logs only one)",
+    )
+    parser.add_argument(
+        "--engine",
+        choices=("local", "dask"),
+        default="local",
+        help="where files are read: processes on this machine, or workers of a Dask cluster",
+    )
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="for --engine dask: address of a scheduler (tcp://host:8786), or a batch farm (lsf, pbs, sge, slurm) for "
+        "--jobs workers (default: --jobs workers on this machine)",
     )
     parser.add_argument(
         "--exit-code", action="store_true", help=f"exit with status {EXIT_FAILED} if a log shows a failure"
@@ -112,11 +125,17 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--task names what --ingest archives; give --ingest as well")
     if args.jobs is not None and args.jobs < 1:
         raise UsageError(f"--jobs {args.jobs}: give a number of processes, at least 1")
+    if args.scheduler and args.engine != "dask":
+        raise UsageError("--scheduler names where --engine dask runs; give that as well")
     from pytest_dvwiki.capture.files.sources import find_sources  # noqa: PLC0415
+    from pytest_dvwiki.pipeline.farm import FarmError  # noqa: PLC0415
 
     engine = check_engine()
     found = find_sources(args.paths)
-    scan = _read_all(found.files, args, engine)
+    try:
+        scan = _read_all(found.files, args, engine)
+    except FarmError as error:
+        raise UsageError(str(error)) from error
     scan.problems[:0] = found.problems
     for problem in scan.problems:
         print(f"dvwiki scan: {problem}", file=sys.stderr)
@@ -166,6 +185,7 @@ def available() -> int:
 
 
 def _read_all(sources: Sequence[Source], args: argparse.Namespace, engine: str) -> _ScannedLogs:
+    from pytest_dvwiki.pipeline.farm import scan_on_farm  # noqa: PLC0415
     from pytest_dvwiki.pipeline.scan import scan_file, scan_files  # noqa: PLC0415
 
     scan = _ScannedLogs(engine)
@@ -173,8 +193,13 @@ def _read_all(sources: Sequence[Source], args: argparse.Namespace, engine: str) 
     classifier = classifier_of(args)
     wanted = args.jobs or (available() if sum(source.size for source in sources) > _WORTH_PROCESSES else 1)
     jobs = min(wanted, len(sources))
-    if jobs > 1:
-        results = scan_files(sources, functools.partial(classifier_of, args), jobs)
+    if args.engine == "dask" or jobs > 1:
+        make = functools.partial(type(classifier), classifier.registry)
+        results = (
+            scan_on_farm(sources, make, max(1, jobs), args.scheduler)
+            if args.engine == "dask"
+            else scan_files(sources, make, jobs)
+        )
         for source, result in zip(sources, results, strict=True):
             bar.start(source)
             bar.at(source.size)

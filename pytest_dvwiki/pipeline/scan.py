@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import pickle
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.files.sources import Source
     from pytest_dvwiki.triage.texts.reading import Reading, TextClassifier
 
-_DIED = "the process that read it died, twice; it may need more memory than there is"
+_DIED = "the processes that read it died; it may need more memory than there is"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,36 +77,46 @@ def scan_files(
 
     Args:
         sources: The files.
-        classifier_of: Makes the classifier of a process; it is pickled.
+        classifier_of: Makes the classifier of a process; it must be possible to pickle it.
         jobs: Number of processes.
 
     Yields:
         The result for each file, in their order.
     """
+    scan = functools.partial(scan_as_told, pickle.dumps(classifier_of))
     begin, tries = 0, jobs
     while begin < len(sources):
         # After a process died, the next file is tried alone: it may be the cause.
         end = len(sources) if tries > 1 else begin + 1
-        with ProcessPoolExecutor(tries, initializer=_start, initargs=(classifier_of,)) as pool:
+        with ProcessPoolExecutor(tries) as pool:
             try:
-                for result in pool.map(_scan, sources[begin:end]):
+                for result in pool.map(scan, sources[begin:end]):
                     begin += 1
                     yield result
                 tries = jobs
             except BrokenProcessPool:
                 if tries == 1:
-                    yield ScannedFile((), (f"{sources[begin].shown}: {_DIED}",))
+                    yield lost(sources[begin])
                     begin += 1
                 tries = jobs if tries == 1 else 1
 
 
-_classifiers: list[TextClassifier] = []
-"""The classifier of this process, once `_start` made it."""
+def scan_as_told(classifier_of: bytes, source: Source) -> ScannedFile:
+    """Read the logs of one file in a process that only has what it was sent.
+
+    Args:
+        classifier_of: What makes the classifier, pickled.
+        source: The file.
+    """
+    return scan_file(source, _classifier(classifier_of))
 
 
-def _start(classifier_of: Callable[[], TextClassifier]) -> None:
-    _classifiers.append(classifier_of())
+def lost(source: Source) -> ScannedFile:
+    """Return the result for a file at which processes died."""
+    return ScannedFile((), (f"{source.shown}: {_DIED}",))
 
 
-def _scan(source: Source) -> ScannedFile:
-    return scan_file(source, _classifiers[0])
+@functools.lru_cache(maxsize=1)
+def _classifier(classifier_of: bytes) -> TextClassifier:
+    made: TextClassifier = pickle.loads(classifier_of)()  # noqa: S301 (made by the process that sent it)
+    return made

@@ -1,9 +1,10 @@
-"""Logs in files, folders, globs and archives as byte streams, read once and never unpacked to disk."""
+"""Logs in files, folders, globs, archives and behind URLs as byte streams, read once and never unpacked to disk."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.files.archives import (
@@ -16,10 +17,10 @@ from pytest_dvwiki.capture.files.archives import (
     streams,
 )
 from pytest_dvwiki.capture.files.artefacts import expanded, may_be_log, walk
+from pytest_dvwiki.capture.files.remote import RemoteError, fetch, find, is_url, open_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
     from typing import IO
 
 
@@ -31,11 +32,29 @@ class SourceError(Exception):
 class Source:
     """A file to read: a log, or an archive or compressed file with logs."""
 
-    path: Path
+    place: Path | str
+    """Absolute path, or URL."""
     shown: str
     """Displayed name: the one that the user gave, or a path below it."""
     size: int
-    """Bytes on disk."""
+    """Bytes, as stored."""
+
+    @property
+    def name(self) -> str:
+        """Return the name of the file, without its folders."""
+        return PurePosixPath(self.shown.partition("::")[0]).name
+
+    def open(self) -> IO[bytes]:
+        """Open the file.
+
+        Raises:
+            OSError: It cannot be opened.
+            RemoteError: The file behind the URL cannot be opened.
+        """
+        if isinstance(self.place, str):
+            # The list of a zip archive stands at its end.
+            return fetch(self.place) if self.name.lower().endswith(".zip") else open_url(self.place)
+        return self.place.open("rb", buffering=0)
 
 
 @dataclass(slots=True)
@@ -53,17 +72,34 @@ def find_sources(paths: Iterable[str]) -> Sources:
     In folders, and later in archives, only files with the name of a log count; hidden folders are skipped.
 
     Args:
-        paths: Files, folders, archives, compressed files, or globs with `*`, `**`, `?` and `[…]`.
+        paths: Files, folders, archives, compressed files, URLs, or globs with `*`, `**`, `?` and `[…]`.
     """
     found = Sources()
     seen: set[str] = set()
     for given in paths:
+        if is_url(given):
+            _take_url(given, found, seen)
+            continue
         expansion = expanded(given)
         if not expansion:
             found.problems.append(f"{given}: no file matches")
         for path in expansion:
             _take(path, found, seen)
     return found
+
+
+def _take_url(given: str, found: Sources, seen: set[str]) -> None:
+    try:
+        files = find(given, lambda name: may_hold(name, may_be_log))
+    except RemoteError as error:
+        found.problems.append(f"{given}: {error}")
+        return
+    if not files:
+        found.problems.append(f"{given}: no log in this folder; name another one")
+    for file in files:
+        if file.url not in seen:
+            seen.add(file.url)
+            found.files.append(Source(file.url, file.shown, file.size))
 
 
 def _take(path: Path, found: Sources, seen: set[str]) -> None:
@@ -82,7 +118,7 @@ def _take(path: Path, found: Sources, seen: set[str]) -> None:
             absolute = os.path.abspath(file)  # noqa: PTH100
             if absolute not in seen:
                 seen.add(absolute)
-                found.files.append(Source(path=file, shown=str(file), size=file.stat().st_size))
+                found.files.append(Source(Path(absolute), str(file), file.stat().st_size))
     except OSError as error:
         found.problems.append(f"{error.filename or path}: cannot be read: {error.strerror}")
 
@@ -101,12 +137,12 @@ def read_source(source: Source, progress: Callable[[int], None]) -> Iterator[tup
         SourceError: The file cannot be opened or is broken; the pieces raise it too.
     """
     try:
-        with source.path.open("rb", buffering=0) as file:
-            if is_archive(source.path.name):
+        with source.open() as file:
+            if is_archive(source.name):
                 yield from _of_archive(source, file, progress)
             else:
                 yield source.shown, _pieces(file, file, progress)
-    except ArchiveError as error:
+    except (ArchiveError, RemoteError) as error:
         raise SourceError(str(error)) from error
     except OSError as error:
         raise SourceError(f"cannot be read: {error.strerror or error}") from error
@@ -115,8 +151,8 @@ def read_source(source: Source, progress: Callable[[int], None]) -> Iterator[tup
 def _of_archive(
     source: Source, file: IO[bytes], progress: Callable[[int], None]
 ) -> Iterator[tuple[str, Iterator[bytes]]]:
-    single = single_name(source.path.name) is not None
-    opened = streams(source.path.name, file, lambda name: single or may_be_log(name.rpartition("/")[2]))
+    single = single_name(source.name) is not None
+    opened = streams(source.name, file, lambda name: single or may_be_log(name.rpartition("/")[2]))
     empty = True
     for inside, _, stream in opened:
         empty = False
@@ -131,5 +167,5 @@ def _pieces(stream: IO[bytes], file: IO[bytes], progress: Callable[[int], None])
             for piece in pieces(stream):
                 progress(file.tell())
                 yield piece
-    except ArchiveError as error:
+    except (ArchiveError, RemoteError) as error:
         raise SourceError(str(error)) from error

@@ -304,9 +304,8 @@ def test_a_process_that_dies_costs_its_file_alone() -> None:
         Path(f"{name}.log").write_text(FAILING * (5 if name == "b" else 1))
     results = list(scan_files(find_sources(["."]).files, Dying, 2))
     assert [len(result.logs) for result in results] == [1, 0, 1, 1]
-    assert results[1].problems == (
-        "b.log: the process that read it died, twice; it may need more memory than there is",
-    )
+    (problem,) = results[1].problems
+    assert problem.startswith("b.log: the processes that read it died")
 
 
 class Dying(TextClassifier):

@@ -1,0 +1,173 @@
+"""Files that a URL names, on any file system that fsspec knows: S3, GCS, HTTP, SFTP, inside archives."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import IO
+
+_URL = re.compile(r"[a-z][a-z0-9+.-]+://")
+_CHUNK = 1 << 20
+
+
+class RemoteError(Exception):
+    """A URL that cannot be read; its text is the reason with a remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """One file behind a URL."""
+
+    url: str
+    shown: str
+    """The URL without credentials and query."""
+    size: int
+    """Bytes; 0 if the server does not say."""
+    modified: float | None = None
+    """Seconds since the epoch; None if the server does not say."""
+
+    @property
+    def name(self) -> str:
+        """Return the name of the file, without its folders."""
+        return PurePosixPath(self.shown.partition("::")[0]).name
+
+
+def is_url(given: str) -> bool:
+    """Tell whether a word of the command line is a URL."""
+    return _URL.match(given) is not None
+
+
+def find(given: str, is_wanted: Callable[[str], bool]) -> list[RemoteFile]:
+    """Return the files that a URL names: a file, the matches of a glob, or the wanted ones below a folder.
+
+    Args:
+        given: The URL; `zip://*.log::https://host/nightly.zip` names files in an archive.
+        is_wanted: Tells by the name of a file below a folder whether it counts.
+
+    Raises:
+        RemoteError: It cannot be read.
+    """
+    with _told():
+        system, path = _library().core.url_to_fs(given)
+        chain = given.partition("::")[2]
+        if "*" in path or "?" in path.partition("::")[0].rpartition("/")[2]:
+            names = [name for name in system.glob(path) if not system.isdir(name)] or [path]
+        elif system.isdir(path):
+            names = [name for name in system.find(path) if is_wanted(PurePosixPath(name).name)]
+        else:
+            names = [path]
+        return [_file(system, name, given, chain) for name in sorted(names)]
+
+
+def open_url(url: str) -> IO[bytes]:
+    """Open a file behind a URL; reading it may raise `RemoteError`, too.
+
+    Raises:
+        RemoteError: It cannot be opened.
+    """
+    with _told():
+        return io.BufferedReader(_Stream(_opener(url)), _CHUNK)
+
+
+class _Stream(io.RawIOBase):
+    """A stream of a library, with its errors as `RemoteError`."""
+
+    def __init__(self, opener: Any) -> None:
+        # What opened a file in an archive closes the archive when it is collected.
+        self._opener = opener
+        self._stream = opener.open()
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return bool(self._stream.seekable())
+
+    def readinto(self, buffer: Any) -> int:
+        with _told():
+            data = self._stream.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        with _told():
+            return int(self._stream.seek(offset, whence))
+
+    def tell(self) -> int:
+        return int(self._stream.tell())
+
+    def close(self) -> None:
+        super().close()
+        self._stream.close()
+
+
+def fetch(url: str) -> IO[bytes]:
+    """Return a temporary copy of a file behind a URL, in which one can seek.
+
+    Raises:
+        RemoteError: It cannot be read to its end.
+    """
+    target = tempfile.TemporaryFile()  # noqa: SIM115 (the caller closes it)
+    with _told(), _opener(url) as stream:
+        shutil.copyfileobj(stream, target, _CHUNK)
+    target.seek(0)
+    return target
+
+
+def _opener(url: str) -> Any:
+    # Without blocks, a file is also read from a server that cannot begin inside one.
+    options = {"block_size": 0} if url.startswith("http") else {}
+    return _library().open(url, "rb", **options)
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    """Turn whatever a file system raises into a `RemoteError`: each has exceptions of its own."""
+    try:
+        yield
+    except RemoteError:
+        raise
+    except ImportError as error:
+        raise RemoteError(f"cannot be read: {error}") from error
+    except FileNotFoundError as error:
+        raise RemoteError("no such file") from error
+    except Exception as error:
+        reason = str(error).partition("\n")[0].partition(". ")[0]
+        raise RemoteError(f"cannot be read: {type(error).__name__}{f': {reason}' if reason else ''}") from error
+
+
+def _library() -> Any:
+    try:
+        import fsspec  # noqa: PLC0415 (an extra)
+    except ImportError as error:
+        raise RemoteError("reading URLs needs fsspec: pip install 'pytest-dvwiki[farm]'") from error
+    return fsspec
+
+
+def _file(system: Any, name: str, given: str, chain: str) -> RemoteFile:
+    known = system.info(name)
+    protocol = given.partition("://")[0]
+    url = f"{protocol}://{name}::{chain}" if chain else str(system.unstrip_protocol(name))
+    modified = next((known[key] for key in ("mtime", "LastModified", "created") if known.get(key) is not None), None)
+    seconds = getattr(modified, "timestamp", lambda: modified)()
+    return RemoteFile(
+        url=url,
+        shown="::".join(map(_without_secrets, url.split("::"))),
+        size=known.get("size") or 0,
+        modified=float(seconds) if isinstance(seconds, int | float) else None,
+    )
+
+
+def _without_secrets(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

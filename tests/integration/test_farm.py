@@ -1,0 +1,117 @@
+"""Logs behind URLs and on a Dask cluster: a real server, a real scheduler with workers, of which one is killed."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import os
+import signal
+import threading
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_dvwiki.capture.files.sources import find_sources
+from pytest_dvwiki.cli import main
+from pytest_dvwiki.patterns.registry import load_registry
+from pytest_dvwiki.pipeline.farm import scan_on_farm
+from pytest_dvwiki.pipeline.scan import scan_file
+from pytest_dvwiki.triage.texts.reading import TextClassifier
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MISMATCH = "UVM_ERROR sb.sv(210) @ {}: uvm_test_top.env.sb [SB] expected 0x{:x} got 0x1{:x}\n"
+
+
+@pytest.fixture(autouse=True)
+def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("nightly").mkdir()
+    for number in range(6):
+        Path(f"nightly/{number}.log").write_text("ok\n" * 50 + MISMATCH.format(number, number, number))
+    with zipfile.ZipFile("nightly/old.zip", "w") as archive:
+        archive.write("nightly/3.log", "3.log")
+    return tmp_path
+
+
+@pytest.fixture
+def server(logs: Path) -> Iterator[str]:
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    handler = functools.partial(Quiet, directory=str(logs))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as served:
+        thread = threading.Thread(target=served.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{served.server_port}"
+        served.shutdown()
+        thread.join()
+
+
+class DiesOnce(TextClassifier):
+    """Ends the first process that reads the second log."""
+
+    def __init__(self, mark: str) -> None:
+        super().__init__(load_registry())
+        self._mark = Path(mark)
+
+    def conclude(self, found: Any) -> Any:
+        reading = super().conclude(found)
+        if reading.verdict is not None and " @ 2: " in reading.verdict.primary and not self._mark.exists():
+            self._mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return reading
+
+
+def test_a_killed_worker_s_file_is_read_by_another_one(logs: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    sources = find_sources(["nightly"]).files
+    mark = logs / "died"
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        make = functools.partial(DiesOnce, str(mark))
+        found = list(scan_on_farm(sources, make, 2, cluster.scheduler_address))
+    assert mark.exists()
+    classifier = TextClassifier(load_registry())
+    assert found == [scan_file(source, classifier) for source in sources]
+
+
+def test_the_cluster_prints_what_this_process_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("distributed")
+    said = []
+    for words in (["--jobs", "1"], ["--engine", "dask", "--jobs", "2"]):
+        assert main(["scan", "nightly", *words]) == 0
+        said.append(capsys.readouterr().out)
+    assert said[0] == said[1]
+    assert said[0].startswith("7 logs, ")
+
+
+def test_a_scheduler_that_is_not_there_is_told(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "1s")
+    assert main(["scan", "nightly", "--engine", "dask", "--scheduler", "tcp://127.0.0.1:9"]) == 2
+    assert "tcp://127.0.0.1:9 cannot be used" in capsys.readouterr().err
+    assert main(["scan", "nightly", "--scheduler", "lsf"]) == 2
+    assert "give that as well" in capsys.readouterr().err
+
+
+def test_logs_behind_urls_are_read_as_those_on_disk(
+    server: str, logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("fsspec")
+    there = (f"{server}/nightly/2.log", f"{server}/nightly/old.zip", f"zip://*.log::file://{logs}/nightly/old.zip")
+    assert main(["scan", *there]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("3 logs, ")
+    assert f"{server}/nightly/2.log:51" in out
+    assert main(["scan", f"{server}/nightly/7.log", f"{server}/nightly/1.log"]) == 1
+    told = capsys.readouterr()
+    assert f"{server}/nightly/7.log: no such file" in told.err
+    assert told.out.startswith("1 log, ")
+    assert main(["scan", "nowhere://x/y.log"]) == 1
+    assert "nowhere://x/y.log: cannot be read: " in capsys.readouterr().err
