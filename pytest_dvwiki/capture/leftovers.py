@@ -25,9 +25,9 @@ from pytest_dvwiki.capture.simulations.makefiles import make_call
 from pytest_dvwiki.capture.simulations.named_runs import NamedRun, command_of, named_run
 from pytest_dvwiki.capture.simulations.regression import read_regressions
 from pytest_dvwiki.capture.simulations.simulation import Simulation, collect
-from pytest_dvwiki.capture.texts.excerpts import ExcerptBuilder, Limits
-from pytest_dvwiki.capture.texts.frames import user_frame
-from pytest_dvwiki.capture.texts.logs import LogText
+from pytest_dvwiki.logtext.excerpts import ExcerptBuilder, Limits
+from pytest_dvwiki.logtext.logs import LogText
+from pytest_dvwiki.logtext.user_frames import user_frame
 from pytest_dvwiki.model import Axes, Excerpt, Failure, Result
 from pytest_dvwiki.model.sentences import CUT_LOG
 from pytest_dvwiki.redact import clean, redact

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_dvwiki.capture.texts.frames import shown_path
 from pytest_dvwiki.checks.inputs import InputError, inputs_of, lines_of
 from pytest_dvwiki.checks.schema import Check, CheckType, Expectation, load_check
+from pytest_dvwiki.logtext.user_frames import shown_path
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, cast
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.files import archives
-from pytest_dvwiki.capture.texts.logs import LogStream, LogText
 from pytest_dvwiki.checks.schema import CheckError
+from pytest_dvwiki.logtext.logs import LogStream, LogText
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -77,7 +77,7 @@ def classifier_of(args: argparse.Namespace) -> TextClassifier:
 
 def _verdict(name: str, classifier: TextClassifier) -> Verdict | None:
     """Return the verdict on a log, read the way `dvwiki scan` reads it."""
-    from pytest_dvwiki.capture.texts.logs import blocks  # noqa: PLC0415
+    from pytest_dvwiki.logtext.logs import blocks  # noqa: PLC0415
 
     require_bare_name(name)
     sieve = classifier.sieve()

@@ -12,10 +12,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.logtext.messages import LONGEST, MOST_JOINED, Message, assemble, is_indented, is_logged, strip_line
 from pytest_dvwiki.patterns.engines import Engines
 from pytest_dvwiki.patterns.kinds import ENOUGH, MOST, Dull, KindCounts, kind
 from pytest_dvwiki.patterns.literals import Literals
-from pytest_dvwiki.patterns.messages import LONGEST, MOST_JOINED, Message, assemble, is_indented, is_logged, strip_line
 from pytest_dvwiki.patterns.names import WORDED, nameless
 from pytest_dvwiki.patterns.search import compiled, of_people
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.expressions import ExpressionError
 from pytest_dvwiki.fingerprint import mask
+from pytest_dvwiki.logtext.messages import assemble, strip_line
 from pytest_dvwiki.patterns import expression
-from pytest_dvwiki.patterns.messages import assemble, strip_line
 from pytest_dvwiki.patterns.schema import UNKNOWN, Pattern
 from pytest_dvwiki.patterns.search import of_people
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.files.sources import SourceError, read_source
-from pytest_dvwiki.capture.texts.logs import blocks
+from pytest_dvwiki.logtext.logs import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

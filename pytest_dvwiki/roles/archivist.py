@@ -13,7 +13,7 @@ from pytest_dvwiki import pipeline
 from pytest_dvwiki.capture.files.artefacts import sha256_of
 from pytest_dvwiki.capture.interrupted import journal
 from pytest_dvwiki.capture.interrupted.orphans import find_orphans
-from pytest_dvwiki.capture.texts.frames import shown_path
+from pytest_dvwiki.logtext.user_frames import shown_path
 from pytest_dvwiki.model import WRITTEN, Axes, Run, RunId, SourceRow
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.roles.outputs import path_of

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.files.coverage import read_reports
-from pytest_dvwiki.capture.texts.frames import shown_path
+from pytest_dvwiki.logtext.user_frames import shown_path
 from pytest_dvwiki.model import SourceRow
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.simulations.noise import NO_ERRORS, error_lines
-from pytest_dvwiki.capture.texts.logs import LogText
+from pytest_dvwiki.logtext.logs import LogText
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.roles import reports, strict
 from pytest_dvwiki.roles.checks import CheckFailed

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_dvwiki.capture.simulations.reproduce import Call
-    from pytest_dvwiki.capture.texts.logs import LogText
+    from pytest_dvwiki.logtext.logs import LogText
     from pytest_dvwiki.masks import Masks
     from pytest_dvwiki.model import Command, Interest, Phase, Source
 
@@ -240,8 +240,8 @@ def text_of(excinfo: pytest.ExceptionInfo[BaseException], frame: Frame | None) -
 
 def frame_of(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> Frame | None:
     """Return the innermost frame of an exception in the user's own code, whichever traceback pytest shows."""
-    from pytest_dvwiki.capture.texts.frames import shown_path  # noqa: PLC0415  # loaded only for failures
-    from pytest_dvwiki.patterns.frames import is_library, user_frame  # noqa: PLC0415
+    from pytest_dvwiki.logtext.frames import is_library, user_frame  # noqa: PLC0415
+    from pytest_dvwiki.logtext.user_frames import shown_path  # noqa: PLC0415  # loaded only for failures
 
     # pytest's own traceback entries cost ten times as much, and most of them are pytest's frames.
     own = [
@@ -293,14 +293,14 @@ def _sections(report: pytest.TestReport | pytest.CollectReport, interest: Intere
 
 def kept(text: LogText, interest: Interest | None) -> Excerpt:
     """Return the excerpt of a text."""
-    from pytest_dvwiki.capture.texts.excerpts import excerpt  # noqa: PLC0415  # loaded only for failures
-    from pytest_dvwiki.capture.texts.logs import LogStream  # noqa: PLC0415
+    from pytest_dvwiki.logtext.excerpts import excerpt  # noqa: PLC0415  # loaded only for failures
+    from pytest_dvwiki.logtext.logs import LogStream  # noqa: PLC0415
 
     return excerpt(LogStream(text), interest, source=text.source)
 
 
 def _kept(source: Source, text: str, interest: Interest | None) -> tuple[Excerpt, ...]:
-    from pytest_dvwiki.capture.texts.logs import LogText  # noqa: PLC0415
+    from pytest_dvwiki.logtext.logs import LogText  # noqa: PLC0415
 
     found = kept(LogText(source=source, text=text), interest)
     return (found,) if found.lines else ()

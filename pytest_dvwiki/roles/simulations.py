@@ -11,8 +11,8 @@ from pytest_dvwiki.capture.processes import tools
 from pytest_dvwiki.capture.simulations.cocotb_tests import unique_name
 from pytest_dvwiki.capture.simulations.simulation import Simulation, collect
 from pytest_dvwiki.capture.simulations.unfinished import without_progress
-from pytest_dvwiki.capture.texts.frames import shown_path
-from pytest_dvwiki.capture.texts.logs import LogText
+from pytest_dvwiki.logtext.logs import LogText
+from pytest_dvwiki.logtext.user_frames import shown_path
 from pytest_dvwiki.roles import strict
 from pytest_dvwiki.roles.reports import Evidence
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from pytest_dvwiki.capture.simulations.noise import ErrorLines
-    from pytest_dvwiki.capture.texts.logs import LogText
+    from pytest_dvwiki.logtext.logs import LogText
     from pytest_dvwiki.masks import Masks
     from pytest_dvwiki.model import Interest
     from pytest_dvwiki.roles.guard import Guard
@@ -59,7 +59,7 @@ class _Output:
 
     def rest(self) -> LogText | None:
         """Return the output since the last skip; None if there is none."""
-        from pytest_dvwiki.capture.texts.logs import LogText  # noqa: PLC0415  # loaded only for a failure
+        from pytest_dvwiki.logtext.logs import LogText  # noqa: PLC0415  # loaded only for a failure
 
         end = self._size()
         if end <= self._offset:

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION, mask
+from pytest_dvwiki.logtext.report_parts import parse_report
 from pytest_dvwiki.model import Excerpt, Failure
 from pytest_dvwiki.model.sentences import is_own
 from pytest_dvwiki.patterns.schema import UNKNOWN
 from pytest_dvwiki.triage.place import frame_in_excerpt, is_part_of_identity
-from pytest_dvwiki.triage.report_parts import parse_report
 
 if TYPE_CHECKING:
     from pytest_dvwiki.model import Occurrence, Source, Verdict

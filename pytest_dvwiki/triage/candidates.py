@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from pytest_dvwiki.logtext.messages import strip_line
 from pytest_dvwiki.patterns.matcher import DEEPEST_BLOCK
-from pytest_dvwiki.patterns.messages import strip_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -95,7 +95,7 @@ def _exception_of_cut_traceback(head: Hit, lines: Sequence[str], matcher: Matche
         lines: The lines from there on.
         matcher: The patterns.
     """
-    from pytest_dvwiki.triage.traceback import cut_off  # noqa: PLC0415
+    from pytest_dvwiki.logtext.tracebacks import cut_off  # noqa: PLC0415
 
     raised = cut_off([strip_line(line) for line in lines], 0)
     known = matcher.match(raised) if raised else None
@@ -116,7 +116,7 @@ def _lesser_exceptions(text: str, first: int, known: Collection[int]) -> frozens
     """
     if "Traceback (most recent call last)" not in text:
         return frozenset()
-    from pytest_dvwiki.triage.traceback import chains  # noqa: PLC0415
+    from pytest_dvwiki.logtext.tracebacks import chains  # noqa: PLC0415
 
     lesser: set[int] = set()
     for chain in chains(text.split("\n")):

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, TypedDict
 
 from pytest_dvwiki.fingerprint import fingerprint
 from pytest_dvwiki.fingerprint_v1 import fingerprint_v1
+from pytest_dvwiki.logtext.messages import strip_line
+from pytest_dvwiki.logtext.report_parts import ReportParts, parse_report
 from pytest_dvwiki.model import RunnerUp, Verdict
 from pytest_dvwiki.patterns.matcher import Matcher
-from pytest_dvwiki.patterns.messages import strip_line
 from pytest_dvwiki.patterns.schema import UNKNOWN
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.triage import compared
@@ -20,7 +21,6 @@ from pytest_dvwiki.triage.label import label_of
 from pytest_dvwiki.triage.missing import of_any_tool
 from pytest_dvwiki.triage.place import frame_in_excerpt, is_part_of_identity, place_of, with_place
 from pytest_dvwiki.triage.primary import Choice, choose
-from pytest_dvwiki.triage.report_parts import ReportParts, parse_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -7,9 +7,9 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import simulators
+from pytest_dvwiki.logtext.report_parts import parse_report
 from pytest_dvwiki.patterns.schema import UNKNOWN
 from pytest_dvwiki.triage import compared
-from pytest_dvwiki.triage.report_parts import parse_report
 
 if TYPE_CHECKING:
     from pytest_dvwiki.triage.classify import FirstCause

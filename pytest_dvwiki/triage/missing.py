@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki import simulators
 
 if TYPE_CHECKING:
-    from pytest_dvwiki.triage.report_parts import ReportParts
+    from pytest_dvwiki.logtext.report_parts import ReportParts
 
 _HANDLE = re.compile(r"(?P<owner>[\w$.\[\]()]+) contains no (?:child )?object named (?P<name>[\w$]+)")
 _SYNTAX = re.compile(r"syntax error(?:,|$)")

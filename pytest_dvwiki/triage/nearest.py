@@ -16,9 +16,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.fingerprint import mask
+from pytest_dvwiki.logtext.report_parts import parse_report
 from pytest_dvwiki.model import Like
 from pytest_dvwiki.patterns.schema import UNKNOWN
-from pytest_dvwiki.triage.report_parts import parse_report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

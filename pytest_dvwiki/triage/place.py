@@ -16,8 +16,8 @@ from pytest_dvwiki.triage.candidates import unbroken
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pytest_dvwiki.logtext.report_parts import ReportParts
     from pytest_dvwiki.model import Excerpt, Frame
-    from pytest_dvwiki.triage.report_parts import ReportParts
 
 _NAMES_ITS_CAUSE = re.compile(
     r"contains no (?:child )?object\b|\bsimulator precision\b"
@@ -80,7 +80,7 @@ class Frames:
     def _raised(self) -> list[tuple[int, int, Frame | None]]:
         """Return, for each exception, its line number, the first line number of its gapless part, and its frame."""
         # Imported here and below: most logs hold no traceback.
-        from pytest_dvwiki.triage.traceback import innermost  # noqa: PLC0415
+        from pytest_dvwiki.logtext.tracebacks import innermost  # noqa: PLC0415
 
         return [
             (first + one.line, first, one.frame) for first, lines in unbroken(self._lines) for one in innermost(lines)

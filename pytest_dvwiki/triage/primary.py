@@ -38,9 +38,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import simulators
+from pytest_dvwiki.logtext.report_parts import parse_report
 from pytest_dvwiki.patterns.schema import UNKNOWN
 from pytest_dvwiki.triage.candidates import EXPECTATIONS, NEVER_AWAITED, PYTHON, Candidate, candidates_of
-from pytest_dvwiki.triage.report_parts import parse_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

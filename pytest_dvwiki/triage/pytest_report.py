@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.patterns.frames import report_frames
-from pytest_dvwiki.patterns.frames import user_frame as innermost_user_frame
-from pytest_dvwiki.triage.traceback import DIRECT, DURING
+from pytest_dvwiki.logtext.frames import report_frames
+from pytest_dvwiki.logtext.frames import user_frame as innermost_user_frame
+from pytest_dvwiki.logtext.tracebacks import DIRECT, DURING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.fingerprint import fingerprint
-from pytest_dvwiki.triage.report_parts import parse_report
+from pytest_dvwiki.logtext.report_parts import parse_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.simulations.regression import read_regressions
-from pytest_dvwiki.capture.texts.logs import LogStream, LogText
+from pytest_dvwiki.logtext.logs import LogStream, LogText
 from pytest_dvwiki.patterns.engines import load
 from pytest_dvwiki.patterns.matcher import Matcher
 from pytest_dvwiki.patterns.registry import load_registry

@@ -31,10 +31,10 @@ from pytest_dvwiki.capture.interrupted.orphans import find_orphans
 from pytest_dvwiki.capture.interrupted.places import JournalFolder
 from pytest_dvwiki.capture.simulations.reproduce import Call
 from pytest_dvwiki.capture.simulations.unfinished import UnfinishedTest
-from pytest_dvwiki.capture.texts.logs import LogStream, LogText
 from pytest_dvwiki.checks.evaluate import check
 from pytest_dvwiki.checks.schema import CheckError
 from pytest_dvwiki.checks.text import lines
+from pytest_dvwiki.logtext.logs import LogStream, LogText
 from pytest_dvwiki.model import (
     Command,
     Excerpt,

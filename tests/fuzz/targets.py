@@ -19,9 +19,9 @@ from pytest_dvwiki.capture.files.results import ResultsError, read_results
 from pytest_dvwiki.capture.runners import fusesoc, runners
 from pytest_dvwiki.capture.simulations.noise import ErrorCounter
 from pytest_dvwiki.capture.simulations.regression import read_regressions
-from pytest_dvwiki.capture.texts.logs import LogStream, LogText, blocks
 from pytest_dvwiki.fingerprint import DIGITS, LONGEST, fingerprint, mask
-from pytest_dvwiki.patterns import messages
+from pytest_dvwiki.logtext import messages
+from pytest_dvwiki.logtext.logs import LogStream, LogText, blocks
 from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.redact import clean, redact, shorten_paths
 from pytest_dvwiki.triage.texts.reading import TextClassifier

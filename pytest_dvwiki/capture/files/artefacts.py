@@ -20,7 +20,7 @@ from pytest_dvwiki import reading, simulators
 from pytest_dvwiki.capture.files.archives import ArchiveError, Budget, is_archive, may_hold, single_name, unpack
 from pytest_dvwiki.capture.files.coverage import is_coverage, may_be_coverage
 from pytest_dvwiki.capture.runners import runner_of
-from pytest_dvwiki.capture.texts.frames import shown_path
+from pytest_dvwiki.logtext.user_frames import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

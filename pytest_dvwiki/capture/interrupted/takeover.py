@@ -14,7 +14,7 @@ from pytest_dvwiki.capture.processes.ending import FROM_OUTSIDE
 from pytest_dvwiki.capture.simulations.builds import Setup
 from pytest_dvwiki.capture.simulations.simulation import Simulation, SimulationOutcome, collect
 from pytest_dvwiki.capture.simulations.unfinished import cut_off
-from pytest_dvwiki.capture.texts.logs import LogText
+from pytest_dvwiki.logtext.logs import LogText
 from pytest_dvwiki.model import Excerpt, Failure, Result, Simulator
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.capture.texts.frames import last_trace
+from pytest_dvwiki.logtext.user_frames import last_trace
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

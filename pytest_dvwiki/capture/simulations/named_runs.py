@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki import simulators
 from pytest_dvwiki.capture.simulations.reproduce import masked
-from pytest_dvwiki.capture.texts.logs import LogStream, lines_with
+from pytest_dvwiki.logtext.logs import LogStream, lines_with
 from pytest_dvwiki.model import Command, Simulator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from pytest_dvwiki.capture.texts.logs import LogText
+    from pytest_dvwiki.logtext.logs import LogText
 
 _BEGINNING = 8
 """Number of chunks of a log, about a megabyte each, in which its test must be named."""

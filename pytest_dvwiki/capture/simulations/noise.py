@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki import simulators
 from pytest_dvwiki.capture.simulations.unfinished import without_progress
-from pytest_dvwiki.capture.texts.logs import LogStream, lines_with
+from pytest_dvwiki.logtext.logs import LogStream, lines_with
+from pytest_dvwiki.logtext.messages import MOST_JOINED, assemble, strip_line
 from pytest_dvwiki.patterns.kinds import kind
-from pytest_dvwiki.patterns.messages import MOST_JOINED, assemble, strip_line
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_dvwiki.capture.texts.logs import LogText
+    from pytest_dvwiki.logtext.logs import LogText
+    from pytest_dvwiki.logtext.messages import Message
     from pytest_dvwiki.model import Interest
-    from pytest_dvwiki.patterns.messages import Message
 
 MOST = 10_000
 """Maximum number of error lines of one text that are counted."""

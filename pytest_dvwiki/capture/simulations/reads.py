@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading, simulators
 from pytest_dvwiki.capture.processes.toolcalls import absolute
-from pytest_dvwiki.patterns.frames import is_library
+from pytest_dvwiki.logtext.frames import is_library
 from pytest_dvwiki.records.command import workspace
 from pytest_dvwiki.redact import redact
 

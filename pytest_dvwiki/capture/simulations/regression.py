@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Literal
 
 from pytest_dvwiki import simulators
 from pytest_dvwiki.capture.simulations.noise import NO_ERRORS, ROOM, ErrorCounter, ErrorLines
-from pytest_dvwiki.capture.texts.excerpts import ExcerptBuilder, Limits
-from pytest_dvwiki.capture.texts.logs import LogStream, LogText, lines_with
+from pytest_dvwiki.logtext.excerpts import ExcerptBuilder, Limits
+from pytest_dvwiki.logtext.logs import LogStream, LogText, lines_with
 from pytest_dvwiki.model import Simulator
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from pytest_dvwiki.capture.texts.logs import Chunk
+    from pytest_dvwiki.logtext.logs import Chunk
     from pytest_dvwiki.model import Interest
 
 Judgement = Literal["passed", "failed", "skipped", "xfailed"]

@@ -20,11 +20,11 @@ from pytest_dvwiki.capture.simulations.builds import UNKNOWN, setup_of_log
 from pytest_dvwiki.capture.simulations.cocotb_tests import CocotbTest, is_silent, join_tests
 from pytest_dvwiki.capture.simulations.noise import NO_ERRORS
 from pytest_dvwiki.capture.simulations.regression import Regression, read_regressions, simulator_name
-from pytest_dvwiki.capture.texts.excerpts import ExcerptBuilder, Limits
-from pytest_dvwiki.capture.texts.frames import last_trace, shown_path, user_frame
+from pytest_dvwiki.logtext.excerpts import ExcerptBuilder, Limits
+from pytest_dvwiki.logtext.frames import is_library
+from pytest_dvwiki.logtext.user_frames import last_trace, shown_path, user_frame
 from pytest_dvwiki.model import Axes, Excerpt, Failure, Frame, LogReference, Result, Simulator
 from pytest_dvwiki.model.sentences import LOGGED
-from pytest_dvwiki.patterns.frames import is_library
 from pytest_dvwiki.redact import clean, redact
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.simulations.noise import ErrorLines
     from pytest_dvwiki.capture.simulations.regression import NumberedLines
     from pytest_dvwiki.capture.simulations.reproduce import Call
-    from pytest_dvwiki.capture.texts.frames import Trace
-    from pytest_dvwiki.capture.texts.logs import LogText
+    from pytest_dvwiki.logtext.logs import LogText
+    from pytest_dvwiki.logtext.user_frames import Trace
     from pytest_dvwiki.model import Command, Interest, Phase, Source
 
 _CLOCK_TOLERANCE = 1.0

@@ -26,7 +26,7 @@ def read_text(name: str) -> str:
     Raises:
         UsageError: It cannot be read.
     """
-    from pytest_dvwiki.capture.texts.logs import LogStream, LogText  # noqa: PLC0415
+    from pytest_dvwiki.logtext.logs import LogStream, LogText  # noqa: PLC0415
 
     require_bare_name(name)
     if name == "-":

@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import simulators
-from pytest_dvwiki.patterns.messages import strip_line
+from pytest_dvwiki.logtext.messages import strip_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.logtext.report_parts import parse_report
 from pytest_dvwiki.triage import compared
 from pytest_dvwiki.triage.classify import Classifier, FirstCause, excerpt_around, identity_of
 from pytest_dvwiki.triage.place import Frames, is_part_of_identity
 from pytest_dvwiki.triage.primary import Choice
-from pytest_dvwiki.triage.report_parts import parse_report
 from pytest_dvwiki.triage.texts.choosing import choose_in_text
 from pytest_dvwiki.triage.texts.sections import sections_of
 from pytest_dvwiki.triage.texts.sieve import Kept, Sieve, watched

@@ -12,9 +12,9 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.logtext.messages import LONGEST
 from pytest_dvwiki.patterns.kinds import KindCounts
 from pytest_dvwiki.patterns.matcher import DEEPEST_BLOCK, decoded
-from pytest_dvwiki.patterns.messages import LONGEST
 from pytest_dvwiki.triage.texts import good_end, sections
 from pytest_dvwiki.triage.texts.escaped_lines import Folds
 

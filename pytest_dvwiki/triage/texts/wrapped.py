@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import simulators
-from pytest_dvwiki.patterns.messages import begins_message, strip_line
+from pytest_dvwiki.logtext.messages import begins_message, strip_line
 from pytest_dvwiki.patterns.schema import UNKNOWN
 from pytest_dvwiki.triage.primary import Choice
 from pytest_dvwiki.triage.texts.choosing import choose_in_text

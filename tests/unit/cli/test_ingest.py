@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_dvwiki.capture.simulations.regression import Regression
-    from pytest_dvwiki.capture.texts.logs import LogText
+    from pytest_dvwiki.logtext.logs import LogText
     from pytest_dvwiki.model import Interest
 
 

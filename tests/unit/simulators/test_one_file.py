@@ -51,11 +51,11 @@ from pytest_dvwiki.capture.processes.toolcalls import read_call
 from pytest_dvwiki.capture.processes.tools import simulator_name
 from pytest_dvwiki.capture.simulations.noise import error_lines
 from pytest_dvwiki.capture.simulations.regression import read_regressions
-from pytest_dvwiki.capture.texts.logs import LogText
+from pytest_dvwiki.logtext.logs import LogText
 from pytest_dvwiki.patterns.matcher import Matcher
 from pytest_dvwiki.patterns.reference import reference
 from pytest_dvwiki.patterns.registry import load_registry
-from pytest_dvwiki.triage.report_parts import parse_report
+from pytest_dvwiki.logtext.report_parts import parse_report
 
 class Interest:
     def is_benign(self, text): return False

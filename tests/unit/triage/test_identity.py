@@ -7,8 +7,8 @@ import random
 import pytest
 
 from pytest_dvwiki.fingerprint import fingerprint
+from pytest_dvwiki.logtext.report_parts import parse_report
 from pytest_dvwiki.patterns.registry import load_registry
-from pytest_dvwiki.triage.report_parts import parse_report
 from pytest_dvwiki.triage.texts.reading import TextClassifier
 
 SEEDS = 1000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_dvwiki.logtext.report_parts import parse_report
 from pytest_dvwiki.model import Frame
 from pytest_dvwiki.triage.place import is_part_of_identity, with_place
-from pytest_dvwiki.triage.report_parts import parse_report
 
 FRAME = Frame(file="tb/regs_tb.py", line=48, function="write", source='await with_timeout(write, 2, "us")')
 CHECK = Frame(file="tb/x.py", line=9, function="check", source="assert ok")

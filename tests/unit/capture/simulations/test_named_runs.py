@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki.capture.simulations.named_runs import NamedRun, PathTemplate, command_of, named_run
-from pytest_dvwiki.capture.texts.logs import LogText
+from pytest_dvwiki.logtext.logs import LogText
 from pytest_dvwiki.model import Simulator
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki.capture.simulations.noise import MOST, ErrorLines, error_lines
-from pytest_dvwiki.capture.texts.logs import LogText
+from pytest_dvwiki.logtext.logs import LogText
 from pytest_dvwiki.patterns.matcher import Matcher
 from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.patterns.schema import Pattern

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki.capture.simulations.regression import Regression, read_regressions, simulator_name
-from pytest_dvwiki.capture.texts.logs import LogText
+from pytest_dvwiki.logtext.logs import LogText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

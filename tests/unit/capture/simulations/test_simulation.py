@@ -17,7 +17,7 @@ import pytest
 
 from pytest_dvwiki.capture.simulations.reproduce import Call
 from pytest_dvwiki.capture.simulations.simulation import Simulation, SimulationOutcome, collect
-from pytest_dvwiki.capture.texts.logs import LogText
+from pytest_dvwiki.logtext.logs import LogText
 from pytest_dvwiki.model import Frame
 from pytest_dvwiki.records.command import words
 

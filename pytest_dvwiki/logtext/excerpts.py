@@ -13,7 +13,7 @@ from pytest_dvwiki.redact import redact
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pytest_dvwiki.capture.texts.logs import Chunk
+    from pytest_dvwiki.logtext.logs import Chunk
     from pytest_dvwiki.model import Interest, Source, Tier
 
 

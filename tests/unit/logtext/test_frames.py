@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_dvwiki.logtext.frames import is_library, python_frame, report_frames
 from pytest_dvwiki.model import Frame
-from pytest_dvwiki.patterns.frames import is_library, python_frame, report_frames
 
 SHOWN = Frame(file="/w/tb/sb.py", line=7, function="check", source="assert q == 3")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_dvwiki.capture.texts.frames import Trace, last_trace, shown_path, user_frame
+from pytest_dvwiki.logtext.user_frames import Trace, last_trace, shown_path, user_frame
 from pytest_dvwiki.model import Frame
 
 ROOT = Path("/repo")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.capture.texts.excerpts import excerpt
-from pytest_dvwiki.capture.texts.logs import LogStream, LogText
+from pytest_dvwiki.logtext.excerpts import excerpt
+from pytest_dvwiki.logtext.logs import LogStream, LogText
 
 if TYPE_CHECKING:
     from pathlib import Path

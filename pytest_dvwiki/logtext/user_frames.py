@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.logtext.frames import indent, python_frame, report_frames
+from pytest_dvwiki.logtext.frames import user_frame as innermost_user_frame
 from pytest_dvwiki.model import Frame
-from pytest_dvwiki.patterns.frames import indent, python_frame, report_frames
-from pytest_dvwiki.patterns.frames import user_frame as innermost_user_frame
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.patterns.frames import indent, python_frame, user_frame
-from pytest_dvwiki.patterns.messages import strip_line
+from pytest_dvwiki.logtext.frames import indent, python_frame, user_frame
+from pytest_dvwiki.logtext.messages import strip_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_dvwiki.patterns.messages import assemble, strip_line
+from pytest_dvwiki.logtext.messages import assemble, strip_line
 from pytest_dvwiki.patterns.registry import builtin_files
 
 QUESTA = "** Error: top.sv(3): near 'x'"

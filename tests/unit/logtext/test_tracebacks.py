@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_dvwiki.triage.traceback import chains, cut_off
+from pytest_dvwiki.logtext.tracebacks import chains, cut_off
 
 SITE = "/v/lib/python3.11/site-packages"
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.capture.texts.excerpts import ExcerptBuilder, Limits, excerpt
-from pytest_dvwiki.capture.texts.logs import LogStream, LogText
+from pytest_dvwiki.logtext.excerpts import ExcerptBuilder, Limits, excerpt
+from pytest_dvwiki.logtext.logs import LogStream, LogText
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
