@@ -114,7 +114,7 @@ class _Files:
         except FileNotFoundError:
             return None
         except (OSError, ValueError):
-            # A broken manifest is still one of ours: everything is made again.
+            # A broken manifest is still one of ours: everything is rebuilt.
             return {}
         return found if isinstance(found, dict) else {}
 
@@ -350,7 +350,7 @@ class _Site:
                 rendered = markdown.render(page.path, data, known, run_url)
             except (OSError, YamlError) as error:
                 problem = str(error)
-        # A page with a link that leads nowhere is made again each time: the other page may have come.
+        # A page with a link that leads nowhere is rebuilt each time: the other page may exist by now.
         self._render(
             path,
             "page.html",

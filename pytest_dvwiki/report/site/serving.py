@@ -1,4 +1,4 @@
-"""The report on this machine's loopback address, made again when records, pages or waivers change.
+"""The report on this machine's loopback address, rebuilt when records, pages or waivers change.
 
 Requests that name another host are refused: a page from elsewhere must not read the report through the browser.
 """
