@@ -19,6 +19,7 @@ from pytest_dvwiki.causes.statements import (
     Regressed,
     Reproduce,
     Seen,
+    SeenOn,
     beside,
     statements,
 )
@@ -134,7 +135,7 @@ class PageBlocks:
                     lines.append(f"Fix: {one_line(words, _FIX_LENGTH)}")
                 case Reproduce(command=command) if command is not None:
                     again = _reproduce_line(command)
-                case Regressed() | FixedBy() | Came() | Proposed() | Accepted():
+                case Regressed() | FixedBy() | Came() | SeenOn() | Proposed() | Accepted():
                     lines.append(f"{sentence(words)} {cite(each.task_id)}")
         log = history.newest.log
         source = cite(task, log.path if log else None, log.line if log else None)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Attempt, Change, Command, FirstBad, Fix, Occurrence, PassedAgain, RunRecord, Waived
     from pytest_dvwiki.records.aggregate import CauseHistory
     from pytest_dvwiki.records.fixes import FixState
+    from pytest_dvwiki.records.matrix import Split
 
 Standing = Literal["held", "passing", "chance", "stated", "returned", "failed", "elsewhere"]
 """The standing of a fix.
@@ -130,6 +131,13 @@ class Came(Statement):
     """The commits with which the cause came."""
 
     found: FirstBad
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenOn(Statement):
+    """On which values of an axis of the matrix the cause was seen, and on which its tests passed."""
+
+    split: Split
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,6 +275,8 @@ def _known(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
             before=cause.news is not None,
             task_id=history.rows[0].task_id,
         )
+    if cause.news is None:
+        yield from (SeenOn(split=split, task_id=history.rows[0].task_id) for split in history.matrix)
     yield from _fixes(cause, now, dirty=dirty)
 
 

@@ -165,6 +165,14 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
 
 
 @text.register
+def _seen_on(statement: of.SeenOn, style: Style = PLAIN) -> str:
+    split = statement.split
+    failed, passed = (" and ".join(map(style.name, names)) for names in (split.failed, split.passed))
+    seeds = {"same": "", "other": ", with other seeds", "unknown": ", maybe with other seeds"}[split.seeds]
+    return f"seen on {failed} alone; the same test passed on {passed} at {style.name(short(split.commit))}{seeds}"
+
+
+@text.register
 def _advice(statement: of.Advice, style: Style = PLAIN) -> str:
     if statement.fix is None:
         return statement.text

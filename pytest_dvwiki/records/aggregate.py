@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from pytest_dvwiki.model import FirstBad, Onset, RunId, Waived
-from pytest_dvwiki.records import cause_records, fixes, proposals, tables
+from pytest_dvwiki.records import cause_records, fixes, matrix, proposals, tables
 from pytest_dvwiki.records.chance import Rate
 from pytest_dvwiki.records.kinds import is_infrastructure
 from pytest_dvwiki.records.targets import without_parameters
@@ -107,6 +107,8 @@ class CauseHistory:
     """Of a cause of infrastructure: the jobs that it hit, by their ids, else by the names of their runs."""
     hosts: tuple[str, ...] = ()
     """Of a cause of infrastructure: the machines that it hit, where they are on record."""
+    matrix: tuple[matrix.Split, ...] = ()
+    """The axes that divide its failures at the newest commit from passes of the same tests there."""
 
 
 _ROW = (
@@ -171,6 +173,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
         same_commits=tuple(proposals.same_commits(archive.db, present)) if is_fixed else (),
         jobs=jobs,
         hosts=hosts,
+        matrix=matrix.splits(archive, present, rows[0].commit) if rows[0].commit and not rows[0].dirty else (),
     )
 
 

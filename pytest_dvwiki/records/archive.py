@@ -161,6 +161,14 @@ class Archive(CauseNames):
         """Tell whether there are files of verdicts."""
         return self.db.execute("SELECT 1 FROM verdicts WHERE state != ''").fetchone() is not None
 
+    def causes_at(self, commit: str) -> set[str]:
+        """Return the causes that runs at a commit had: another run there may have passed their tests."""
+        rows = self.db.execute(
+            "SELECT DISTINCT o.fingerprint FROM runs r JOIN occurrences o ON o.run = r.id WHERE r.vcs_commit = ?",
+            (commit,),
+        )
+        return {name for (name,) in rows}
+
     def causes_named_in(self, task_id: str) -> set[str]:
         """Return the causes that a run says something about, besides those that occurred in it."""
         of_run = "WHERE run = (SELECT id FROM runs WHERE task_id = :task) AND fingerprint IS NOT NULL"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import FailedTest, Occurrence, OtherTest, RunRecord
 
-VERSION = 21
+VERSION = 22
 """Incremented with every change of the tables or of their contents."""
 
 # Tables with long texts have rowids: WITHOUT ROWID would put whole rows into the upper levels of the tree.
@@ -39,7 +39,9 @@ CREATE TABLE files (
 CREATE INDEX files_with_problem ON files (folder, name) WHERE problem != '';
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY, moment TEXT UNIQUE, task_id TEXT UNIQUE, finished TEXT, vcs_commit TEXT, branch TEXT,
-  dirty INTEGER, changes TEXT, edited TEXT, simulators TEXT, run_id TEXT, totals TEXT);
+  dirty INTEGER, changes TEXT, edited TEXT, simulators TEXT, run_id TEXT, totals TEXT,
+  axes TEXT);
+CREATE INDEX runs_by_commit ON runs (vcs_commit, moment);
 CREATE TABLE suites (
   run INTEGER, moment TEXT, simulator TEXT, config TEXT, seed TEXT, suite TEXT,
   PRIMARY KEY (run, simulator, config, suite)) WITHOUT ROWID;
@@ -206,7 +208,7 @@ def _insert_run(db: sqlite3.Connection, record: RunRecord, moment: str) -> int:
     simulators = [f"{item.name} {item.version}" if item.version else item.name for item in record.simulators]
     cursor = db.execute(
         "INSERT INTO runs (moment, task_id, finished, vcs_commit, branch, dirty, changes, edited, simulators,"
-        " run_id, totals) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " run_id, totals, axes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             moment,
             record.task_id,
@@ -219,6 +221,7 @@ def _insert_run(db: sqlite3.Connection, record: RunRecord, moment: str) -> int:
             ", ".join(simulators),
             _json(record.run_id),
             _json(record.totals),
+            _json(record.axes),
         ),
     )
     return int(cursor.lastrowid or 0)

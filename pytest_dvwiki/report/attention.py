@@ -23,6 +23,7 @@ from pytest_dvwiki.causes.statements import (
     Regressed,
     Reproduce,
     Seen,
+    SeenOn,
     Tracked,
     passes_since,
     standing,
@@ -51,7 +52,7 @@ Word = Literal["NEW", "REGRESSED", "KNOWN", "WAIVED", "FIXED", "MAYBE FIXED"]
 """The state of a cause: its news in the newest runs, or that its tests pass again."""
 ENDED = frozenset({"closed", "wont_fix"})
 WEEK = timedelta(days=7)
-_SAID = (Seen, Regressed, Beside, FixedBy, Came, Infrastructure, Tracked, Accepted)
+_SAID = (Seen, SeenOn, Regressed, Beside, FixedBy, Came, Infrastructure, Tracked, Accepted)
 
 
 @dataclass(frozen=True, slots=True)

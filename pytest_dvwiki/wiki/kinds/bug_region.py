@@ -17,6 +17,7 @@ from pytest_dvwiki.causes.statements import (
     Regressed,
     Reproduce,
     Seen,
+    SeenOn,
     statements,
 )
 from pytest_dvwiki.causes.words import Style, sentence, short, text
@@ -123,7 +124,7 @@ def _evidence(history: CauseHistory, said: Sequence[tuple[Statement, str]], sour
             lines.append(f"- Waived in the newest run by {words}.")
         elif isinstance(each, Seen):
             lines.append(f"- {sentence(words)}")
-        elif isinstance(each, Regressed | FixedBy | Came):
+        elif isinstance(each, Regressed | FixedBy | Came | SeenOn):
             lines.append(f"- {sentence(words)}{sources.cite(each.task_id) if each.task_id != task else ''}")
     if last := _last(history):
         lines.append(f"- Failed last: {last}.")

@@ -51,6 +51,7 @@ class ArchivedRun:
         record = self.record
         mine = set(self._names.values())
         others = self.judged | self.archive.causes_named_in(record.task_id)
+        others |= self.archive.causes_at(record.vcs.commit) if record.vcs.commit else set()
         known = [item for item in record.occurrences if self.views.bug_path(self._names[item.fingerprint])]
         before = {item.failure_subtype: self._hits(item.failure_subtype) for item in record.occurrences}
         self.views.part(self.archive.formers(*self.archive.present(sorted(mine))))

@@ -1,0 +1,105 @@
+"""On which values of a matrix's axes a cause was seen, and on which the same tests passed at the same commit.
+
+Values are compared where all other axes are the same: a pass with another simulator and another Python says nothing of
+either. A value on which a test both passed and failed is no axis of the cause.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from pytest_dvwiki.records import tables
+from pytest_dvwiki.records.passes import SuiteOfRun
+from pytest_dvwiki.records.targets import ANY, Target
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_dvwiki.records.archive import Archive
+
+_MOST_RUNS = 50
+_MOST_TESTS = 20
+_AXES = {"simulator": "", "python": "Python ", "cocotb": "cocotb ", "os": ""}
+"""The axes, each with what stands in front of its values."""
+
+
+class Split(NamedTuple):
+    """An axis that divides the failures of a cause from the passes of the same tests."""
+
+    axis: str
+    failed: tuple[str, ...]
+    passed: tuple[str, ...]
+    commit: str
+    seeds: Literal["same", "other", "unknown"]
+    """Whether a pass had the seed of a failure; `unknown` where that is not on record."""
+
+
+class _Result(NamedTuple):
+    nodeid: str
+    seed: str | None
+    values: tuple[str, ...]
+    """One for each of `_AXES`; empty where it is not on record."""
+
+
+def splits(archive: Archive, fingerprints: Sequence[str], commit: str) -> tuple[Split, ...]:
+    """Return the axes that divide the runs of a cause at a commit from passes of its tests there.
+
+    Args:
+        archive: The records.
+        fingerprints: The present names of the cause.
+        commit: The commit of its newest occurrence.
+    """
+    runs = archive.db.execute(
+        "SELECT id, simulators, axes FROM runs WHERE vcs_commit = ? AND NOT dirty ORDER BY moment DESC LIMIT ?",
+        (commit, _MOST_RUNS),
+    ).fetchall()
+    if len(runs) < 2:  # noqa: PLR2004
+        return ()
+    failed = [each for run in runs for each in _failed(archive, fingerprints, *run)][:_MOST_TESTS]
+    passed = [each for run in runs for each in _passed(archive, {result.nodeid for result in failed}, *run)]
+    return tuple(filter(None, (_split(place, failed, passed, commit) for place in range(len(_AXES)))))
+
+
+def _failed(archive: Archive, fingerprints: Sequence[str], run: int, simulators: str, axes: str) -> Iterator[_Result]:
+    rows = archive.db.execute(
+        "SELECT nodeid, seed, simulator FROM failed WHERE run = ? AND fingerprint IN (SELECT value FROM json_each(?))",
+        (run, tables.json_list(fingerprints)),
+    )
+    for nodeid, seed, simulator in rows.fetchall():
+        if simulator != ANY:
+            yield _Result(nodeid, seed or None, _values(simulator, simulators, axes))
+
+
+def _passed(archive: Archive, tests: set[str], run: int, simulators: str, axes: str) -> Iterator[_Result]:
+    rows = archive.db.execute("SELECT suite, simulator, config, seed FROM suites WHERE run = ?", (run,))
+    for suite, simulator, config, seed in rows.fetchall():
+        for nodeid in sorted(tests):
+            if archive.passes.passed(SuiteOfRun(run, suite, simulator, config), Target(nodeid, simulator, config)):
+                yield _Result(nodeid, seed, _values(simulator, simulators, axes))
+
+
+def _values(simulator: str, simulators: str, axes: str) -> tuple[str, ...]:
+    """Return a value for each axis; a simulator has its version, unless the run had several of them."""
+    versions = [each for each in simulators.split(", ") if each == simulator or each.startswith(f"{simulator} ")]
+    found = json.loads(axes) | {"simulator": versions[0] if simulator and len(versions) == 1 else simulator}
+    return tuple(f"{name}{found[axis]}" if found.get(axis) else "" for axis, name in _AXES.items())
+
+
+def _split(place: int, failed: Sequence[_Result], passed: Sequence[_Result], commit: str) -> Split | None:
+    """Return how one axis divides failures and passes; None if it does not."""
+
+    def rest(result: _Result) -> tuple[str, ...]:
+        return result.nodeid, *result.values[:place], *result.values[place + 1 :]
+
+    where = {rest(each) for each in failed}
+    comparable = [each for each in passed if rest(each) in where]
+    bad, good = ({each.values[place] for each in results} for results in (failed, comparable))
+    if not good or "" in bad | good or bad & good:
+        return None
+    seeds = {each.seed for each in failed}
+    with_seeds = {each.seed for each in comparable}
+    kind: Literal["same", "other", "unknown"] = "unknown" if None in with_seeds | seeds else "other"
+    if seeds & with_seeds:
+        kind = "same"
+    return Split(list(_AXES)[place], tuple(sorted(bad)), tuple(sorted(good)), commit, kind)

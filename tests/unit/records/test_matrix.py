@@ -1,0 +1,97 @@
+"""A cause says on which values of a matrix's axes it was seen, and on which the same test passed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_dvwiki.causes.cause import Cause
+from pytest_dvwiki.causes.statements import SeenOn, statements
+from pytest_dvwiki.causes.words import text
+from pytest_dvwiki.model import Axes, Simulator, Vcs
+from pytest_dvwiki.records import aggregate
+from pytest_dvwiki.records.archive import Archive
+from pytest_dvwiki.wiki.writing.build import build
+
+from ..samples import CAUSE, TEST, archived, failed, layout, occurrence, record, suites
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_dvwiki.model import RunRecord
+    from pytest_dvwiki.settings import Layout
+
+COMMIT = "c" * 40
+
+
+def run(number: int, simulator: str, *, fails: bool = False, commit: str = COMMIT, **changes: Any) -> RunRecord:
+    """A shard of a matrix, on one simulator with one Python."""
+    name, _, version = simulator.partition(" ")
+    tests = (replace(failed(), simulator=name),)
+    fields: dict[str, Any] = {
+        "vcs": Vcs(commit=commit),
+        "simulators": (Simulator(name=name, version=version),),
+        "axes": Axes(python="3.13.1", cocotb="2.1", os="linux"),
+        "suites": suites(TEST, simulators=(name,)),
+    }
+    return record(number, *([occurrence(tests=tests)] if fails else []), **(fields | changes))
+
+
+def said(place: Layout) -> list[str]:
+    with Archive(place.tasks, None) as archive:
+        archive.refresh()
+        found = aggregate.cause(archive, (CAUSE,))
+        assert found is not None
+        return [text(each) for each in statements(Cause.on_record(CAUSE, found)) if isinstance(each, SeenOn)]
+
+
+def archive_all(place: Layout, *runs: RunRecord) -> None:
+    for each in runs:
+        archived(place, each, lists=[[TEST]])
+
+
+def test_a_cause_is_of_one_simulator_where_the_test_passed_on_the_others(tmp_path: Path) -> None:
+    place = layout(tmp_path)
+    archive_all(place, run(1, "verilator 5.036", fails=True), run(2, "icarus 12.0"), run(3, "ghdl 5.1"))
+    (words,) = said(place)
+    assert words.startswith("seen on verilator 5.036 alone; the same test passed on ghdl 5.1 and icarus 12.0 at ccc")
+    assert words.endswith(", maybe with other seeds")
+    (page,) = place.wiki.glob("bugs/RTL*.md")
+    assert "Seen on `verilator 5.036` alone" in page.read_text("utf-8"), "the shards that passed came later"
+    assert build(place, check=True).changed == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        run(2, "icarus 12.0", fails=True),
+        run(2, "icarus 12.0", commit="d" * 40),
+        run(2, "icarus 12.0", vcs=Vcs(commit=COMMIT, dirty=True)),
+        run(2, "icarus 12.0", axes=Axes(python="3.11.2", cocotb="2.1", os="linux")),
+        run(2, "icarus 12.0", suites=()),
+        run(2, "verilator 5.036"),
+    ],
+    ids=["fails too", "other commit", "edited", "two axes differ", "no list of tests", "passes there too"],
+)
+def test_nothing_is_said_where_the_runs_do_not_show_it(tmp_path: Path, other: RunRecord) -> None:
+    place = layout(tmp_path)
+    archive_all(place, run(1, "verilator 5.036", fails=True), other)
+    assert said(place) == []
+
+
+def test_versions_and_python_are_axes(tmp_path: Path) -> None:
+    place = layout(tmp_path)
+    older = Axes(python="3.11.2", cocotb="2.1", os="linux")
+    seed = suites(TEST, simulators=("verilator",))
+    archive_all(
+        place,
+        run(1, "verilator 5.036", fails=True),
+        run(2, "verilator 5.040", suites=tuple(replace(each, seed="42") for each in seed)),
+        run(3, "verilator 5.036", axes=older),
+    )
+    assert said(place) == [
+        "seen on verilator 5.036 alone; the same test passed on verilator 5.040 at ccccccc",
+        "seen on Python 3.13.1 alone; the same test passed on Python 3.11.2 at ccccccc, maybe with other seeds",
+    ]
