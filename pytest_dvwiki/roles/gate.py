@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki.causes.words import gate_text
+from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.reading import described
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ class GateRole:
         if session.shouldfail or session.shouldstop:
             return f"not all tests ran: {session.shouldfail or session.shouldstop}"
         if session.testsfailed != self._ledger.failed_reports:
-            return f"pytest counts {session.testsfailed} failures, and {self._ledger.failed_reports} were reported"
+            reported = count(self._ledger.failed_reports, "failed report")
+            return f"pytest counts {count(session.testsfailed, 'failure')}, and there was {reported}"
         option = self._config.option
         if getattr(option, "no_cov_on_fail", False) and getattr(option, "cov_fail_under", None):
             return "coverage was not checked, because of --no-cov-on-fail"

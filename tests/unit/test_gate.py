@@ -32,10 +32,10 @@ def failure(nodeid: str, line: str, **fields: object) -> Failure:
     return Failure(nodeid=nodeid, message=line, excerpts=(text,), **fields)  # type: ignore[arg-type]
 
 
-def run(root: Path, number: int, *failures: Failure, gate: str = "new", refused: str = "") -> RunRecord:
+def run(root: Path, number: int, *failures: Failure, gate: str = "new", refused: str = "", base: str = "") -> RunRecord:
     moment = f"2026-11-21T{number:02d}:00:00Z"
     made = Run(task_id=f"nightly_{number}", started=moment, finished=moment, failures=failures, gate_refused=refused)
-    with Services(resolve(root, command_line={"gate": gate}), note=pytest.fail) as services:
+    with Services(resolve(root, command_line={"gate": gate, "gate_base": base}), note=pytest.fail) as services:
         archived = pipeline.process(made, services)
     assert archived.problem is None
     assert archived.record is not None
@@ -120,6 +120,13 @@ def test_what_cannot_be_read_refuses_the_gate(tmp_path: Path) -> None:
     record = run(tmp_path, 4, failure("test_a", SCOREBOARD))
     assert record.gate is not None
     assert record.gate.refused.startswith("a record cannot be read: 2026/11/nightly_1.yaml")
+
+
+def test_a_base_that_git_does_not_have_refuses_the_gate(tmp_path: Path) -> None:
+    run(tmp_path, 1, failure("test_a", SCOREBOARD))
+    record = run(tmp_path, 2, failure("test_a", SCOREBOARD), base="origin/main")
+    assert record.gate is not None
+    assert record.gate.refused.startswith("git knows no revision 'origin/main' here; fetch it first")
 
 
 def test_the_session_may_refuse_the_gate(tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+import weakref
 from pathlib import Path
 
 from pytest_dvwiki.capture.git.repository import git
@@ -17,14 +19,14 @@ class RevisionError(Exception):
 
 
 class Revision:
-    """The folder `.agent` of a git revision, in a temporary folder that lives as long as this object.
+    """What stands beside the wiki of a git revision, in a temporary folder that lives as long as this object.
 
     Args:
         layout: The project.
         name: The revision, as git takes it.
 
     Raises:
-        RevisionError: git does not know it, or it has no such folder.
+        RevisionError: git does not know it, or it has no wiki, records, patterns and waivers.
     """
 
     def __init__(self, layout: Layout, name: str) -> None:
@@ -33,20 +35,33 @@ class Revision:
         if not found:
             raise RevisionError(f"git knows no revision {name!r:.80} here; fetch it first: `git fetch origin {name}`")
         self.commit: str = found
+        shown = f"{name} ({found[:7]})"
         if not layout.is_inside:
-            raise RevisionError(f"the wiki {layout.wiki} is not in the repository, so {name} does not contain it")
-        self._folder = tempfile.TemporaryDirectory(prefix="dvwiki-", ignore_cleanup_errors=True)
-        temporary = Path(self._folder.name)
-        self.layout = Layout(root=root, wiki=temporary / "agent" / layout.wiki.name)
-        agent = layout.agent.relative_to(root).as_posix()
-        index = {"GIT_INDEX_FILE": str(temporary / "index")}
-        # Not `git archive`, which leaves out what the attribute export-ignore names.
-        tree = git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{found}:./{agent}")
-        if tree is None:
-            raise RevisionError(f"{name} ({found[:7]}) has no {agent}")
-        prefix = f"--prefix={temporary / 'agent'}{os.sep}"
+            raise RevisionError(f"the wiki {layout.wiki} is not in the repository, so {name} has no state of it")
+        temporary = tempfile.mkdtemp(prefix="dvwiki-")
+        weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
+        folder = Path(temporary, "agent")
+        folder.mkdir()
+        self.layout = Layout(root=root, wiki=folder / layout.wiki.name)
+        # With another index than the user's, and not by `git archive`, which leaves out what is `export-ignore`.
+        index = {"GIT_INDEX_FILE": os.path.join(temporary, "index")}  # noqa: PTH118 (a text)
         # In a folder below the top, checkout-index writes only the files of that folder.
         top = Path(git(root, "rev-parse", "--show-toplevel") or root)
-        for arguments in (("read-tree", tree), ("checkout-index", "--all", "--force", "--quiet", prefix)):
+        of_agent = f"{found}:./{layout.agent.relative_to(root).as_posix()}"
+        parts = {
+            path.name: git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{of_agent}/{path.name}")
+            for path in (layout.wiki, layout.tasks, layout.patterns, layout.waivers)
+        }
+        if not any(parts.values()):
+            raise RevisionError(f"{shown} has nothing in {layout.agent.relative_to(root)}")
+        waivers = parts.pop(layout.waivers.name)
+        trees = [("read-tree", f"--prefix={part}/", tree) for part, tree in parts.items() if tree]
+        checkout = ("checkout-index", "--all", "--force", "--quiet", f"--prefix={folder}{os.sep}")
+        for arguments in (*trees, checkout):
             if git(top, *arguments, timeout=_TIMEOUT_S, variables=index) is None:
-                raise RevisionError(f"git {arguments[0]} cannot read {agent} of {name} ({found[:7]})")
+                raise RevisionError(f"git {arguments[0]} cannot read the wiki of {shown}")
+        if waivers:
+            text = git(root, "cat-file", "blob", waivers)
+            if text is None:
+                raise RevisionError(f"git cannot read the waivers of {shown}")
+            self.layout.waivers.write_text(text, encoding="utf-8")
