@@ -15,7 +15,7 @@ from pytest_dvwiki.capture import leftovers
 from pytest_dvwiki.capture.simulations.regression import read_regressions
 from pytest_dvwiki.cli import main
 
-from ..capture.files.test_artefacts import UVM_BAD, UVM_GOOD, log, results, write
+from ..capture.files.test_artefacts import UNNAMED_BAD, UNNAMED_GOOD, log, results, write
 from ..samples import files, written
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def test_a_cause_that_several_runs_share_is_shown_once_and_all_are_counted(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given = {f"{name}/results.xml": results(seed) for seed, name in enumerate("abc")}
-    write(project, given | {"d/good.log": UVM_GOOD, "e/results.xml": results()[:200]})
+    write(project, given | {"d/good.log": UNNAMED_GOOD, "e/results.xml": results()[:200]})
     assert main(["ingest", "a"]) == 0
     capsys.readouterr()
     assert main(["ingest", "a", "b", "c", "d", "e"]) == 1
@@ -73,7 +73,7 @@ def test_a_cause_that_several_runs_share_is_shown_once_and_all_are_counted(
 def test_the_same_contents_are_the_same_record_under_any_name_and_time(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write(project, {"sim.log": UVM_BAD})
+    write(project, {"sim.log": UNNAMED_BAD})
     assert main(["ingest", "sim.log"]) == 0
     before = files(project / ".agent")
     shutil.copyfile("sim.log", "copy.log")
@@ -88,7 +88,7 @@ def test_the_same_contents_are_the_same_record_under_any_name_and_time(
 def test_each_results_file_counts_once_whatever_it_lies_beside(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write(project, {"a/one.xml": results(1), "a/one.log": UVM_BAD})
+    write(project, {"a/one.xml": results(1), "a/one.log": UNNAMED_BAD})
     assert main(["ingest", "a"]) == 0
     write(project, {"a/two.xml": results(2)})
     capsys.readouterr()
@@ -105,7 +105,10 @@ def test_each_results_file_counts_once_whatever_it_lies_beside(
 
 
 def test_of_a_simulation_without_results_its_log_tells_what_is_known(project: Path) -> None:
-    write(project, {"a/results.xml": "", "a/sim.log": UVM_BAD, "b/results.xml": "", "b/sim.log": f"{UVM_BAD}more\n"})
+    write(
+        project,
+        {"a/results.xml": "", "a/sim.log": UNNAMED_BAD, "b/results.xml": "", "b/sim.log": f"{UNNAMED_BAD}more\n"},
+    )
     for words in (["a"], ["b"], ["a"], ["b"]):
         assert main(["ingest", *words]) == 0
     assert len(written(project)) == 2
@@ -114,7 +117,7 @@ def test_of_a_simulation_without_results_its_log_tells_what_is_known(project: Pa
 def test_a_second_call_makes_the_pages_that_a_killed_one_did_not_and_none_that_people_took_away(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write(project, {"sim.log": UVM_BAD})
+    write(project, {"sim.log": UNNAMED_BAD})
     assert main(["ingest", "sim.log"]) == 0
     before = files(project / ".agent")
     shutil.rmtree(project / ".agent" / "wiki")
@@ -141,14 +144,14 @@ def test_a_compacted_month_is_known_too(project: Path, capsys: pytest.CaptureFix
 
 
 def test_a_run_that_passed_is_archived_too(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(project, {"good.log": UVM_GOOD})
+    write(project, {"good.log": UNNAMED_GOOD})
     assert main(["ingest", "good.log"]) == 0
     assert written(project)[0]["totals"]["passed"] == 1
     assert capsys.readouterr().out.startswith("good.log: 1 log that names no test and shows no known failure\n")
 
 
 def test_what_names_no_test_is_told_beside_what_does(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(project, {"good.log": UVM_GOOD, "word.log": "hello\n", "bad.log": UVM_BAD})
+    write(project, {"good.log": UNNAMED_GOOD, "word.log": "hello\n", "bad.log": UNNAMED_BAD})
     assert main(["ingest", ".", "--task", "nightly"]) == 0
     told = "nightly: 1 test, 1 failed, 1 cause, 2 logs that name no test and show no known failure\n"
     assert capsys.readouterr().out.startswith(told)
@@ -225,7 +228,7 @@ def test_the_log_of_a_run_in_which_all_is_well_makes_no_failure(project: Path, t
 def test_a_failure_that_came_before_is_known_and_one_that_went_is_said_to_pass(
     project: Path, capsys: pytest.CaptureFixture[str], places: tuple[str, ...], name: str
 ) -> None:
-    for place, text in zip(places, (UVM_BAD, UVM_BAD + "# later\n", UVM_GOOD), strict=True):
+    for place, text in zip(places, (UNNAMED_BAD, UNNAMED_BAD + "# later\n", UNNAMED_GOOD), strict=True):
         capsys.readouterr()
         write(project, {place: text})
         main(["ingest", place])
@@ -277,7 +280,7 @@ def test_a_results_file_that_names_its_item_has_the_ids_of_a_live_run(project: P
 
 
 def test_a_bad_file_is_named_and_the_other_runs_go_on(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(project, {"a/results.xml": results()[:200], "a/good.log": UVM_GOOD, "b/results.xml": results()})
+    write(project, {"a/results.xml": results()[:200], "a/good.log": UNNAMED_GOOD, "b/results.xml": results()})
     assert main(["ingest", "a", "nowhere", "b"]) == 1
     said = capsys.readouterr()
     assert "dvwiki ingest: nowhere: no such file\n" in said.err
@@ -293,14 +296,14 @@ def test_a_call_without_anything_is_a_mistake(project: Path, capsys: pytest.Capt
 
 
 def test_a_wiki_that_cannot_be_written_is_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(project, {"sim.log": UVM_BAD})
+    write(project, {"sim.log": UNNAMED_BAD})
     (project / ".agent" / "tasks").write_text("in the way")
     assert main(["ingest", "sim.log"]) == 1
     assert "the wiki was not written" in capsys.readouterr().out
 
 
 def test_wiki_and_root_can_stand_elsewhere(project: Path) -> None:
-    write(project, {"sub/sim.log": UVM_BAD})
+    write(project, {"sub/sim.log": UNNAMED_BAD})
     assert main(["ingest", "sub/sim.log", "--root", "sub", "--wiki-dir", "notes/wiki"]) == 0
     assert (project / "sub/notes/wiki/index.md").is_file()
     assert not (project / ".agent/wiki").exists()
@@ -314,7 +317,7 @@ def test_what_a_file_calls_itself_cannot_leave_the_record_s_lines(project: Path)
 
 
 def test_it_tells_its_progress_to_a_terminal_only(project: Path) -> None:
-    write(project, {"a/sim.log": UVM_BAD, "b/sim.log": UVM_GOOD})
+    write(project, {"a/sim.log": UNNAMED_BAD, "b/sim.log": UNNAMED_GOOD})
     command = [sys.executable, "-m", "pytest_dvwiki", "ingest", "a", "b"]
     quiet = subprocess.run(command, capture_output=True, text=True, check=True)
     assert quiet.stderr == ""

@@ -14,7 +14,7 @@ import pytest
 
 from pytest_dvwiki.cli import main
 
-from ..capture.files.test_artefacts import UVM_BAD, results, write
+from ..capture.files.test_artefacts import UNNAMED_BAD, UVM_BAD, results, write
 from ..samples import files, git, written
 
 if TYPE_CHECKING:
@@ -225,17 +225,18 @@ def test_a_record_says_by_what_its_run_is_known(project: Path, call: _Caller) ->
     write(project, {"make.log": BROKEN})
     call("make.log", "--run-id", "nightly", env={**GITHUB, "SLURM_JOB_ID": "811"})
     (record,) = written(project)
-    assert record["run_id"] == {"given": "nightly", "ci": "github 9041 17", "job": "slurm 811"}
+    assert record["run_id"] == {"given": "nightly", "ci": "github 9041 17", "job": "slurm 811", "host": None}
 
 
 def test_a_fix_that_came_later_is_not_said_to_have_failed(project: Path, call: _Caller) -> None:
-    write(project, {"a.log": UVM_BAD})
+    write(project, {"a.log": UNNAMED_BAD})
     call("a.log", "--run-id", "1")
     write(
-        project, {"a.log": UVM_BAD.split("UVM_ERROR", maxsplit=1)[0] + "--- UVM Report Summary ---\nUVM_ERROR :    0\n"}
+        project,
+        {"a.log": UNNAMED_BAD.split("UVM_ERROR", maxsplit=1)[0] + "--- UVM Report Summary ---\nUVM_ERROR :    0\n"},
     )
     assert "FIXED" in call("a.log", "--run-id", "2")
-    write(project, {"copy.log": UVM_BAD})
+    write(project, {"copy.log": UNNAMED_BAD})
     said = call("copy.log", "--run-id", "1")
     assert re.search(r"^KNOWN ", said, re.MULTILINE)
     assert "came back" not in said
@@ -280,7 +281,7 @@ def test_a_build_failure_is_the_folder_s_and_is_fixed_by_a_pass_of_that_folder( 
 def test_what_fails_while_it_runs_under_make_is_named_by_its_log(project: Path, call: _Caller) -> None:
     """Such logs stand beside each other, one for each test, and none of them says that nothing could be built."""
     stop = "make: *** [Makefile:9: run] Error 1\n"
-    write(project, {"uvm/one.log": UVM_BAD + stop, "uvm/two.log": UVM_BAD.replace("1250", "1300") + stop})
+    write(project, {"uvm/one.log": UNNAMED_BAD + stop, "uvm/two.log": UNNAMED_BAD.replace("1250", "1300") + stop})
     call("uvm")
     assert failing_tests(project) == {"uvm/one.log", "uvm/two.log"}
 

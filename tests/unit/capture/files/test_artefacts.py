@@ -55,6 +55,10 @@ def log(seed: int = 7, *, test: str = "bad") -> str:
 UVM = "UVM_INFO @ 0: reporter [RNTST] Running test t...\n{}--- UVM Report Summary ---\nUVM_ERROR :    {}\n"
 UVM_BAD = UVM.format("UVM_ERROR sb.sv(210) @ 1250: uvm_test_top.sb [SB] expected 0x12 got 0x13\n", 1)
 UVM_GOOD = UVM.format("", 0)
+UNNAMED_BAD, UNNAMED_GOOD = (
+    text.replace("[RNTST] Running test t...", "[TB] reset done") for text in (UVM_BAD, UVM_GOOD)
+)
+"""Logs that name no test."""
 
 
 def find(root: Path, *paths: str) -> FoundArtefacts:
