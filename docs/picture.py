@@ -1,6 +1,6 @@
-"""Draw `terminal.svg`, the picture in the README, from what the demo prints.
+"""Draw the pictures in the README: `terminal.svg` from what the demo prints, `report.png` of the report that it makes.
 
-python docs/picture.py    plays the demo, which takes about two minutes
+python docs/picture.py    plays the demo, which takes about two minutes, and needs Chromium
 """
 
 from __future__ import annotations
@@ -8,15 +8,19 @@ from __future__ import annotations
 import os
 import pty
 import re
+import shutil
 import sys
 from pathlib import Path
 
+from playwright.sync_api import sync_playwright
 from rich.console import Console
 from rich.text import Text
 
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "terminal.svg"
+REPORT = ROOT / "docs" / "report.png"
 WIDTH = 80
+_PAGE = re.compile(r"Open its report in a browser: (\S+)")
 _SECTION = re.compile(r"^[^\n]*=+ dvwiki =+[^\n]*\n.*?^archived as [^\n]*\n", re.MULTILINE | re.DOTALL)
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 _FORMAT = """\
@@ -66,5 +70,18 @@ def drawn(text: str) -> str:
     return console.export_svg(code_format=_FORMAT, unique_id="terminal")
 
 
+def photograph(page: Path) -> None:
+    """Take the picture of the report's overview."""
+    with sync_playwright() as playwright:
+        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=arguments)
+        tab = browser.new_page(viewport={"width": 1100, "height": 760})
+        tab.goto(page.as_uri())
+        tab.screenshot(path=REPORT)
+        browser.close()
+
+
 if __name__ == "__main__":
-    PICTURE.write_text(drawn(section(played())), encoding="utf-8")
+    printed = played()
+    PICTURE.write_text(drawn(section(printed)), encoding="utf-8")
+    photograph(Path(_PAGE.findall(printed)[-1]))

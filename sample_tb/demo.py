@@ -65,6 +65,7 @@ REPAIRS = (
 )
 RELAPSE = (Edit("rtl/sync_fifo.v", "full    = level == CAPACITY;", "full    = level > CAPACITY;"),)
 COVERAGE = "sim_build/coverage"
+REPORT = "report"
 REPAIRED_TESTS = ("tests/test_fifo.py", "-k", "fill or streaming")
 
 Promises = dict[str, bool]
@@ -259,7 +260,33 @@ def upkeep(scratch: Scratch) -> Promises:
     return {"the check of the wiki finds nothing": text.strip() == "the wiki is sound"}
 
 
-SCENES = (prompt_before, first_nightly, second_nightly, repair, hold, coverage, regression, prompt_after, upkeep)
+def report(scratch: Scratch) -> Promises:
+    """The morning after: one screen, and a report to open."""
+    scene(
+        "The morning after", "REGRESSED first, with who should look; the report opens in any browser, without a server"
+    )
+    text = scratch.run("dvwiki", "status")
+    scratch.run("dvwiki", "report", "--html", REPORT)
+    page = scratch.root / REPORT / "index.html"
+    return {
+        "the cause that returned comes first on the screen": re.findall(r"^  (\w+)", text, re.MULTILINE)[:1]
+        == ["REGRESSED"],
+        "the report is there to be opened": page.is_file(),
+    }
+
+
+SCENES = (
+    prompt_before,
+    first_nightly,
+    second_nightly,
+    repair,
+    hold,
+    coverage,
+    regression,
+    prompt_after,
+    upkeep,
+    report,
+)
 
 
 def main() -> int:
@@ -273,6 +300,7 @@ def main() -> int:
     for promise, kept in promises.items():
         print(f"{'yes' if kept else 'NO '}  {promise}")
     print(f"\nThe repository is kept in {scratch.root}")
+    print(f"Open its report in a browser: {scratch.root / REPORT / 'index.html'}")
     return 0 if all(promises.values()) else 1
 
 
@@ -285,7 +313,7 @@ def prepare(scratch: Scratch) -> None:
         shutil.rmtree(cache)
     (scratch.root / "faults.txt").write_text("\n".join(faults_shown()) + "\n", encoding="utf-8")
     (scratch.root / "prompt.md").write_text(PROMPT, encoding="utf-8")
-    (scratch.root / ".gitignore").write_text("__pycache__/\n.pytest_cache/\nsim_build/\n", encoding="utf-8")
+    (scratch.root / ".gitignore").write_text(f"__pycache__/\n.pytest_cache/\nsim_build/\n{REPORT}/\n", encoding="utf-8")
     scratch.git("init", "--quiet", "--initial-branch=main")
     for key, value in {
         "user.name": "Sample Engineer",

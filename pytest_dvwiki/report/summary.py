@@ -22,7 +22,7 @@ MOST = 20
 _SECTIONS: tuple[tuple[str, tuple[Word, ...]], ...] = (
     ("Regressed", ("REGRESSED",)),
     ("New", ("NEW",)),
-    ("Still failing", ("KNOWN",)),
+    ("Known, failed again", ("KNOWN",)),
     ("Fixed", ("FIXED",)),
     ("Maybe fixed", ("MAYBE FIXED",)),
     ("Waived", ("WAIVED",)),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pytest_dvwiki.records.overview import CauseInRun, RunRow, Word
-    from pytest_dvwiki.report.attention import ProjectData
+    from pytest_dvwiki.report.attention import Attention, ProjectData
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
 NEWEST_RUNS = 100
@@ -201,6 +201,11 @@ class Data:
     def open(self) -> list[Known]:
         """Return the causes that are open and whose tests do not pass, the one seen last first."""
         return [each for each in self.causes if each.is_open]
+
+    def open_besides(self, found: Attention) -> list[Known]:
+        """Return the open causes that have no news."""
+        told = {known.name for item in found.news if (known := self.known_of(item.cause)) is not None}
+        return [each for each in self.open if each.name not in told]
 
     @property
     def newest_runs(self) -> list[RunRow]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import builtins
+import re
 import subprocess
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markdown_it import MarkdownIt
@@ -20,13 +22,12 @@ from ..samples import CAUSE, layout, occurrence, passing, record
 from .sites import Elements
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pytest
 
     from pytest_dvwiki.report.attention import Attention
     from pytest_dvwiki.settings import Layout
 
+DOCS = Path(__file__).parents[3] / "docs" / "report.md"
 DAY = date(2026, 11, 22)
 OTHER = "0a66a656159d"
 HOSTILE = "<script>alert(1)</script> | `x` [y](http://z)"
@@ -193,6 +194,16 @@ def test_the_commands_print_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         assert told in capsys.readouterr().out
     assert main(["status", "--since", "yesterday"]) == 2
     assert "--since yesterday: write the day as 2026-12-31" in capsys.readouterr().err
+
+
+def test_the_commands_of_the_documentation_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive(layout(tmp_path), record(26, occurrence()))
+    monkeypatch.chdir(tmp_path)
+    calls = re.findall(r"^\$ dvwiki ((?!serve)[^|>#\n]+)", DOCS.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(calls) == 4
+    for call in calls:
+        assert main(call.split()) == 0
+    assert (tmp_path / "build" / "report" / "index.html").is_file()
 
 
 def test_without_the_extra_the_message_says_what_to_install(
