@@ -1,0 +1,148 @@
+"""The failures of the tests inside a simulation."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki import simulators
+from pytest_dvwiki.capture.simulations import reproduce
+from pytest_dvwiki.capture.simulations.simulation_run import excerpts_of
+from pytest_dvwiki.logtext.excerpts import Limits
+from pytest_dvwiki.logtext.frames import is_library
+from pytest_dvwiki.logtext.user_frames import shown_path, user_frame
+from pytest_dvwiki.model import Failure, Frame
+from pytest_dvwiki.model.sentences import LOGGED
+from pytest_dvwiki.redact import redact
+
+if TYPE_CHECKING:
+    from pytest_dvwiki.capture.simulations.cocotb_tests import CocotbTest
+    from pytest_dvwiki.capture.simulations.noise import ErrorLines
+    from pytest_dvwiki.capture.simulations.regression import NumberedLines
+    from pytest_dvwiki.capture.simulations.simulation_run import SimulationRun
+    from pytest_dvwiki.model import Command
+
+_ENTRY = Limits(chars=16 * 1024, head=40, tail=60)
+_TIMEOUT = "SimTimeoutError"
+_BY_THE_DESIGN = r"^UVM_FATAL\b|\$fatal\b"
+
+
+def failure_of(run: SimulationRun, test: CocotbTest) -> Failure:
+    """Return the failure of a test."""
+    sim, block = run.sim, test.block
+    excerpts = [
+        *run.run_excerpt(_why_ended(run, test) if test.unfinished else _unbound_component(run)),
+        *excerpts_of("results", test.entry, sim.interest, _ENTRY),
+        *run.log_excerpt(run.main, block.lines if block is not None else ()),
+        *(run.log_excerpt(run.main, _ending_lines(run)) if test.unfinished else ()),
+        # The last words of a crashing simulator may be on its error stream, without the name of a test.
+        *(run.side_excerpts() if test.unfinished and run.ending.bad_status else ()),
+    ]
+    return run.failure(
+        nodeid=run.nodeid_of(test),
+        outcome="error" if test.outcome == "error" else "failed",
+        exception=redact(test.exception) if test.exception else None,
+        message=test.message,
+        frame=_frame_of(run, test),
+        excerpts=excerpts,
+        started=test.started,
+        seed=run.seed_of(test),
+        seeded=True,
+        sim_time=test.time,
+        line=block.line if block is not None else None,
+        duration_s=test.duration_s,
+        command=_command(run, test),
+        unreproducible=run.ending.from_outside if test.unfinished or not test.started else "",
+    )
+
+
+def refused_test(run: SimulationRun, test: CocotbTest, errors: ErrorLines) -> Failure:
+    """Return the failure of a test that passed with error lines."""
+    return run.failure(
+        nodeid=run.nodeid_of(test),
+        message=errors.text,
+        excerpts=run.log_excerpt(run.main, errors.lines),
+        seed=run.seed_of(test),
+        seeded=True,
+        sim_time=test.time,
+        line=errors.first,
+        duration_s=test.duration_s,
+        command=_command(run, test, strict=True),
+    )
+
+
+def _unbound_component(run: SimulationRun) -> str | None:
+    """Return a sentence on the first component without an entity, which the log reports before all tests."""
+    lines = (line for one in (run.main, *run.sides) for _, line in one.preamble)
+    found = next(filter(None, map(_unbound().match, lines)), None)
+    return f"{found['place']}: no entity was compiled for component {found['name']}" if found else None
+
+
+def _command(run: SimulationRun, test: CocotbTest, *, strict: bool = False) -> Command | None:
+    if run.sim.call is None:
+        return None
+    module = test.module if test.name != test.bare else None
+    file = test.case.file if test.case is not None else None
+    # With cocotb 1.x, pyuvm registers its tests under names that differ from the reported ones: then all are run.
+    hidden = (run.cocotb or "").startswith("1.") and file is not None and is_library(file)
+    # An earlier failed test may have left the design in a state that made this one fail.
+    is_first = strict or test is run.first_failed
+    return reproduce.again(
+        run.sim.call,
+        run.sim.nodeid,
+        test=test.bare if is_first and not hidden else None,
+        module=module,
+        seed=run.seed_of(test),
+        cocotb=run.cocotb,
+        strict=strict,
+    )
+
+
+def _why_ended(run: SimulationRun, test: CocotbTest) -> str | None:
+    """Return a sentence on what ended the simulation during a test; None if the log shows it better."""
+    lines = (*(test.block.lines if test.block is not None else ()), *_ending_lines(run))
+    reported_by_design = any(_said_by_the_design().search(line) for _, line in lines)
+    if run.cases is not None and not run.ending.abnormal and (reported_by_design or run.ending.bad_status):
+        return None
+    if sentence := run.sentence(test.name, test.time, finished=False):
+        return sentence
+    # Without results the end is unknown: the last time in the log is all there is.
+    at = ", at " if run.cases is not None else LOGGED
+    return f"simulation ended before {test.name} was done" + (f"{at}{test.time}" if test.time else "")
+
+
+def _ending_lines(run: SimulationRun) -> NumberedLines:
+    """Return the design's message that ended the simulation, if it comes after all tests, as with cocotb 1.9."""
+    rest = run.main.rest
+    return rest if any(_said_by_the_design().search(line) for _, line in rest) else ()
+
+
+def _frame_of(run: SimulationRun, test: CocotbTest) -> Frame | None:
+    root, case = run.sim.root, test.case
+    texts = (case.text if case is not None else "", test.block.traceback if test.block is not None else "")
+    frame = next((found for text in texts if (found := user_frame(text, root))), None)
+    return frame or _place_of(run, test)
+
+
+def _place_of(run: SimulationRun, test: CocotbTest) -> Frame | None:
+    """Return the place of a test whose exception has none of the user's frames."""
+    case, of_limit = test.case, test.exception == _TIMEOUT
+    # A test's own timeout leaves no traceback, and concerns this test only: the whole test was waiting.
+    function = redact(test.function) if of_limit else ""
+    if case is not None and case.file is not None and not is_library(case.file):
+        return Frame(file=redact(shown_path(case.file, run.sim.root)), line=case.line or 0, function=function)
+    if of_limit and test.module:
+        return Frame(file=redact(f"{test.module.rpartition('.')[2]}.py"), line=0, function=function)
+    return None
+
+
+@functools.cache
+def _said_by_the_design() -> re.Pattern[str]:
+    """Return an expression for a line in which the design, or its simulator, says why the simulation ended."""
+    return re.compile(simulators.either(lambda tool: tool.fatal, _BY_THE_DESIGN))
+
+
+@functools.cache
+def _unbound() -> re.Pattern[str]:
+    return re.compile(simulators.either(lambda tool: tool.unbound))

@@ -1,0 +1,266 @@
+"""The results, logs and end of one simulation, and the parts that all its failures share."""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import TYPE_CHECKING, Literal
+
+from pytest_dvwiki.capture.files.results import Case, ResultsError, read_results
+from pytest_dvwiki.capture.processes.ending import read_ending, sentence, status_in
+from pytest_dvwiki.capture.simulations import reproduce
+from pytest_dvwiki.capture.simulations.builds import UNKNOWN, setup_of_log
+from pytest_dvwiki.capture.simulations.cocotb_tests import CocotbTest, is_silent, join_tests
+from pytest_dvwiki.capture.simulations.regression import Regression, read_regressions, simulator_name
+from pytest_dvwiki.logtext.excerpts import ExcerptBuilder, Limits
+from pytest_dvwiki.logtext.user_frames import shown_path
+from pytest_dvwiki.model import Excerpt, Failure, Frame, LogReference, Simulator
+from pytest_dvwiki.redact import clean, redact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pytest_dvwiki.capture.simulations.builds import Setup
+    from pytest_dvwiki.capture.simulations.regression import NumberedLines
+    from pytest_dvwiki.capture.simulations.simulation import Simulation
+    from pytest_dvwiki.model import Command, Interest, Phase, Source
+
+_CLOCK_TOLERANCE = 1.0
+"""Seconds by which a file system's clock may be behind."""
+_MESSAGE_LIMIT = 4096
+_SIDE_CHARS = 8 * 1024
+"""Maximum number of characters of all streams other than the one with the tests."""
+
+
+class SimulationRun:
+    """The results, logs and end of one simulation."""
+
+    def __init__(self, sim: Simulation) -> None:
+        self.sim = sim
+        self.cases, self.problem = _fresh_results(sim)
+        self.main, self.sides = (sim.regression, ()) if sim.regression else _regressions(sim, self.cases)
+        status = status_in(_last_lines((self.main, *self.sides))) if sim.status is None else sim.status
+        self.ending = read_ending(status=status, error=sim.error, longrepr=sim.longrepr, cut_short=sim.cut_short)
+        self.setup = self._find_setup()
+        self.simulator = self._simulator_of_run()
+        seeds = (one.seed for one in (self.main, *self.sides))
+        self.seed = next(filter(None, seeds), sim.seed)
+        self.tests = join_tests(self.cases, self.main.blocks, modules=sim.modules, root=sim.root)
+        if self.ending.interrupted:
+            self.tests = [test for test in self.tests if _ended_by_itself(test)]
+        old = any(is_silent(case) for case in self.cases or ())
+        self.cocotb = self.main.cocotb or ("1.9" if old else None)
+
+    @functools.cached_property
+    def reads(self) -> tuple[str, ...]:
+        """Return the project files that the simulation read."""
+        from pytest_dvwiki.capture.simulations.reads import files_read  # noqa: PLC0415  # loaded only for failures
+
+        sim = self.sim
+        files_of_cases = (test.case.file for test in self.tests if test.case is not None and test.case.file is not None)
+        folder = sim.folder or sim.root
+        files = dict.fromkeys(os.path.normpath(folder / path) for path in (*files_of_cases, *sim.files))
+        modules = dict.fromkeys((*sim.modules, *(test.module for test in self.tests if test.module)))
+        return files_read(self.setup, files=files, modules=modules, folder=str(folder), root=sim.root)
+
+    def nodeid_of(self, test: CocotbTest) -> str:
+        """Return the node id of a test."""
+        return f"{self.sim.nodeid}::{clean(test.name)}"
+
+    def seed_of(self, test: CocotbTest) -> str | None:
+        """Return the seed of a test."""
+        return redact((test.case.seed if test.case is not None else None) or self.seed or "") or None
+
+    def item_command(self, seed: str | None, *, strict: bool = False) -> Command | None:
+        """Return the command that runs the item again."""
+        if self.sim.call is None:
+            return None
+        return reproduce.again(self.sim.call, self.sim.nodeid, seed=seed, cocotb=self.cocotb, strict=strict)
+
+    def failure(
+        self,
+        *,
+        nodeid: str,
+        message: str,
+        excerpts: Sequence[Excerpt],
+        seed: str | None,
+        duration_s: float,
+        command: Command | None,
+        unreproducible: str = "",
+        phase: Phase = "call",
+        outcome: Literal["failed", "error"] = "failed",
+        exception: str | None = None,
+        frame: Frame | None = None,
+        sim_time: str | None = None,
+        started: bool = True,
+        seeded: bool = False,
+        in_simulator: bool = True,
+        line: int | None = None,
+    ) -> Failure:
+        """Return a failure with what all failures of the simulation share."""
+        return Failure(
+            nodeid=nodeid,
+            phase=phase,
+            outcome=outcome,
+            exception=exception,
+            message=redact(message)[:_MESSAGE_LIMIT],
+            frame=frame,
+            excerpts=tuple(excerpts),
+            in_simulator=in_simulator,
+            started=started,
+            seed=seed,
+            seeded=seeded,
+            sim_time=sim_time,
+            simulator=self.simulator.name if self.simulator is not None else None,
+            log=self._reference(self.main, line),
+            duration_s=duration_s,
+            config=self.setup.config,
+            reads=self.reads,
+            command=None if unreproducible else command,
+            unreproducible=unreproducible,
+        )
+
+    def sentence(self, test: str | None, time: str | None, *, finished: bool) -> str | None:
+        """Return a sentence on how the simulation ended; None if nothing is to be said."""
+        name = self.simulator.name if self.simulator is not None else None
+        return sentence(self.ending, simulator=name, test=test, time=time, finished=finished)
+
+    def run_excerpt(self, sentence: str | None) -> list[Excerpt]:
+        """Return a sentence of the capture's own as an excerpt, in a list."""
+        return [Excerpt(source="run", lines=((1, redact(sentence)),))] if sentence else []
+
+    def texts(self) -> list[Excerpt]:
+        """Return excerpts of the logs outside the tests."""
+        main = self.main.rest if self.main.blocks else self.main.preamble
+        return [*self.log_excerpt(self.main, main), *self.side_excerpts()]
+
+    def side_excerpts(self) -> list[Excerpt]:
+        """Return excerpts of the other streams of the run."""
+        share = _SIDE_CHARS // max(1, len(self.sides))
+        excerpts = [self.log_excerpt(one, _fitting(one.preamble, share)) for one in self.sides]
+        return [excerpt for found in excerpts for excerpt in found]
+
+    def log_excerpt(self, one: Regression, lines: NumberedLines) -> list[Excerpt]:
+        """Return lines of a log as an excerpt, in a list; empty for blank lines."""
+        if self.ending.signal is not None:
+            # The sentence on the simulator describes the signal better than make's line.
+            lines = tuple((number, line) for number, line in lines if status_in((line,)) is None)
+        if not any(line.strip() for _, line in lines):
+            return []
+        reference = self._reference(one, None)
+        path, sha256 = (reference.path, reference.sha256) if reference is not None else (None, None)
+        return [Excerpt(source="log", lines=lines, path=path, sha256=sha256)]
+
+    def _reference(self, one: Regression, line: int | None) -> LogReference | None:
+        log = one.log
+        if log is None or log.path is None or not log.lasting:
+            return None
+        return LogReference(path=redact(shown_path(str(log.path), self.sim.root)), line=line, sha256=one.sha256)
+
+    def began(self) -> bool:
+        """Tell whether a test or a simulation began."""
+        return bool(self.tests) or any(one.started for one in (self.main, *self.sides))
+
+    @functools.cached_property
+    def first_failed(self) -> CocotbTest | None:
+        """Return the first test that failed."""
+        return next((test for test in self.tests if test.failed), None)
+
+    def _find_setup(self) -> Setup:
+        """Return the design that the simulation ran: from the calls that the caller saw, else from those in the log."""
+        sim = self.sim
+        seen = sim.setup or UNKNOWN
+        shown = next((one.commands for one in (self.main, *self.sides) if one.commands), ())
+        if seen.config is not None or sim.builds is None or not shown:
+            return seen
+        printed = setup_of_log(shown, str(sim.folder or sim.root), sim.builds)
+        return printed if printed.config is not None else seen
+
+    def _simulator_of_run(self) -> Simulator | None:
+        known = [one.simulator for one in (self.main, *self.sides) if one.simulator is not None]
+        if known:
+            return next((one for one in known if one.version is not None), known[0])
+        name = self.sim.simulator or self.setup.simulator
+        return Simulator(name=simulator_name(name)) if name else None
+
+
+def _ended_by_itself(test: CocotbTest) -> bool:
+    """Tell whether a test ended before a person interrupted its simulation; the interrupt may reach its Python."""
+    return test.started and not test.unfinished and test.exception != "KeyboardInterrupt"
+
+
+def _fresh_results(sim: Simulation) -> tuple[tuple[Case, ...] | None, ResultsError | None]:
+    """Return the tests of the results file, or None, with the error if the file cannot be used."""
+    if sim.results is None:
+        return None, None
+    try:
+        if sim.started is not None and sim.results.stat().st_mtime < sim.started - _CLOCK_TOLERANCE:
+            return None, None
+        return read_results(sim.results).cases, None
+    except ResultsError as error:
+        return None, error
+    except OSError:
+        return None, None
+
+
+def _regressions(sim: Simulation, cases: Sequence[Case] | None) -> tuple[Regression, tuple[Regression, ...]]:
+    """Return the part of the logs with the tests of this simulation, and the last part of each other log."""
+    names = {name for case in cases or () for name in (case.fullname, case.name)}
+    failing = {
+        name for case in cases or () if case.status in {"failed", "error"} for name in (case.fullname, case.name)
+    }
+    seeds = {case.seed for case in cases or ()}
+    best: Regression | None = None
+    others: list[Regression] = []
+    for log in sim.logs:
+        try:
+            parts = read_regressions(log, sim.interest, names=names, failing=failing if cases is not None else None)
+        except OSError:
+            continue  # a log that cannot be opened
+        part = max(reversed(parts), key=lambda one: (_overlap(one, names), one.seed in seeds))
+        if best is None or _weight(part, names) > _weight(best, names):
+            others += [best] if best is not None else []
+            best = part
+        else:
+            others.append(part)
+    if best is not None and best.finished and cases is None and sim.after_others:
+        # The finished regression is that of the simulation before, which has its results; the rest is this one's.
+        best = Regression(preamble=best.rest, simulator=best.simulator, log=best.log, sha256=best.sha256)
+    # A second copy of the tests (a log file and a spool) adds nothing; only texts without tests do.
+    sides = tuple(one for one in others if not one.blocks)
+    return best or Regression(), sides
+
+
+def _overlap(one: Regression, names: set[str]) -> int:
+    return sum(1 for block in one.blocks if block.name in names)
+
+
+def _weight(one: Regression, names: set[str]) -> tuple[int, int, bool, bool]:
+    lasting = one.log is not None and one.log.path is not None and one.log.lasting
+    return _overlap(one, names), len(one.blocks), one.started, lasting
+
+
+def _last_lines(logs: Iterable[Regression]) -> Iterator[str]:
+    """Yield the lines of logs in which make may report how its command ended."""
+    for one in logs:
+        yield from (line for _, line in (*one.rest, *(one.blocks[-1].lines if one.blocks else one.preamble)))
+
+
+def _fitting(lines: NumberedLines, chars: int) -> NumberedLines:
+    """Return as many of the last lines as fit."""
+    fitting: list[tuple[int, str]] = []
+    for number, line in reversed(lines):
+        chars -= len(line) + 1
+        if chars < 0:
+            break
+        fitting.append((number, line))
+    return tuple(reversed(fitting))
+
+
+def excerpts_of(source: Source, text: str, interest: Interest | None, limits: Limits) -> list[Excerpt]:
+    """Return the excerpt of a text in memory, in a list; empty for a blank text."""
+    if not text.strip():
+        return []
+    builder = ExcerptBuilder(interest, limits)
+    builder.feed(1, text.rstrip("\n") + "\n")
+    return [Excerpt(source=source, lines=builder.lines())]
