@@ -49,7 +49,12 @@ BODY = st.one_of(
         ["# Title", "", "---", "text  ", "```", "<!-- comment -->", "<!-- dvwiki:begin evidence", "-->", "======="]
     ),
     st.sampled_from(
-        [pages.region("evidence"), pages.region("fixes"), pages.begin_marker("evidence"), pages.end_marker("fixes")]
+        [
+            pages.region("evidence", "RTL_1"),
+            pages.region("fixes", "RTL_1"),
+            pages.begin_marker("evidence", "RTL_1"),
+            pages.end_marker("fixes", "RTL_1"),
+        ]
     ),
 )
 VALUES = st.fixed_dictionaries(

@@ -35,8 +35,8 @@ def is_of(page: PageSummary, covergroup: str, bin_name: str) -> bool:
     return (page.text("covergroup"), page.text("bin")) == (one_line(covergroup, _NAME), one_line(bin_name, _NAME))
 
 
-def new(hole: Hole) -> bytes:
-    """Return a new coverage page, with empty owned keys and regions."""
+def new(page: str, hole: Hole) -> bytes:
+    """Return a new coverage page with this name, with empty owned keys and regions."""
     first = hole.first
     # The scenario is for people and agents to write; the counts of a coverage report are in the history.
     scenario = first.scenario if first.hits is None else ""
@@ -51,10 +51,10 @@ def new(hole: Hole) -> bytes:
     }
     sections = (
         ("Scenario", escape(one_line(scenario)) or UNWRITTEN),
-        ("History", pages.region("history")),
-        ("Citation", pages.region("citation")),
+        ("History", pages.region("history", page)),
+        ("Citation", pages.region("citation", page)),
     )
-    return pages.new(people, OWNED, f"Coverage: {escape(covergroup)}.{escape(bin_name)}", sections)
+    return pages.new(people, OWNED, f"Coverage: {escape(covergroup)}.{escape(bin_name)}", sections, page=page)
 
 
 def keys(hole: Hole) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pytest_dvwiki.records.aggregate import NEWEST_ROWS
 from pytest_dvwiki.records.fixes import success_rate
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.text.markdown import cite, code, escape, masked_in_words, one_line, prose, table
+from pytest_dvwiki.wiki.text.names import file_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,6 +52,7 @@ def new(name: str, lesson: Subtype | None) -> bytes:
         name: The subtype.
         lesson: The subtype's entry in the registry; None if it has none.
     """
+    page = file_name(name)
     title = lesson.title if lesson else name.replace("_", " ")
     description, signature, fix, checklist = (
         (each.strip() or UNWRITTEN for each in (lesson.description, lesson.signature, lesson.fix, lesson.checklist))
@@ -59,14 +61,14 @@ def new(name: str, lesson: Subtype | None) -> bytes:
     )
     sections = (
         ("Description", description),
-        ("Detection Signature", f"{signature}\n\n{pages.region('signatures')}"),
+        ("Detection Signature", f"{signature}\n\n{pages.region('signatures', page)}"),
         (FIX_SECTION, fix),
         ("Code Generator Self-Review Checklist Update", checklist),
-        ("Resolution History", pages.region("history")),
-        ("Citation", pages.region("citation")),
+        ("Resolution History", pages.region("history", page)),
+        ("Citation", pages.region("citation", page)),
     )
     people = {"type": "pattern", "owner": None}
-    return pages.new(people, OWNED, f"Pattern: {escape(one_line(title))}", sections)
+    return pages.new(people, OWNED, f"Pattern: {escape(one_line(title))}", sections, page=page)
 
 
 def keys(subtype: SubtypeHistory) -> dict[str, Any]:

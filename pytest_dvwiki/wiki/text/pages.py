@@ -3,14 +3,12 @@
 A page is frontmatter between two lines of three dashes, then Markdown. The frontmatter is parsed by libyaml and only
 the values of owned keys are replaced, at the marks that the parser gives. A region stands between two comments:
 
-    <!-- dvwiki:begin NAME          <!-- dvwiki:end NAME
-    two lines of text               two lines of text
-    -->                             -->
+    <!-- dvwiki:begin NAME of ID    <!-- dvwiki:end NAME of ID
+    ID: three lines of text -->     ID: three lines of text -->
 
-Each is four lines long, since git joins changes that stand up to three equal lines apart. A bug page has one region,
-and each line of its comments holds the page's id, as in `<!-- dvwiki:begin NAME of ID`: otherwise git takes two pages
-for one that was renamed, and moves what people wrote on the one to the other. What cannot be edited with certainty is
-refused with a reason, and the page is left as it is.
+Each is four lines long, since git joins changes that stand up to three equal lines apart. Each line holds the page's
+id: otherwise git takes two pages for one that was renamed, and moves what people wrote on the one to the other. What
+cannot be edited with certainty is refused with a reason, and the page is left as it is.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 
 _FENCE = re.compile(r"---[ \t]*\r?")
 _MARK = re.compile(
-    r"^<!-- dvwiki:(?P<kind>begin|end) (?P<name>[a-z_]+)(?: of (?P<page>[\w-]+))?[ \t]*\r?$", re.MULTILINE
+    r"^<!-- dvwiki:(?P<kind>begin|end) (?P<name>[a-z_]+)(?: of (?P<page>[\w.-]+))?[ \t]*\r?$", re.MULTILINE
 )
 _COMMENT = re.compile(r"(?:^|[^#\n] )# ((?:RTL|TB|UNK)_\d{8}_\w+): ", re.MULTILINE)
 """A comment in the frontmatter of a bug page."""
@@ -45,19 +43,6 @@ _ANY_CONFLICT = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: |\r?$)", re.MULTILINE)
 _EXPLICIT = "follows a question mark"
 _NO_VALUE = "no value of any page"
 _BOM = "\ufeff"
-
-OWNED_BEGIN = (
-    "# dvwiki: the tool writes the keys from here to the line of dashes, from the records",
-    "# in the folder tasks. What people change below is replaced by the next run or by",
-    "# `dvwiki build`. The keys above are people's: set them as you like, add your own,",
-    "# and the tool leaves them as they are.",
-)
-OWNED_END = (
-    "# dvwiki: here end the keys of the tool. In the text that follows it writes only",
-    "# between the comments `dvwiki:begin` and `dvwiki:end`; all other text is people's.",
-    "# A page that was deleted comes back when its failure does; to silence a bug page",
-    "# set its `status` to wont_fix.",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,45 +79,33 @@ class _UneditableError(ValueError):
     """A page, or a part of it, that cannot be edited with certainty."""
 
 
-def begin_marker(name: str, page: str = "") -> str:
-    """Return the four lines before a region, with the page's id where that is given."""
-    if page:
-        return (
-            f"<!-- dvwiki:begin {name} of {page}\n"
-            f"{page}: the tool writes from here to the end mark,\n"
-            f"{page}: and replaces it at the next run. Write above\n"
-            f"{page}: this comment, or below the end mark. -->"
-        )
+def begin_marker(name: str, page: str) -> str:
+    """Return the four lines before a region, each with the page's id."""
     return (
-        f"<!-- dvwiki:begin {name}\n"
-        "The tool writes what stands from here to the end mark and replaces it at the next\n"
-        "run. Write above this comment or below the end mark; both are yours.\n-->"
+        f"<!-- dvwiki:begin {name} of {page}\n"
+        f"{page}: the tool writes from here to the end mark,\n"
+        f"{page}: and replaces it at the next run. Write above\n"
+        f"{page}: this comment, or below the end mark. -->"
     )
 
 
-def end_marker(name: str, page: str = "") -> str:
-    """Return the four lines after a region, with the page's id where that is given."""
-    if page:
-        return (
-            f"<!-- dvwiki:end {name} of {page}\n"
-            f"{page}: here ends what the tool writes.\n"
-            f"{page}: all text from here to the end of the page\n"
-            f"{page}: is people's and stays as it is. -->"
-        )
+def end_marker(name: str, page: str) -> str:
+    """Return the four lines after a region, each with the page's id."""
     return (
-        f"<!-- dvwiki:end {name}\n"
-        "Here ends what the tool writes. All text from here to the next begin mark, or to\n"
-        "the end of the page, is people's and stays as it is.\n-->"
+        f"<!-- dvwiki:end {name} of {page}\n"
+        f"{page}: here ends what the tool writes. All text\n"
+        f"{page}: from here to the next begin mark, or to the end\n"
+        f"{page}: of the page, is people's and stays as it is. -->"
     )
 
 
-def region(name: str, page: str = "") -> str:
+def region(name: str, page: str) -> str:
     """Return an empty region as it stands in a new page."""
     return f"{begin_marker(name, page)}\n\n{end_marker(name, page)}"
 
 
 def comments(page: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the comments before and after the owned keys of a page, with its id."""
+    """Return the comments before and after the owned keys of a page, each line with its id."""
     return (
         (
             f"# {page}: dvwiki writes the keys from here to",
@@ -143,8 +116,8 @@ def comments(page: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         (
             f"# {page}: below, the tool writes only between",
             f"# {page}: the comments dvwiki:begin and dvwiki:end.",
-            f"# {page}: If deleted, the page comes back with its",
-            f"# {page}: failure; `status: wont_fix` silences it.",
+            f"# {page}: A deleted page comes back with its next record;",
+            f"# {page}: `status: wont_fix` silences a bug page.",
         ),
     )
 
@@ -166,13 +139,13 @@ def new(
         owned: Keys that the tool writes; without any the page has no comments about them.
         title: Markdown on one line.
         sections: Heading and Markdown of each.
-        page: The id that its comments carry, empty where they carry none.
+        page: The id that its comments carry, if it has owned keys.
         ending: What stands below the sections.
         notes: Comments behind the values of people's keys.
     """
     notes = notes or {}
     empty = [f"{key}: null" for key in owned]
-    begin, end = comments(page) if page else (OWNED_BEGIN, OWNED_END)
+    begin, end = comments(page)
     lines = [
         "---",
         *(f"{key}: {yamlio.flow(value)}{f'  # {notes[key]}' if key in notes else ''}" for key, value in people.items()),

@@ -206,7 +206,7 @@ class Views:
         if exists:
             self.files.edit(path, coverage.keys(hole), coverage.regions(hole))
         else:
-            self.files.create(path, coverage.new(hole), coverage.keys(hole), coverage.regions(hole))
+            self.files.create(path, coverage.new(page_name(path), hole), coverage.keys(hole), coverage.regions(hole))
 
     def _bug_name(self, fingerprint: str) -> str | None:
         path = self.bug_path(fingerprint)

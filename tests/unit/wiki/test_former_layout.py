@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 ORDER = ("Evidence", "Classification Rationale", "Related Patterns", "Reproduce", "Occurrences", "Fixes")
 REGION = {words: name for name, words in former._HEADINGS.items()}
+OWNED_BEGIN = tuple(f"# dvwiki: line {number} before the tool's keys" for number in range(4))
+OWNED_END = tuple(f"# dvwiki: line {number} after the tool's keys" for number in range(4))
+MARKER = "<!-- dvwiki:{} {}\nTwo lines of text without the id\nof the page.\n-->"
 EDITS = {
     "title": ("# UVM_ERROR", "# SEEN UVM_ERROR"),
     "value": ("owner: null", "owner: SEEN"),
@@ -40,11 +43,11 @@ def as_it_was(data: bytes) -> bytes:
     told = dict(re.findall(r"^## ([A-Z][\w ]+)\n(.*?)(?=^## |\n<!-- dvwiki:end)", rest, re.MULTILINE | re.DOTALL))
     people, _, resolution = head.partition("\n## Resolution\n")
     page = pages.read(data).metadata["id"]
-    for new, old in zip(pages.comments(page), (pages.OWNED_BEGIN, pages.OWNED_END), strict=True):
+    for new, old in zip(pages.comments(page), (OWNED_BEGIN, OWNED_END), strict=True):
         people = people.replace("\n".join(new), "\n".join(old))
 
     def section(words: str) -> str:
-        begin, end = pages.begin_marker(REGION[words]), pages.end_marker(REGION[words])
+        begin, end = (MARKER.format(kind, REGION[words]) for kind in ("begin", "end"))
         return f"\n## {words}\n\n{begin}\n\n{told[words].strip()}\n\n{end}\n"
 
     sections = "".join(map(section, ORDER))

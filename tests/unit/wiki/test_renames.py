@@ -1,4 +1,4 @@
-"""Git takes no bug page for another one: pages that differ only by their cause are less than half alike for it."""
+"""Git takes no page for another one: bug pages that differ only by their cause are less than half alike for it."""
 
 from __future__ import annotations
 
@@ -32,19 +32,22 @@ MESSAGES = {
 
 
 def alike(place: Layout) -> int:
-    """Return the highest similarity of two bug pages of a wiki, in per cent, as git reckons it."""
-    names = sorted(path.name for path in (place.wiki / "bugs").glob("[A-Z]*_*.md"))
+    """Return the highest similarity of two pages of a wiki, in per cent, as git reckons it."""
+    paths = sorted(place.wiki.glob("*/[!_]*.md"))
+    # Enough pairs, spread over all pages, for a second of git.
+    names = [path.relative_to(place.wiki).as_posix() for path in paths[:: -(-len(paths) // 14)]]
     assert len(names) > 4
     git(place.root, "init", "--quiet")
     trees = {}
     for name in names:
-        blob = git(place.root, "hash-object", "-w", f"{place.wiki}/bugs/{name}").stdout.strip()
+        blob = git(place.root, "hash-object", "-w", f"{place.wiki}/{name}").stdout.strip()
         git(place.root, "update-index", "--add", "--cacheinfo", f"100644,{blob},{name}")
         trees[name] = git(place.root, "write-tree").stdout.strip()
         git(place.root, "rm", "--quiet", "--cached", name)
-    # Enough pairs, spread over all pages, for a second of git.
-    chosen = combinations(names[:: -(-len(names) // 12)], 2)
-    shown = (git(place.root, "diff", "-M01%", "--name-status", trees[one], trees[two]).stdout for one, two in chosen)
+    shown = (
+        git(place.root, "diff", "-M01%", "--name-status", trees[one], trees[two]).stdout
+        for one, two in combinations(names, 2)
+    )
     return max(int(found[1]) if (found := re.match(r"R(\d+)\t", text)) else 0 for text in shown)
 
 

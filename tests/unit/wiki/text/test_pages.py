@@ -30,7 +30,7 @@ last: null
 
 Words of a person.
 
-{pages.region("evidence")}
+{pages.region("evidence", "RTL_1")}
 
 More words.
 ---
@@ -130,17 +130,20 @@ def test_a_block_that_cannot_be_edited_is_refused_with_the_reason(block: str, re
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (pages.region("evidence") * 2, "begin mark"),
+        (pages.region("evidence", "RTL_1") * 2, "begin mark"),
         (
-            pages.region("evidence") + "\n" + pages.region("evidence"),
+            pages.region("evidence", "RTL_1") + "\n" + pages.region("evidence", "RTL_1"),
             "line 13: the region evidence begins a second time",
         ),
-        (pages.begin_marker("evidence"), "line 4: the region evidence has no end mark"),
-        (pages.begin_marker("evidence") + "\n" + pages.region("fixes"), "line 4: the region evidence has no end mark"),
-        (pages.end_marker("evidence"), "line 4: the end mark of evidence has no begin mark"),
+        (pages.begin_marker("evidence", "RTL_1"), "line 4: the region evidence has no end mark"),
+        (
+            pages.begin_marker("evidence", "RTL_1") + "\n" + pages.region("fixes", "RTL_1"),
+            "line 4: the region evidence has no end mark",
+        ),
+        (pages.end_marker("evidence", "RTL_1"), "line 4: the end mark of evidence has no begin mark"),
         ("<!-- dvwiki:begin evidence\n", "is not closed"),
-        (pages.region("evidence").replace("\n-->", "", 1), "line 4: the begin mark of evidence is not closed"),
-        (pages.region("evidence").removesuffix("\n-->"), "line 9: the end mark of evidence is not closed"),
+        (pages.region("evidence", "RTL_1").replace(" -->", "", 1), "line 4: the begin mark of evidence is not closed"),
+        (pages.region("evidence", "RTL_1").removesuffix(" -->"), "line 9: the end mark of evidence is not closed"),
         ("<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs", "conflict marker"),
     ],
 )
@@ -165,5 +168,5 @@ def test_a_page_is_read_as_it_is_edited() -> None:
 
 
 def test_the_marks_of_a_region_have_four_lines_each() -> None:
-    assert pages.begin_marker("fixes").count("\n") == pages.end_marker("fixes").count("\n") == 3
-    assert len(pages.OWNED_BEGIN) == len(pages.OWNED_END) == 4
+    assert pages.begin_marker("fixes", "RTL_1").count("\n") == pages.end_marker("fixes", "RTL_1").count("\n") == 3
+    assert list(map(len, pages.comments("RTL_1"))) == [4, 4]

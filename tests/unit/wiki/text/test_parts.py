@@ -17,8 +17,8 @@ HEAD = "---\ntype: pattern\n---\n\n# Title\n\n## Before\n\nb\n\n## Fix\n\n"
         ("```\n## no heading\n```\nReset it.\n\n## After\n", "```\n## no heading\n```\nReset it."),
         ("~~~~ sv\n~~~\n## no heading\n~~~~\n\n## After\n", "~~~~ sv\n~~~\n## no heading\n~~~~"),
         ("```\nleft open\n\n## After\n", "```\nleft open"),
-        (f"```\nleft open\n\n{pages.region('history')}\n", "```\nleft open"),
-        (f"Reset it.\n\n{pages.region('history')}\n\nmore\n", "Reset it."),
+        (f"```\nleft open\n\n{pages.region('history', 'RTL_1')}\n", "```\nleft open"),
+        (f"Reset it.\n\n{pages.region('history', 'RTL_1')}\n\nmore\n", "Reset it."),
         ("Reset it.\r\n\r\n## After\r\n", "Reset it."),
         ("", ""),
     ],
@@ -40,7 +40,7 @@ def test_a_page_without_the_heading_has_no_such_part() -> None:
         ("# above", "# above"),
         ("```\n# fenced\n```\n", None),
         ("```\n# in a block that stays open\n", "# in a block that stays open"),
-        (pages.begin_marker("history"), "<!-- dvwiki:begin history"),
+        (pages.begin_marker("history", "RTL_1"), "<!-- dvwiki:begin history of RTL_1"),
     ],
 )
 def test_what_would_end_the_part_into_which_it_is_put_is_told(content: str, line: str | None) -> None:
