@@ -23,7 +23,7 @@ from pytest_dvwiki.capture.runners import runner_of
 from pytest_dvwiki.logtext.user_frames import shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from io import BufferedReader
 
     from pytest_dvwiki.capture.runners.runner import Runner
@@ -274,23 +274,24 @@ class _Search:
 
 def _with_owners(artefacts: Sequence[Artefact]) -> Iterator[Artefact]:
     """Yield the artefacts, the logs of a runner's tests as those of the run that its file describes."""
-    owners = {
-        (artefact.path.parent, pattern): artefact.folder
-        for artefact in artefacts
-        for pattern in (artefact.runner.logs if artefact.runner is not None else ())
-    }
+    owners: dict[tuple[Path, str], str] = {}
     for artefact in artefacts:
-        owner = next(
-            (name for (folder, pattern), name in owners.items() if _is_log_of(artefact, folder, pattern)), None
-        )
-        yield artefact if owner is None else replace(artefact, only_beside=True, of_folder=owner)
+        for pattern in artefact.runner.logs if artefact.runner is not None else ():
+            below = pattern.replace("../", "")
+            above = (pattern.count("/") - below.count("/")) + 1
+            owners[Path(*artefact.path.parts[:-above]), below] = artefact.folder
+    patterns = {pattern for _, pattern in owners}
+    for artefact in artefacts:
+        found = (_owner(artefact, pattern, owners) for pattern in patterns)
+        owner = next((each for each in found if each is not None), None)
+        yield replace(artefact, only_beside=True, of_folder=owner) if owner is not None else artefact
 
 
-def _is_log_of(artefact: Artefact, folder: Path, pattern: str) -> bool:
-    if artefact.kind != "log":
-        return False
-    near = os.path.relpath(artefact.path, folder)
-    return near.count("/") == pattern.count("/") and fnmatch.fnmatchcase(near, pattern)
+def _owner(artefact: Artefact, pattern: str, owners: Mapping[tuple[Path, str], str]) -> str | None:
+    """Return the folder of the runner's file that a log belongs to by a pattern; None if it belongs to none."""
+    below = artefact.path.parts[-pattern.count("/") - 1 :]
+    is_log = artefact.kind == "log" and fnmatch.fnmatchcase("/".join(below), pattern)
+    return owners.get((Path(*artefact.path.parts[: -len(below)]), pattern)) if is_log else None
 
 
 def expanded(given: str) -> list[Path]:

@@ -53,8 +53,8 @@ class _Stage(msgspec.Struct):
 class _Failed(msgspec.Struct):
     name: str
     seed: int | None
-    log_path: str | None
-    log_context: list[str]
+    log_path: str | None = None
+    log_context: list[str] = []
 
 
 class _Buckets(msgspec.Struct):
@@ -66,7 +66,7 @@ class _Report(msgspec.Struct):
     tool: _Tool
     timestamp: str
     stages: dict[str, _Stage]
-    failed_jobs: _Buckets
+    failed_jobs: _Buckets = msgspec.field(default_factory=lambda: _Buckets({}))
     testplan_ref: str | None = None
 
 

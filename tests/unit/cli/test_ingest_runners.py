@@ -164,6 +164,15 @@ def test_dvsim_counts_failures_without_a_reason(tmp_path: Path) -> None:
     ]
 
 
+def test_a_report_of_an_older_dvsim_has_no_reasons(tmp_path: Path) -> None:
+    report = json.loads(dvsim(""))
+    del report["failed_jobs"], report["testplan_ref"]
+    write(tmp_path, {REPORT: json.dumps(report)})
+    statuses = [(case.name, case.status, case.seed) for case in cases(tmp_path, REPORT)]
+    assert statuses.count(("counter_wrap", "failed", None)) == 1
+    assert len(statuses) == 6
+
+
 def test_the_build_of_a_block_stands_for_the_tests_in_it(tmp_path: Path) -> None:
     write(tmp_path, {REPORT: dvsim("/gone/build.log", tests={"counter_smoke": (1, 1)}, seed=None)})
     assert shown(cases(tmp_path, REPORT)[0]) == ("counter.", "failed", None, "")
