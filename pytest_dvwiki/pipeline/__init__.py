@@ -8,36 +8,34 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_dvwiki import reading
-from pytest_dvwiki.causes.statements import passed, statements
-from pytest_dvwiki.model import OtherTest, RunRecord, Totals
+from pytest_dvwiki.capture.git import onset
+from pytest_dvwiki.capture.git.repository import Repository
+from pytest_dvwiki.causes.statements import Flaky, passed, statements
+from pytest_dvwiki.model import Attempt, Gate, OtherTest, Run, RunRecord, Suite, Totals, Vcs
 from pytest_dvwiki.nodeids import stored_run
 from pytest_dvwiki.pipeline.causes import causes_of, with_changes
 from pytest_dvwiki.pipeline.passes import passed_again, passing, with_owners
 from pytest_dvwiki.pipeline.returns import Returns
 from pytest_dvwiki.records.kinds import is_beyond_sources, is_infrastructure
+from pytest_dvwiki.records.store import suite_id
 from pytest_dvwiki.runs import seconds_between, utc
+from pytest_dvwiki.triage.settle import settle
 from pytest_dvwiki.version import TOOL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from pytest_dvwiki.capture.git.repository import Repository
     from pytest_dvwiki.capture.interrupted.orphans import Orphan
     from pytest_dvwiki.causes.cause import Cause
     from pytest_dvwiki.causes.history import History
-    from pytest_dvwiki.causes.statements import Flaky, Passed, Statement
+    from pytest_dvwiki.causes.statements import Passed, Statement
     from pytest_dvwiki.model import (
-        Attempt,
         FirstBad,
-        Gate,
         Interest,
         Occurrence,
         PassedAgain,
         Result,
-        Run,
         SourceRun,
-        Suite,
-        Vcs,
         Verdict,
         Waived,
     )
@@ -95,9 +93,6 @@ def process(run: Run, services: Services) -> Archived:
 
 
 def _processed(run: Run, services: Services) -> Archived:
-    from pytest_dvwiki.capture.git import onset  # noqa: PLC0415  # loaded only for a run with results to process
-    from pytest_dvwiki.capture.git.repository import Repository  # noqa: PLC0415
-
     settings, classifier, history = services.settings, services.classifier, services.history
     repository = Repository.of(settings)
     vcs = run.vcs or (repository.state() if run.failures else None)
@@ -172,8 +167,6 @@ class _Judged:
 
 
 def _judged(run: Run, vcs: Vcs | None, repository: Repository, services: Services) -> _Judged:
-    from pytest_dvwiki.triage.settle import settle  # noqa: PLC0415  # loaded only for a run with results to process
-
     classifier, history = services.classifier, services.history
     verdicts = settle(run.failures, [classifier.classify(failure) for failure in run.failures], run.results)
     history.register_formers({verdict.fingerprint: verdict.fingerprint_v1 for verdict in verdicts})
@@ -202,7 +195,6 @@ def _gate(run: Run, vcs: Vcs | None, repository: Repository, services: Services,
     if mode == "none" or run.gate_refused is None:
         return None
     from pytest_dvwiki.capture.git.revision import RevisionError  # noqa: PLC0415  # few runs have a gate
-    from pytest_dvwiki.model import Gate  # noqa: PLC0415
     from pytest_dvwiki.pipeline.gate import decide  # noqa: PLC0415
 
     try:
@@ -268,8 +260,6 @@ def recalled(run: Run, services: Services, archived_as: str) -> Archived:
         services: Classifier and history.
         archived_as: The runs whose records hold the artefacts.
     """
-    from pytest_dvwiki.triage.settle import settle  # noqa: PLC0415  # loaded only for failures
-
     settings, classifier, history = services.settings, services.classifier, services.history
     verdicts = settle(run.failures, [classifier.classify(failure) for failure in run.failures], run.results)
     causes = causes_of(
@@ -336,7 +326,6 @@ def run_of(orphan: Orphan, settings: Settings, interest: Interest) -> Run:
         interest: Decides which lines of a long text to keep.
     """
     from pytest_dvwiki.capture.interrupted.takeover import remains_of  # noqa: PLC0415  # loaded only for a takeover
-    from pytest_dvwiki.model import Run, Vcs  # noqa: PLC0415
 
     remains = remains_of(orphan, root=settings.layout.root, interest=interest)
     ip_type = settings.ip_type or None
@@ -443,9 +432,6 @@ def _lists(run: Run) -> list[tuple[tuple[str | None, str | None], list[Result]]]
 
 
 def _suites(run: Run) -> Iterator[Suite]:
-    from pytest_dvwiki.model import Suite  # noqa: PLC0415  # few runs keep their lists
-    from pytest_dvwiki.records.store import suite_id  # noqa: PLC0415
-
     for (simulator, config), results in _lists(run):
         seeds = {result.seed for result in results}
         yield Suite(
@@ -458,8 +444,6 @@ def _suites(run: Run) -> Iterator[Suite]:
 
 def _attempts(result: Result, classifier: Classifier) -> Iterator[Attempt]:
     """Yield the attempts of a flaky test: each failed one, with its first failure, then the one that passed."""
-    from pytest_dvwiki.model import Attempt  # noqa: PLC0415  # few tests are flaky
-
     first = {failure.attempts: failure for failure in reversed(result.earlier)}
     for number in sorted(first):
         failure = first[number]
@@ -513,8 +497,6 @@ def _record(run: Run, occurrences: tuple[Occurrence, ...], classifier: Classifie
 
 def _flaky(record: RunRecord, history: History) -> list[Flaky]:
     """Return statements on the flaky tests of a run that is not on record yet."""
-    from pytest_dvwiki.causes.statements import Flaky  # noqa: PLC0415  # few runs have flaky tests
-
     tests = {test.nodeid: test.attempts for test in record.other if test.is_flaky}
     before = history.flaky(tests)
     found = []

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.causes.cause import Cause
 from pytest_dvwiki.model import FailedTest, Occurrence
+from pytest_dvwiki.records.kinds import is_deterministic_kind, seed_is_unknown
 from pytest_dvwiki.redact import shorten_paths
 
 if TYPE_CHECKING:
@@ -92,8 +93,6 @@ def _last_pass(failure: Failure, verdict: Verdict, history: History, led_here: C
         history: The archive before this run.
         led_here: Tells whether a commit is the failing one or an ancestor of it; passes on other branches do not count.
     """
-    from pytest_dvwiki.records.kinds import is_deterministic_kind, seed_is_unknown  # noqa: PLC0415  # as below
-
     any_seed = is_deterministic_kind(verdict, (failure,))
     if seed_is_unknown(verdict, failure) and not any_seed:
         return None
@@ -210,8 +209,6 @@ def _place(place: Place | None, root: Path) -> Place | None:
 
 
 def _failed_test(failure: Failure, verdict: Verdict) -> FailedTest:
-    from pytest_dvwiki.records.kinds import seed_is_unknown  # noqa: PLC0415  # loaded only for a run with failures
-
     return FailedTest(
         nodeid=failure.nodeid,
         phase=failure.phase,

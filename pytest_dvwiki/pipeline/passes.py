@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.model import FixRow, PassedAgain, Passing
+from pytest_dvwiki.records.fixes import MAYBE_LATER, PROVES, proof
 from pytest_dvwiki.records.units import parents_of
 
 if TYPE_CHECKING:
@@ -82,8 +83,6 @@ def passed_again(
     Returns:
         The passes, and a row for each cause that they prove fixed.
     """
-    from pytest_dvwiki.records.fixes import PROVES, proof  # noqa: PLC0415  # only where something passed again
-
     again = []
     fixes: dict[str, _FixRange] = {}
     differences: dict[tuple[Vcs, str], Difference] = {}
@@ -137,8 +136,6 @@ def _fix_between(failing: StillFailing, vcs: Vcs, difference: Difference, reposi
     Commits after the first passing run then do not widen the range. If that run alone may be chance, its commits are
     used only if they touch a file that the failing simulation read, or if it is unknown what it read.
     """
-    from pytest_dvwiki.records.fixes import MAYBE_LATER  # noqa: PLC0415  # only where something passed again
-
     known = failing.fixed
     if (
         known is None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.model import SinceFix
 from pytest_dvwiki.pipeline.passes import NO_STIMULUS, passing
+from pytest_dvwiki.records.targets import Target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -86,7 +87,5 @@ def _may_matter(files: Sequence[str], occurrence: Occurrence) -> bool:
 
 def _is_among(test: str, on: Sequence[str], passed: set[tuple[str, str, str]]) -> bool:
     """Tell whether a test passed on its simulator in its configuration."""
-    from pytest_dvwiki.records.targets import Target  # noqa: PLC0415  # only where a check fails again
-
     target = Target(test, *on)
     return any(nodeid == test and target.is_met_by(*where) for nodeid, *where in passed)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from pytest_dvwiki.logtext.messages import strip_line
+from pytest_dvwiki.logtext.tracebacks import chains, cut_off
 from pytest_dvwiki.patterns.matcher import DEEPEST_BLOCK
+from pytest_dvwiki.triage.pytest_report import only_messages
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -43,9 +45,6 @@ def candidates_of(excerpt: Excerpt, matcher: Matcher, *, cocotb: bool) -> Iterat
     """Yield the messages of an excerpt; in a test of cocotb an error line alone proves no failure."""
     lines = excerpt.lines
     if excerpt.source == "report":
-        # Imported here and below: a bare log holds no report of pytest, and most hold no traceback.
-        from pytest_dvwiki.triage.pytest_report import only_messages  # noqa: PLC0415
-
         shown = only_messages([line for _, line in lines])
         lines = tuple((number, line) for (number, _), line in zip(lines, shown, strict=True))
     for first, part in unbroken(lines):
@@ -95,8 +94,6 @@ def _exception_of_cut_traceback(head: Hit, lines: Sequence[str], matcher: Matche
         lines: The lines from there on.
         matcher: The patterns.
     """
-    from pytest_dvwiki.logtext.tracebacks import cut_off  # noqa: PLC0415
-
     raised = cut_off([strip_line(line) for line in lines], 0)
     known = matcher.match(raised) if raised else None
     if known is None or known.pattern.tier == "benign":
@@ -116,8 +113,6 @@ def _lesser_exceptions(text: str, first: int, known: Collection[int]) -> frozens
     """
     if "Traceback (most recent call last)" not in text:
         return frozenset()
-    from pytest_dvwiki.logtext.tracebacks import chains  # noqa: PLC0415
-
     lesser: set[int] = set()
     for chain in chains(text.split("\n")):
         for raised in chain.raised:

@@ -9,9 +9,11 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.fingerprint import mask
+from pytest_dvwiki.logtext.tracebacks import innermost
 from pytest_dvwiki.model import Place
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.triage.candidates import unbroken
+from pytest_dvwiki.triage.pytest_report import user_frame
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,9 +81,6 @@ class Frames:
     @functools.cached_property
     def _raised(self) -> list[tuple[int, int, Frame | None]]:
         """Return, for each exception, its line number, the first line number of its gapless part, and its frame."""
-        # Imported here and below: most logs hold no traceback.
-        from pytest_dvwiki.logtext.tracebacks import innermost  # noqa: PLC0415
-
         return [
             (first + one.line, first, one.frame) for first, lines in unbroken(self._lines) for one in innermost(lines)
         ]
@@ -90,11 +89,8 @@ class Frames:
 def frame_in_excerpt(excerpt: Excerpt, line: int) -> Frame | None:
     """Return the user's innermost frame of the exception that an excerpt names on a line."""
     lines = [text for _, text in excerpt.lines]
-    if excerpt.source == "report":
-        from pytest_dvwiki.triage.pytest_report import user_frame  # noqa: PLC0415
-
-        if (shown := user_frame(lines)) is not None:
-            return shown
+    if excerpt.source == "report" and (shown := user_frame(lines)) is not None:
+        return shown
     at = next((index for index, (number, _) in enumerate(excerpt.lines) if number >= line), 0)
     return Frames(tuple(enumerate(lines))).of(at)
 
