@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import os
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.files.artefacts import Artefact, Kind
     from pytest_dvwiki.capture.leftovers import Leftovers
     from pytest_dvwiki.capture.simulations.named_runs import PathTemplate
+    from pytest_dvwiki.causes.cause import Cause
     from pytest_dvwiki.model import Run, RunRecord, SourceRun, Vcs, Waived
     from pytest_dvwiki.pipeline import Archived
     from pytest_dvwiki.pipeline.services import Services
@@ -81,6 +83,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="name of the run, for artefacts that do not say when it was started: the same files with another id count "
         "as another run (default: the run number of the CI system, else the job id of LSF or Slurm, else --commit)",
     )
+    parser.add_argument(
+        "--summary",
+        action="store_true",
+        help="print the causes of all runs in Markdown, for a comment on a pull request; what was done goes "
+        "to standard error",
+    )
     add_place(parser)
 
 
@@ -93,7 +101,13 @@ def run(args: argparse.Namespace) -> int:
     if not (args.paths or args.log):
         raise UsageError("give files, folders, archives or globs, or a log with --log")
     with tempfile.TemporaryDirectory(prefix="dvwiki-") as scratch:
-        return _Ingest(args, Path(scratch)).run()
+        ingest = _Ingest(args, Path(scratch))
+        if not args.summary:
+            return ingest.run()
+        with contextlib.redirect_stdout(sys.stderr):
+            status = ingest.run()
+    print(ingest.summary(), end="")
+    return status
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +144,8 @@ class _Ingest:
         """Whether the call reads several runs; a cause that they share is then shown once."""
         self._shown: set[str] = set()
         """Fingerprints of the causes that were shown."""
+        self._causes: dict[str, Cause] = {}
+        """The causes of the runs, for the summary."""
         self._ends: Counter[str] = Counter()
         """Number of runs by outcome, one of `_ENDS`."""
         self._waived: list[Sequence[Waived]] = []
@@ -175,6 +191,22 @@ class _Ingest:
         self._report_unused_waivers()
         _progress("")
         return 1 if self._problems else 0
+
+    def summary(self) -> str:
+        """Return the causes of all runs of the call in Markdown."""
+        from pytest_dvwiki.pipeline import Archived  # noqa: PLC0415
+        from pytest_dvwiki.report.brief import briefs_of  # noqa: PLC0415
+        from pytest_dvwiki.report.github import summary  # noqa: PLC0415
+
+        return summary(briefs_of(Archived(causes=tuple(self._causes.values())), self._settings.layout.root))
+
+    def _collect(self, causes: Iterable[Cause]) -> None:
+        """Keep causes for the summary; one that several runs have is one, with the tests of all."""
+        for cause in causes:
+            first = self._causes.setdefault(cause.name, cause)
+            if first is not cause:
+                tests = (*first.occurrence.tests, *cause.occurrence.tests)
+                self._causes[cause.name] = replace(first, occurrence=replace(first.occurrence, tests=tests))
 
     def _report_unused_waivers(self) -> None:
         """Name the waivers that matched no failure of any run of the call."""
@@ -244,6 +276,7 @@ class _Ingest:
 
     def _take_records(self, group: _Group) -> None:
         """Archive the records of runs that were archived elsewhere, unchanged."""
+        from pytest_dvwiki import pipeline  # noqa: PLC0415
         from pytest_dvwiki.records import store  # noqa: PLC0415
 
         before = self._ends.copy()
@@ -254,6 +287,8 @@ class _Ingest:
             self._ends["not archived"] += len(problems)
             for record, data in records:
                 _progress(f"{group.name}: {record.task_id}")
+                if self._args.summary:
+                    self._collect(pipeline.causes_of_record(record, self._services))
                 self._ends[self._take_record(file, record, data)] += 1
                 self._shown |= {item.fingerprint for item in record.occurrences}
                 self._waived.append(record.waived)
@@ -454,6 +489,7 @@ class _Ingest:
             self._show(archived)
 
     def _show(self, archived: Archived) -> None:
+        self._collect(archived.causes)
         from pytest_dvwiki.report import terminal  # noqa: PLC0415
 
         layout = self._settings.layout

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import (
         FirstBad,
         Interest,
+        News,
         Occurrence,
         PassedAgain,
         Result,
@@ -283,6 +284,33 @@ def recalled(run: Run, services: Services, archived_as: str) -> Archived:
             for cause in causes
         )
     )
+
+
+def causes_of_record(record: RunRecord, services: Services) -> tuple[Cause, ...]:
+    """Return the causes of a record that is not archived here yet, with their news against what is on record here.
+
+    Args:
+        record: The record.
+        services: The history.
+    """
+    from pytest_dvwiki.causes.cause import Cause  # noqa: PLC0415  # loaded only for records of elsewhere
+
+    causes = []
+    for occurrence in record.occurrences:
+        name = occurrence.fingerprint
+        known = services.history.cause(name)
+        cause = known or Cause(name=name, occurrence=occurrence)
+        news: News = "REGRESSED" if name in record.regressed else "KNOWN" if known else "NEW"
+        cause = replace(
+            cause,
+            occurrence=occurrence,
+            news=news,
+            waived=tuple(each for each in record.waived if each.fingerprint == name),
+            first_bad=next((each for each in record.first_bad if each.fingerprint == name), cause.first_bad),
+            page_to_read=_shown(services.settings.layout, cause.page.path if cause.page else None),
+        )
+        causes.append(cause)
+    return tuple(causes)
 
 
 def on_record(task_id: str, settings: Settings) -> RunRecord | None:

@@ -73,6 +73,29 @@ def test_records_of_shards_are_merged_each_once(sharded: Project) -> None:
     assert sharded.pytester.run("dvwiki", "build", "--check").ret == 0
 
 
+def test_the_summary_of_merged_records_says_what_is_new(sharded: Project) -> None:
+    artifacts = sharded.path / "artifacts"
+    shard(sharded, "test_a", artifacts)
+    sharded.pytester.run("dvwiki", "ingest", "artifacts/test_a")
+    sharded.pytester.makepyfile(
+        test_shards="""
+        def check(): raise ValueError("wrong word")
+        def test_b(): check()
+        def test_d(): raise RuntimeError("*no* `answer`")
+        """
+    )
+    for name in ("test_b", "test_d"):
+        sharded.run("--dvwiki-archive=record", f"test_shards.py::{name}")
+        (sharded.path / ".agent" / "tasks").rename(sharded.path / f"from_{name}")
+        shutil.copytree(artifacts / "test_a", sharded.path / ".agent" / "tasks")
+    done = sharded.pytester.run("dvwiki", "ingest", "--summary", "from_test_b", "from_test_d")
+    text = done.stdout.str()
+    assert text.startswith("### dvwiki: 2 causes behind 3 failed tests: 1 new, 1 known\n")
+    assert "**NEW** python_error / runtime_error" in text
+    assert "**KNOWN** python_error / value_error" in text
+    done.stderr.fnmatch_lines(["* runs: 2 archived, * archived before; 2 causes"])
+
+
 def test_records_that_came_by_git_are_built_where_one_asks_for_it(sharded: Project) -> None:
     sharded.run("--dvwiki-archive=record")
     assert not sharded.pages()

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
+
+from pytest_dvwiki.records.store import write_record
+
+from .samples import layout, occurrence, record
 
 ROOT = Path(__file__).parents[2]
 CI = ROOT / "ci"
@@ -53,3 +59,51 @@ def test_the_workflow_that_may_write_runs_nothing_of_the_pull_request() -> None:
 def test_the_action_takes_its_inputs_as_data() -> None:
     action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
     assert not [step for step in action["runs"]["steps"] if "${{" in step.get("run", "")]
+
+
+_GH = """\
+#!{python}
+import json, pathlib, sys
+state = pathlib.Path("comments.json")
+known = json.loads(state.read_text()) if state.exists() else []
+words = sys.argv[1:]
+with open("calls.txt", "a") as calls:
+    print(" ".join(words), file=calls)
+body = next((pathlib.Path(word.split("@")[1]).read_text() for word in words if word.startswith("body=@")), "")
+if "repos/o/r/pulls" in words:
+    print(7)
+elif "PATCH" in words:
+    known[0] = body
+elif "POST" in words:
+    known.append(body)
+elif known:
+    print(1)
+state.write_text(json.dumps(known))
+"""
+
+
+def test_the_comment_is_one_and_is_updated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flow = yaml.safe_load((CI / "examples" / "github-comment.yml").read_text(encoding="utf-8"))
+    (script,) = (step["run"] for step in flow["jobs"]["comment"]["steps"] if "gh api" in step.get("run", ""))
+    gh = tmp_path / "bin" / "gh"
+    gh.parent.mkdir()
+    gh.write_text(_GH.format(python=sys.executable))
+    gh.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{gh.parent}:{Path(sys.executable).parent}:/usr/bin:/bin")
+    for name, value in {
+        "REPOSITORY": "o/r",
+        "HEAD_OWNER": "me",
+        "HEAD_BRANCH": "x$(touch hit)",
+        "HEAD_SHA": "1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    place = layout(tmp_path)
+    (tmp_path / ".agent").mkdir()
+    for number in (1, 2):
+        write_record(tmp_path / "artifact", record(number, occurrence()))
+        subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, check=True, capture_output=True)
+    (comment,) = json.loads((tmp_path / "comments.json").read_text())
+    assert comment.startswith("<!-- dvwiki -->\n### dvwiki: 1 cause behind 1 failed test: 1 known")
+    assert not (tmp_path / "hit").exists()
+    assert "PATCH repos/o/r/issues/comments/1" in (tmp_path / "calls.txt").read_text()
+    assert place.tasks.is_dir()
