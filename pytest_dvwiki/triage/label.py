@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _SEVERITIES = {"UVM_ERROR": "uvm_error", "ERROR": "uvm_error", "UVM_FATAL": "uvm_fatal", "CRITICAL": "uvm_fatal"}
 _CHECKS = frozenset({"scoreboard_fail", "assertion_fail"})
 _OF_LIMITS = frozenset({"timeout", "protocol_violation", "coverage_miss"})
+_ASSERTION = re.compile(r"\bAssertionError\b|\bassert\b")
 _EQUALITY = re.compile(r"[=!]=")
 
 
@@ -46,8 +47,7 @@ def _assertion(finding: FirstCause, label: tuple[str, str]) -> tuple[str, str]:
     """
     pattern = finding.choice.candidate.pattern if finding.choice is not None else None
     if not finding.in_simulator and not (pattern is not None and "cocotb" in pattern.tools):
-        raised = pattern is not None and pattern.id.startswith("python.raised_")
-        return "python_error", "runtime_error" if raised else "assertion_error"
+        return "python_error", "assertion_error" if _ASSERTION.search(finding.text) else "runtime_error"
     statement = finding.frame.source if finding.frame is not None else ""
     shown = finding.values or finding.text[max(0, finding.text.find("assert ")) :]
     if label == ("sim_error", "assertion_fail"):

@@ -209,6 +209,7 @@ def test_a_report_with_the_values_beats_the_exception_that_only_says_that_they_d
         ("Exception: mismatch at 0x40: expected 5 got 6", "sim_error/scoreboard_fail", "python_error/runtime_error"),
         ("RuntimeError: timeout waiting for ready", "sim_error/timeout", "sim_error/timeout"),
         ("Exception: Test failed", "sim_error/assertion_fail", "python_error/runtime_error"),
+        ("TimeoutError: no grant", "sim_error/timeout", "python_error/runtime_error"),
         ("RuntimeError: generator raised StopIteration", "python_error/runtime_error", "python_error/runtime_error"),
     ],
 )
