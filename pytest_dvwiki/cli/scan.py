@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import shutil
 import sys
 import time
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.classify import classifier_of, details
+from pytest_dvwiki.cli.farm import add_farm, check_farm, farm_of
 from pytest_dvwiki.cli.output import LINE_START
 from pytest_dvwiki.cli.patterns.active import add_sources
 from pytest_dvwiki.model.sentences import count
@@ -32,8 +32,6 @@ _SHOWN = 20
 _WIDEST = 160
 _INDENT = " " * 6
 _SLOWEST = "python"
-_WORTH_PROCESSES = 20_000_000
-"""Bytes on disk above which further processes save more time than their start takes."""
 _LARGE = 50_000_000
 """Bytes above which the slowest engine is reported."""
 
@@ -55,24 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help=f"show all causes instead of the first {_SHOWN}, and the search engine in use",
     )
-    parser.add_argument(
-        "--jobs",
-        type=int,
-        metavar="N",
-        help="number of processes that read files (default: one per CPU, for small logs only one)",
-    )
-    parser.add_argument(
-        "--engine",
-        choices=("local", "dask"),
-        default="local",
-        help="where files are read: processes on this machine, or workers of a Dask cluster",
-    )
-    parser.add_argument(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="for --engine dask: address of a scheduler (tcp://host:8786), or a batch farm (lsf, pbs, sge, slurm) for "
-        "--jobs workers (default: --jobs workers on this machine)",
-    )
+    add_farm(parser)
     parser.add_argument(
         "--exit-code", action="store_true", help=f"exit with status {EXIT_FAILED} if a log shows a failure"
     )
@@ -123,10 +104,7 @@ def run(args: argparse.Namespace) -> int:
     """
     if args.task and not args.ingest:
         raise UsageError("--task names what --ingest archives; give --ingest as well")
-    if args.jobs is not None and args.jobs < 1:
-        raise UsageError(f"--jobs {args.jobs}: give a number of processes, at least 1")
-    if args.scheduler and args.engine != "dask":
-        raise UsageError("--scheduler names where --engine dask runs; give that as well")
+    check_farm(args)
     from pytest_dvwiki.capture.files.sources import find_sources  # noqa: PLC0415
     from pytest_dvwiki.pipeline.farm import FarmError  # noqa: PLC0415
 
@@ -186,35 +164,24 @@ def _ingest(args: argparse.Namespace) -> int:
 # Reading
 
 
-def available() -> int:
-    """Return the number of CPUs that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _read_all(sources: Sequence[Source], args: argparse.Namespace, engine: str) -> _ScannedLogs:
-    from pytest_dvwiki.pipeline.farm import scan_on_farm  # noqa: PLC0415
     from pytest_dvwiki.pipeline.scan import scan_file, scan_files  # noqa: PLC0415
 
     scan = _ScannedLogs(engine)
-    bar = _Bar(sum(source.size for source in sources))
+    size = sum(source.size for source in sources)
+    bar = _Bar(size)
     classifier = classifier_of(args)
-    wanted = args.jobs or (available() if sum(source.size for source in sources) > _WORTH_PROCESSES else 1)
-    jobs = min(wanted, len(sources))
-    if args.engine == "dask" or jobs > 1:
-        make = functools.partial(type(classifier), classifier.registry)
-        results = (
-            scan_on_farm(sources, make, max(1, jobs), args.scheduler)
-            if args.engine == "dask"
-            else scan_files(sources, make, jobs)
-        )
+    farm = farm_of(args, files=len(sources), size=size)
+    if farm.is_here:
+        for source in sources:
+            bar.start(source)
+            scan.add(scan_file(source, classifier, bar.at))
+    else:
+        results = scan_files(sources, functools.partial(type(classifier), classifier.registry), farm)
         for source, result in zip(sources, results, strict=True):
             bar.start(source)
             bar.at(source.size)
             scan.add(result)
-    else:
-        for source in sources:
-            bar.start(source)
-            scan.add(scan_file(source, classifier, bar.at))
     bar.clear()
     return scan
 

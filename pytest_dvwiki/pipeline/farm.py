@@ -1,78 +1,129 @@
-"""Reading of many logs by the workers of a Dask cluster: on this machine, elsewhere, or as jobs of a batch farm."""
+"""Reading of many files: in processes of this machine, or by the workers of a Dask cluster, here or on a batch farm."""
 
 from __future__ import annotations
 
-import functools
-import pickle
+import os
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
-
-from pytest_dvwiki.pipeline.scan import ScannedFile, lost, scan_as_told
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from pytest_dvwiki.capture.files.sources import Source
-    from pytest_dvwiki.triage.texts.reading import TextClassifier
-
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 BATCH = {"lsf": "LSFCluster", "pbs": "PBSCluster", "sge": "SGECluster", "slurm": "SLURMCluster"}
 """Batch farms, each with its class in dask-jobqueue; Dask's own configuration has queue, memory and the like."""
+DIED = "the processes that read it died; it may need more memory than there is"
+_WORTH_PROCESSES = 20_000_000
+"""Bytes on disk above which further processes save more time than their start takes."""
 
 
 class FarmError(Exception):
     """A cluster that cannot be used; its text is the reason with a remedy."""
 
 
-def scan_on_farm(
-    sources: Sequence[Source], classifier_of: Callable[[], TextClassifier], jobs: int, scheduler: str | None = None
-) -> Iterator[ScannedFile]:
-    """Read files on a cluster; a file whose worker died is read by another one.
+@dataclass(frozen=True, slots=True)
+class Farm:
+    """Where files are read."""
 
-    Args:
-        sources: The files; the workers must find them by the same paths or URLs.
-        classifier_of: Makes the classifier of a worker; it must be possible to pickle it.
-        jobs: Number of workers, if the cluster is started here.
-        scheduler: Address of a scheduler, `tcp://host:8786`, or a batch farm, one of `BATCH`; if None, the workers are
-            on this machine.
+    jobs: int
+    """Number of processes, or of workers of a cluster that is started here."""
+    dask: bool = False
+    scheduler: str | None = None
+    """Address of a scheduler, `tcp://host:8786`, or a batch farm, one of `BATCH`; if None, Dask's workers are here."""
 
-    Yields:
-        The result for each file, in their order.
+    @classmethod
+    def of(cls, engine: str, jobs: int | None, scheduler: str | None, *, files: int, size: int) -> Farm:
+        """Return where to read files, from the options of a command.
 
-    Raises:
-        FarmError: The cluster cannot be used.
-    """
-    try:
-        import distributed  # noqa: PLC0415 (an extra)
-    except ImportError as error:
-        raise FarmError("the engine dask needs the extra farm: pip install 'pytest-dvwiki[farm]'") from error
-    with ExitStack() as stack:
-        client = _client(distributed, stack, jobs, scheduler)
-        scan = functools.partial(scan_as_told, pickle.dumps(classifier_of))
-        futures = client.map(scan, list(sources), pure=False)
-        for source, future in zip(sources, futures, strict=True):
-            try:
-                yield future.result()
-            except distributed.scheduler.KilledWorker:
-                yield lost(source)
-            future.release()
+        Args:
+            engine: `local` or `dask`.
+            jobs: Number of processes or workers; if None, one per CPU, or one process for small files.
+            scheduler: Address of a scheduler, or a batch farm.
+            files: Number of files.
+            size: Their bytes on disk.
+        """
+        worth = engine == "dask" or size > _WORTH_PROCESSES
+        wanted = jobs or (_cpus() if worth else 1)
+        return cls(max(1, min(wanted, files)), engine == "dask", scheduler)
+
+    @property
+    def is_here(self) -> bool:
+        """Tell whether this process alone reads the files."""
+        return self.jobs == 1 and not self.dask
+
+    def map(
+        self, task: Callable[[_Item], _Result], items: Sequence[_Item], lost: Callable[[_Item], _Result]
+    ) -> Iterator[_Result]:
+        """Yield the result of a task for each item, in their order.
+
+        Args:
+            task: A function that depends on its argument alone; it must be possible to pickle it.
+            items: The arguments.
+            lost: Returns the result for an item at which processes died, again and again.
+
+        Raises:
+            FarmError: The cluster cannot be used.
+        """
+        return self._on_cluster(task, items, lost) if self.dask else self._in_processes(task, items, lost)
+
+    def _in_processes(
+        self, task: Callable[[_Item], _Result], items: Sequence[_Item], lost: Callable[[_Item], _Result]
+    ) -> Iterator[_Result]:
+        begin, jobs = 0, self.jobs
+        while begin < len(items):
+            # After a process died, the next item is tried alone: it may be the cause.
+            end = len(items) if jobs > 1 else begin + 1
+            with ProcessPoolExecutor(jobs) as pool:
+                try:
+                    for result in pool.map(task, items[begin:end]):
+                        begin += 1
+                        yield result
+                    jobs = self.jobs
+                except BrokenProcessPool:
+                    if jobs == 1:
+                        yield lost(items[begin])
+                        begin += 1
+                    jobs = self.jobs if jobs == 1 else 1
+
+    def _on_cluster(
+        self, task: Callable[[_Item], _Result], items: Sequence[_Item], lost: Callable[[_Item], _Result]
+    ) -> Iterator[_Result]:
+        try:
+            import distributed  # noqa: PLC0415 (an extra)
+        except ImportError as error:
+            raise FarmError("the engine dask needs the extra farm: pip install 'pytest-dvwiki[farm]'") from error
+        with ExitStack() as stack:
+            futures = self._client(distributed, stack).map(task, list(items), pure=False)
+            for item, future in zip(items, futures, strict=True):
+                try:
+                    yield future.result()
+                except distributed.scheduler.KilledWorker:
+                    yield lost(item)
+                future.release()
+
+    def _client(self, distributed: Any, stack: ExitStack) -> Any:
+        try:
+            if self.scheduler is None:
+                cluster = stack.enter_context(
+                    distributed.LocalCluster(n_workers=self.jobs, threads_per_worker=1, dashboard_address=None)
+                )
+            elif self.scheduler in BATCH:
+                import dask_jobqueue  # noqa: PLC0415
+
+                cluster = stack.enter_context(getattr(dask_jobqueue, BATCH[self.scheduler])())
+                cluster.scale(jobs=self.jobs)
+            else:
+                cluster = self.scheduler
+            return stack.enter_context(distributed.Client(cluster))
+        except (ImportError, OSError, ValueError, RuntimeError) as error:
+            reason = str(error).partition("\n")[0] or type(error).__name__
+            raise FarmError(f"{self.scheduler or 'a cluster on this machine'} cannot be used: {reason}") from error
 
 
-def _client(distributed: Any, stack: ExitStack, jobs: int, scheduler: str | None) -> Any:
-    try:
-        if scheduler is None:
-            cluster = stack.enter_context(
-                distributed.LocalCluster(n_workers=jobs, threads_per_worker=1, dashboard_address=None)
-            )
-        elif scheduler in BATCH:
-            import dask_jobqueue  # noqa: PLC0415
-
-            cluster = stack.enter_context(getattr(dask_jobqueue, BATCH[scheduler])())
-            cluster.scale(jobs=jobs)
-        else:
-            cluster = scheduler
-        return stack.enter_context(distributed.Client(cluster))
-    except (ImportError, OSError, ValueError, RuntimeError) as error:
-        where = "a cluster on this machine" if scheduler is None else scheduler
-        raise FarmError(
-            f"{where} cannot be used: {str(error).partition(chr(10))[0] or type(error).__name__}"
-        ) from error
+def _cpus() -> int:
+    """Return the number of CPUs that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import functools
 import pickle
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.files.sources import SourceError, read_source
 from pytest_dvwiki.logtext.logs import blocks
+from pytest_dvwiki.pipeline.farm import DIED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from pytest_dvwiki.capture.files.sources import Source
+    from pytest_dvwiki.pipeline.farm import Farm
     from pytest_dvwiki.triage.texts.reading import Reading, TextClassifier
-
-_DIED = "the processes that read it died; it may need more memory than there is"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,34 +69,22 @@ def scan_file(
 
 
 def scan_files(
-    sources: Sequence[Source], classifier_of: Callable[[], TextClassifier], jobs: int
+    sources: Sequence[Source], classifier_of: Callable[[], TextClassifier], farm: Farm
 ) -> Iterator[ScannedFile]:
-    """Read files in several processes; a process that dies costs the file that it read, after a second try alone.
+    """Read files in processes of their own; a process that dies costs at most the file that it read.
 
     Args:
-        sources: The files.
+        sources: The files; those who read them must find them by the same paths or URLs.
         classifier_of: Makes the classifier of a process; it must be possible to pickle it.
-        jobs: Number of processes.
+        farm: Where they are read.
 
     Yields:
         The result for each file, in their order.
+
+    Raises:
+        FarmError: The cluster cannot be used.
     """
-    scan = functools.partial(scan_as_told, pickle.dumps(classifier_of))
-    begin, tries = 0, jobs
-    while begin < len(sources):
-        # After a process died, the next file is tried alone: it may be the cause.
-        end = len(sources) if tries > 1 else begin + 1
-        with ProcessPoolExecutor(tries) as pool:
-            try:
-                for result in pool.map(scan, sources[begin:end]):
-                    begin += 1
-                    yield result
-                tries = jobs
-            except BrokenProcessPool:
-                if tries == 1:
-                    yield lost(sources[begin])
-                    begin += 1
-                tries = jobs if tries == 1 else 1
+    return farm.map(functools.partial(scan_as_told, pickle.dumps(classifier_of)), sources, lost)
 
 
 def scan_as_told(classifier_of: bytes, source: Source) -> ScannedFile:
@@ -113,7 +99,7 @@ def scan_as_told(classifier_of: bytes, source: Source) -> ScannedFile:
 
 def lost(source: Source) -> ScannedFile:
     """Return the result for a file at which processes died."""
-    return ScannedFile((), (f"{source.shown}: {_DIED}",))
+    return ScannedFile((), (f"{source.shown}: {DIED}",))
 
 
 @functools.lru_cache(maxsize=1)

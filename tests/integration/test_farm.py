@@ -16,8 +16,8 @@ import pytest
 from pytest_dvwiki.capture.files.sources import find_sources
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.patterns.registry import load_registry
-from pytest_dvwiki.pipeline.farm import scan_on_farm
-from pytest_dvwiki.pipeline.scan import scan_file
+from pytest_dvwiki.pipeline.farm import Farm
+from pytest_dvwiki.pipeline.scan import scan_file, scan_files
 from pytest_dvwiki.triage.texts.reading import TextClassifier
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def test_a_killed_worker_s_file_is_read_by_another_one(logs: Path) -> None:
     mark = logs / "died"
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         make = functools.partial(DiesOnce, str(mark))
-        found = list(scan_on_farm(sources, make, 2, cluster.scheduler_address))
+        found = list(scan_files(sources, make, Farm(2, dask=True, scheduler=cluster.scheduler_address)))
     assert mark.exists()
     classifier = TextClassifier(load_registry())
     assert found == [scan_file(source, classifier) for source in sources]

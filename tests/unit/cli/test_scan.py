@@ -24,6 +24,7 @@ from pytest_dvwiki.capture.files.sources import find_sources
 from pytest_dvwiki.cli import main, scan
 from pytest_dvwiki.cli.scan import EXIT_FAILED
 from pytest_dvwiki.patterns.registry import load_registry
+from pytest_dvwiki.pipeline.farm import Farm
 from pytest_dvwiki.pipeline.scan import scan_files
 from pytest_dvwiki.triage.texts.reading import TextClassifier
 
@@ -302,7 +303,7 @@ def test_several_processes_print_what_one_prints(capsys: pytest.CaptureFixture[s
 def test_a_process_that_dies_costs_its_file_alone() -> None:
     for name in ("a", "b", "c", "d"):
         Path(f"{name}.log").write_text(FAILING * (5 if name == "b" else 1))
-    results = list(scan_files(find_sources(["."]).files, Dying, 2))
+    results = list(scan_files(find_sources(["."]).files, Dying, Farm(2)))
     assert [len(result.logs) for result in results] == [1, 0, 1, 1]
     (problem,) = results[1].problems
     assert problem.startswith("b.log: the processes that read it died")

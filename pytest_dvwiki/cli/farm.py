@@ -1,0 +1,59 @@
+"""The options that say where many files are read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.cli import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from pytest_dvwiki.pipeline.farm import Farm
+
+
+def add_farm(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="number of processes that read files (default: one per CPU, for small logs only one)",
+    )
+    parser.add_argument(
+        "--engine",
+        choices=("local", "dask"),
+        default="local",
+        help="where files are read: processes on this machine, or workers of a Dask cluster",
+    )
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="for --engine dask: address of a scheduler (tcp://host:8786), or a batch farm (lsf, pbs, sge, slurm) for "
+        "--jobs workers (default: --jobs workers on this machine)",
+    )
+
+
+def farm_of(args: argparse.Namespace, *, files: int, size: int) -> Farm:
+    """Return where to read files.
+
+    Args:
+        args: Parsed options.
+        files: Number of files.
+        size: Their bytes on disk.
+    """
+    from pytest_dvwiki.pipeline.farm import Farm  # noqa: PLC0415
+
+    return Farm.of(args.engine, args.jobs, args.scheduler, files=files, size=size)
+
+
+def check_farm(args: argparse.Namespace) -> None:
+    """Check the options.
+
+    Raises:
+        UsageError: They contradict each other.
+    """
+    if args.jobs is not None and args.jobs < 1:
+        raise UsageError(f"--jobs {args.jobs}: give a number of processes, at least 1")
+    if args.scheduler and args.engine != "dask":
+        raise UsageError("--scheduler names where --engine dask runs; give that as well")
