@@ -34,6 +34,8 @@ NAVIGATION = {
             "flaky",
             "waivers",
             "gate",
+            "checks",
+            "report",
             "upkeep",
             "agents",
             "outputs",
