@@ -14,20 +14,19 @@ cannot be edited with certainty is refused with a reason, and the page is left a
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import frontmatter
-import yaml
 from frontmatter.default_handlers import YAMLHandler
 
 from pytest_dvwiki import yamlio
 from pytest_dvwiki.wiki.text import parts
+from pytest_dvwiki.wiki.text.owned_keys import UneditableError, edit_block, flat, says
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
 _FENCE = re.compile(r"---[ \t]*\r?")
 _MARK = re.compile(
@@ -37,10 +36,8 @@ _COMMENT = re.compile(r"(?:^|[^#\n] )# ((?:RTL|TB|UNK)_\d{8}_\w+): ", re.MULTILI
 """A comment in the frontmatter of a bug page."""
 _CLOSE = re.compile(r"-->[ \t]*\r?$", re.MULTILINE)
 _MARKS = re.compile(r"<!-- dvwiki:(?:begin|end) [a-z_]+[^>]*-->", re.DOTALL)
-_COLON = re.compile(r"[ \t]*:(?=\s|$)")
 _CONFLICT = re.compile(r"(?:<{7}|>{7}|\|{7})(?: |\r?$)|={7}\r?$")
 _ANY_CONFLICT = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: |\r?$)", re.MULTILINE)
-_EXPLICIT = "follows a question mark"
 _NO_VALUE = "no value of any page"
 _BOM = "\ufeff"
 
@@ -58,25 +55,6 @@ class Page:
 
     metadata: dict[str, Any]
     body: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A key at the top of the frontmatter and the place of its value, in characters of the block."""
-
-    key: str
-    colon: int
-    """Behind the colon."""
-    start: int
-    end: int
-    reason: str | None
-    """Why its value cannot be replaced, None if it can."""
-    events: list[yaml.Event]
-    """What the parser saw."""
-
-
-class _UneditableError(ValueError):
-    """A page, or a part of it, that cannot be edited with certainty."""
 
 
 def begin_marker(name: str, page: str) -> str:
@@ -213,19 +191,14 @@ def edit(
         start, end = _block(text)
         newline = "\r\n" if text[:start].endswith("\r\n") else "\n"
         _refuse_conflicts(text)
-        wanted = {key: _flat(value) for key, value in keys.items()}
-        block = text[start:end] if _says(known or {}, wanted) else _edit_block(text[start:end], wanted, newline, known)
+        wanted = {key: flat(value) for key, value in keys.items()}
+        block = text[start:end] if says(known or {}, wanted) else edit_block(text[start:end], wanted, newline, known)
         body = _edit_regions(text, end, regions, newline)
     except UnicodeDecodeError as error:
         return Refused(f"it is not UTF-8 (byte {error.start})")
-    except (_UneditableError, yamlio.YamlError) as error:
+    except (UneditableError, yamlio.YamlError) as error:
         return Refused(str(error))
     return (bom + text[:start] + block + body).encode()
-
-
-def _says(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Tell whether all keys are known to have the wanted values."""
-    return all(key in known and repr(known[key]) == repr(value) for key, value in wanted.items())
 
 
 def without_marks(body: str) -> str:
@@ -255,7 +228,7 @@ def regions(data: bytes) -> dict[str, str] | Refused:
     text = data.decode("utf-8", "replace")
     try:
         return {name: text[start:end] for name, (start, end) in _places(text).items()}
-    except _UneditableError as error:
+    except UneditableError as error:
         return Refused(str(error))
 
 
@@ -263,7 +236,7 @@ def extents(text: str) -> dict[str, tuple[int, int]] | Refused:
     """Return start and end of each region with its marks, by their names, in the order in which they stand."""
     try:
         places = _places(text)
-    except _UneditableError as error:
+    except UneditableError as error:
         return Refused(str(error))
     found = {}
     for name, (start, end) in places.items():
@@ -306,11 +279,11 @@ def _block(text: str) -> tuple[int, int]:
     """Return the start and end of the frontmatter's block.
 
     Raises:
-        _UneditableError: The page has none.
+        UneditableError: The page has none.
     """
     parts = _split(text)
     if parts is None:
-        raise _UneditableError("it has no frontmatter between two lines of three dashes")
+        raise UneditableError("it has no frontmatter between two lines of three dashes")
     return parts[:2]
 
 
@@ -318,7 +291,7 @@ def _refuse_conflicts(text: str) -> None:
     """Refuse a page with git's conflict markers outside its regions: only a person knows which side is right.
 
     Raises:
-        _UneditableError: There is one.
+        UneditableError: There is one.
     """
     if not _ANY_CONFLICT.search(text):
         return
@@ -328,185 +301,7 @@ def _refuse_conflicts(text: str) -> None:
         if mark:
             inside = mark["kind"] == "begin"
         elif not inside and _CONFLICT.match(line) and not line.startswith("="):
-            raise _UneditableError(f"line {number}: conflict marker; settle it, then run `dvwiki build`")
-
-
-# Frontmatter
-
-
-def _flat(value: Any) -> Any:
-    """Return a value in a form that fits on one line."""
-    if isinstance(value, list | tuple):
-        return [_flat(item) for item in value]
-    return " ".join(value.split("\n")) if isinstance(value, str) else value
-
-
-def _edit_block(block: str, keys: Mapping[str, Any], newline: str, known: Mapping[str, Any] | None) -> str:
-    entries = _entries(block)
-    by_key = {entry.key: entry for entry in entries}
-    changes: list[tuple[int, int, str]] = []
-    missing: dict[int, str] = {}
-    set_to: dict[str, str] = {}
-    for key, value in keys.items():
-        entry = by_key.get(key)
-        if entry is None:
-            set_to[key] = yamlio.flow(value)
-            place = _place_for_new_key(block, key, list(keys), by_key)
-            missing[place] = f"{missing.get(place, '')}{key}: {set_to[key]}{newline}"
-        elif not (_says(known, {key: value}) if known else _has_value(block, entry, value)):
-            if entry.reason:
-                raise _UneditableError(f"the value of {key} {entry.reason}")
-            set_to[key] = yamlio.flow(value)
-            gap = " " if entry.start == entry.colon else ""
-            changes.append((entry.start, entry.end, gap + set_to[key]))
-    for place, lines in missing.items():
-        lead = newline if place and block[place - 1] != "\n" else ""
-        changes.append((place, place, lead + lines))
-    for start, end, text in sorted(changes, reverse=True):
-        block = block[:start] + text + block[end:]
-    if changes:
-        _check(block, entries, set_to)
-    return block
-
-
-def _has_value(block: str, entry: _Entry, value: Any) -> bool:
-    """Tell whether a key has its value already, however it is written."""
-    if entry.reason is None and block[entry.start : entry.end] == yamlio.flow(value):
-        return True
-    if entry.reason == _EXPLICIT:
-        return False
-    try:
-        found = yamlio.load(f"x:{block[entry.colon : entry.end]}\n", "value")["x"]
-    except yamlio.YamlError:
-        # An alias of an anchor elsewhere, a tag that nobody knows: it is not the tool's value.
-        return False
-    return repr(found) == repr(value)
-
-
-def _place_for_new_key(block: str, key: str, order: Sequence[str], present: Mapping[str, _Entry]) -> int:
-    """Return the place for a new key: after the owned keys that precede it, else at the end of the block.
-
-    There it is far from the keys that people change or add, so that git merges both changes.
-    """
-    before = [present[name] for name in order[: order.index(key)] if name in present]
-    if not before:
-        return len(block)
-    last = max(before, key=lambda entry: entry.end)
-    stop = block.find("\n", max(last.end, last.start) - 1)
-    return len(block) if stop < 0 else stop + 1
-
-
-def _check(block: str, before: list[_Entry], set_to: Mapping[str, str]) -> None:
-    """Parse an edited block again, to check that the keys are as set and all others as they were."""
-    after = _entries(block)
-    if _kept(before, set_to) != _kept(after, set_to):
-        raise _UneditableError("changing the tool's keys would alter other keys")
-    found = {entry.key: block[entry.start : entry.end] for entry in after if entry.reason is None}
-    for key, wanted in set_to.items():
-        if found.get(key) != wanted:
-            raise _UneditableError(f"the value of {key} cannot be set with certainty")
-
-
-def _kept(entries: Iterable[_Entry], set_to: Mapping[str, str]) -> list[tuple[str, tuple[Any, ...]]]:
-    """Return the keys that are not set, each with what the parser saw."""
-    return [(entry.key, _shape(entry.events)) for entry in entries if entry.key not in set_to]
-
-
-def _entries(block: str) -> list[_Entry]:
-    """Return the keys at the top level of a block, with the places of their values.
-
-    Raises:
-        _UneditableError: The block is not a plain list of keys, or has a key twice.
-    """
-    if block.startswith(_BOM):  # YAML leaves it out of its count of places
-        raise _UneditableError("line 2: a byte order mark inside the page; remove it")
-    try:
-        events = yamlio.events(block)
-    except (yaml.YAMLError, ValueError) as error:
-        raise _UneditableError(yamlio.describe(error, "frontmatter")) from error
-    stream = iter(events[2:-2])
-    opening = next(stream, None)
-    if opening is None:
-        return []
-    if not isinstance(opening, yaml.MappingStartEvent) or opening.flow_style:
-        raise _UneditableError("the frontmatter is not a block of keys")
-    if sum(isinstance(event, yaml.DocumentStartEvent) for event in events) > 1:
-        raise _UneditableError("the frontmatter holds more than one document")
-    entries = [_entry(block, key, stream) for key in stream if not isinstance(key, yaml.MappingEndEvent)]
-    twice = [key for key, count in Counter(entry.key for entry in entries).items() if count > 1]
-    if twice:
-        raise _UneditableError(f"the key {twice[0]} appears twice in the frontmatter")
-    return entries
-
-
-def _entry(block: str, key: yaml.Event, stream: Iterator[yaml.Event]) -> _Entry:
-    name = _whole(key, stream)
-    first = next(stream)
-    events = _whole(first, stream)
-    text = key.value if isinstance(key, yaml.ScalarEvent) else repr(_shape(name))
-    colon = _COLON.match(block, _end(name[-1]))
-    behind = colon.end() if colon else _start(first)
-    start, end = _start(first), _end(events[-1])
-    if isinstance(first, yaml.SequenceStartEvent) and not first.flow_style:
-        # The parser ends such a list behind the comments that follow it, and begins it on the line after its key.
-        start, end = behind, max(_last(event) for event in events[:-1])
-    reason = _obstacle(block[start:end], events) if colon else _EXPLICIT
-    return _Entry(text, behind, start, end, reason, events)
-
-
-def _start(event: yaml.Event) -> int:
-    assert event.start_mark is not None  # noqa: S101 (libyaml marks every event)
-    return event.start_mark.index
-
-
-def _end(event: yaml.Event) -> int:
-    assert event.end_mark is not None  # noqa: S101 (libyaml marks every event)
-    return event.end_mark.index
-
-
-def _last(event: yaml.Event) -> int:
-    """Return where an event's text ends; 0 if it has none, such as the end of a block collection."""
-    return _end(event) if _end(event) > _start(event) else 0
-
-
-def _whole(first: yaml.Event, stream: Iterator[yaml.Event]) -> list[yaml.Event]:
-    """Return the events of one node."""
-    events = [first]
-    depth = int(isinstance(first, yaml.CollectionStartEvent))
-    while depth:
-        event = next(stream)
-        events.append(event)
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-    return events
-
-
-def _shape(events: list[yaml.Event]) -> tuple[Any, ...]:
-    return tuple(
-        (
-            type(event).__name__,
-            getattr(event, "value", None),
-            getattr(event, "tag", None),
-            getattr(event, "anchor", None),
-            getattr(event, "style", None),
-        )
-        for event in events
-    )
-
-
-def _obstacle(text: str, events: list[yaml.Event]) -> str | None:
-    """Return why a value cannot be replaced; None if it can."""
-    first = events[0]
-    if any(getattr(event, "anchor", None) for event in events):
-        return "has an anchor or an alias"
-    if getattr(first, "tag", None):
-        return "has a tag"
-    if isinstance(first, yaml.MappingStartEvent):
-        return "is a mapping"
-    if isinstance(first, yaml.SequenceStartEvent) and "#" in text and "\n" in text:
-        return "is a list with a comment inside"
-    if isinstance(first, yaml.ScalarEvent) and first.style in {"|", ">"}:
-        return "is a block of text; write it on one line"
-    return None
+            raise UneditableError(f"line {number}: conflict marker; settle it, then run `dvwiki build`")
 
 
 # Regions
@@ -536,7 +331,7 @@ def _places(text: str, body: int = 0) -> dict[str, tuple[int, int]]:
         body: Where its body begins.
 
     Raises:
-        _UneditableError: Marks are missing, doubled or out of order.
+        UneditableError: Marks are missing, doubled or out of order.
     """
     places: dict[str, tuple[int, int]] = {}
     opened: tuple[str, int, int] | None = None
@@ -562,6 +357,6 @@ def _places(text: str, body: int = 0) -> dict[str, tuple[int, int]]:
     return places
 
 
-def _mark_error(text: str, place: int, reason: str) -> _UneditableError:
+def _mark_error(text: str, place: int, reason: str) -> UneditableError:
     """Return the error for a wrong mark, with its line."""
-    return _UneditableError(f"line {text.count(chr(10), 0, place) + 1}: {reason}")
+    return UneditableError(f"line {text.count(chr(10), 0, place) + 1}: {reason}")

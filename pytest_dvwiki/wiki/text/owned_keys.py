@@ -1,0 +1,229 @@
+"""The keys of the tool in a page's frontmatter, set in place: every other byte of the block stays."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from pytest_dvwiki import yamlio
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+_COLON = re.compile(r"[ \t]*:(?=\s|$)")
+_EXPLICIT = "follows a question mark"
+_BOM = "\ufeff"
+
+
+class UneditableError(ValueError):
+    """A page, or a part of it, that cannot be edited with certainty."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A key at the top of the frontmatter and the place of its value, in characters of the block."""
+
+    key: str
+    colon: int
+    """Behind the colon."""
+    start: int
+    end: int
+    reason: str | None
+    """Why its value cannot be replaced, None if it can."""
+    events: list[yaml.Event]
+    """What the parser saw."""
+
+
+def says(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Tell whether all keys are known to have the wanted values."""
+    return all(key in known and repr(known[key]) == repr(value) for key, value in wanted.items())
+
+
+def flat(value: Any) -> Any:
+    """Return a value in a form that fits on one line."""
+    if isinstance(value, list | tuple):
+        return [flat(item) for item in value]
+    return " ".join(value.split("\n")) if isinstance(value, str) else value
+
+
+def edit_block(block: str, keys: Mapping[str, Any], newline: str, known: Mapping[str, Any] | None) -> str:
+    """Set keys of a block.
+
+    Args:
+        block: The frontmatter, between its two lines of dashes.
+        keys: Keys with scalars or lists of scalars; those that are missing are put in.
+        newline: The page's line end.
+        known: What the block is known to say.
+
+    Raises:
+        UneditableError: A key cannot be set with certainty.
+    """
+    entries = _entries(block)
+    by_key = {entry.key: entry for entry in entries}
+    changes: list[tuple[int, int, str]] = []
+    missing: dict[int, str] = {}
+    set_to: dict[str, str] = {}
+    for key, value in keys.items():
+        entry = by_key.get(key)
+        if entry is None:
+            set_to[key] = yamlio.flow(value)
+            place = _place_for_new_key(block, key, list(keys), by_key)
+            missing[place] = f"{missing.get(place, '')}{key}: {set_to[key]}{newline}"
+        elif not (says(known, {key: value}) if known else _has_value(block, entry, value)):
+            if entry.reason:
+                raise UneditableError(f"the value of {key} {entry.reason}")
+            set_to[key] = yamlio.flow(value)
+            gap = " " if entry.start == entry.colon else ""
+            changes.append((entry.start, entry.end, gap + set_to[key]))
+    for place, lines in missing.items():
+        lead = newline if place and block[place - 1] != "\n" else ""
+        changes.append((place, place, lead + lines))
+    for start, end, text in sorted(changes, reverse=True):
+        block = block[:start] + text + block[end:]
+    if changes:
+        _check(block, entries, set_to)
+    return block
+
+
+def _has_value(block: str, entry: _Entry, value: Any) -> bool:
+    """Tell whether a key has its value already, however it is written."""
+    if entry.reason is None and block[entry.start : entry.end] == yamlio.flow(value):
+        return True
+    if entry.reason == _EXPLICIT:
+        return False
+    try:
+        found = yamlio.load(f"x:{block[entry.colon : entry.end]}\n", "value")["x"]
+    except yamlio.YamlError:
+        # An alias of an anchor elsewhere, a tag that nobody knows: it is not the tool's value.
+        return False
+    return repr(found) == repr(value)
+
+
+def _place_for_new_key(block: str, key: str, order: Sequence[str], present: Mapping[str, _Entry]) -> int:
+    """Return the place for a new key: after the owned keys that precede it, else at the end of the block.
+
+    There it is far from the keys that people change or add, so that git merges both changes.
+    """
+    before = [present[name] for name in order[: order.index(key)] if name in present]
+    if not before:
+        return len(block)
+    last = max(before, key=lambda entry: entry.end)
+    stop = block.find("\n", max(last.end, last.start) - 1)
+    return len(block) if stop < 0 else stop + 1
+
+
+def _check(block: str, before: list[_Entry], set_to: Mapping[str, str]) -> None:
+    """Parse an edited block again, to check that the keys are as set and all others as they were."""
+    after = _entries(block)
+    if _kept(before, set_to) != _kept(after, set_to):
+        raise UneditableError("changing the tool's keys would alter other keys")
+    found = {entry.key: block[entry.start : entry.end] for entry in after if entry.reason is None}
+    for key, wanted in set_to.items():
+        if found.get(key) != wanted:
+            raise UneditableError(f"the value of {key} cannot be set with certainty")
+
+
+def _kept(entries: Iterable[_Entry], set_to: Mapping[str, str]) -> list[tuple[str, tuple[Any, ...]]]:
+    """Return the keys that are not set, each with what the parser saw."""
+    return [(entry.key, _shape(entry.events)) for entry in entries if entry.key not in set_to]
+
+
+def _entries(block: str) -> list[_Entry]:
+    """Return the keys at the top level of a block, with the places of their values.
+
+    Raises:
+        UneditableError: The block is not a plain list of keys, or has a key twice.
+    """
+    if block.startswith(_BOM):  # YAML leaves it out of its count of places
+        raise UneditableError("line 2: a byte order mark inside the page; remove it")
+    try:
+        events = yamlio.events(block)
+    except (yaml.YAMLError, ValueError) as error:
+        raise UneditableError(yamlio.describe(error, "frontmatter")) from error
+    stream = iter(events[2:-2])
+    opening = next(stream, None)
+    if opening is None:
+        return []
+    if not isinstance(opening, yaml.MappingStartEvent) or opening.flow_style:
+        raise UneditableError("the frontmatter is not a block of keys")
+    if sum(isinstance(event, yaml.DocumentStartEvent) for event in events) > 1:
+        raise UneditableError("the frontmatter holds more than one document")
+    entries = [_entry(block, key, stream) for key in stream if not isinstance(key, yaml.MappingEndEvent)]
+    twice = [key for key, count in Counter(entry.key for entry in entries).items() if count > 1]
+    if twice:
+        raise UneditableError(f"the key {twice[0]} appears twice in the frontmatter")
+    return entries
+
+
+def _entry(block: str, key: yaml.Event, stream: Iterator[yaml.Event]) -> _Entry:
+    name = _whole(key, stream)
+    first = next(stream)
+    events = _whole(first, stream)
+    text = key.value if isinstance(key, yaml.ScalarEvent) else repr(_shape(name))
+    colon = _COLON.match(block, _end(name[-1]))
+    behind = colon.end() if colon else _start(first)
+    start, end = _start(first), _end(events[-1])
+    if isinstance(first, yaml.SequenceStartEvent) and not first.flow_style:
+        # The parser ends such a list behind the comments that follow it, and begins it on the line after its key.
+        start, end = behind, max(_last(event) for event in events[:-1])
+    reason = _obstacle(block[start:end], events) if colon else _EXPLICIT
+    return _Entry(text, behind, start, end, reason, events)
+
+
+def _start(event: yaml.Event) -> int:
+    assert event.start_mark is not None  # noqa: S101 (libyaml marks every event)
+    return event.start_mark.index
+
+
+def _end(event: yaml.Event) -> int:
+    assert event.end_mark is not None  # noqa: S101 (libyaml marks every event)
+    return event.end_mark.index
+
+
+def _last(event: yaml.Event) -> int:
+    """Return where an event's text ends; 0 if it has none, such as the end of a block collection."""
+    return _end(event) if _end(event) > _start(event) else 0
+
+
+def _whole(first: yaml.Event, stream: Iterator[yaml.Event]) -> list[yaml.Event]:
+    """Return the events of one node."""
+    events = [first]
+    depth = int(isinstance(first, yaml.CollectionStartEvent))
+    while depth:
+        event = next(stream)
+        events.append(event)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+    return events
+
+
+def _shape(events: list[yaml.Event]) -> tuple[Any, ...]:
+    return tuple(
+        (
+            type(event).__name__,
+            getattr(event, "value", None),
+            getattr(event, "tag", None),
+            getattr(event, "anchor", None),
+            getattr(event, "style", None),
+        )
+        for event in events
+    )
+
+
+def _obstacle(text: str, events: list[yaml.Event]) -> str | None:
+    """Return why a value cannot be replaced; None if it can."""
+    first = events[0]
+    if any(getattr(event, "anchor", None) for event in events):
+        return "has an anchor or an alias"
+    if getattr(first, "tag", None):
+        return "has a tag"
+    if isinstance(first, yaml.MappingStartEvent):
+        return "is a mapping"
+    if isinstance(first, yaml.SequenceStartEvent) and "#" in text and "\n" in text:
+        return "is a list with a comment inside"
+    if isinstance(first, yaml.ScalarEvent) and first.style in {"|", ">"}:
+        return "is a block of text; write it on one line"
+    return None
