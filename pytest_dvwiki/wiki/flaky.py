@@ -59,5 +59,5 @@ def page(tests: Sequence[FlakyTest], page_of: Callable[[str], str | None]) -> st
 
 
 def _name(cause: str, attempt: Attempt, path: str | None) -> str:
-    label = f"{attempt.error_class} / {attempt.failure_subtype}" if attempt.error_class else cause
+    label = f"{attempt.error_class} / {attempt.failure_subtype}" if attempt.error_class else cause or "not on record"
     return f"[{escape(label)}]({path})" if path else escape(label)

@@ -169,5 +169,5 @@ def _configuration(path: Path, report: _Report) -> tuple[Path | None, str | None
 RUNNER = Runner(
     recognises=lambda name, head: name.endswith(".json") and _HEAD.match(head) is not None,
     read=_read,
-    logs=("../*/*/latest/*.log", "../*/*/*.log"),
+    logs=("../*/*/*/*.log", "../*/*/*.log"),
 )

@@ -181,6 +181,8 @@ def test_the_build_of_a_block_stands_for_the_tests_in_it(tmp_path: Path) -> None
 def test_the_logs_of_dvsim_are_evidence_and_no_runs_of_their_own(project: Path) -> None:
     moved = str(project.parent / "before" / SCRATCH / "0.counter_wrap/latest/run.log")
     write(project.parent, {f"before/{SCRATCH}/0.counter_wrap/latest/run.log": "UVM_FATAL @ 0: reporter [X] other\n"})
+    # dvsim keeps the folder of the run before under its time.
+    write(project, {f"{SCRATCH}/0.counter_wrap/20261122_113537/run.log": RUN_LOG.format(MISMATCH)})
     passed = {f"{SCRATCH}/{number}.counter_smoke/latest/run.log": RUN_LOG.format("") for number in range(3)}
     failed = {f"{SCRATCH}/0.counter_wrap/latest/run.log": RUN_LOG.format(MISMATCH)}
     write(project, {REPORT: dvsim(moved), f"{SCRATCH}/default/build.log": "[make]: build\n", **passed, **failed})
