@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.cli import UsageError
+from pytest_dvwiki.cli.known_files import KnownFiles
 from pytest_dvwiki.cli.output import LINE_START
 from pytest_dvwiki.cli.place import add_place, layout_of
 from pytest_dvwiki.model.sentences import count
@@ -24,13 +25,13 @@ from pytest_dvwiki.runs import new_task_id, today, utc
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pytest_dvwiki.capture.files.artefacts import Artefact, Kind
     from pytest_dvwiki.capture.leftovers import Leftovers
     from pytest_dvwiki.capture.simulations.named_runs import PathTemplate
     from pytest_dvwiki.causes.cause import Cause
-    from pytest_dvwiki.model import Run, RunRecord, SourceRun, Vcs, Waived
+    from pytest_dvwiki.model import Run, RunRecord, Vcs, Waived
     from pytest_dvwiki.pipeline import Archived
     from pytest_dvwiki.pipeline.services import Services
     from pytest_dvwiki.settings import Settings
@@ -158,6 +159,7 @@ class _Ingest:
         self._masks = Masks(further_masks(self._complain), self._complain)
         self._vcs = _vcs(self._settings, args.commit)
         self._run_id = run_id(os.environ, args.run_id)
+        self._known_files = KnownFiles(self._settings, self._run_id, self._vcs.commit)
 
     def run(self) -> int:
         from pytest_dvwiki.capture.files.artefacts import find_artefacts  # noqa: PLC0415
@@ -226,7 +228,7 @@ class _Ingest:
         # it only if there is nothing else.
         filled = [artefact for artefact in (*group.artefacts, *logs) if artefact.path.stat().st_size]
         telling = [artefact for artefact in filled if not artefact.only_beside] or filled
-        known = self._known(telling)
+        known = self._known_files.runs_of(telling)
         leftovers = self._read(group, logs, known)
         if known and not any(source.path.stat().st_size for source in leftovers.sources):
             self._report_known(group, known.values(), self._run_of(self._read(group, logs)))
@@ -256,7 +258,7 @@ class _Ingest:
         from pytest_dvwiki.capture.simulations.builds import Builds  # noqa: PLC0415
 
         files = (*group.artefacts, *logs)
-        found = self._on_record(files)
+        found = self._known_files.on_record(files)
         return read_leftovers(
             group.artefacts,
             logs=logs,
@@ -342,7 +344,7 @@ class _Ingest:
         """Archive the coverage reports of one run together; if one cannot be read, only filled bins count."""
         from pytest_dvwiki.capture.files.coverage import read_reports  # noqa: PLC0415
 
-        before = self._same_reports(group.artefacts)
+        before = self._known_files.run_of_reports(group.artefacts)
         if before is not None:
             self._report_known(group, [before])
             return
@@ -355,45 +357,6 @@ class _Ingest:
             return
         run = self._run(group.artefacts, [report.modified for report in group.artefacts])
         self._archive(group, replace(run, coverage=coverage.bins, whole=not coverage.problems))
-
-    def _same_reports(self, reports: Sequence[Artefact]) -> str | None:
-        """Return the run that has exactly these coverage reports; all reports together decide what is a hole."""
-        from pytest_dvwiki import pipeline  # noqa: PLC0415
-        from pytest_dvwiki.model import WRITTEN  # noqa: PLC0415
-
-        wanted = sorted(report.sha256 for report in reports)
-        for task_id in dict.fromkeys(self._runs(reports[0], self._on_record(reports[:1]))):
-            record = pipeline.on_record(task_id, self._settings)
-            sources = record.sources if record is not None else ()
-            if sorted(source.sha256 for source in sources if source.kind != WRITTEN) == wanted:
-                return task_id
-        return None
-
-    def _on_record(self, files: Iterable[Artefact]) -> dict[str, list[SourceRun]]:
-        """Return the archived runs of each file on record, by its SHA-256; names of files do not matter."""
-        from pytest_dvwiki import pipeline  # noqa: PLC0415
-
-        return pipeline.known_artefacts({file.sha256 for file in files}, self._settings)
-
-    def _known(self, files: Sequence[Artefact]) -> dict[Path, str]:
-        """Return the archived run of each file that belongs to one; equal contents of another run count as new."""
-        found = self._on_record(files)
-        known = {file.path: runs[0] for file in files if (runs := self._runs(file, found))}
-        # A file that was archived with one of these runs, and is again beside its files, belongs to that run.
-        again = set(known.values())
-        for file in files:
-            beside = [run.task_id for run in found.get(file.sha256, ()) if run.task_id in again]
-            if beside:
-                known.setdefault(file.path, beside[0])
-        return known
-
-    def _runs(self, file: Artefact, found: Mapping[str, list[SourceRun]]) -> list[str]:
-        """Return the task ids of the archived runs that a file belongs to."""
-        from pytest_dvwiki.capture.run_ids import may_be_one, names_itself  # noqa: PLC0415
-
-        runs = found.get(file.sha256, [])
-        own = [run for run in runs if run.written or may_be_one(run, self._run_id, self._vcs.commit)]
-        return [run.task_id for run in (runs if runs and not own and names_itself(file) else own)]
 
     def _report_known(self, group: _Group, task_ids: Iterable[str], run: Run | None = None) -> None:
         """Say that runs are archived already, show what failed, and make pages that a killed call has left out.

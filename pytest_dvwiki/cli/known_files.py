@@ -1,0 +1,67 @@
+"""Files that were archived before, and the runs that they belong to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from pytest_dvwiki.capture.files.artefacts import Artefact
+    from pytest_dvwiki.model import RunId, SourceRun
+    from pytest_dvwiki.settings import Settings
+
+
+class KnownFiles:
+    """Finds the archived runs of files.
+
+    Args:
+        settings: Where the wiki is.
+        run_id: What names the run that left the files, if they do not.
+        commit: The commit that they come from, if known.
+    """
+
+    def __init__(self, settings: Settings, run_id: RunId, commit: str | None) -> None:
+        self._settings = settings
+        self._run_id = run_id
+        self._commit = commit
+
+    def run_of_reports(self, reports: Sequence[Artefact]) -> str | None:
+        """Return the run that has exactly these coverage reports; all reports together decide what is a hole."""
+        from pytest_dvwiki import pipeline  # noqa: PLC0415
+        from pytest_dvwiki.model import WRITTEN  # noqa: PLC0415
+
+        wanted = sorted(report.sha256 for report in reports)
+        for task_id in dict.fromkeys(self._runs(reports[0], self.on_record(reports[:1]))):
+            record = pipeline.on_record(task_id, self._settings)
+            sources = record.sources if record is not None else ()
+            if sorted(source.sha256 for source in sources if source.kind != WRITTEN) == wanted:
+                return task_id
+        return None
+
+    def on_record(self, files: Iterable[Artefact]) -> dict[str, list[SourceRun]]:
+        """Return the archived runs of each file on record, by its SHA-256; names of files do not matter."""
+        from pytest_dvwiki import pipeline  # noqa: PLC0415
+
+        return pipeline.known_artefacts({file.sha256 for file in files}, self._settings)
+
+    def runs_of(self, files: Sequence[Artefact]) -> dict[Path, str]:
+        """Return the archived run of each file that belongs to one; equal contents of another run count as new."""
+        found = self.on_record(files)
+        known = {file.path: runs[0] for file in files if (runs := self._runs(file, found))}
+        # A file that was archived with one of these runs, and is again beside its files, belongs to that run.
+        again = set(known.values())
+        for file in files:
+            beside = [run.task_id for run in found.get(file.sha256, ()) if run.task_id in again]
+            if beside:
+                known.setdefault(file.path, beside[0])
+        return known
+
+    def _runs(self, file: Artefact, found: Mapping[str, list[SourceRun]]) -> list[str]:
+        """Return the task ids of the archived runs that a file belongs to."""
+        from pytest_dvwiki.capture.run_ids import may_be_one, names_itself  # noqa: PLC0415
+
+        runs = found.get(file.sha256, [])
+        own = [run for run in runs if run.written or may_be_one(run, self._run_id, self._commit)]
+        return [run.task_id for run in (runs if runs and not own and names_itself(file) else own)]
