@@ -243,6 +243,23 @@ def regression(scratch: Scratch) -> Promises:
     }
 
 
+def gate(scratch: Scratch) -> Promises:
+    """A job passes although tests fail, once people accept the cause that came back."""
+    scene("A gate on what is new", "the last lines: what stops the job, and what it lets through once that is waived")
+    job = ("pytest", "-q", "--dvwiki", "--dvwiki-gate=unwaived", "tests/test_fifo.py", "-k", "fill")
+    before = scratch.run(*job)
+    page = Path(scratch.bug("FIFO overflow")).stem
+    terms = ("--reason", "the new timing needs a full cycle", "--owner", "fifo team", "--expires", "2099-12-31")
+    scratch.run("dvwiki", "waive", page, *terms)
+    after = scratch.run(*job)
+    scratch.run("dvwiki", "waivers")
+    scratch.archive()
+    return {
+        "the gate stops what nobody accepts": "dvwiki gate unwaived: stopped 1 failed test" in before,
+        "a waiver lets it through": "exit status 0 instead of 1: 1 waived (W-" in after,
+    }
+
+
 def prompt_after(scratch: Scratch) -> Promises:
     """The agent's prompt holds what was learnt."""
     scene("The same prompt now", "the kinds of failure, how often each was seen, and the fix that held")
@@ -286,6 +303,7 @@ SCENES = (
     prompt_after,
     upkeep,
     report,
+    gate,
 )
 
 
