@@ -1,4 +1,4 @@
-"""CI jobs that push records to one bare repository at once, while some are killed and one makes the pages."""
+"""CI jobs, each by a recipe of `ci`, that push records to one bare repository while some are killed and one builds."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,8 +20,9 @@ from unit.samples import git
 
 from pytest_dvwiki.wiki.text import pages
 
+from .recipes import RECIPES
+
 PUSH = Path(__file__).parents[2] / "ci" / "push.sh"
-JOBS = 4
 _LONGEST_S = 300
 _TESTS = """\
 import os
@@ -29,10 +31,6 @@ def check(): raise ValueError("wrong word")
 def test_all_jobs(): check()
 def test_own_cause(): raise KeyError(f"config {chr(97 + int(os.environ['JOB'])) * 8}")
 def test_passes(): pass
-"""
-_RUN = f"""\
-{sys.executable} -m pytest -q -p no:cacheprovider --dvwiki --dvwiki-task nightly --dvwiki-archive=record --dvwiki-commit
-[ $? -eq 1 ] || exit 9
 """
 
 
@@ -83,26 +81,27 @@ def pushes(folder: Path, rounds: int) -> str:
     bare, seed = folder / "bare.git", folder / "seed"
     git(folder, "init", "-q", "--bare", "-b", "main", str(bare))
     git(folder, "init", "-q", "-b", "main", str(seed))
-    (seed / "test_it.py").write_text(_TESTS)
+    (seed / "tests").mkdir()
+    (seed / "tests" / "test_it.py").write_text(_TESTS)
+    shutil.copytree(PUSH.parent, seed / "ci")
     git(seed, "add", ".")
     git(seed, "commit", "-q", "-m", "tests")
     git(seed, "push", "-q", str(bare), "main")
-    jobs = [_Job(folder, bare, number) for number in range(JOBS)]
-    builder = _Job(folder, bare, JOBS)
-    push = f"{PUSH} origin main"
+    jobs = [_Job(folder, bare, number) for number in range(len(RECIPES))]
+    builder = _Job(folder, bare, len(jobs))
     kills, attempts = 0, Counter[int]()
     for number in range(rounds):
         for job in jobs:
             git(job.folder, "fetch", "-q")
             git(job.folder, "reset", "-q", "--hard", "origin/main")
-            job.start(_RUN + push)
+            job.start(RECIPES[job.number]())
         builder.start(f"sleep {random.random() * 3}; {PUSH} --build origin main")
         victim = random.choice(jobs)
         time.sleep(random.random() * 5)
         if victim.process.poll() is None:
             victim.kill()
             kills += 1
-            victim.start(_RUN + push)
+            victim.start(RECIPES[victim.number]())
         for job in (*jobs, builder):
             attempts.update(int(found) for found in re.findall(r"attempt (\d+)", job.end()))
         if sys.stdout.isatty() or number % 10 == 9:
