@@ -48,8 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "paths",
         nargs="*",
         metavar="PATH",
-        help="results files of cocotb, JUnit XML, simulator logs, coverage reports (cocotb-coverage, UCIS XML), "
-        "records and journals of other machines, folders, archives (.tar, .tar.gz, .zip, .gz), globs",
+        help="results files of cocotb, JUnit XML, what regression runners leave behind (dvsim, VUnit, SVUnit, FuseSoC, "
+        "riscv-dv), simulator logs, coverage reports (cocotb-coverage, UCIS XML), records and journals "
+        "of other machines, folders, archives (.tar, .tar.gz, .zip, .gz), globs",
     )
     parser.add_argument(
         "--log",
