@@ -140,7 +140,7 @@ class _Reader:
                 self._refuse((key, name), f"with value N/A the list is not used; write value: {len(listed)}")
             return None, ()
         if isinstance(number, bool) or not isinstance(number, int) or number < least:
-            self._refuse((key, _VALUE), f"value {number!r:.40} is none; write N/A or a whole number from {least} on")
+            self._refuse((key, _VALUE), f"value {number!r:.40} is invalid; write N/A or a whole number from {least} on")
         if number and number != len(listed):
             self._refuse((key, _VALUE), f"value is {number}, but {name} has {len(listed)}; make them equal")
         return number, listed

@@ -48,7 +48,7 @@ that pattern, and in those of `.agent/patterns/samples/passes/` nothing may be f
 
 A project's pattern may name a `failure_subtype` of its own, in one of the known classes ({classes}).
 The page of that subtype begins with the description and the fix of the first pattern that names it. A name that is
-nearly one of the built-in subtypes is taken for a mistake.
+nearly one of the built-in subtypes is reported as a mistake.
 """
 _MADE = "<!-- made by `make docs`; edit pytest_dvwiki/patterns/builtin/{name}.yaml instead -->"
 _TIERS = {

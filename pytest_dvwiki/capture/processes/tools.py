@@ -53,7 +53,7 @@ def working_folder(child: Child) -> Path:
 
 
 def makefile_of(child: Child) -> Path | None:
-    """Return the Makefile that a make reads."""
+    """Return the Makefile that a call of make reads."""
     folder, file = _place_of_make(child)
     return folder / file if file else next(iter(makefiles(folder)), None)
 

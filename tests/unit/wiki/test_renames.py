@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.model import Command, LogReference, Origin
+from pytest_dvwiki.upkeep.lint import lint
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.writing.build import archive, build
 
@@ -106,6 +107,7 @@ def test_what_people_decide_on_a_page_does_not_move_to_another_one(tmp_path: Pat
     assert pages.read(new.read_bytes()).metadata["status"] == "wont_fix"
     ((path, reason),) = build(place).refused
     assert (path, reason.split(": ")[0]) == (f"bugs/{new.name}", f"its comments carry the id of {old.stem}")
+    assert (f"bugs/{new.name}", "left_alone") in {(each.page, each.kind) for each in lint(place, "full")}
 
 
 def commit(place: Layout, message: str) -> None:
