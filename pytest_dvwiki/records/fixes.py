@@ -187,7 +187,7 @@ def judge(steps: Iterable[Step], records: CauseRecords) -> list[FixState]:
 
 @dataclass(slots=True)
 class _FixSteps:
-    """The steps that tell of one fix."""
+    """The steps that belong to one fix."""
 
     returned: Return | None
     steps: list[Step]

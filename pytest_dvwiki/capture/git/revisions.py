@@ -1,7 +1,7 @@
 """Revisions of sources that are not in git, such as changelists: `@` and the name that the caller gives.
 
-Numbers are in order. Other names are where a list of changes holds them: a line for each change, the newest first, with
-its name and then its subject, as `p4 changes` and `hg log` print. Where neither tells the order, it is not known.
+Numbers give the order themselves. The order of other names is that of a list of changes: a line for each change, the
+newest first, with its name and then its subject, as `p4 changes` and `hg log` print. Without either it is not known.
 """
 
 from __future__ import annotations

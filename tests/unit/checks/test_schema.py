@@ -46,9 +46,9 @@ def message(folder: Folder, text: str | bytes) -> str:
         (D + "input_files:\n- a\n- 7\n", "4: expected a text, got 7; write it in quotes"),
         (D + "requirements: 3\n", "2: requirements holds the keys value and pattern_items; "),
         (D + "requirements: {value: 0}\n", "2: value 0 is invalid; write N/A or a whole number from 1 on"),
-        (D + "requirements: {value: yes}\n", "2: value True is none; "),
+        (D + "requirements: {value: yes}\n", "2: value True is invalid; "),
         (D + "waivers: {value: -1}\n", "2: value -1 is invalid; write N/A or a whole number from 0 on"),
-        (D + "waivers: {value: '1', waive_items: [a]}\n", "2: value '1' is none; "),
+        (D + "waivers: {value: '1', waive_items: [a]}\n", "2: value '1' is invalid; "),
         (
             D + "requirements: {value: 2, pattern_items: [a]}\n",
             "2: value is 2, but pattern_items has 1; make them equal",
