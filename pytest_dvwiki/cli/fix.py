@@ -115,6 +115,6 @@ def _commits(repository: Repository, given: str | None) -> dict[str, Any]:
         "log_count": between.log_count,
         "files": tuple(between.files),
         "file_count": between.file_count,
-        "owners": tuple(repository.owners(commits[-1], between.files)),
-        "authors": tuple(repository.authors(commits[0], commits[-1], between.files)),
+        "owners": tuple(repository.people.owners(commits[-1], between.files)),
+        "authors": tuple(repository.people.authors(commits[0], commits[-1], between.files)),
     }

@@ -65,7 +65,7 @@ def _day(given: str) -> str:
 
 def _user(root: Path) -> str:
     """Return the name by which git knows the user, else that of the account."""
-    from pytest_dvwiki.capture.git.repository import git  # noqa: PLC0415
+    from pytest_dvwiki.capture.git.command import git  # noqa: PLC0415
     from pytest_dvwiki.redact import redact  # noqa: PLC0415
 
     try:

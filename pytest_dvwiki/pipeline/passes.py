@@ -246,6 +246,6 @@ def with_owners(row: FixRow, repository: Repository) -> FixRow:
     files = row.files or ()
     return replace(
         row,
-        owners=tuple(repository.owners(row.commits[-1], files)),
-        authors=tuple(repository.authors(row.commits[0], row.commits[-1], files)),
+        owners=tuple(repository.people.owners(row.commits[-1], files)),
+        authors=tuple(repository.people.authors(row.commits[0], row.commits[-1], files)),
     )

@@ -223,7 +223,7 @@ class ProjectData:
         if came is None:
             return
         commit = came.only_commit.partition(" ")[0]
-        if commit and (author := self.repository.author(commit)):
+        if commit and (author := self.repository.people.author(commit)):
             yield Looker(author, f"wrote {short(commit)}, with which it came")
         for owner in came.owners:
             yield Looker(owner, "CODEOWNERS of what changed when it came")
@@ -237,12 +237,12 @@ class ProjectData:
     def _who_has(self, cause: Cause) -> Iterator[Looker]:
         owners = self._owners_of_files(cause)
         yield from owners
-        authors = ((file, self.repository.last_author(file)) for file in ([] if owners else _files(cause)))
+        authors = ((file, self.repository.people.last_author(file)) for file in ([] if owners else _files(cause)))
         yield from itertools.islice((Looker(name, f"changed {file} last") for file, name in authors if name), 1)
 
     def _owners_of_files(self, cause: Cause) -> list[Looker]:
         for file in _files(cause):
-            owners = self.repository.owners_now(file)
+            owners = self.repository.people.owners_now(file)
             if owners:
                 return [Looker(owner, f"CODEOWNERS of {file}") for owner in owners]
         return []

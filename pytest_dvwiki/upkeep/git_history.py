@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading
-from pytest_dvwiki.capture.git.repository import git
+from pytest_dvwiki.capture.git.command import git
 from pytest_dvwiki.upkeep.findings import Finding
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki import pipeline
-from pytest_dvwiki.capture.git import repository
+from pytest_dvwiki.capture.git import command, repository
 from pytest_dvwiki.model import Excerpt, Failure, Result, Run, Vcs
 from pytest_dvwiki.pipeline.services import Services
 from pytest_dvwiki.records.archive import Archive
@@ -180,13 +180,14 @@ def test_of_many_tests_of_a_cause_each_question_is_asked_once(root: Path, monkey
 def test_git_is_not_asked_where_nothing_failed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(root, 1)
     asked: list[tuple[str, ...]] = []
-    real = repository.git
+    real = command.git
 
     def listening(root: Path, *arguments: str, timeout: float = 20.0) -> str | None:
         asked.append(arguments)
         return real(root, *arguments, timeout=timeout)
 
-    monkeypatch.setattr(repository, "git", listening)
+    for module in (command, repository):
+        monkeypatch.setattr(module, "git", listening)
     run(root, 2)
     assert not [arguments for arguments in asked if "--name-only" in arguments]
     run(root, 3, TEST, "tests/test_fifo.py::test_fifo::other")

@@ -243,5 +243,5 @@ def _between(
         log_count=difference.log_count,
         files=difference.files,
         file_count=difference.file_count,
-        owners=repository.owners(commit, difference.files),
+        owners=repository.people.owners(commit, difference.files),
     )

@@ -1,57 +1,35 @@
 """The git repository that a run works on: its state, and the differences between two states.
 
-Calls of the git command are bounded: none waits for input, fetches, or takes longer than a few seconds, and all queries
-about the past share one time limit. Git's output is foreign text, redacted before it is stored.
+Git's output is foreign text, redacted before it is stored.
 """
 
 from __future__ import annotations
 
 import hashlib
 import itertools
-import os
-import re
-import subprocess
-import time
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Self
 
 from pytest_dvwiki.capture.git import revisions
-from pytest_dvwiki.capture.git.owners import PLACES, CodeOwners
+from pytest_dvwiki.capture.git.command import COMMIT, DIFF, PATCH, Git, clean_text, git
+from pytest_dvwiki.capture.git.people import People
 from pytest_dvwiki.capture.git.revisions import Revisions, is_revision
 from pytest_dvwiki.model import Vcs
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from pytest_dvwiki.model import Change, Fix
     from pytest_dvwiki.settings import Layout, Settings
 
 MOST_COMMITS = 10
 MOST_FILES = 20
-MOST_OWNERS = 5
 _MOST_EDITED = 100
 """Maximum number of files with uncommitted changes that are recorded."""
-_MOST_BLAMED = 5
-"""Maximum number of files of a change whose authors are looked up."""
-_MOST_HUNKS = 20
-_MOST_LINES = 100
-_LARGEST_OWNERS = 1_000_000
-"""Maximum number of bytes of a CODEOWNERS file."""
-_GITLAB = ".gitlab-ci.yml"
-_LONGEST = 160
 _SHORT = 12
 _IN_TEXT = 3
-_COMMIT = re.compile(r"[0-9a-f]{7,64}")
-_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? ", re.MULTILINE)
-_STATE_TIMEOUT_S = 10.0
-_PAST_TIMEOUT_S = 10.0
-_CONFIG = ("core.fsmonitor=false", "log.showSignature=false", "protocol.allow=never")
-_DIFF = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames")
-_PATCH = (*_DIFF, "--full-index", "--unified=0", "--src-prefix=a/", "--dst-prefix=b/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,9 +79,8 @@ class Repository:
         if layout.agent.name != ".agent" and layout.wiki.is_relative_to(layout.root):
             own = (layout.wiki, layout.tasks, layout.journals)
             self._sources += tuple(f":(exclude){path.relative_to(layout.root).as_posix()}" for path in own)
-        self._answers: dict[tuple[str, ...], str | None] = {}
-        self._rules: dict[str, CodeOwners | None] = {}
-        self._time_left = _PAST_TIMEOUT_S
+        self._git = Git(layout.root)
+        self.people = People(self._git)
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
@@ -117,7 +94,7 @@ class Repository:
         commit = git(self.root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         if commit is None:
             return Vcs()
-        changes = git(self.root, "diff", *_PATCH, "HEAD", *self._sources)
+        changes = git(self.root, "diff", *PATCH, "HEAD", *self._sources)
         branch = git(self.root, "symbolic-ref", "--short", "--quiet", "HEAD")
         return Vcs(
             commit=commit,
@@ -130,8 +107,8 @@ class Repository:
 
     def _edited_files(self) -> tuple[str, ...]:
         """Return all files with uncommitted changes; empty if unknown or too many."""
-        names = _names(git(self.root, "diff", *_DIFF, "--name-only", "-z", "HEAD", *self._sources)) or ()
-        return tuple(map(_clean, names)) if len(names) <= _MOST_EDITED else ()
+        names = _names(git(self.root, "diff", *DIFF, "--name-only", "-z", "HEAD", *self._sources)) or ()
+        return tuple(map(clean_text, names)) if len(names) <= _MOST_EDITED else ()
 
     def commit(self, name: str) -> str | None:
         """Return the full name of a commit; None if git does not know it."""
@@ -142,7 +119,7 @@ class Repository:
 
         These are the ends of a displayed range, since commits of the plugin's own pages and records do not count.
         """
-        return (self._ask("rev-list", "-1", commit, *self._sources) if _COMMIT.fullmatch(commit) else None) or commit
+        return (self._git.ask("rev-list", "-1", commit, *self._sources) if COMMIT.fullmatch(commit) else None) or commit
 
     def difference(self, before: Vcs, now: Vcs, named: str = "", reads: Sequence[str] = ()) -> Difference:
         """Return the difference between the run that failed and the one that passed.
@@ -163,7 +140,7 @@ class Repository:
         same_edits = before.changes == now.changes and before.dirty == now.dirty and now.dirty == bool(now.changes)
         if before.commit == now.commit:
             return Difference(change="nothing") if same_edits else self._uncommitted(before, now, suspects)
-        if self._ask("cat-file", "-e", f"{before.commit}^{{commit}}") is None:
+        if self._git.ask("cat-file", "-e", f"{before.commit}^{{commit}}") is None:
             return self._missing_history(before, now)
         files = self._files(before.commit, now.commit)
         if files == ():
@@ -179,9 +156,9 @@ class Repository:
             until: End of the range; None for the present state with its uncommitted changes.
         """
         span = (commit,) if until is None else (commit, until)
-        if not all(map(_COMMIT.fullmatch, span)):
+        if not all(map(COMMIT.fullmatch, span)):
             return ()
-        return self._names("diff", *_DIFF, "--name-only", "-z", *span, *self._sources) or ()
+        return self._names("diff", *DIFF, "--name-only", "-z", *span, *self._sources) or ()
 
     def changed(self, commit: str, now: Vcs) -> tuple[str, ...] | None:
         """Return the files that differ between a commit and the state of a later run.
@@ -198,8 +175,8 @@ class Repository:
         if is_revision(commit):
             return () if commit == now.commit else None
         last = () if now.dirty else (now.commit,)
-        files = self._names("diff", *_DIFF, "--name-only", "-z", commit, *last, *self._sources)
-        return None if files is None else tuple(map(_clean, files))
+        files = self._names("diff", *DIFF, "--name-only", "-z", commit, *last, *self._sources)
+        return None if files is None else tuple(map(clean_text, files))
 
     def came_with(self, passed: str, failed: Vcs, named: str = "", reads: Sequence[str] = ()) -> Difference | None:
         """Return the difference between a commit at which a test passed and the state in which it failed.
@@ -238,77 +215,9 @@ class Repository:
         if commit is None or fix.commits is None or not fix.log:
             return False
         span = f"{commit}...{fix.commits[-1]}"
-        missing = self._ask("rev-list", "--cherry-pick", "--right-only", "--no-merges", span, *self._sources) or ""
+        missing = self._git.ask("rev-list", "--cherry-pick", "--right-only", "--no-merges", span, *self._sources) or ""
         names = {name[:_SHORT] for name in missing.split()}
         return any(line.partition(" ")[0][:_SHORT] in names for line in fix.log)
-
-    def owners(self, commit: str, files: Sequence[str]) -> tuple[str, ...]:
-        """Return the owners of files by the CODEOWNERS of a commit, those of the first file first."""
-        if files and commit not in self._rules:
-            self._rules[commit] = self._code_owners(commit)
-        rules = self._rules.get(commit)
-        found = dict.fromkeys(owner for name in files for owner in rules.of(name)) if rules else ()
-        return tuple(map(_clean, found))[:MOST_OWNERS]
-
-    def authors(self, before: str, now: str, files: Sequence[str]) -> tuple[str, ...]:
-        """Return the authors of the lines that a change touched, as they were before it, most lines first.
-
-        Args:
-            before: The commit before the change.
-            now: The commit after it; the same one for uncommitted changes.
-            files: Changed files, of which the first few are examined.
-        """
-        if not files or self._ask("rev-parse", "--is-shallow-repository") != "false":
-            return ()
-        lines: Counter[str] = Counter()
-        for name in files[:_MOST_BLAMED]:
-            lines.update(self._authors_of(before, now, name))
-        ranked = sorted(lines, key=lambda author: (-lines[author], author))
-        return tuple(_clean(author) for author in ranked if author)[:MOST_OWNERS]
-
-    def owners_now(self, file: str) -> tuple[str, ...]:
-        """Return the owners of a file, given relative to the root, by the CODEOWNERS of the present commit."""
-        prefix = self._ask("rev-parse", "--show-prefix")
-        return self.owners("HEAD", [f"{prefix}{file}"]) if prefix is not None else ()
-
-    def author(self, commit: str) -> str:
-        """Return the author of a commit; empty if git does not know it."""
-        return self._author(commit) if _COMMIT.fullmatch(commit) else ""
-
-    def last_author(self, file: str) -> str:
-        """Return who changed a file last, given relative to the root; empty if git does not know it."""
-        return self._author("HEAD", "--", f":(literal){file}")
-
-    def _author(self, *of: str) -> str:
-        return _clean(self._ask("log", "-1", "--format=%an", "--encoding=UTF-8", *of) or "")
-
-    def _code_owners(self, commit: str) -> CodeOwners | None:
-        """Return the rules of the CODEOWNERS file of a commit; None if there is none."""
-        names = (*PLACES, _GITLAB)
-        listing = self._ask("ls-tree", "--full-tree", "-l", "-z", commit, "--", *names) or ""
-        entries = (entry.partition("\t") for entry in listing.split("\0") if entry)
-        found = {name: about.split() for about, _, name in entries}
-        place = next((name for name in PLACES if name in found), None)
-        if place is None:
-            return None
-        _, kind, blob, size = found[place]
-        if kind != "blob" or not size.isdigit() or int(size) > _LARGEST_OWNERS:
-            return None
-        text = self._ask("cat-file", "blob", blob) or ""
-        return CodeOwners(text, gitlab=place.startswith(".gitlab/") or _GITLAB in found)
-
-    def _authors_of(self, before: str, now: str, name: str) -> list[str]:
-        """Return the author of each touched line of a file; for inserted lines, of the line before."""
-        span = [before] if before == now else [before, now]
-        patch = self._ask("diff", *_PATCH, *span, "--", f":(top,literal){name}") or ""
-        hunks = [] if "\n--- /dev/null\n" in patch else _HUNK.findall(patch)[:_MOST_HUNKS]
-        # A hunk without a count has one line; a count of 0 means that lines were inserted after the named one.
-        ranges = [f"-L{max(1, int(first))},+{min(int(count or 1) or 1, _MOST_LINES)}" for first, count in hunks]
-        top = self._ask("rev-parse", "--show-cdup")
-        if not ranges or top is None:
-            return []
-        annotated = self._ask("blame", "-w", "--line-porcelain", *ranges, before, "--", f"{top}{name}") or ""
-        return [line.removeprefix("author ") for line in annotated.split("\n") if line.startswith("author ")]
 
     def between(self, first: str, last: str) -> Difference:
         """Return the difference between two commits, given by their full names."""
@@ -349,7 +258,7 @@ class Repository:
 
     def _edited(self) -> tuple[str, ...]:
         """Return the files with uncommitted changes; empty if git does not answer."""
-        return self._names("diff", *_DIFF, "--name-only", "-z", "HEAD", *self._sources) or ()
+        return self._names("diff", *DIFF, "--name-only", "-z", "HEAD", *self._sources) or ()
 
     def _missing_history(
         self, before: Vcs, now: Vcs, files: Sequence[str] = (), suspects: _Suspects | None = None
@@ -370,7 +279,7 @@ class Repository:
         first, last = str(before.commit), str(now.commit)
         span = [f"{first}..{last}"]
         if not self._is_ancestor(first, last):
-            if self._ask("merge-base", first, last) is None:
+            if self._git.ask("merge-base", first, last) is None:
                 return self._missing_history(before, now, files, suspects)
             if before.branch and now.branch and before.branch != now.branch:
                 return Difference(change="branch")
@@ -378,7 +287,7 @@ class Repository:
             span = ["--cherry-pick", "--right-only", f"{first}...{last}"]
         # Merges are left out, unless there is nothing else.
         for merges in (["--no-merges"], []):
-            count = int(self._ask("rev-list", "--count", *span, *merges, *self._sources) or 0)
+            count = int(self._git.ask("rev-list", "--count", *span, *merges, *self._sources) or 0)
             if count:
                 break
         log = self._newest([*span, *merges], files, suspects) if count else ()
@@ -422,26 +331,18 @@ class Repository:
         return tuple(dict.fromkeys(found))[:MOST_COMMITS]
 
     def _log(self, *arguments: str, paths: Sequence[str]) -> list[str]:
-        text = self._ask("log", "--no-color", "--encoding=UTF-8", "--format=%H %s", *arguments, *paths) or ""
+        text = self._git.ask("log", "--no-color", "--encoding=UTF-8", "--format=%H %s", *arguments, *paths) or ""
         lines = (line.partition(" ") for line in text.split("\n") if line)
-        return [f"{commit[:_SHORT]} {_clean(subject)}" for commit, _, subject in lines]
+        return [f"{commit[:_SHORT]} {clean_text(subject)}" for commit, _, subject in lines]
 
     def _files(self, first: str, last: str) -> tuple[str, ...] | None:
-        return self._names("diff", *_DIFF, "--name-only", "-z", first, last, *self._sources)
+        return self._names("diff", *DIFF, "--name-only", "-z", first, last, *self._sources)
 
     def _names(self, *arguments: str) -> tuple[str, ...] | None:
-        return _names(self._ask(*arguments))
+        return _names(self._git.ask(*arguments))
 
     def _is_ancestor(self, commit: str, of: str) -> bool:
-        return self._ask("merge-base", "--is-ancestor", commit, of) is not None
-
-    def _ask(self, *arguments: str) -> str | None:
-        """Return git's answer on the past, cached; None if git fails or the time is up."""
-        if arguments not in self._answers and self._time_left:
-            began = time.monotonic()
-            self._answers[arguments] = git(self.root, *arguments, timeout=self._time_left)
-            self._time_left = max(0.0, self._time_left - (time.monotonic() - began))
-        return self._answers.get(arguments)
+        return self._git.ask("merge-base", "--is-ancestor", commit, of) is not None
 
 
 def _names(text: str | None) -> tuple[str, ...] | None:
@@ -474,33 +375,4 @@ class _Suspects:
     def first(self, files: Sequence[str]) -> tuple[str, ...]:
         """Return as many names as are recorded, those to which the evidence points first."""
         names = dict.fromkeys([*self.named(files), *self.read(files), *files])
-        return tuple(map(_clean, itertools.islice(names, MOST_FILES)))
-
-
-def _clean(text: str) -> str:
-    line = " ".join(redact(text).split())
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
-
-
-def git(
-    root: os.PathLike[str],
-    *arguments: str,
-    timeout: float = _STATE_TIMEOUT_S,
-    variables: Mapping[str, str] = MappingProxyType({}),
-) -> str | None:
-    """Return git's output in a folder; None if git is missing, slow, or fails."""
-    settings = [word for setting in _CONFIG for word in ("-c", setting)]
-    try:
-        done = subprocess.run(
-            ["git", "--no-optional-locks", "--no-pager", *settings, "-C", os.fspath(root), *arguments],
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            env=os.environ | {"GIT_TERMINAL_PROMPT": "0", **variables},
-            timeout=timeout,
-            check=False,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None
+        return tuple(map(clean_text, itertools.islice(names, MOST_FILES)))

@@ -8,7 +8,7 @@ import tempfile
 import weakref
 from pathlib import Path
 
-from pytest_dvwiki.capture.git.repository import git
+from pytest_dvwiki.capture.git.command import git
 from pytest_dvwiki.settings import Layout
 
 _TIMEOUT_S = 300.0

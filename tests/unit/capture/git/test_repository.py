@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.capture.git import repository
+from pytest_dvwiki.capture.git import command
 from pytest_dvwiki.capture.git.repository import MOST_COMMITS, MOST_FILES, Difference, Repository
 from pytest_dvwiki.model import Vcs
 from pytest_dvwiki.settings import Layout
@@ -304,17 +304,17 @@ def test_the_authors_are_those_of_the_lines_before_the_change(project: Project) 
     now = _as(project, "Carl", "fifo: fix", "ONE\nTWO\nTHREE\nfour\nfive\nsix\n")
     for root in (project.root, project.root / "rtl"):
         found = Repository(layout(root))
-        assert found.authors(before, now, ("rtl/fifo.v",)) == ("Anna", "Bert")
-        assert found.authors(now, now, ("rtl/fifo.v",)) == (), "nothing is uncommitted"
+        assert found.people.authors(before, now, ("rtl/fifo.v",)) == ("Anna", "Bert")
+        assert found.people.authors(now, now, ("rtl/fifo.v",)) == (), "nothing is uncommitted"
     project.write("rtl/fifo.v", "1\nTWO\nTHREE\nfour\nfive\nsix\n")
-    assert Repository(layout(project.root)).authors(now, now, ("rtl/fifo.v",)) == ("Carl",)
+    assert Repository(layout(project.root)).people.authors(now, now, ("rtl/fifo.v",)) == ("Carl",)
 
 
 def test_a_new_file_and_an_unknown_one_have_no_authors(project: Project) -> None:
     before = str(project.state.commit)
     project.commit("new", rtl__new_v="new")
     found = Repository(layout(project.root))
-    assert found.authors(before, str(project.state.commit), ("rtl/new.v", "nowhere.v", "-L1,2", "a\nb")) == ()
+    assert found.people.authors(before, str(project.state.commit), ("rtl/new.v", "nowhere.v", "-L1,2", "a\nb")) == ()
 
 
 def test_a_shallow_clone_and_a_missing_git_name_no_authors(
@@ -322,41 +322,41 @@ def test_a_shallow_clone_and_a_missing_git_name_no_authors(
 ) -> None:
     before = str(project.state.commit)
     now = _as(project, "Anna", "fifo", "module x;")
-    assert Repository(layout(project.root)).authors(before, now, ("rtl/fifo.v",)) == ("someone",)
+    assert Repository(layout(project.root)).people.authors(before, now, ("rtl/fifo.v",)) == ("someone",)
     _as(project, "Anna", "fifo: more", "module y;")
     git(tmp_path, "clone", "-q", "--depth=2", f"file://{project.root}", "shallow")
-    assert Repository(layout(tmp_path / "shallow")).authors(before, now, ("rtl/fifo.v",)) == ()
+    assert Repository(layout(tmp_path / "shallow")).people.authors(before, now, ("rtl/fifo.v",)) == ()
     monkeypatch.setenv("PATH", str(tmp_path))
     found = Repository(layout(project.root))
-    assert (found.authors(before, now, ("rtl/fifo.v",)), found.owners(now, ("rtl/fifo.v",))) == ((), ())
+    assert (found.people.authors(before, now, ("rtl/fifo.v",)), found.people.owners(now, ("rtl/fifo.v",))) == ((), ())
 
 
 def test_the_owners_are_those_of_the_first_place_at_that_commit(project: Project) -> None:
     files = ("rtl/fifo.v", "tb/test.v")
-    assert Repository(layout(project.root)).owners("HEAD", files) == ()
+    assert Repository(layout(project.root)).people.owners("HEAD", files) == ()
     project.commit("owners", **{"docs/CODEOWNERS": "* @docs", ".gitlab/CODEOWNERS": "* @never"})
-    assert Repository(layout(project.root)).owners("HEAD", files) == ("@docs",)
+    assert Repository(layout(project.root)).people.owners("HEAD", files) == ("@docs",)
     project.commit("owners", CODEOWNERS="/rtl/ @rtl\ntb/ @tb @rtl\n")
     found = Repository(layout(project.root / "rtl"))
-    assert found.owners("HEAD", files) == ("@rtl", "@tb")
-    assert found.owners("HEAD~", files) == ("@docs",)
+    assert found.people.owners("HEAD", files) == ("@rtl", "@tb")
+    assert found.people.owners("HEAD~", files) == ("@docs",)
     project.commit("owners", **{".github/CODEOWNERS": "* @hub\n"})
-    assert Repository(layout(project.root)).owners("HEAD", files) == ("@hub",)
+    assert Repository(layout(project.root)).people.owners("HEAD", files) == ("@hub",)
 
 
 def test_gitlab_reads_the_file_by_its_own_rules(project: Project) -> None:
     project.commit("owners", CODEOWNERS="x/fifo.v @fifo", rtl__x__fifo_v="")
-    assert Repository(layout(project.root)).owners("HEAD", ("rtl/x/fifo.v",)) == ()
+    assert Repository(layout(project.root)).people.owners("HEAD", ("rtl/x/fifo.v",)) == ()
     project.commit("ci", **{".gitlab-ci.yml": "x"})
-    assert Repository(layout(project.root)).owners("HEAD", ("rtl/x/fifo.v",)) == ("@fifo",)
+    assert Repository(layout(project.root)).people.owners("HEAD", ("rtl/x/fifo.v",)) == ("@fifo",)
 
 
 def test_a_huge_owners_file_or_a_folder_of_that_name_says_nothing(project: Project) -> None:
     project.commit("owners", CODEOWNERS="* @all\n" + "#\n" * 600_000)
-    assert Repository(layout(project.root)).owners("HEAD", ("rtl/fifo.v",)) == ()
+    assert Repository(layout(project.root)).people.owners("HEAD", ("rtl/fifo.v",)) == ()
     (project.root / "CODEOWNERS").unlink()
     project.commit("owners", **{"CODEOWNERS/x": "* @all\n"})
-    assert Repository(layout(project.root)).owners("HEAD", ("rtl/fifo.v",)) == ()
+    assert Repository(layout(project.root)).people.owners("HEAD", ("rtl/fifo.v",)) == ()
 
 
 # What came with a failure
@@ -433,7 +433,7 @@ def test_a_slow_git_does_not_hold_up_the_run(project: Project, tmp_path: Path, m
     slow.write_text(f"#!/bin/sh\necho >> '{asked}'\nexec sleep 60\n")
     slow.chmod(0o755)
     monkeypatch.setenv("PATH", f"{slow.parent}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr(repository, "_PAST_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(command, "_PAST_TIMEOUT_S", 0.5)
     found = Repository(layout(project.root))
     assert [found.difference(before, now).change, found.difference(before, now, "again").change] == ["commit"] * 2
     # The first question uses up the time of all; a loaded machine may not even have begun with it.
