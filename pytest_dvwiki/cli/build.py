@@ -9,6 +9,7 @@ from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.output import LINE_START
 from pytest_dvwiki.cli.place import add_place, require_content, settings_of, writing
 from pytest_dvwiki.model.sentences import count
+from pytest_dvwiki.runs import today
 
 if TYPE_CHECKING:
     import argparse
@@ -63,6 +64,13 @@ def run(args: argparse.Namespace) -> int:
     if sys.stderr.isatty():
         print(LINE_START, end="", file=sys.stderr)
     _report(result, check=args.check)
+    if result.merged:
+        from pytest_dvwiki.triage.waivers import load_waivers  # noqa: PLC0415  # only where shards are merged
+
+        used = [each.id for record in result.merged for each in record.waived]
+        where = count(len(result.merged), "run")
+        for note in load_waivers(layout.waivers).unused(used, today().isoformat(), where):
+            print(f"dvwiki: {note}", file=sys.stderr)
     return 1 if result.refused or result.problems or (args.check and result.changed) else 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records.store import write_record, write_suite
@@ -54,6 +54,8 @@ class BuildResult:
     problems: list[str]
     """Problems with files among the records, one line each."""
     seconds: float
+    merged: tuple[RunRecord, ...] = ()
+    """The runs that had no pages yet, as shards leave them."""
 
 
 def init(layout: Layout, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
@@ -175,8 +177,8 @@ def build(
             return _result(writer, began)
     with writing(layout, lock_timeout, progress=progress) as writer:
         sweep(layout)
-        rebuild(writer, restore=restore, subtypes=subtypes)
-        result = _result(writer, began)
+        merged = rebuild(writer, restore=restore, subtypes=subtypes)
+        result = replace(_result(writer, began), merged=tuple(merged))
         if result.changed:
             verdicts = f"; {reclassified.summary()}" if reclassified and reclassified.file else ""
             done = f"{len(result.changed)} files rebuilt{verdicts}"

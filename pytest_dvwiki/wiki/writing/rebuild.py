@@ -20,14 +20,15 @@ from pytest_dvwiki.wiki.writing.run import bins, silenced
 from pytest_dvwiki.wiki.writing.views import UNKNOWN
 
 if TYPE_CHECKING:
+    from pytest_dvwiki.model import RunRecord
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.writing.writer import WikiWriter
 
 _PROGRESS_EVERY = 100
 
 
-def rebuild(writer: WikiWriter, *, restore: bool, subtypes: frozenset[str]) -> None:
-    """Rebuild everything.
+def rebuild(writer: WikiWriter, *, restore: bool, subtypes: frozenset[str]) -> list[RunRecord]:
+    """Rebuild everything; return the runs that had no pages yet.
 
     Args:
         writer: The wiki.
@@ -40,8 +41,9 @@ def rebuild(writer: WikiWriter, *, restore: bool, subtypes: frozenset[str]) -> N
     writer.learn()
     with writer.page_cache.batch():
         _settle(writer)
-        _make_pages(writer, restore=restore, subtypes=subtypes)
+        merged_runs = _make_pages(writer, restore=restore, subtypes=subtypes)
     writer.write_indexes(anew=True)
+    return merged_runs
 
 
 def sweep(layout: Layout) -> None:
@@ -60,7 +62,7 @@ def _repair_records(writer: WikiWriter) -> None:
     writer.files.refused += [(f"../{tasks.name}/{name}", reason) for name, reason in done.left]
 
 
-def _make_pages(writer: WikiWriter, *, restore: bool, subtypes: frozenset[str]) -> None:
+def _make_pages(writer: WikiWriter, *, restore: bool, subtypes: frozenset[str]) -> list[RunRecord]:
     views = writer.views
     unlogged = writer.archive.runs_outside(ingested(writer.layout))
     unfinished = {
@@ -98,6 +100,7 @@ def _make_pages(writer: WikiWriter, *, restore: bool, subtypes: frozenset[str]) 
     if not writer.check:
         for record in unlogged:
             add_to_log(writer.layout, "ingest", "pages made by a build", record.task_id, date=record.finished)
+    return unlogged
 
 
 def _empty_patterns(writer: WikiWriter) -> None:
