@@ -426,7 +426,7 @@ class _RunReader:
         if len(parts) > 1 or parts[0].blocks or parts[0].started or parts[0].cocotb:
             return None
         named = named_run(_text(log), _undated(log.shown), self._templates)
-        of_core = fusesoc.run_in(log.path.parent)
+        of_core = fusesoc.run_of(log.path)
         if of_core is None or named is None:
             return of_core or named
         test = f"{of_core.test}::{named.test.rpartition('::')[2]}"

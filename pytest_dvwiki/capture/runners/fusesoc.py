@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,24 @@ from pytest_dvwiki.redact import clean
 _SUFFIX = ".eda.yml"
 _DEPTH = 3
 """Number of folders from the one in which fusesoc was called to that of the logs."""
+_CLOCK_STEP = 2.0
+"""Seconds to which some archives round the time of a file."""
 _WORD = re.compile(r"\w{1,100}")
+
+
+def run_of(log: Path) -> NamedRun | None:
+    """Return the run that wrote a log; None if FuseSoC did not make its folder.
+
+    The description is written anew before each run: of a log that is older, seed and parameters are not known.
+    """
+    run = run_in(log.parent)
+    if run is None or log.stat().st_mtime >= max(map(_time, log.parent.glob(f"*{_SUFFIX}"))) - _CLOCK_STEP:
+        return run
+    return replace(run, seed=None, words=())
+
+
+def _time(path: Path) -> float:
+    return path.stat().st_mtime
 
 
 @functools.lru_cache(maxsize=64)

@@ -6,6 +6,7 @@ The samples were written by the tools themselves: dvsim 1.57, VUnit 5.0, SVUnit 
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -287,6 +288,16 @@ def test_fusesoc_names_the_run_of_the_logs_in_its_folder(project: Path) -> None:
         "fusesoc --cores-root cores run --target=sim --tool=icarus acme:ip:counter:1.0.0 --seed=99"
     )
     assert cause["command"]["folder"] == "."
+
+
+def test_a_log_of_an_earlier_run_of_fusesoc_has_no_seed(project: Path) -> None:
+    write(project, {f"{WORK}/counter.eda.yml": EDAM, f"{WORK}/first.log": "FATAL: tb.v:9: count is wrong\n"})
+    described = (project / WORK / "counter.eda.yml").stat().st_mtime
+    os.utime(project / WORK / "first.log", (described - 60, described - 60))
+    assert main(["ingest", "build"]) == 0
+    (cause,) = failures(project)
+    assert (cause["tests"][0]["nodeid"], cause["tests"][0]["seed"]) == ("acme:ip:counter::sim", None)
+    assert cause["command"] is None
 
 
 def test_a_makefile_of_fusesoc_runs_no_cocotb_test_again(project: Path) -> None:
