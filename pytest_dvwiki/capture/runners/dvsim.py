@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from pathlib import PurePosixPath
@@ -22,6 +21,11 @@ if TYPE_CHECKING:
 _HEAD = re.compile(rb'\s*\{\s*"block":\s*\{\s*"name":')
 _PASSED = re.compile(r"\d{1,6}\.(\S{1,200})\.(\d{1,100})")
 _WORD = re.compile(r"[\w.-]{1,80}")
+_CALLED_WITH = re.compile(rb" seed=(\d+)")
+"""The seed in the call that dvsim writes at the beginning of a log."""
+_BEGINNING = 1 << 16
+_DEPTH = 8
+"""Number of parts of a log's path, from its end, that may lie beside the reports."""
 _UNKNOWN = "unknown"
 _UNTOLD = "dvsim counts it as failed and gives no reason"
 _AGAIN = "have dvsim write it again"
@@ -118,7 +122,7 @@ def _cases(path: Path, report: _Report, tests: dict[str, _Counts], configuration
                 message=message,
                 text="".join(job.log_context),
                 seed=seed,
-                attachments=(_beside(path, job.log_path),) if job.log_path else (),
+                attachments=_log(path, job.log_path or "", seed),
                 command=again,
             )
     seeds = _seeds_of_passes(path, report)
@@ -137,23 +141,37 @@ def _block(report: _Report) -> str:
 
 def _seeds_of_passes(path: Path, report: _Report) -> dict[str, list[str | None]]:
     """Return the seeds of the tests that passed, from the links that dvsim makes for them beside its reports."""
-    folder = path.parents[1] / f"{_block(report)}-sim-{report.tool.name}" / "passed"
+    name = f"{_block(report)}-sim-{report.tool.name}"
     found: dict[str, list[str | None]] = {}
+    if not _WORD.fullmatch(name):
+        return found
     try:
-        names = sorted(link.name for link in folder.iterdir())
-    except (OSError, ValueError):
+        written = path.stat().st_mtime
+        links = (path.parent.parent / name / "passed").iterdir()
+        # Newer links are of a run that has not written its report.
+        names = sorted(link.name for link in links if link.lstat().st_mtime <= written)
+    except OSError:
         return found
     for match in filter(None, map(_PASSED.fullmatch, names)):
         found.setdefault(match[1], []).append(match[2])
     return found
 
 
-def _beside(path: Path, log: str) -> str:
-    """Return the path of a log: in its place beside the reports, with which it may have been moved or packed."""
-    parts = log.split("/")
-    # `BLOCK-sim-TOOL/INDEX.TEST/latest/run.log`, or `BLOCK-sim-TOOL/MODE/build.log`
-    near = ("/".join(("..", *parts[-count:])) for count in (4, 3))
-    return next((each for each in near if os.path.isfile(path.parent / each)), log)  # noqa: PTH113  # may be too long
+def _log(path: Path, log: str, seed: str | None) -> tuple[str, ...]:
+    """Return the path of a job's log in its place beside the reports, with which it may have been moved or packed.
+
+    There is none where the log shows another seed: a later run has replaced it.
+    """
+    parts = log.split("/")[-_DEPTH:]
+    for count in range(len(parts) if ".." not in parts else 0, 1, -1):
+        near = "/".join(("..", *parts[-count:]))
+        try:
+            with reading.open_regular(path.parent / near) as stream:
+                shown = _CALLED_WITH.findall(stream.read(_BEGINNING))
+        except OSError:
+            continue
+        return () if (seed and shown and seed.encode() not in shown) else (near,)
+    return ()
 
 
 def _configuration(path: Path, report: _Report) -> tuple[Path | None, str | None]:

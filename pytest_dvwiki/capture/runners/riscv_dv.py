@@ -38,7 +38,7 @@ def _read(path: Path) -> ResultsFile:
     is_complete = _SUMMARY.search(text) is not None
     seeds = dict(_seeds(path.parent, [program.stem for program in programs], is_complete=is_complete))
     # A relative path of a program begins in the folder in which run.py was called.
-    is_called_here = (path.parents[1] / "run.py").is_file() and programs[0].parts[:1] == (path.parent.name,)
+    is_called_here = (path.parent.parent / "run.py").is_file() and programs[0].parts[:1] == (path.parent.name,)
     cases = []
     for program, (_, *lines) in zip(programs, parts, strict=True):
         seed, options = seeds.get(program.stem, (None, ()))
@@ -47,7 +47,7 @@ def _read(path: Path) -> ResultsFile:
         words = ("python3", "run.py", *options, "--iss", ",".join(simulators), MASKED)
         command = words if seed and is_called_here else ()
         cases.append(_case(program.stem, lines[len(simulators) :], seed=seed, command=command))
-    return ResultsFile(path=path, cases=tuple(cases), folder=path.parents[1], repeats=True)
+    return ResultsFile(path=path, cases=tuple(cases), folder=path.parent.parent, repeats=True)
 
 
 def _case(name: str, lines: Sequence[str], *, seed: str | None, command: tuple[str, ...]) -> Case:

@@ -145,6 +145,7 @@ def test_dvsim_names_tests_seeds_and_the_command(tmp_path: Path) -> None:
     write(tmp_path, {REPORT: dvsim("/gone/run.log"), CONFIGURATION: "{}"})
     for name in seeds | {"0.counter_wrap.5"}:
         (tmp_path / SCRATCH / "passed" / name).mkdir(parents=True)
+        os.utime(tmp_path / SCRATCH / "passed" / name, (0, 0))
     again = f"dvsim {CONFIGURATION} -i counter_wrap --fixed-seed {SEED} --tool vcs"
     assert sorted(map(shown, cases(tmp_path, REPORT)), key=str) == [
         ("counter.counter_smoke", "passed", "11", ""),
@@ -163,6 +164,13 @@ def test_dvsim_counts_failures_without_a_reason(tmp_path: Path) -> None:
         BUCKET,
         "dvsim counts it as failed and gives no reason",
     ]
+
+
+def test_a_log_that_a_later_run_replaced_is_no_evidence(tmp_path: Path) -> None:
+    log = f"{SCRATCH}/0.counter_wrap/latest/run.log"
+    for seed, found in ((SEED, ("../counter-sim-vcs/0.counter_wrap/latest/run.log",)), (SEED + 1, ())):
+        write(tmp_path, {REPORT: dvsim(f"/nightly/{log}"), log: f"[Executing]:\nmake run seed={seed} sw_images=''\n"})
+        assert cases(tmp_path, REPORT)[0].attachments == found
 
 
 def test_a_report_of_an_older_dvsim_has_no_reasons(tmp_path: Path) -> None:
