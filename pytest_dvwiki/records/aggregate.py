@@ -29,8 +29,7 @@ NEWEST_ROWS = 20
 SEEDS = 20
 NEWEST_UNPROVEN = 5
 _ROWS_FOR_SEEDS = 200
-_states = msgspec.json.Decoder(list[fixes.FixState])
-_texts = msgspec.json.Decoder(tuple[str, ...])
+TEXTS = msgspec.json.Decoder(tuple[str, ...])
 
 
 class OccurrenceRow(NamedTuple):
@@ -120,7 +119,7 @@ _ROW = (
 def occurrence_rows(archive: Archive, rest: str, values: Sequence[Any]) -> Iterator[OccurrenceRow]:
     """Yield occurrences, chosen and ordered by the rest of an SQL statement in which `o` is the occurrence."""
     for row in archive.db.execute(f"{_ROW} {rest}", tuple(values)):
-        yield OccurrenceRow._make((*row[:6], _texts.decode(row[6]), _texts.decode(row[7]), *row[8:]))
+        yield OccurrenceRow._make((*row[:6], TEXTS.decode(row[6]), TEXTS.decode(row[7]), *row[8:]))
 
 
 def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
@@ -337,7 +336,7 @@ def _newest_of(archive: Archive, asked: tuple[str]) -> tuple[tuple[str, ...], tu
         (*asked, _ROWS_FOR_SEEDS),
     ):
         task_ids[moment.split(" ", 2)[2]] = None
-        seeds |= dict.fromkeys(_texts.decode(text))
+        seeds |= dict.fromkeys(TEXTS.decode(text))
         if len(task_ids) >= NEWEST_TASKS and len(seeds) >= SEEDS:
             break
     newest = list(seeds)[:SEEDS]

@@ -6,10 +6,11 @@ import hashlib
 import re
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.records.kinds import SIMULATION_CLASSES
+
 if TYPE_CHECKING:
     from pytest_dvwiki.model import Occurrence, RunRecord
 
-_CLASSES = frozenset({"sim_error", "uvm_error", "uvm_fatal"})
 """Error classes of checks at run time. A compiler reports the line that is wrong, not the statement that checks it."""
 _CHECKS = frozenset({"assertion_error", "assertion_fail", "scoreboard_fail"})
 _TOKEN = re.compile(r"\w+|[^\w\s]", re.ASCII)
@@ -19,7 +20,7 @@ def checked(record: RunRecord, occurrence: Occurrence) -> tuple[object, ...] | N
     """Return the row of `checks` by which an occurrence is compared with others; None if it cannot be compared."""
     place = occurrence.place
     vcs = record.vcs
-    is_check = occurrence.error_class in _CLASSES or occurrence.failure_subtype in _CHECKS
+    is_check = occurrence.error_class in SIMULATION_CLASSES or occurrence.failure_subtype in _CHECKS
     if place is None or not (is_check and place.words and place.line and vcs.commit):
         return None
     if vcs.dirty and vcs.changes is None:

@@ -6,10 +6,9 @@ import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from pytest_dvwiki.model import StillFailing, Vcs
 from pytest_dvwiki.records import fixes, tables
+from pytest_dvwiki.records.aggregate import TEXTS
 from pytest_dvwiki.records.kinds import UNKNOWN_SEED, is_beyond_sources
 from pytest_dvwiki.records.targets import ANY, Target, build_of, is_same_config
 from pytest_dvwiki.records.units import is_folder
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import Passing
     from pytest_dvwiki.records.archive import Archive
-
-_texts = msgspec.json.Decoder(tuple[str, ...])
 
 
 def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFailing]:
@@ -148,5 +145,5 @@ def _last_run(archive: Archive, failed: Target, fingerprint: str, seed: str | No
         " AND ? IN (f.seed, '') ORDER BY r.vcs_commit IS NULL, f.moment DESC LIMIT 1",
         (*failed, fingerprint, seed or ""),
     ).fetchone()
-    vcs = Vcs(commit=commit, branch=branch, dirty=bool(dirty), changes=changes, edited=_texts.decode(edited))
+    vcs = Vcs(commit=commit, branch=branch, dirty=bool(dirty), changes=changes, edited=TEXTS.decode(edited))
     return vcs, simulators

@@ -146,6 +146,10 @@ class FixState:
         return self.fix.returned
 
 
+STATES = msgspec.json.Decoder(list[FixState])
+"""Reads the fixes of a cause in the tables."""
+
+
 def judge(steps: Iterable[Step], records: CauseRecords) -> list[FixState]:
     """Group the steps of one cause into fixes and judge each.
 

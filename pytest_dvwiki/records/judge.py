@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.chance import Rate
     from pytest_dvwiki.records.targets import Target
 
-_states = msgspec.json.Decoder(list[fixes.FixState])
-
 
 class Judge:
     """Apply the rules of `fixes` to the tables.
@@ -112,7 +110,7 @@ class Judge:
         if len(fingerprints) > 1:
             return self.judge(fingerprints)
         row = self._db.execute("SELECT states FROM fix_states WHERE fingerprint = ?", tuple(fingerprints)).fetchone()
-        return _states.decode(row[0]) if row else []
+        return fixes.STATES.decode(row[0]) if row else []
 
     def _kept(self, causes: Iterable[str] | None = None) -> dict[str, str]:
         if causes is None:

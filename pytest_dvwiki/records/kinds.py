@@ -27,7 +27,7 @@ DETERMINISTIC_SUBTYPES = frozenset(
     }
 )
 """Subtypes, in any class but `tool_error`, that occur with any seed."""
-_SIMULATION_CLASSES = frozenset({"sim_error", "uvm_error", "uvm_fatal"})
+SIMULATION_CLASSES = frozenset({"sim_error", "uvm_error", "uvm_fatal"})
 """Classes that only a simulation reports."""
 _BEFORE_SIMULATOR = frozenset({"import_error", "python_syntax_error"})
 _BEFORE_ANY_COMMAND = frozenset({"python.hdl_file", "environment.make_no_rule"})
@@ -77,7 +77,7 @@ def seed_is_unknown(cause: Occurrence | Verdict, failure: Failure) -> bool:
     If this is False, a failure without a seed does not depend on one. A results file of another tool gives neither seed
     nor simulator: there the error class tells whether a simulator ran.
     """
-    in_simulator = failure.in_simulator or cause.error_class in _SIMULATION_CLASSES
+    in_simulator = failure.in_simulator or cause.error_class in SIMULATION_CLASSES
     return failure.seed is None and failure.seeded and in_simulator
 
 

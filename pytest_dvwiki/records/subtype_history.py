@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from pytest_dvwiki.fingerprint import mask
 from pytest_dvwiki.records import fixes, tables
 from pytest_dvwiki.records.aggregate import NEWEST_ROWS, OccurrenceRow, occurrence_rows
@@ -16,8 +14,6 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import Fix
     from pytest_dvwiki.records.archive import Archive
-
-_states = msgspec.json.Decoder(list[fixes.FixState])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +156,7 @@ def _fixes(archive: Archive, name: str, groups: Sequence[tuple[str, ...]]) -> tu
     of_one = {fingerprint: group for group in groups for fingerprint in group}
     for fingerprint, states in rows:
         if fingerprint not in of_one:
-            found += [(state.fix.date, fingerprint, state.fix, state.task_id) for state in _states.decode(states)]
+            found += [(state.fix.date, fingerprint, state.fix, state.task_id) for state in fixes.STATES.decode(states)]
     for group in dict.fromkeys(of_one[fingerprint] for fingerprint, _ in rows if fingerprint in of_one):
         found += [(state.fix.date, group[0], state.fix, state.task_id) for state in archive.fix_states(group)]
     found.sort(key=lambda item: (item[0], item[3], item[1] or ""), reverse=True)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki import simulators
 from pytest_dvwiki.model import Clue, Origin
+from pytest_dvwiki.records.kinds import DETERMINISTIC_CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -50,7 +51,6 @@ FEWEST_SEEDS = 2
 """Number of seeds from which on they show how a fault depends on the stimulus."""
 
 _SIDES: dict[OriginType, str] = {"RTL_BUG": "the design", "TB_BUG": "the testbench"}
-_STATIC = frozenset({"compile_error", "elaboration_error"})
 _MISMATCHES = frozenset(
     {"port_mismatch", "parameter_error", "interface_mismatch", "missing_module", "unresolved_reference"}
 )
@@ -123,7 +123,7 @@ def judge(
     prior = _prior(failure_subtype, pattern, subtypes)
     if error_class == "tool_error":
         clue: Clue | None = Clue("tool", "TOOL", "the environment failed, not the design or its testbench")
-    elif error_class in _STATIC:
+    elif error_class in DETERMINISTIC_CLASSES:
         clue = _build(failure_subtype, file, place, prior)
     elif error_class == "python_error" and pattern is not None and pattern.origin == "UNKNOWN":
         clue = _undecided("empty queue")
