@@ -204,6 +204,8 @@ def _check_branch(name: str) -> None:
             f"{name!r:.60} is a path: put paths in front of the bare flag, and write a branch of that name as "
             f"--dvwiki-commit=refs/heads/{name:.60}"
         )
+    if re.fullmatch(r"[0-9a-f]{7,64}", name):
+        raise ValueError(f"expected a branch, got {name}, which is the name of a commit")
 
 
 def _check_revision(text: str) -> None:

@@ -83,9 +83,8 @@ def _commit(layout: Layout, target: Branch, task_id: str) -> Committed:
         notes.append(f"not committed, since people changed them, too: {', '.join(left_out[:_MOST_NAMED])}{more}")
     if lacking:
         records = "a record that is" if lacking == 1 else f"{lacking} records that are"
-        notes.append(
-            f"only records are committed: {target.name} has {records} missing here; `dvwiki build` there counts all"
-        )
+        remedy = "restore or commit them" if target.is_checked_out else "`dvwiki build` there counts all"
+        notes.append(f"only records are committed: {target.name} has {records} missing here; {remedy}")
     if not chosen:
         if target.ignores(tasks / "1970.yaml"):
             notes.append(f"nothing can be committed: git ignores {tasks}")

@@ -161,6 +161,12 @@ def test_nothing_is_committed_in_the_middle_of_something(place: Layout, what: st
     assert git(place.root, "rev-parse", "HEAD") == head
 
 
+def test_a_hook_of_git_commits_nothing(place: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_INDEX_FILE", str(place.root / ".git" / "index"))
+    with pytest.raises(RefusedError, match="a hook of git runs this"):
+        committed(place)
+
+
 def test_a_sparse_checkout_is_refused(place: Layout) -> None:
     git(place.root, "config", "core.sparseCheckout", "true")
     with pytest.raises(RefusedError, match="the checkout is sparse"):

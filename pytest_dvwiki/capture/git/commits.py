@@ -82,12 +82,13 @@ class Branch:
         self._folder = self.top
         checked_out = self._answer("symbolic-ref", "--quiet", HEAD)
         wanted = name if name.startswith("refs/heads/") else f"refs/heads/{name}"
-        self._is_checked_out = name == HEAD or wanted == checked_out
-        self._ref = HEAD if self._is_checked_out else wanted
-        self.name = (checked_out or "a detached HEAD" if self._is_checked_out else wanted).removeprefix("refs/heads/")
+        self.is_checked_out = name == HEAD or wanted == checked_out
+        """Whether it is the branch of the work tree, whose index gets the commit, too."""
+        self._ref = HEAD if self.is_checked_out else wanted
+        self.name = (checked_out or "a detached HEAD" if self.is_checked_out else wanted).removeprefix("refs/heads/")
         self._check_state()
         self._tip = self._answer("rev-parse", "--verify", "--quiet", f"{self._ref}^{{commit}}")
-        self._base = self._tip or (None if self._is_checked_out else self._beginning())
+        self._base = self._tip or (None if self.is_checked_out else self._beginning())
         self._room = tempfile.TemporaryDirectory(prefix="dvwiki-")
         self._index = Path(self._room.name) / "index"
 
@@ -109,7 +110,7 @@ class Branch:
             "ls-files", "-z", "--modified", "--others", "--exclude-standard", "--", inside, index=self._index
         )
         staged: set[bytes] = set()
-        if self._is_checked_out:
+        if self.is_checked_out:
             base = self._base or self._git("hash-object", "-t", "tree", os.devnull).decode().strip()
             staged = set(self._git("diff-index", "--cached", "--name-only", "-z", base, "--", inside).split(b"\0"))
         return [
@@ -151,7 +152,7 @@ class Branch:
         parents = ("-p", self._base) if self._base else ()
         commit = self._git("commit-tree", tree, *parents, "-F", "-", text=message.encode(), env=self._identity)
         name = commit.decode().strip()
-        if not self._is_checked_out:
+        if not self.is_checked_out:
             with self._moving(name):
                 return name
         # The user's index gets the committed files, or the next commit would take them out again.
@@ -177,12 +178,14 @@ class Branch:
         Raises:
             RefusedError: It is, or files of it are left out of the work tree.
         """
+        if "GIT_INDEX_FILE" in os.environ:
+            raise RefusedError("a hook of git runs this, and git itself is about to commit")
         for mark, what in _IN_PROGRESS.items():
             if (self._git_folder / mark).exists():
                 raise RefusedError(f"{what} is in progress; finish it, the next run commits then")
         if self._answer("config", "--type=bool", "core.sparseCheckout") == "true":
             raise RefusedError("the checkout is sparse; `git sparse-checkout disable` makes it whole")
-        if not self._is_checked_out:
+        if not self.is_checked_out:
             if self._answer("check-ref-format", self._ref) is None:
                 raise RefusedError(f"{self.name} is not a name for a branch")
             trees = self._git("worktree", "list", "--porcelain").decode("utf-8", "replace").split("\n")
