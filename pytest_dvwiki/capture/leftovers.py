@@ -83,6 +83,40 @@ class Leftovers:
     """The files that it was read from."""
 
 
+@dataclass(frozen=True, slots=True)
+class ReadLog:
+    """What a log says, apart from all other files."""
+
+    parts: list[Regression]
+    """One for each start of a simulator."""
+    named: NamedRun | None = None
+    """The run that it names, if `is_single`."""
+
+    @property
+    def is_single(self) -> bool:
+        """Tell whether it is the log of one run without cocotb."""
+        part = self.parts[0]
+        return len(self.parts) == 1 and not (part.blocks or part.started or part.cocotb)
+
+
+def read_log(log: Artefact, interest: Interest, templates: Sequence[PathTemplate]) -> ReadLog:
+    """Read a log that has no results file.
+
+    Args:
+        log: The log.
+        interest: Decides which lines of a long log to keep.
+        templates: Templates for the paths of logs, which name test and seed.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    return _with_name(log, ReadLog(read_regressions(_text(log), interest)), templates)
+
+
+def _with_name(log: Artefact, read: ReadLog, templates: Sequence[PathTemplate]) -> ReadLog:
+    return replace(read, named=named_run(_text(log), _undated(log.shown), templates)) if read.is_single else read
+
+
 def read_leftovers(
     artefacts: Sequence[Artefact],
     *,
@@ -94,6 +128,7 @@ def read_leftovers(
     seen: Iterable[Path] = (),
     builds: Builds | None = None,
     templates: Sequence[PathTemplate] = (),
+    read_logs: Callable[[Sequence[Artefact]], Iterator[ReadLog | OSError]] | None = None,
 ) -> Leftovers:
     """Read the artefacts of one run.
 
@@ -107,6 +142,7 @@ def read_leftovers(
         seen: Files whose content is on record for an earlier run; results that an earlier run left are skipped.
         builds: The last builds, for a log that shows only the run; None if no earlier builds are known.
         templates: Templates for the paths of logs, which name test and seed.
+        read_logs: Yields for each of some logs what `read_log` returns or raises; if None, they are read here.
     """
     return _RunReader(
         artefacts,
@@ -118,6 +154,7 @@ def read_leftovers(
         seen=set(seen),
         builds=builds or Builds(None),
         templates=templates,
+        read_logs=read_logs,
     ).read()
 
 
@@ -134,6 +171,7 @@ class _RunReader:
         seen: set[Path],
         builds: Builds,
         templates: Sequence[PathTemplate],
+        read_logs: Callable[[Sequence[Artefact]], Iterator[ReadLog | OSError]] | None,
     ) -> None:
         self._results = [artefact for artefact in artefacts if artefact.kind == "results"]
         self._logs = [artefact for artefact in artefacts if artefact.kind == "log"]
@@ -145,6 +183,7 @@ class _RunReader:
         self._seen = seen
         self._builds = builds
         self._templates = templates
+        self._read_logs = read_logs or self._read_here
         self._claimed = {log.path: log for log in logs}
         self._joined: set[Path] = set()
         """Logs read together with a results file."""
@@ -165,10 +204,15 @@ class _RunReader:
             self._take_results(artefact, file, own[artefact.path])
         cases = _by_name(case for _, file in parsed if file is not None for case in file.cases)
         later = self._later_logs()
-        for log in {log.path: log for log in (*self._logs, *later.values())}.values():
-            free = log.path in later or (log.path not in self._claimed and not log.only_beside)
-            if free and log.path not in self._archived:
-                self._take_log(log, cases)
+        free = [
+            log
+            for log in {log.path: log for log in (*self._logs, *later.values())}.values()
+            if (log.path in later or (log.path not in self._claimed and not log.only_beside))
+            and log.path not in self._archived
+            and self._has_content(log)
+        ]
+        for log, content in zip(free, self._read_logs(free), strict=True):
+            self._take_log(log, content, cases)
         self._drop_rollups()
         logs = [log for log in self._logs if not log.only_beside or log.path in self._claimed]
         read = (*self._results, *logs, *self._claimed.values(), *later.values())
@@ -392,22 +436,32 @@ class _RunReader:
 
     # Logs without a results file
 
-    def _take_log(self, log: Artefact, cases: Mapping[str, Sequence[Case]]) -> None:
+    def _has_content(self, log: Artefact) -> bool:
+        """Tell whether a log has any bytes; note one that is empty."""
+        if log.path.stat().st_size:
+            return True
+        self._run.notes.append(f"{log.shown}: the log is empty, nothing is known of its run")
+        return False
+
+    def _read_here(self, logs: Sequence[Artefact]) -> Iterator[ReadLog | OSError]:
+        for log in logs:
+            try:
+                yield _with_name(log, ReadLog(self._parts(log)), self._templates)
+            except OSError as error:
+                yield error
+
+    def _take_log(self, log: Artefact, read: ReadLog | OSError, cases: Mapping[str, Sequence[Case]]) -> None:
         """Add a log without a results file; skip it as a copy if a results file covers its run."""
-        if not log.path.stat().st_size:
-            self._run.notes.append(f"{log.shown}: the log is empty, nothing is known of its run")
+        if isinstance(read, OSError):
+            self._run.problems.append(f"{log.shown}: cannot be read: {read.strerror}")
             return
-        try:
-            parts = self._parts(log)
-        except OSError as error:
-            self._run.problems.append(f"{log.shown}: cannot be read: {error.strerror}")
-            return
-        del self._parts_of[log.path]  # keep those of one log at a time in memory: there may be thousands of logs
+        self._parts_of.pop(log.path, None)  # there may be thousands of logs
+        parts = read.parts
         for part in parts:
             pairs = ((block.name, case) for block in part.blocks for case in cases.get(_test(block.name), ()))
             if any(_is_same(name, part.seed, case) for name, case in pairs):
                 continue
-            named = self._named(log, parts)
+            named = self._named(log, read)
             name = named.test if named else self._unit(log, part) or unique_name(_undated(log.shown), self._names)
             outcome = self._collected(name, part, log, self._call(log, [log]))
             if named:
@@ -417,15 +471,15 @@ class _RunReader:
             if not outcome.results and (failures or named or not self._results):
                 ended = _of_log(name, outcome, failed=bool(failures), seed=named.seed if named else None)
                 # A folder that fails to build counts once, however many logs show it.
-                if ended not in self._run.results:
+                if named or ended not in self._run.results:
                     self._run.results.append(ended)
                     self._run.without_tests += not (failures or named)
 
-    def _named(self, log: Artefact, parts: Sequence[Regression]) -> NamedRun | None:
-        """Return the test, seed and simulator that the only run in a log names; None for the log of cocotb tests."""
-        if len(parts) > 1 or parts[0].blocks or parts[0].started or parts[0].cocotb:
+    def _named(self, log: Artefact, read: ReadLog) -> NamedRun | None:
+        """Return the test, seed and simulator that a log or the files beside it name."""
+        if not read.is_single:
             return None
-        named = named_run(_text(log), _undated(log.shown), self._templates)
+        named = read.named
         of_core = fusesoc.run_of(log.path)
         if of_core is None or named is None:
             return of_core or named

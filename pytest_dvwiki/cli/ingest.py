@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.cli import UsageError
+from pytest_dvwiki.cli.farm import add_farm, check_farm, farm_of
 from pytest_dvwiki.cli.known_files import KnownFiles
 from pytest_dvwiki.cli.output import LINE_START
 from pytest_dvwiki.cli.place import add_place, layout_of
@@ -25,10 +26,10 @@ from pytest_dvwiki.runs import new_task_id, today, utc
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pytest_dvwiki.capture.files.artefacts import Artefact, Kind
-    from pytest_dvwiki.capture.leftovers import Leftovers
+    from pytest_dvwiki.capture.leftovers import Leftovers, ReadLog
     from pytest_dvwiki.capture.simulations.named_runs import PathTemplate
     from pytest_dvwiki.causes.cause import Cause
     from pytest_dvwiki.model import Run, RunRecord, Vcs, Waived
@@ -50,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="results files of cocotb, JUnit XML, what regression runners leave behind (dvsim, VUnit, SVUnit, FuseSoC, "
         "riscv-dv), simulator logs, coverage reports (cocotb-coverage, UCIS XML), records and journals "
-        "of other machines, folders, archives (.tar, .tar.gz, .zip, .gz), globs",
+        "of other machines, folders, archives (.tar, .tar.gz, .zip, .gz), globs, URLs",
     )
     parser.add_argument(
         "--log",
@@ -91,6 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="print the causes of all runs in Markdown, for a comment on a pull request; what was done goes "
         "to standard error",
     )
+    add_farm(parser)
     add_place(parser)
 
 
@@ -102,6 +104,16 @@ def run(args: argparse.Namespace) -> int:
     """
     if not (args.paths or args.log):
         raise UsageError("give files, folders, archives or globs, or a log with --log")
+    check_farm(args)
+    from pytest_dvwiki.pipeline.farm import FarmError  # noqa: PLC0415
+
+    try:
+        return _ingest(args)
+    except FarmError as error:
+        raise UsageError(str(error)) from error
+
+
+def _ingest(args: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="dvwiki-") as scratch:
         ingest = _Ingest(args, Path(scratch))
         if not args.summary:
@@ -270,7 +282,21 @@ class _Ingest:
             builds=Builds(places_of(self._settings.layout, None)[0].builds),
             seen=[file.path for file in files if file.sha256 in found],
             templates=self._templates,
+            read_logs=self._elsewhere(files),
         )
+
+    def _elsewhere(
+        self, files: Sequence[Artefact]
+    ) -> Callable[[Sequence[Artefact]], Iterator[ReadLog | OSError]] | None:
+        """Return what reads logs in other processes; None if this process reads them."""
+        from pytest_dvwiki.pipeline.read_logs import read_logs  # noqa: PLC0415
+
+        logs = [file for file in files if file.kind == "log"]
+        farm = farm_of(self._args, files=len(logs), size=sum(log.path.stat().st_size for log in logs))
+        # With strict logs, waivers decide which lines count.
+        if farm.is_here or self._settings.strict_logs:
+            return None
+        return lambda some: read_logs(some, self._services.registry, self._templates, farm)
 
     def _class_of(self, text: str) -> str | None:
         """Return the error class of the failure in a text; None without a failure."""

@@ -106,6 +106,7 @@ class Farm:
                 future.release()
 
     def _client(self, distributed: Any, stack: ExitStack) -> Any:
+        before = dict(os.environ)
         try:
             if self.scheduler is None:
                 cluster = stack.enter_context(
@@ -122,6 +123,10 @@ class Farm:
         except (ImportError, OSError, ValueError, RuntimeError) as error:
             reason = str(error).partition("\n")[0] or type(error).__name__
             raise FarmError(f"{self.scheduler or 'a cluster on this machine'} cannot be used: {reason}") from error
+        finally:
+            # Dask sets variables for its workers, such as PYTHONHASHSEED, that would end up in printed commands.
+            for name in os.environ.keys() - before.keys():
+                del os.environ[name]
 
 
 def _cpus() -> int:

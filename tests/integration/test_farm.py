@@ -81,12 +81,13 @@ def test_a_killed_worker_s_file_is_read_by_another_one(logs: Path) -> None:
 
 def test_the_cluster_prints_what_this_process_prints(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("distributed")
-    said = []
+    said, environment = [], dict(os.environ)
     for words in (["--jobs", "1"], ["--engine", "dask", "--jobs", "2"]):
         assert main(["scan", "nightly", *words]) == 0
         said.append(capsys.readouterr().out)
     assert said[0] == said[1]
     assert said[0].startswith("7 logs, ")
+    assert dict(os.environ) == environment
 
 
 def test_a_scheduler_that_is_not_there_is_told(
@@ -115,3 +116,37 @@ def test_logs_behind_urls_are_read_as_those_on_disk(
     assert told.out.startswith("1 log, ")
     assert main(["scan", "nowhere://x/y.log"]) == 1
     assert "nowhere://x/y.log: cannot be read: " in capsys.readouterr().err
+
+
+UVM = """UVM_INFO @ 0: reporter [RNTST] Running test burst_test...
+UVM_ERROR sb.sv(21) @ {0}0: uvm_test_top.sb [SCBD] got {0}, expected 9
+--- UVM Report Summary ---
+"""
+
+
+def test_ingest_archives_the_same_from_processes_a_cluster_and_a_server(
+    server: str, logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("distributed")
+    for seed in range(4):
+        log = logs / "uvm" / f"burst_test.{seed}" / "run.log"
+        log.parent.mkdir(parents=True)
+        log.write_text(UVM.format(seed))
+        os.utime(log, (1_800_000_000, 1_800_000_000))
+    records = []
+    ways = (["uvm"], ["uvm", "--jobs", "2"], ["uvm", "--engine", "dask", "--jobs", "2"])
+    for number, words in enumerate(ways):
+        root = logs / f"root{number}"
+        root.mkdir()
+        assert main(["ingest", *words, "--task", "nightly", "--root", str(root)]) == 0
+        (path,) = root.glob(".agent/tasks/2*/*/*.yaml")
+        records.append((path.name, path.read_bytes().replace(str(number).encode(), b"")))
+    assert records[0][0] == records[1][0] == records[2][0]
+    assert capsys.readouterr().out.count("nightly: 4 runs of 1 test, 4 failed, 1 cause") == 3
+    root = logs / "remote"
+    root.mkdir()
+    there = [f"{server}/uvm/burst_test.{seed}/run.log" for seed in range(4)]
+    assert main(["ingest", *there, f"{server}/none.log", "--task", "nightly", "--root", str(root)]) == 1
+    told = capsys.readouterr()
+    assert "4 runs of 1 test, 4 failed, 1 cause" in told.out
+    assert f"{server}/none.log: no such file" in told.err

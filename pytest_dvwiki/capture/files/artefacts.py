@@ -11,6 +11,7 @@ import glob
 import hashlib
 import os
 import re
+import shutil
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Literal
 from pytest_dvwiki import reading, simulators
 from pytest_dvwiki.capture.files.archives import ArchiveError, Budget, is_archive, may_hold, single_name, unpack
 from pytest_dvwiki.capture.files.coverage import is_coverage, may_be_coverage
+from pytest_dvwiki.capture.files.remote import RemoteError, fetch, find, is_url
 from pytest_dvwiki.capture.runners import runner_of
 from pytest_dvwiki.logtext.user_frames import shown_path
 
@@ -168,6 +170,9 @@ class _Search:
 
     def take(self, given: str) -> None:
         """Search one word of the command line."""
+        if is_url(given):
+            self._take_url(given)
+            return
         paths = expanded(given)
         if not paths:
             self._problem(given, "no file matches")
@@ -193,6 +198,30 @@ class _Search:
                 )
         except OSError as error:
             self._problem(str(error.filename or path), f"cannot be read: {error.strerror}")
+
+    def _take_url(self, given: str) -> None:
+        """Copy what a URL names, and search the copies."""
+        try:
+            files = find(given, lambda name: may_hold(name, _may_be_one))
+            if not files:
+                self._problem(given, "no results file, no log and no coverage report in this folder; name another one")
+            for file in files:
+                self._archives += 1
+                copy = self._scratch / str(self._archives) / file.name
+                copy.parent.mkdir(parents=True)
+                with fetch(file.url) as stream, copy.open("wb") as target:
+                    shutil.copyfileobj(stream, target)
+                if file.modified is not None:
+                    os.utime(copy, (file.modified, file.modified))
+                self._take_copy(copy, file.shown, named=len(files) == 1)
+        except RemoteError as error:
+            self._problem(given, str(error))
+
+    def _take_copy(self, copy: Path, shown: str, *, named: bool) -> None:
+        if is_archive(copy.name):
+            self._take_archive(copy, shown)
+        elif (kind := _kind(copy, named=named)) is not None:
+            self._add(copy, shown, kind, lasting=False)
 
     def _take_file(self, file: Path, *, named: bool) -> None:
         # No resolve: the displayed name is the one that the user chose.
