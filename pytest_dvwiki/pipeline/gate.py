@@ -53,7 +53,8 @@ def _reason(cause: Cause, history: WikiHistory) -> GateReason:
     occurrence = cause.occurrence
     if occurrence.error_class == "unknown" and not history.archive.has(occurrence.fingerprint):
         return "unnamed"
-    if any(page.text("status") == "wont_fix" for page in history.bug_pages(cause.name)):
+    # Another page that leads to the first one says nothing.
+    if any(page.text("status") == "wont_fix" for page in history.bug_pages(cause.name)[:1]):
         return "wont_fix"
     return "new" if cause.news is None else cause.news.lower()  # type: ignore[return-value]  # of a literal
 
