@@ -56,7 +56,7 @@ def _lines(found: Attention) -> Iterator[str]:
     for page in rest[:_MOST_PAGES]:
         yield f"  {'OPEN':<10} {page.name}, last seen {page.text('last_updated')}: {plain(page.title)}"
     if len(rest) > _MOST_PAGES:
-        yield f"  and {count(len(rest) - _MOST_PAGES, 'more open page')}: .agent/wiki/bugs/_index.md"
+        yield f"  and {count(len(rest) - _MOST_PAGES, 'more open page')}"
     if not (found.expiring or found.expired):
         yield "No waiver expires within a week."
     waivers = [("expired", each) for each in found.expired] + [("expires", each) for each in found.expiring]

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 import time
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
@@ -104,23 +106,21 @@ class _Files:
         self.keys: dict[str, str] = {}
         self.written = 0
         folder.mkdir(parents=True, exist_ok=True)
-        self._before = self._manifest()
-        if self._before is None and any(folder.iterdir()):
+        if not (folder / MANIFEST).exists() and any(folder.iterdir()):
             raise WikiError(f"{folder} holds something else; name a new or empty folder for the report")
+        self._before = self._manifest()
 
-    def _manifest(self) -> dict[str, str] | None:
+    def _manifest(self) -> dict[str, str]:
         try:
-            found = json.loads(reading.read_text(self.folder / MANIFEST))
-        except FileNotFoundError:
-            return None
+            found = json.loads(reading.read_bytes(self.folder / MANIFEST))
         except (OSError, ValueError):
-            # A broken manifest is still one of ours: everything is rebuilt.
+            # None yet, or a broken one: everything is made.
             return {}
         return found if isinstance(found, dict) else {}
 
     def is_current(self, path: str, key: str) -> bool:
         """Tell whether a page was made with this key before; if so, keep it."""
-        if (self._before or {}).get(path) != key or not (self.folder / path).is_file():
+        if self._before.get(path) != key or not (self.folder / path).is_file():
             return False
         self.keys[path] = key
         return True
@@ -130,16 +130,32 @@ class _Files:
         data = text.encode("utf-8", "backslashreplace")
         file = self.folder / path
         if not file.is_file() or file.read_bytes() != data:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            disk.replace(file, data)
+            self._replace(file, data)
             self.written += 1
         self.keys[path] = key
 
+    def _replace(self, file: Path, data: bytes) -> None:
+        """Replace a file whole; a link is replaced, and its target stays.
+
+        Raises:
+            WikiError: Its folder is a link that leads out of the site.
+        """
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if outside.leads_out(self.folder, file.parent):
+            raise WikiError(f"{file.parent} is a link that leads out of the report; remove it")
+        # Not synced to the disk, as records are: it can be made again.
+        temporary = file.with_name(f".{secrets.token_hex(8)}.tmp")
+        temporary.write_bytes(data)
+        temporary.replace(file)
+
     def finish(self) -> None:
         """Remove what an earlier call made and this one did not, and remember what was made."""
-        for path in (self._before or {}).keys() - self.keys.keys():
-            (self.folder / path).unlink(missing_ok=True)
-        disk.replace(self.folder / MANIFEST, json.dumps(self.keys, indent=0, sort_keys=True).encode())
+        for path in self._before.keys() - self.keys.keys():
+            file = self.folder / path
+            # Somebody else may have changed the manifest.
+            if not outside.leads_out(self.folder, file.parent):
+                file.unlink(missing_ok=True)
+        self._replace(self.folder / MANIFEST, json.dumps(self.keys, indent=0, sort_keys=True).encode())
 
 
 class _Site:
@@ -151,7 +167,7 @@ class _Site:
         self._day = day
         self._data = Data(sources)
         self._environment = environment()
-        self._environment.filters.update(said=_marked, plain=plain, percent=lambda value: f"{value:.0%}")
+        self._environment.filters.update(said=_marked, plain=plain, percent=lambda value: f"{value:.0%}", quoted=quote)
         self._search: list[tuple[str, str, str, str]] = []
 
     def make(self) -> None:
@@ -328,7 +344,7 @@ class _Site:
                 self._render(path, "category.html", pages=others, part=part, category=category, total=len(pages))
             for page in pages:
                 if category != "bugs":
-                    self._search.append((category, plain(page.title) or page.name, "", _wiki_url(page)))
+                    self._search.append((category, plain(page.title) or page.name, "", quote(_wiki_url(page))))
                 self._page(page, known, causes.get(page.path))
         self._render("wiki/index.html", "wiki.html", listed={name: len(pages) for name, pages in listed.items()})
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import posixpath
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_dvwiki.cli import main
-from pytest_dvwiki.records import overview
+from pytest_dvwiki.records import WikiError, overview
 from pytest_dvwiki.report.attention import ProjectData
 from pytest_dvwiki.report.site import make_site
 from pytest_dvwiki.report.site.charts import Chart, ChartRow, Series
 from pytest_dvwiki.report.site.data import Data
-from pytest_dvwiki.report.site.making import evidence
+from pytest_dvwiki.report.site.making import MANIFEST, evidence
 from pytest_dvwiki.report.site.markdown import address, render
 from pytest_dvwiki.wiki.writing.build import archive
 
@@ -140,6 +141,35 @@ def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path, monkeypatch: py
     assert [path.name for path in other.iterdir()] == ["thesis.txt"]
     assert main(["report", "--html", "../site"]) == 0
     assert capsys.readouterr().out.startswith("../site/index.html: ")
+
+
+def test_a_page_may_have_any_name(tmp_path: Path) -> None:
+    place = project(tmp_path / "fifo")
+    (place.wiki / "specs" / "odd # 100%? <b>.md").write_text("---\nid: x\n---\n# Odd\n", encoding="utf-8")
+    make_site(place, tmp_path / "site")
+    page = Elements((tmp_path / "site" / "wiki" / "specs" / "_index.html").read_text(encoding="utf-8"))
+    assert "odd%20%23%20100%25%3F%20%3Cb%3E.html" in page.links
+    assert (tmp_path / "site" / "wiki" / "specs" / "odd # 100%? <b>.html").is_file()
+
+
+def test_links_do_not_lead_the_writing_out_of_the_folder(tmp_path: Path) -> None:
+    place = project(tmp_path / "fifo")
+    site, mine = tmp_path / "site", tmp_path / "mine"
+    mine.mkdir()
+    (mine / "text").write_text("mine", encoding="utf-8")
+    make_site(place, site)
+    manifest = site / MANIFEST
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"../mine/text": "x"}), encoding="utf-8")
+    (site / "index.html").unlink()
+    (site / "index.html").symlink_to(mine / "text")
+    make_site(place, site)
+    assert not (site / "index.html").is_symlink()
+    assert (mine / "text").read_text(encoding="utf-8") == "mine"
+    shutil.rmtree(site / "runs")
+    (site / "runs").symlink_to(mine)
+    with pytest.raises(WikiError, match="is a link that leads out of the report; remove it"):
+        make_site(place, site)
+    assert [path.name for path in mine.iterdir()] == ["text"]
 
 
 def test_a_project_without_runs_has_a_report_too(tmp_path: Path) -> None:
