@@ -28,6 +28,7 @@ NAVIGATION = {
             "flows/riscv-dv",
             "flows/ingest",
             "scan",
+            "farm",
             "coverage",
             "ci",
             "shards",
