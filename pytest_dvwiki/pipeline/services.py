@@ -87,14 +87,16 @@ class Services:
         matcher = Matcher(self.registry)
         if not self.settings.strict_logs:
             return matcher
-        from pytest_dvwiki.capture.git.revision import RevisionError  # noqa: PLC0415
-        from pytest_dvwiki.triage.waivers import Accepting, Waivers  # noqa: PLC0415
-
         judge = self
-        with suppress(RevisionError):  # then the gate changes nothing, and says why
-            judge = self.judge
+        if self.settings.gate_base:
+            from pytest_dvwiki.capture.git.revision import RevisionError  # noqa: PLC0415  # few runs have a base
+
+            with suppress(RevisionError):  # then the gate changes nothing, and says why
+                judge = self.judge
         if judge is self and self.waivers is None:
             return matcher
+        from pytest_dvwiki.triage.waivers import Accepting, Waivers  # noqa: PLC0415
+
         accepts = matcher if judge is self else Matcher(judge.registry)
         return Accepting(matcher, judge.waivers or Waivers(), today().isoformat(), accepts=accepts)
 
