@@ -41,6 +41,19 @@ What is known of bugs in the RTL:
 Which kinds of failure to expect:
 {{KNOWN_ERROR_PATTERNS}}
 """
+FLAKY = '''\
+"""A bridge on the bench, which answers late at first."""
+
+from pathlib import Path
+
+AWAKE = Path("sim_build/awake")
+
+
+def test_bridge_answers() -> None:
+    is_late = not AWAKE.exists()
+    AWAKE.touch()
+    assert not is_late, "no answer of the bridge within 100 cycles"
+'''
 REPAIRED = "fifo: full at the last word; agent: publish the sequencer"
 BROKEN_AGAIN = "fifo: relax full for timing"
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
@@ -260,6 +273,22 @@ def gate(scratch: Scratch) -> Promises:
     }
 
 
+def flaky(scratch: Scratch) -> Promises:
+    """A test passes when it is run again: no failure, but not forgotten."""
+    scene("A test that passes when run again", "FLAKY: what its first attempt failed with, and in how many of its runs")
+    (scratch.root / "tests" / "test_bridge.py").write_text(FLAKY, encoding="utf-8")
+    scratch.commit("bridge: a test on the bench", "tests")
+    text = scratch.run("pytest", "--dvwiki", "--dvwiki-task", "bench", "--reruns", "1", "tests/test_bridge.py")
+    page = scratch.run("cat", ".agent/wiki/flaky.md")
+    scratch.archive()
+    return {
+        "a flaky test is shown, and is no failure": "FLAKY      1 test failed, then passed" in text
+        and "1 passed" in text,
+        "the page of flaky tests has its rate": "| `tests/test_bridge.py::test_bridge_answers` | 1 | 1 | 100% |"
+        in page,
+    }
+
+
 def prompt_after(scratch: Scratch) -> Promises:
     """The agent's prompt holds what was learnt."""
     scene("The same prompt now", "the kinds of failure, how often each was seen, and the fix that held")
@@ -304,6 +333,7 @@ SCENES = (
     upkeep,
     report,
     gate,
+    flaky,
 )
 
 
