@@ -54,6 +54,16 @@ _LETTERS = (
     rf"|(?:(?:{_PLACES})(?:[b-f]|[a-f]{{1,16}}{_ENDS})|(?<=\baddr[ ])[a-f])(?!['\"(])"
     r"|(?<=[ ]\[)[a-f]{1,16}(?=\])|(?<=:[ ])[a-f]{1,16}(?=[,}])"
 )
+_BEGINNINGS = (
+    f"{COMPARED}|module|from|non|nan|inf|true|false"
+    "|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun"
+)
+"""Words with which a token may begin."""
+_PLAIN = rf"(?:\b(?!(?i:{_BEGINNINGS})\b)[A-Za-z_]*[g-tvwyG-TVWY][A-Za-z_]*(?::?[ ]|$))+"
+"""Words that are no part of any token: each has a letter that no value has, and nothing but a blank behind it.
+
+They stay as they are; this saves the search for all kinds of tokens at most places of a text.
+"""
 # One pass, the first alternative that fits wins. The sign goes with its number, else one scoreboard message
 # splits by sign. No token is numbered, else one cause splits whenever two of its values happen to be equal.
 
@@ -70,7 +80,8 @@ def expression(*, kept: str, quoted: str, value: str, names: str, letters: str) 
     """
     return re.compile(
         rf"""
-        (?P<url>[A-Za-z][A-Za-z0-9+.-]{{1,20}}://[^\s'"<>)\]]+)
+        (?P<plain>{_PLAIN})
+      | (?P<url>[A-Za-z][A-Za-z0-9+.-]{{1,20}}://[^\s'"<>)\]]+)
       | (?P<kept>{kept})
       | (?P<uuid>\b[0-9a-fA-F]{{8}}-(?:[0-9a-fA-F]{{4}}-){{3}}[0-9a-fA-F]{{12}}\b)
       | (?P<date>
@@ -247,7 +258,7 @@ _SHOWN: dict[str, Callable[[re.Match[str]], str]] = {
     "lead": lambda found: f"{found['lead']}V",
     "value": lambda found: found["lead"] + _value(found["value"]),
     "indexed": lambda found: found["indexed"],
-    **dict.fromkeys(("kept", "constant"), lambda found: found[0]),
+    **dict.fromkeys(("plain", "kept", "constant"), lambda found: found[0]),
     **dict.fromkeys(("word", "assigned"), _assigned),
     "file": lambda found: re.split(r"[\\/]", found[0])[-1],
     **dict.fromkeys(("path", "hierarchy"), lambda found: _last_name(found[0])),

@@ -224,7 +224,9 @@ def _as_one(causes: Sequence[Cause], history: History) -> tuple[Cause, ...]:
     groups: dict[str, list[Cause]] = {}
     for cause in causes:
         prints, pages = history.names(cause.occurrence.fingerprint, None)
-        groups.setdefault(pages[0] if pages else prints[0], []).append(_known_by_now(cause, history))
+        # A new cause of one name was joined to no other one.
+        shown = _known_by_now(cause, history) if len(prints) > 1 else cause
+        groups.setdefault(pages[0] if pages else prints[0], []).append(shown)
     return tuple(sorted(map(_joined, groups.values()), key=lambda cause: -len(cause.occurrence.tests)))
 
 

@@ -59,6 +59,8 @@ class WikiHistory:
         self._formers: dict[str, str] = {}
         self._placed: dict[str, str] = {}
         """Cause of each fingerprint in a run that is not on record yet, for checks with several causes."""
+        self._is_without_wiki = False
+        """Whether there was no wiki when the records were opened, so that their tables are in memory."""
         self._new: frozenset[str] = frozenset()
         """Causes that this run is the first to have."""
         self._causes: dict[str, Cause | None] = {}
@@ -82,7 +84,8 @@ class WikiHistory:
     def archive(self) -> Archive:
         """Return the records."""
         wiki = self._layout.wiki
-        archive = Archive(self._layout.tasks, wiki / ".cache" / "records.sqlite" if wiki.is_dir() else None)
+        self._is_without_wiki = not wiki.is_dir()
+        archive = Archive(self._layout.tasks, None if self._is_without_wiki else wiki / ".cache" / "records.sqlite")
         archive.refresh()
         return archive
 
@@ -97,6 +100,9 @@ class WikiHistory:
 
     def refresh(self) -> None:
         """Read what has been archived since the first query."""
+        if self._is_without_wiki and self._layout.wiki.is_dir():
+            # Whoever made the wiki has written its caches, too: the next query opens them.
+            self.close()
         if "archive" in self.__dict__:
             self.archive.refresh()
         if "page_cache" in self.__dict__:

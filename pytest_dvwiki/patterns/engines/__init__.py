@@ -19,6 +19,8 @@ NAMES = ("hyperscan", "re2", "python")
 VARIABLE = "DVWIKI_ENGINE"
 WORTH_LOADING = 1 << 19
 """Number of bytes that Python scans before a library is loaded."""
+_LEAST = 1 << 12
+"""Number of bytes that any block counts for: Python takes as long for a few lines."""
 
 
 class Engine(Protocol):
@@ -53,7 +55,7 @@ class Engines:
 
     def offsets(self, block: bytes) -> Iterable[int]:
         """Return the offsets as `Engine.offsets` does."""
-        self._left -= len(block)
+        self._left -= max(len(block), _LEAST)
         if self._left >= 0:
             self._quick = self._quick or load(self._literals, name=NAMES[-1])
             return self._quick.offsets(block)

@@ -95,6 +95,8 @@ def _has_value(block: str, entry: _Entry, value: Any) -> bool:
         return True
     if entry.reason == _EXPLICIT:
         return False
+    if not block[entry.colon : entry.end].strip():
+        return value is None
     try:
         found = yamlio.load(f"x:{block[entry.colon : entry.end]}\n", "value")["x"]
     except yamlio.YamlError:

@@ -68,8 +68,9 @@ def _make_pages(writer: WikiWriter, *, restore: bool, subtypes: frozenset[str]) 
     unfinished = {
         writer.archive.called_in(record.task_id, each.fingerprint)
         for record in unlogged
+        for silent in [silenced(record)]
         for each in record.occurrences
-        if each.fingerprint not in silenced(record)
+        if each.fingerprint not in silent
     }
     causes = aggregate.fingerprints(writer.archive)
     # These causes had no page of their own when their runs were archived, so nobody can have deleted it.

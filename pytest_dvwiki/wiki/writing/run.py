@@ -55,8 +55,9 @@ class ArchivedRun:
         known = [item for item in record.occurrences if self.views.bug_path(self._names[item.fingerprint])]
         before = {item.failure_subtype: self._hits(item.failure_subtype) for item in record.occurrences}
         self.views.part(self.archive.formers(*self.archive.present(sorted(mine))))
+        silent = silenced(record)
         for occurrence in record.occurrences:
-            is_due = may_create and occurrence.fingerprint not in silenced(record)
+            is_due = may_create and occurrence.fingerprint not in silent
             self.views.bug(self._names[occurrence.fingerprint], may_create=is_due)
         self._compare(item.fingerprint for item in record.occurrences)
         further = self.archive.further()
