@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 SOURCE = Path(__file__).with_name("secrets.yaml")
 COMPILED = SOURCE.with_suffix(".json")
@@ -114,17 +114,25 @@ def rules_for(text: str) -> list[SecretRule]:
     """
     lowered = text.lower()
     places: set[int] = set()
-    for first, keywords in _filters():
-        if first.search(lowered):
-            places.update(place for keyword, of in keywords for place in of if keyword in lowered)
+    for shortest, keywords in _filters():
+        found = shortest.search(lowered)
+        while found is not None:
+            for keyword, of in keywords[found[0]]:
+                if lowered.startswith(keyword, found.start()):
+                    places.update(of)
+            found = shortest.search(lowered, found.start() + 1)
     return [rules()[place] for place in sorted(places)]
 
 
-@functools.cache
-def _filters() -> tuple[tuple[re.Pattern[str], tuple[tuple[str, list[int]], ...]], ...]:
-    """Return pairs of an expression that finds any of its keywords, and the keywords with the places of their rules.
+_Keywords = dict[str, list[tuple[str, list[int]]]]
 
-    The keywords of tokens are one pair, all others the second.
+
+@functools.cache
+def _filters() -> tuple[tuple[re.Pattern[str], _Keywords], ...]:
+    """Return pairs of an expression and of keywords with the places of their rules.
+
+    The expression finds the keywords that begin with no other one; under each stand all that begin with it. The
+    keywords of tokens are one pair, all others the second.
     """
     tokens: dict[str, list[int]] = {}
     others: dict[str, list[int]] = {}
@@ -133,9 +141,17 @@ def _filters() -> tuple[tuple[re.Pattern[str], tuple[tuple[str, list[int]], ...]
             (tokens if "prefixes" in entry else others).setdefault(keyword, []).append(place)
     # A token begins at the start of a word, which saves most of the search.
     return (
-        (re.compile(rf"(?<![a-z0-9]){_any_of(tokens)}"), tuple(tokens.items())),
-        (re.compile(_any_of(others)), tuple(others.items())),
+        (re.compile(rf"(?<![a-z0-9]){_any_of(tokens)}"), _by_beginning(tokens)),
+        (re.compile(_any_of(others)), _by_beginning(others)),
     )
+
+
+def _by_beginning(places: Mapping[str, list[int]]) -> _Keywords:
+    found: _Keywords = {}
+    for keyword, of in sorted(places.items()):  # a keyword stands behind those that it begins with
+        beginning = next((each for each in found if keyword.startswith(each)), keyword)
+        found.setdefault(beginning, []).append((keyword, of))
+    return found
 
 
 def _any_of(words: Iterable[str]) -> str:
