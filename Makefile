@@ -32,7 +32,7 @@ coverage: tools env ## the tests again, with a report of the lines that they rea
 	python -m coverage combine -q; python -m coverage report
 
 .PHONY: fuzz
-fuzz: tools env ## made-up input of its own each time, and ten minutes for each reader of files that people bring
+fuzz: tools env ## random input, new each time, and ten minutes for each reader of files that people bring
 	@$(ACTIVATE); python -m pytest -n $(WORKERS) --hypothesis-profile other tests/fuzz tests/property; \
 	python -m pip install -qq --disable-pip-version-check --only-binary :all: atheris || \
 	    echo 'no atheris for this Python: hypothesis makes the files up'; \
