@@ -34,8 +34,10 @@ def folder() -> Path | None:
     """Return the cache folder: `DVWIKI_CACHE_DIR`, the wiki's, else the user's; None if there is none."""
     if given := os.environ.get("DVWIKI_CACHE_DIR"):
         return Path(given)
-    if _wikis:
-        return _wikis[0] / ".cache"
+    return _wikis[0] / ".cache" if _wikis else _of_user()
+
+
+def _of_user() -> Path | None:
     try:
         if _LINUX:
             # The same folder as platformdirs gives, whose import takes longer than reading the whole cache.
@@ -48,14 +50,15 @@ def folder() -> Path | None:
 
 
 def read(name: str) -> bytes | None:
-    """Return the content of a cached file; None if it is missing or cannot be read."""
-    where = folder()
-    if where is None:
-        return None
-    try:
-        return reading.read_bytes(where / name)
-    except OSError:
-        return None
+    """Return the content of a cached file; None if it is missing or cannot be read.
+
+    What a wiki does not have yet, the run that made the wiki has put into the user's folder.
+    """
+    for where in (folder(), _of_user() if _wikis and not os.environ.get("DVWIKI_CACHE_DIR") else None):
+        if where is not None:
+            with contextlib.suppress(OSError):
+                return reading.read_bytes(where / name)
+    return None
 
 
 def write(name: str, data: bytes) -> None:

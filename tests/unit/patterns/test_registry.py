@@ -243,6 +243,19 @@ def test_caches_stand_in_the_wiki_where_there_is_one(tmp_path: Path, monkeypatch
     assert cache.read("a.json") is None
 
 
+def test_what_a_wiki_does_not_have_yet_is_read_from_the_users_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DVWIKI_CACHE_DIR", raising=False)
+    monkeypatch.setattr(cache, "_wikis", [])
+    monkeypatch.setattr(cache, "_of_user", lambda: tmp_path / "user")
+    cache.write("a.json", b"of a run without a wiki")
+    cache.prefer(tmp_path)
+    assert cache.read("a.json") == b"of a run without a wiki"
+    cache.write("a.json", b"of the wiki")
+    assert cache.read("a.json") == b"of the wiki"
+
+
 def test_of_outdated_caches_the_newest_few_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DVWIKI_CACHE_DIR", str(tmp_path))
     cache.write("other-1.json", b"x")
