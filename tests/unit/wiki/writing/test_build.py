@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.records import archive as records_archive
+from pytest_dvwiki.records import refresh
 from pytest_dvwiki.wiki import page_cache
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.writing import rebuild
@@ -136,7 +136,7 @@ def test_what_a_killed_process_left_is_swept(place: Layout) -> None:
 
 def test_the_first_build_of_a_clone_shows_how_far_it_is(place: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.rmtree(place.wiki / ".cache")
-    for module in (records_archive, page_cache, rebuild):
+    for module in (refresh, page_cache, rebuild):
         monkeypatch.setattr(module, "_PROGRESS_EVERY", 1)
     told: list[tuple[str, int]] = []
     build(place, progress=lambda done, count: told.append((done, count)))
