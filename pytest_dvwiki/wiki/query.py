@@ -65,6 +65,8 @@ class WikiHistory:
         """Causes that this run is the first to have."""
         self._causes: dict[str, Cause | None] = {}
         """Answers of `cause` until what they depend on changes: thousands of failures may have one cause."""
+        self._subtypes: dict[str, subtype_history.SubtypeHistory | None] = {}
+        """Answers of `subtype`, likewise."""
         self._decided: dict[str, dict[str, OriginType]] = {}
         """By pattern, the pages of its causes whose origin people decided; kept as long as `_causes`."""
 
@@ -114,6 +116,7 @@ class WikiHistory:
 
     def _forget_answers(self) -> None:
         self._causes.clear()
+        self._subtypes.clear()
         self._decided.clear()
 
     def register_formers(self, formers: Mapping[str, str | None]) -> None:
@@ -217,7 +220,9 @@ class WikiHistory:
 
     def subtype(self, failure_subtype: str) -> subtype_history.SubtypeHistory | None:
         """Return the history of a failure subtype; None if no record has it."""
-        return subtype_history.history_of(self.archive, failure_subtype, self._merged)
+        if failure_subtype not in self._subtypes:
+            self._subtypes[failure_subtype] = subtype_history.history_of(self.archive, failure_subtype, self._merged)
+        return self._subtypes[failure_subtype]
 
     @cached_property
     def _merged(self) -> list[tuple[str, ...]]:
