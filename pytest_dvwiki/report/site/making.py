@@ -52,6 +52,8 @@ _Row = TypeVar("_Row")
 MANIFEST = ".dvwiki-report.json"
 _RUNS_OF_A_PAGE = 400
 _ROWS_OF_A_PAGE = 1000
+_FEWEST = 8
+"""Fewest characters of a part of a message that are searched for."""
 _MOST_CAUSES = 8
 """Number of causes of a run or test that are linked in a table."""
 _ASSETS = ("report.css", "report.js")
@@ -382,19 +384,31 @@ class _Site:
 def evidence(occurrence: Occurrence) -> list[tuple[str, bool]]:
     """Return the lines of an excerpt, each with whether it belongs to the first cause.
 
-    The message of a cause may join several lines, or be a part of one.
+    The message of a cause may join several lines, or be a part of one. Where no line holds it as it is, the place and
+    the type that were put around it are left out.
     """
     lines = clean(occurrence.excerpt).expandtabs().strip("\n").split("\n") if occurrence.excerpt.strip() else []
     message = " ".join(clean(occurrence.primary).split())
     said = [" ".join(line.split()) for line in lines]
-    for begin, line in enumerate(said):
+    without_place = message.rpartition(" in ")[0]
+    for words in (message, without_place, without_place.partition(": ")[2]):
+        if len(words) >= _FEWEST or words == message:
+            begin, end = _place(words, said)
+            if begin < end:
+                return [(line, begin <= at < end) for at, line in enumerate(lines)]
+    return [(line, False) for line in lines]
+
+
+def _place(message: str, lines: Sequence[str]) -> tuple[int, int]:
+    """Return the first line that holds a message, and the line behind its last one; equal if there is none."""
+    for begin, line in enumerate(lines):
         end, joined = begin + 1, line
-        while joined and joined != message and message.startswith(joined) and end < len(said):
-            joined = f"{joined} {said[end]}".rstrip()
+        while joined and joined != message and message.startswith(joined) and end < len(lines):
+            joined = f"{joined} {lines[end]}".rstrip()
             end += 1
         if message and message in joined:
-            return [(line, begin <= at < end) for at, line in enumerate(lines)]
-    return [(line, False) for line in lines]
+            return begin, end
+    return 0, 0
 
 
 def _marked(words: str) -> Markup:

@@ -192,6 +192,9 @@ def test_search_data_is_a_script(site: Path) -> None:
         ("FATAL: x  Time: 3", "a\n  FATAL: x\n   Time: 3\nc", "  FATAL: x\n   Time: 3"),
         ("b", "a\n123ns ERROR b !\nb", "123ns ERROR b !"),
         ("elsewhere", "a\nb", ""),
+        ("SimTimeoutError in tb.py:run at 3 ns", "a\nSimTimeoutError", "SimTimeoutError"),
+        ("AssertionError: assert x.tuser in tb.py:run", "assert 0\n  assert x.tuser", "  assert x.tuser"),
+        ("Err in tb.py:run", "a\nErr", ""),
         ("", "a\nb", ""),
     ],
 )
