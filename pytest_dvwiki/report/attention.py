@@ -249,10 +249,11 @@ class ProjectData:
 
 
 def _files(cause: Cause) -> list[str]:
-    """Return the file that reports a cause, if it is known, and that of its first test."""
-    place = cause.occurrence.place
-    tests = (test.nodeid.partition("::")[0] for test in cause.occurrence.tests[:1])
-    return list(dict.fromkeys([*([place.file] if place is not None else []), *tests]))
+    """Return the file that reports a cause, if it is known, and that of a failing test, best that of its command."""
+    place, tests = cause.occurrence.place, [test.nodeid for test in cause.occurrence.tests]
+    chosen = [cause.command.test] if cause.command is not None and cause.command.test in tests else tests[:1]
+    files = (nodeid.partition("::")[0] for nodeid in chosen)
+    return list(dict.fromkeys([*([place.file] if place is not None else []), *files]))
 
 
 def state_of(cause: Cause, since: str = "", held_at: str = "") -> tuple[Word, str] | None:

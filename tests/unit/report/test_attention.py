@@ -18,7 +18,7 @@ from pytest_dvwiki.report import status, summary, templating
 from pytest_dvwiki.report.attention import ProjectData, shown
 from pytest_dvwiki.wiki.writing.build import archive
 
-from ..samples import CAUSE, layout, occurrence, passing, record
+from ..samples import CAUSE, failed, layout, occurrence, passing, record
 from .sites import Elements
 
 if TYPE_CHECKING:
@@ -109,6 +109,17 @@ def test_the_page_then_the_commit_then_the_file_say_who_should_look(tmp_path: Pa
     page.write_text(page.read_text("utf-8").replace("\nowner: null\n", "\nowner: Grace\n"), "utf-8")
     (item,) = found(place).news
     assert shown(item.lookers) == "Grace (owner on its page)"
+
+
+def test_of_several_tests_that_of_the_command_says_who(tmp_path: Path) -> None:
+    place = layout(tmp_path)
+    git(tmp_path, "init", "--quiet")
+    (tmp_path / "CODEOWNERS").write_text("tests/test_a.py @a-team\ntests/test_fifo.py @fifo-team\n", encoding="utf-8")
+    git(tmp_path, "add", "CODEOWNERS")
+    git(tmp_path, "commit", "--quiet", "--message", "owners")
+    archive(place, record(1, occurrence(tests=(failed("tests/test_a.py::test_a"), failed()))))
+    (item,) = found(place).news
+    assert shown(item.lookers) == "@fifo-team (CODEOWNERS of tests/test_fifo.py)"
 
 
 def test_nobody_is_named_without_evidence(tmp_path: Path) -> None:
