@@ -276,8 +276,9 @@ def _metadata(text: str) -> dict[str, Any]:
 
 
 def is_page(name: str) -> bool:
-    """Tell whether a file in the folder of a category is a page, by its name."""
-    return name.endswith(".md") and not name.startswith((".", "_index."))
+    """Tell by its name whether a file in the folder of a category is a page; one that is not UTF-8 cannot be linked."""
+    is_utf8 = not any("\udc80" <= character <= "\udcff" for character in name)
+    return is_utf8 and name.endswith(".md") and not name.startswith((".", "_index."))
 
 
 def _recover_identity(data: bytes) -> dict[str, Any]:

@@ -140,6 +140,16 @@ def test_a_path_that_is_not_utf8_has_a_record_and_no_command(project: Path) -> N
     assert b"run    python -m pytest test_b.py::test_bad" in run(folder, "--rootdir=.").stdout
 
 
+def test_a_page_whose_name_is_not_utf8_is_no_page(project: Path) -> None:
+    bugs = project / ".agent" / "wiki" / "bugs"
+    bugs.mkdir(parents=True)
+    Path(os.fsdecode(os.fsencode(bugs) + b"/note\xff.md")).write_text("mine\n")
+    done = run(project)
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert failed(project) == ["test_a.py::test_bad"]
+    assert len(list(bugs.glob("TB_*.md"))) == 1
+
+
 def test_names_of_255_bytes(project: Path) -> None:
     long = f"test_{'m' * 250}"
     (project / "test_a.py").write_text(
