@@ -74,9 +74,12 @@ class _Report(msgspec.Struct):
     testplan_ref: str | None = None
 
 
+_REPORT = msgspec.json.Decoder(_Report)
+
+
 def _read(path: Path) -> ResultsFile:
     try:
-        report = msgspec.json.decode(reading.read_bytes(path), type=_Report)
+        report = _REPORT.decode(reading.read_bytes(path))
     except OSError as error:
         raise ResultsError(path, reading.reason(error)) from error
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
