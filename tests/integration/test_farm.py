@@ -37,6 +37,15 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture(autouse=True)
+def _environment() -> Iterator[None]:
+    """Dask's cluster sets variables for its workers, which would end up in the commands of other tests."""
+    before = dict(os.environ)
+    yield
+    for name in os.environ.keys() - before.keys():
+        del os.environ[name]
+
+
 @pytest.fixture
 def server(logs: Path) -> Iterator[str]:
     class Quiet(http.server.SimpleHTTPRequestHandler):
