@@ -28,9 +28,14 @@ def seconds_between(started: str, finished: str) -> float:
     return round(epoch(finished) - epoch(started), 1)
 
 
+def now() -> str:
+    """Return the present time in the format of the records."""
+    return utc(time.time())
+
+
 def today() -> date:
     """Return the present day in UTC, as all dates of the wiki are."""
-    return date.fromisoformat(utc(time.time())[:10])
+    return date.fromisoformat(now()[:10])
 
 
 def new_task_id(name: str, started: float) -> str:
