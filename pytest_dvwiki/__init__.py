@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pytest_dvwiki.agent.loader import PromptLoader
     from pytest_dvwiki.agent.query import WikiQueryService
+    from pytest_dvwiki.intake.service import WikiIngestResult, WikiIngestService
     from pytest_dvwiki.upkeep.lint import LintReport, WikiLintService
     from pytest_dvwiki.version import __version__
     from pytest_dvwiki.wiki.config import WikiConfig
     from pytest_dvwiki.wiki.finding.search import Filters, SearchResult, WikiSearchIndex
-    from pytest_dvwiki.wiki.ingest import WikiIngestResult, WikiIngestService
     from pytest_dvwiki.wiki.store import WikiStore
 
 __all__ = [
@@ -38,8 +38,8 @@ _HOMES = {
     "PromptLoader": "agent.loader",
     "SearchResult": "wiki.finding.search",
     "WikiConfig": "wiki.config",
-    "WikiIngestResult": "wiki.ingest",
-    "WikiIngestService": "wiki.ingest",
+    "WikiIngestResult": "intake.service",
+    "WikiIngestService": "intake.service",
     "WikiLintService": "upkeep.lint",
     "WikiQueryService": "agent.query",
     "WikiSearchIndex": "wiki.finding.search",

@@ -17,13 +17,13 @@ from pytest_dvwiki import reading
 from pytest_dvwiki.backends import BackendError
 from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION, fingerprint
 from pytest_dvwiki.fingerprint_v1 import fingerprint_v1
+from pytest_dvwiki.intake import fields
 from pytest_dvwiki.model import BinRow, FailedTest, FixRow, LogReference, Occurrence, Origin, RunRecord
 from pytest_dvwiki.records import bins
 from pytest_dvwiki.records.disk import WikiError
 from pytest_dvwiki.redact import redact, shorten_paths
 from pytest_dvwiki.runs import epoch, utc
 from pytest_dvwiki.version import TOOL
-from pytest_dvwiki.wiki import reports
 from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
 from pytest_dvwiki.wiki.kinds.spec import Clarification
 from pytest_dvwiki.wiki.query import WikiHistory
@@ -108,7 +108,7 @@ class WikiIngestService:
                 task_id,
                 {"texts": texts},
                 occurrences=occurrences,
-                coverage=tuple(reports.holes(coverage_summary)),
+                coverage=tuple(fields.holes(coverage_summary)),
                 evidence=tuple(redact(text)[:_EVIDENCE] for text in texts if text),
             )
             return done.result
@@ -169,12 +169,12 @@ class WikiIngestService:
         Returns:
             The page's path relative to the wiki; empty if there is none.
         """
-        values = {"log": log_path} | reports.of_result(classification_result)
+        values = {"log": log_path} | fields.of_result(classification_result)
         lines = list(evidence)
 
         def work() -> str:
             arguments = {"classification": values, "evidence": lines}
-            occurrence = self._occurrence(values, lines, reports.origin(values))
+            occurrence = self._occurrence(values, lines, fields.origin(values))
             done = self._archive("bug", task_id, arguments, occurrences=(occurrence,))
             return done.pages.get(occurrence.fingerprint, "")
 
@@ -301,11 +301,11 @@ class WikiIngestService:
 
     def _session(self, failure_summary: str | None, classification: str | None) -> tuple[Occurrence, ...]:
         """Return the failure that a session reports, if any."""
-        judged = reports.first_fields(classification)
-        values = judged | reports.first_fields(failure_summary)
+        judged = fields.first_fields(classification)
+        values = judged | fields.first_fields(failure_summary)
         if not values.keys() & {"error_class", "failure_subtype", "bug_type"}:
             return ()
-        origin = reports.origin(values) if "bug_type" in values else Origin(type="UNKNOWN", confidence=0.0)
+        origin = fields.origin(values) if "bug_type" in values else Origin(type="UNKNOWN", confidence=0.0)
         lines = [*values.get("primary", "").splitlines(), *values.get("context", "").splitlines()]
         return (self._occurrence(values, lines, origin),)
 
@@ -313,10 +313,10 @@ class WikiIngestService:
         root = self.config.layout.root
         text = shorten_paths(redact("\n".join(line[:_LINE] for line in lines)), root)
         kept = [line.rstrip() for line in text.split("\n") if line.strip()][:EXCERPT_LINES]
-        error_class = reports.word(values.get("error_class", "")) or UNKNOWN
-        subtype = reports.word(values.get("failure_subtype", "")) or UNKNOWN
+        error_class = fields.word(values.get("error_class", "")) or UNKNOWN
+        subtype = fields.word(values.get("failure_subtype", "")) or UNKNOWN
         primary = kept[0].strip() if kept else f"{error_class} {subtype}"
-        given = reports.word(values.get("fingerprint", ""))
+        given = fields.word(values.get("fingerprint", ""))
         is_given = _FINGERPRINT.fullmatch(given) is not None
         return Occurrence(
             fingerprint=given if is_given else _identity(fingerprint, error_class, primary),
@@ -328,8 +328,8 @@ class WikiIngestService:
             primary=primary,
             tests=_tests(values),
             excerpt="\n".join(kept),
-            log=_log(reports.word(values.get("log", "")), root),
-            ip_type=redact(reports.word(values.get("ip_type", ""))) or None,
+            log=_log(fields.word(values.get("log", "")), root),
+            ip_type=redact(fields.word(values.get("ip_type", ""))) or None,
         )
 
 
@@ -389,8 +389,8 @@ def _identity(of: Callable[..., str], error_class: str, primary: str) -> str:
 
 
 def _tests(values: Mapping[str, str]) -> tuple[FailedTest, ...]:
-    name = redact(reports.word(values.get("test", "")))
-    seed = redact(reports.word(values.get("seed", ""))) or None
+    name = redact(fields.word(values.get("test", "")))
+    seed = redact(fields.word(values.get("seed", ""))) or None
     return (FailedTest(nodeid=name, seed=seed),) if name else ()
 
 

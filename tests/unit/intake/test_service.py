@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_dvwiki.intake.service import WikiIngestService
 from pytest_dvwiki.records import codec
 from pytest_dvwiki.wiki.config import WikiConfig
-from pytest_dvwiki.wiki.ingest import WikiIngestService
 from pytest_dvwiki.wiki.lock import locked
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.writing.build import archive, build
