@@ -13,7 +13,9 @@ git config user.email >/dev/null || {
     export GIT_AUTHOR_NAME=pytest-dvwiki GIT_AUTHOR_EMAIL=pytest-dvwiki@localhost
     export GIT_COMMITTER_NAME=pytest-dvwiki GIT_COMMITTER_EMAIL=pytest-dvwiki@localhost
 }
-depth=$([ "$(git rev-parse --is-shallow-repository)" = false ] || echo --depth=1)
+# A shallow clone gets the branch back to its own oldest commit; with less, what was pushed long ago would look new.
+since=$([ "$(git rev-parse --is-shallow-repository)" = false ] || git log --format=--shallow-since=@%ct | tail -1)
+get() { git fetch --quiet $1 "$remote" "refs/heads/$branch"; }
 place=$(mktemp -d)
 trap 'rm -rf "$place"; git worktree prune' EXIT
 git worktree add --quiet --force --detach "$place/tree" HEAD
@@ -21,13 +23,15 @@ tree() { git -C "$place/tree" -c core.hooksPath=/dev/null -c commit.gpgSign=fals
 last='' refusals=0
 
 for attempt in $(seq "$attempts"); do
-    git fetch --quiet $depth "$remote" "refs/heads/$branch"
+    get "$since" 2>/dev/null || get "${since:+--depth=1}" # the whole branch may be older
     tip=$(git rev-parse FETCH_HEAD)
     [ "$tip" = "$last" ] && refusals=$((refusals + 1)) || refusals=0
     [ $refusals -lt 5 ] || break # nobody was faster: the push is refused for another reason
     last=$tip
     tree reset --quiet --hard "$tip"
-    for commit in $(tree rev-list --reverse --right-only --cherry-pick --no-merges --grep='^Dvwiki-Task: ' "$tip...$mine"); do
+    # One parent: no merge, and not the commit at which a shallow clone ends, which would bring all its files.
+    for commit in $(tree rev-list --reverse --right-only --cherry-pick --min-parents=1 --max-parents=1 \
+        --grep='^Dvwiki-Task: ' "$tip...$mine"); do
         tree cherry-pick --keep-redundant-commits "$commit" >/dev/null 2>&1 || [ $build = yes ] || {
             echo "push.sh: $commit holds pages, which merge only with --build; shards use --dvwiki-archive=record" >&2
             exit 1
@@ -37,6 +41,7 @@ for attempt in $(seq "$attempts"); do
             tree add --all
             tree -c core.editor=true cherry-pick --continue >/dev/null
         fi
+        tree diff --quiet HEAD^ HEAD && tree reset --quiet --hard HEAD^ # the branch has it, from another clone
     done
     if [ $build = yes ] && [ -n "$(tree ls-files "$prefix*tasks/2*.yaml")" ]; then
         (cd "$place/tree/$prefix" && dvwiki build >/dev/null)

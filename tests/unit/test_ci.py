@@ -14,7 +14,7 @@ import yaml
 
 from pytest_dvwiki.records.store import write_record
 
-from .samples import layout, occurrence, record
+from .samples import git, layout, occurrence, record
 
 ROOT = Path(__file__).parents[2]
 CI = ROOT / "ci"
@@ -37,10 +37,38 @@ def test_files_for_ci_systems_follow_their_schemas(schema: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def commit_record(repository: Path, name: str, **files: str) -> None:
+    for path, text in {f"{name}.yaml": name, **files}.items():
+        (repository / path).write_text(text)
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", f"{name}\n\nDvwiki-Task: {name}")
+
+
 @pytest.mark.parametrize("path", sorted(CI.rglob("*.sh")), ids=lambda path: path.name)
 def test_a_shell_reads_each_script(path: Path) -> None:
     for shell in filter(shutil.which, ("sh", "bash", "dash")):
         subprocess.run([shell, "-n", str(path)], check=True)
+
+
+def test_a_shallow_clone_pushes_its_own_record_alone(tmp_path: Path) -> None:
+    origin, clone, tip = tmp_path / "origin", tmp_path / "clone", tmp_path / "tip"
+    git(tmp_path, "init", "-q", "-b", "main", str(origin))
+    commit_record(origin, "first", **{"top.v": "old"})
+    commit_record(origin, "second")
+    git(tmp_path, "clone", "-q", "--depth=2", origin.as_uri(), str(clone))
+    commit_record(clone, "mine")
+    (origin / "top.v").write_text("new")
+    git(origin, "rm", "-q", "second.yaml")
+    git(origin, "commit", "-qam", "sources")
+    git(origin, "checkout", "-q", "--detach")
+    for answer in ("pushed to main", "main has it all"):
+        push = [str(CI / "push.sh"), "origin", "main"]
+        done = subprocess.run(push, cwd=clone, capture_output=True, text=True, check=False)
+        assert answer in done.stdout, done.stderr
+    git(tmp_path, "clone", "-q", "-b", "main", str(origin), str(tip))
+    assert sorted(path.name for path in tip.iterdir()) == [".git", "first.yaml", "mine.yaml", "top.v"]
+    assert (tip / "top.v").read_text() == "new"
+    assert git(tip, "log", "--format=%s").stdout.split() == ["mine", "sources", "second", "first"]
 
 
 def test_the_workflow_that_may_write_runs_nothing_of_the_pull_request() -> None:
