@@ -44,7 +44,8 @@ def run(args: argparse.Namespace) -> int:
     gate = joined(records)
     refused = gate.refused
     if args.shards is not None and len(records) != args.shards:
-        refused = f"{count(len(records), 'record')} of {args.shards} expected: a shard may have been killed"
+        reason = "a shard may have been killed" if len(records) < args.shards else "some are of other runs"
+        refused = f"{count(len(records), 'record')} of {args.shards} expected: {reason}"
     is_open = gate.is_open and not refused
     if is_open and not gate.failures:
         print(f"dvwiki gate {gate.mode}: no failure in {count(len(records), 'run')}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -87,6 +88,21 @@ def test_the_workflow_that_may_write_runs_nothing_of_the_pull_request() -> None:
 def test_the_action_takes_its_inputs_as_data() -> None:
     action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
     assert not [step for step in action["runs"]["steps"] if "${{" in step.get("run", "")]
+
+
+def test_the_artifact_holds_the_records_of_its_own_run_alone(tmp_path: Path) -> None:
+    action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+    (script,) = (step["run"] for step in action["runs"]["steps"] if "RUNNER_TEMP" in step.get("run", ""))
+    project, temporary = tmp_path / "project", tmp_path / "temporary"
+    tasks = project / ".agent" / "tasks"
+    git(tmp_path, "init", "-q", str(project))
+    for _ in range(2):  # a project without records has none to upload
+        environment = {"PATH": os.environ["PATH"], "RUNNER_TEMP": str(temporary)}
+        subprocess.run(["bash", "-eo", "pipefail", "-c", script], cwd=project, env=environment, check=True)
+        tasks.mkdir(parents=True, exist_ok=True)
+        commit_record(tasks, "earlier")
+        (tasks / "mine of today.yaml").write_text("mine")
+    assert [path.name for path in temporary.rglob("*.yaml")] == ["mine of today.yaml"]
 
 
 _GH = """\
