@@ -20,6 +20,7 @@ from pytest_dvwiki.causes.statements import (
     Reproduce,
     Seen,
     SeenOn,
+    Tracked,
     beside,
     statements,
 )
@@ -31,10 +32,9 @@ from pytest_dvwiki.records.kinds import is_deterministic
 from pytest_dvwiki.wiki import age, outside
 from pytest_dvwiki.wiki.index import percent
 from pytest_dvwiki.wiki.kinds import spec
-from pytest_dvwiki.wiki.kinds.bug import ORIGINS, UNTOUCHED, effective_type, words_of_title
+from pytest_dvwiki.wiki.kinds.bug import ORIGINS, UNTOUCHED, effective_type, facts, words_of_title
 from pytest_dvwiki.wiki.kinds.marks import drifted
 from pytest_dvwiki.wiki.kinds.pattern import UNWRITTEN
-from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.text import pages, parts
 from pytest_dvwiki.wiki.text.markdown import cite, code, fence, one_line, plain
 
@@ -120,7 +120,8 @@ class PageBlocks:
         history = aggregate.cause(self._history.archive, page.fingerprints())
         if history is None:
             return Block(header, resolution)
-        cause = self._with_advice(page, Cause.on_record(page.cause, history))
+        known = replace(facts(page), status="")  # the header has it
+        cause = self._with_advice(page, Cause.on_record(page.cause, history, known))
         task = history.task_ids[0]
         lines: list[str] = []
         again: tuple[str, ...] = ()
@@ -137,6 +138,8 @@ class PageBlocks:
                     again = _reproduce_line(command)
                 case Regressed() | FixedBy() | Came() | SeenOn() | Proposed() | Accepted():
                     lines.append(f"{sentence(words)} {cite(each.task_id)}")
+                case Tracked():
+                    lines.append(sentence(words))
         log = history.newest.log
         source = cite(task, log.path if log else None, log.line if log else None)
         primary = history.newest.primary

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Command, FirstBad, Fix, News, Occurrence, OriginType, RunId, Verdict, Waived
     from pytest_dvwiki.records.aggregate import CauseHistory
     from pytest_dvwiki.records.fixes import FixState
+    from pytest_dvwiki.records.matrix import Split
     from pytest_dvwiki.records.subtype_history import SubtypeHistory
 
 
@@ -61,6 +62,8 @@ class Cause:
     """The newest fix that its failures undo; None if they undo none."""
     fixed_elsewhere: bool = False
     """Whether the newest fix on record is for other tests or simulators than those that fail."""
+    matrix: tuple[Split, ...] = ()
+    """The axes that divide its failures from passes of the same tests at the commit of its newest failure."""
     first_bad: FirstBad | None = None
     """The commits with which it came, if records and git tell."""
     waived: tuple[Waived, ...] = ()
@@ -83,6 +86,7 @@ class Cause:
             occurrence=history.newest,
             history=history,
             page=page,
+            matrix=history.matrix,
             first_bad=history.first_bad,
             waived=history.waived,
         )

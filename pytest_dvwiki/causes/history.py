@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Verdict,
     )
     from pytest_dvwiki.records.fixes import FixState
+    from pytest_dvwiki.records.matrix import Split
     from pytest_dvwiki.records.subtype_history import SubtypeHistory
 
 
@@ -59,6 +60,10 @@ class History(Protocol):
 
     def subtype(self, failure_subtype: str) -> SubtypeHistory | None:
         """Return the history of a failure subtype; None if no record has it."""
+        ...
+
+    def matrix(self, fingerprint: str, commit: str) -> tuple[Split, ...]:
+        """Return the axes that divide the failures of a cause at a commit from passes of its tests there."""
         ...
 
     def refresh(self) -> None:

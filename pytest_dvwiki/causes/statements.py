@@ -199,6 +199,7 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
     # The source of a cause of the present run is the run itself.
     record = cause.history if cause.news is None else None
     newest = record.rows[0].task_id if record is not None else ""
+    yield from (SeenOn(split=split, task_id=newest) for split in cause.matrix)
     count = len({test.nodeid for test in cause.occurrence.tests})
     for waived in cause.waived:
         yield Accepted(waived=waived, tests=count, task_id=newest)
@@ -275,8 +276,6 @@ def _known(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
             before=cause.news is not None,
             task_id=history.rows[0].task_id,
         )
-    if cause.news is None:
-        yield from (SeenOn(split=split, task_id=history.rows[0].task_id) for split in history.matrix)
     yield from _fixes(cause, now, dirty=dirty)
 
 

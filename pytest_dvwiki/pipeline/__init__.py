@@ -153,6 +153,8 @@ def _processed(run: Run, services: Services) -> Archived:
     names = sorted({*(each.fingerprint for each in again), *held})
     known = {each: found for each in names if (found := history.cause(each)) is not None}
     causes = _as_one(archived.causes, history)
+    if archived.written and vcs.commit is not None and not vcs.dirty:
+        causes = tuple(replace(each, matrix=history.matrix(each.name, vcs.commit)) for each in causes)
     return replace(archived, causes=causes, passed=tuple(passed(record, causes, known, held, written=archived.written)))
 
 
@@ -307,6 +309,7 @@ def causes_of_record(record: RunRecord, services: Services) -> tuple[Cause, ...]
             cause,
             occurrence=occurrence,
             news=news,
+            matrix=(),  # it says nothing of a run that is not on record here
             waived=tuple(each for each in record.waived if each.fingerprint == name),
             first_bad=next((each for each in record.first_bad if each.fingerprint == name), cause.first_bad),
             page_to_read=_shown(services.settings.layout, cause.page.path if cause.page else None),

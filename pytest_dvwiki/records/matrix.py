@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pytest_dvwiki.records import tables
+from pytest_dvwiki.records.kinds import UNKNOWN_SEED
 from pytest_dvwiki.records.passes import SuiteOfRun
 from pytest_dvwiki.records.targets import ANY, Target
 
@@ -99,7 +100,9 @@ def _split(place: int, failed: Sequence[_Result], passed: Sequence[_Result], com
         return None
     seeds = {each.seed for each in failed}
     with_seeds = {each.seed for each in comparable}
-    kind: Literal["same", "other", "unknown"] = "unknown" if None in with_seeds | seeds else "other"
+    kind: Literal["same", "other", "unknown"] = "other"
     if seeds & with_seeds:
         kind = "same"
+    elif {None, UNKNOWN_SEED} & (seeds | with_seeds):
+        kind = "unknown"
     return Split(list(_AXES)[place], tuple(sorted(bad)), tuple(sorted(good)), commit, kind)

@@ -22,6 +22,7 @@ from pytest_dvwiki.causes.statements import (
     Infrastructure,
     Reproduce,
     Seen,
+    SeenOn,
     Tracked,
     Unnamed,
     WithoutFix,
@@ -57,7 +58,7 @@ _ORIGINS: dict[OriginType, str] = {
     "UNKNOWN": "origin unknown",
 }
 _STYLE = Style(link=lambda page: page.rpartition("/")[2].removesuffix(".md"), files=3)
-_PAST = (AlreadyArchived, Beside, Seen, FixedBy, WithoutFix, Infrastructure, Tracked)
+_PAST = (AlreadyArchived, Beside, Seen, FixedBy, WithoutFix, SeenOn, Infrastructure, Tracked)
 """Statements that are printed above the first cause."""
 _MARKUP = {
     "NEW": {"red": True, "bold": True},

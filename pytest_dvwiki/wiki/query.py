@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self, cast
 
 from pytest_dvwiki.causes.cause import Cause
 from pytest_dvwiki.model import StandingFix
-from pytest_dvwiki.records import aggregate, bins, failing, same_check, subtype_history
+from pytest_dvwiki.records import aggregate, bins, failing, matrix, same_check, subtype_history
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.kinds import precedes_simulator
 from pytest_dvwiki.records.tables import seed_of
@@ -236,9 +236,9 @@ class WikiHistory:
     def undone_fix(self, occurrence: Occurrence) -> FixState | None:
         """Return the newest fix that did not last, as an occurrence shows; None if there is none."""
         fingerprint = self._known(occurrence.fingerprint)
-        listed = self.bug_pages(fingerprint)
-        prints = listed[0].fingerprints(fingerprint) if listed else (fingerprint,)
-        return self.archive.undone(prints, [of_failure(occurrence, test) for test in occurrence.tests])
+        return self.archive.undone(
+            self._prints(fingerprint), [of_failure(occurrence, test) for test in occurrence.tests]
+        )
 
     def regressed(self, occurrence: Occurrence) -> bool:
         """Tell whether an occurrence is a regression: its page is closed, or it is back after a fix that held."""
@@ -295,8 +295,16 @@ class WikiHistory:
         fingerprint = self._known(fingerprint)
         if fingerprint in self._new:
             return None
+        return aggregate.onset(self.archive, self._prints(fingerprint))
+
+    def matrix(self, fingerprint: str, commit: str) -> tuple[matrix.Split, ...]:
+        """Return the axes that divide the failures of a cause at a commit from passes of its tests there."""
+        return matrix.splits(self.archive, self.archive.present(self._prints(self._known(fingerprint))), commit)
+
+    def _prints(self, fingerprint: str) -> tuple[str, ...]:
+        """Return the fingerprints on the page of a cause; its own if it has no page."""
         listed = self.bug_pages(fingerprint)
-        return aggregate.onset(self.archive, listed[0].fingerprints(fingerprint) if listed else (fingerprint,))
+        return listed[0].fingerprints(fingerprint) if listed else (fingerprint,)
 
     def bug_pages(self, fingerprint: str) -> list[PageSummary]:
         """Return the bug pages of a cause, under its present and former names, the one to keep first."""

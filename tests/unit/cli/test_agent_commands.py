@@ -195,6 +195,8 @@ def test_a_page_leads_to_its_tickets(place: Layout, capsys: pytest.CaptureFixtur
     (tracked,) = (each for each in statements(cause) if isinstance(each, Tracked))
     assert words(tracked) == f"owner fifo team; see {first}, {second}"
     assert words(tracked, Style(name="<{}>".format)) == f"owner fifo team; see {first}, <{second}>"
+    assert main(["context", "--test", TEST]) == 0
+    assert f"\nOwner `fifo team`; see {first}, `{second}`.\n" in capsys.readouterr().out
     assert main(["link", page.stem, "DV-17"]) == 2
     assert main(["link", "patterns/scoreboard_fail.md", first]) == 2
     assert main(["lint"]) == 0, capsys.readouterr().out
