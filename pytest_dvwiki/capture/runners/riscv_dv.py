@@ -31,14 +31,16 @@ _KEPT = 200
 
 def _read(path: Path) -> ResultsFile:
     text = _text(path)
-    parts = [part.splitlines() for part in text.split(_PROGRAM)[1:]]
+    # A disk that was full may have cut off the name of the last program.
+    parts = [lines for part in text.split(_PROGRAM)[1:] if (lines := part.splitlines())]
     if len(parts) > CASE_LIMIT:
         raise ResultsError(path, f"more than {CASE_LIMIT} tests")
-    programs = [PurePosixPath(lines[0].strip() if lines else "") for lines in parts]
+    programs = [PurePosixPath(lines[0].strip()) for lines in parts]
     is_complete = _SUMMARY.search(text) is not None
     seeds = dict(_seeds(path.parent, [program.stem for program in programs], is_complete=is_complete))
     # A relative path of a program begins in the folder in which run.py was called.
-    is_called_here = (path.parent.parent / "run.py").is_file() and programs[0].parts[:1] == (path.parent.name,)
+    folders = {program.parts[:1] for program in programs[:1]}
+    is_called_here = (path.parent.parent / "run.py").is_file() and folders == {(path.parent.name,)}
     cases = []
     for program, (_, *lines) in zip(programs, parts, strict=True):
         seed, options = seeds.get(program.stem, (None, ()))
@@ -54,10 +56,10 @@ def _case(name: str, lines: Sequence[str], *, seed: str | None, command: tuple[s
     end = next((number for number, line in enumerate(lines) if _VERDICT.match(line)), None)
     if end is not None and lines[end].startswith("[PASSED]"):
         return Case(name=name, seed=seed)
-    told = [line.strip() for line in lines[:end]][:_KEPT]
+    compared = [line.strip() for line in lines[:end]][:_KEPT]
     # The first mismatch is three lines: its number, and the instruction in each of the traces.
-    message = " ".join(told[:3]) if end is not None else _NO_RESULT
-    text = "\n".join(told[3:] if end is not None else told)
+    message = " ".join(compared[:3]) if end is not None else _NO_RESULT
+    text = "\n".join(compared[3:] if end is not None else compared)
     return Case(name=name, status="failed", message=message, text=text, seed=seed, command=command)
 
 

@@ -283,6 +283,8 @@ def test_riscv_dv_tells_the_first_mismatch_and_a_comparison_without_an_end(tmp_p
     assert mismatched.text.count("\n") == 2
     assert cut.status == "failed"
     assert cut.message == "the comparison of the two traces ended without a result"
+    write(tmp_path, {"out/iss_regr.log": f"{COMPARED}Test binary: ", "cut/iss_regr.log": "Test binary: "})
+    assert (len(cases(tmp_path, "out/iss_regr.log")), len(cases(tmp_path, "cut/iss_regr.log"))) == (2, 0)
 
 
 def test_fusesoc_names_the_run_of_the_logs_in_its_folder(project: Path) -> None:
