@@ -416,6 +416,7 @@ class _Ingest:
         if not run.failures:
             return
         archived = pipeline.recalled(run, self._services, _named(task_ids))
+        self._collect(archived.causes)
         causes = tuple(cause for cause in archived.causes if cause.occurrence.fingerprint not in self._shown)
         self._shown |= {cause.occurrence.fingerprint for cause in causes}
         if causes:
@@ -465,6 +466,7 @@ class _Ingest:
         from pytest_dvwiki import pipeline  # noqa: PLC0415
 
         archived = pipeline.process(run, self._services)
+        self._collect(archived.causes)
         if archived.record is not None:
             self._waived.append(archived.record.waived)
         failed = archived.problem is not None
@@ -479,7 +481,6 @@ class _Ingest:
             self._show(archived)
 
     def _show(self, archived: Archived) -> None:
-        self._collect(archived.causes)
         from pytest_dvwiki.report import terminal  # noqa: PLC0415
 
         layout = self._settings.layout

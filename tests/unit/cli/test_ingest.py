@@ -70,6 +70,15 @@ def test_a_cause_that_several_runs_share_is_shown_once_and_all_are_counted(
     assert lines[-2] == "5 runs: 3 archived, 1 archived before, 1 not archived; 1 cause"
 
 
+def test_the_summary_counts_the_tests_of_all_runs_with_a_cause(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(project, {f"{name}/results.xml": results().replace('name="bad"', f'name="{name}"') for name in "abc"})
+    for _ in ("new", "archived before"):
+        assert main(["ingest", "--summary", "a", "b", "c"]) == 0
+        assert capsys.readouterr().out.startswith("### dvwiki: 1 cause behind 3 failed tests: 1 ")
+
+
 def test_the_same_contents_are_the_same_record_under_any_name_and_time(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
