@@ -51,8 +51,7 @@ class PromptLoader:
         values = {name: self._profile[name] for name in names if name in self._profile}
         wiki = WikiQueryService(self._config)
         for name in sorted(names & QUESTIONS.keys()):
-            known = QUESTIONS[name](wiki) if self._config.enabled else ""
-            values[name] = known or values.get(name, "")
+            values[name] = QUESTIONS[name](wiki) or values.get(name, "")
         return values
 
 

@@ -55,8 +55,13 @@ def gather(
         tokenizer: The `tokenizer.json` that counts tokens; if None, a rule counts them.
 
     Returns:
-        The text, and the pages that were passed over. Never raises.
+        The text, and the pages that were passed over; nothing if the wiki cannot be read.
+
+    Raises:
+        ValueError: There is no such category.
     """
+    if category not in {None, *CATEGORIES}:
+        raise ValueError(f"category {category!r}: there are {', '.join(CATEGORIES)}")
     if not layout.wiki.is_dir():
         return Context()
     try:

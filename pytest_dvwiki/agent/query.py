@@ -13,6 +13,7 @@ from pytest_dvwiki.wiki.age import tag
 from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
 from pytest_dvwiki.wiki.index import percent
 from pytest_dvwiki.wiki.kinds.bug import effective_type
+from pytest_dvwiki.wiki.page_summary import check_category
 from pytest_dvwiki.wiki.text.markdown import code, escape, one_line, table, table_row
 from pytest_dvwiki.wiki.text.names import file_name
 
@@ -30,10 +31,10 @@ _Answer = TypeVar("_Answer")
 
 
 class WikiQueryService:
-    """Service that answers queries from the wiki; no method raises.
+    """Service that answers queries from the wiki.
 
-    A missing or unreadable wiki gives empty answers; an unreadable page is passed over. Budgets are counted as
-    `tokens.counting` says.
+    A wiki that is not `enabled`, missing or unreadable gives empty answers; an unreadable page is passed over. Budgets
+    are counted as `tokens.counting` says.
     """
 
     def __init__(self, wiki_config: WikiConfig) -> None:
@@ -100,7 +101,11 @@ class WikiQueryService:
             category: Only pages of this category: `bugs`, `patterns`, `coverage` or `specs`.
             top_k: Maximum number of results.
             filters: Only pages that pass these.
+
+        Raises:
+            ValueError: There is no such category.
         """
+        check_category(category)
         config = self.config
 
         def found(_: Knowledge) -> list[SearchResult]:
@@ -123,7 +128,7 @@ class WikiQueryService:
     def _ask(self, question: Callable[[Knowledge], _Answer], otherwise: _Answer) -> _Answer:
         """Ask the wiki; on an error, log it and return the answer of an empty wiki."""
         layout = self.config.layout
-        if not layout.wiki.is_dir():
+        if not (self.config.enabled and layout.wiki.is_dir()):
             return otherwise
         try:
             with Knowledge(layout, self.config.search_backend) as knowledge:

@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="first reclassify causes that other patterns or fingerprint versions had named; records do not change",
     )
+    parser.add_argument("--reindex", action="store_true", help="also rebuild the search index, from all pages")
     parser.add_argument("--restore", action="store_true", help="recreate pages that were deleted")
 
 
@@ -47,6 +48,8 @@ def run(args: argparse.Namespace) -> int:
 
     if args.reclassify and args.check:
         raise UsageError("--check writes nothing, and --reclassify writes verdicts; give only one of them")
+    if args.reindex and args.check:
+        raise UsageError("--check writes nothing, and --reindex writes the search index; give only one of them")
     settings = settings_of(args)
     layout = settings.layout
     require_content(layout)
@@ -61,6 +64,10 @@ def run(args: argparse.Namespace) -> int:
             lock_timeout=settings.lock_timeout,
             progress=progress,
         )
+    if args.reindex:
+        from pytest_dvwiki.wiki.finding.search import WikiSearchIndex  # noqa: PLC0415
+
+        WikiSearchIndex.create(settings.search_backend, layout.wiki).build()
     if sys.stderr.isatty():
         print(LINE_START, end="", file=sys.stderr)
     _report(result, check=args.check)

@@ -45,7 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--since", metavar="DAY", help="only what was seen on this day (YYYY-MM-DD) or later")
     parser.add_argument("--until", metavar="DAY", help="only what was seen on this day or earlier")
     parser.add_argument(
-        "--limit", type=int, default=_MOST, metavar="N", help="maximum number of results (default %(default)s)"
+        "--limit",
+        "--top-k",
+        type=int,
+        default=_MOST,
+        metavar="N",
+        help="maximum number of results (default %(default)s)",
     )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="output format")
     add_place(parser)
@@ -55,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the results, the best first; return 1 if there are none."""
     from pytest_dvwiki.backends import BackendError  # noqa: PLC0415
     from pytest_dvwiki.wiki.finding.search import Filters, WikiSearchIndex  # noqa: PLC0415 (YAML loads with it)
+    from pytest_dvwiki.wiki.text.markdown import one_line, plain  # noqa: PLC0415
 
     if args.limit < 1:
         raise UsageError(f"--limit {args.limit}: give 1 or more")
@@ -82,7 +88,8 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps([asdict(result) for result in found], indent=2, default=str))
         return 0 if found else 1
     for result in found:
-        print(f"{result.page_path}  {', '.join(_status(result))}\n  {result.snippet}")
+        about = ", ".join((f"score {result.score:.2f}", *_status(result)))
+        print(f"{one_line(plain(result.title))}\n  {result.page_path}  {about}\n  {result.snippet}")
     if not found:
         print(_nothing(index, filters), file=sys.stderr)
     return 0 if found else 1

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.model import BinRow, Origin
+from pytest_dvwiki.wiki.kinds.coverage import ACTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,6 +97,16 @@ def first_fields(text: str | None) -> dict[str, str]:
         if value:
             found.setdefault(name, value)
     return found
+
+
+def check_action(name: str) -> None:
+    """Check the action class of a coverage hole.
+
+    Raises:
+        ValueError: There is no such class; the message names those that there are.
+    """
+    if name not in ACTIONS:
+        raise ValueError(f"action class {name!r}: there are {', '.join(ACTIONS)}")
 
 
 def holes(text: str | None) -> list[BinRow]:

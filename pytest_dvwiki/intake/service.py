@@ -198,7 +198,11 @@ class WikiIngestService:
             scenario: What would fill the bin, or did.
             filled: Whether it is covered now.
             task_id: The caller's task id.
+
+        Raises:
+            ValueError: There is no such action class.
         """
+        fields.check_action(action_class)
         row: dict[str, Any] = {
             "covergroup": covergroup,
             "bin": bin_name,

@@ -17,8 +17,8 @@ _SHARES = ("pattern_context_tokens", "bug_context_tokens", "coverage_context_tok
 class WikiConfig:
     """Where a wiki is, and how much of it goes into a prompt; the block `wiki:` of project.yaml.
 
-    `enabled` and `auto_ingest` tell the caller whether to use the services; among these only `PromptLoader` checks
-    `enabled`.
+    `WikiQueryService` and `PromptLoader` answer only where `enabled` is true. The other services work all the same; for
+    `WikiIngestService` the caller decides, by `enabled` and `auto_ingest`.
 
     Raises:
         SettingsError: The shares add up to more than the whole, or the search backend is unknown.

@@ -9,6 +9,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 CATEGORIES = ("bugs", "patterns", "coverage", "specs")
+
+
+def check_category(name: str | None) -> None:
+    """Check the name of a category; None stands for all.
+
+    Raises:
+        ValueError: There is no such category; the message names those that there are.
+    """
+    if name is not None and name not in CATEGORIES:
+        raise ValueError(f"category {name!r}: there are {', '.join(CATEGORIES)}")
+
+
 REGRESSED = "regressed"
 """Status shown for a bug that came back; the key on its page stays `closed`, as people set it."""
 

@@ -40,8 +40,6 @@ class BugClassifier:
         return await self._ask(f"{system}\n## The failure\n{failure_summary}\n{similar}")
 
     def _similar(self, failure_summary: str) -> str:
-        if not self._wiki.enabled:
-            return ""
         found = WikiQueryService(self._wiki).search(failure_summary[:200], category="bugs", top_k=3)
         # What a page quotes from a log was written by nobody who may give orders to a model.
         told = [

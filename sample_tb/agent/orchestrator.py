@@ -13,7 +13,7 @@ from classifier import BugClassifier
 from model import Model, show
 from reporter import Reporter
 
-from pytest_dvwiki import WikiConfig
+from pytest_dvwiki import WikiConfig, WikiLintService
 
 log = logging.getLogger("orchestrator")
 
@@ -36,21 +36,12 @@ class Orchestrator:
         return report
 
     async def _check(self) -> None:
-        """Whether index, tables and counts still agree with records and pages."""
-        place = self._wiki.layout
-        if not (self._wiki.enabled and place.wiki.is_dir()):
+        """Look at the wiki's index and the frontmatter of its pages; `depth="full"` also reads what the pages say."""
+        if not self._wiki.enabled:
             return
-        command = ("-m", "pytest_dvwiki", "build", "--check", "--root", place.root, "--wiki-dir", place.wiki)
-        try:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
-            )
-            told, _ = await process.communicate()
-        except OSError as error:
-            log.warning("the wiki was not checked: %s", error)
-            return
-        if process.returncode:
-            log.warning("the wiki wants a look, `dvwiki build` may settle it:\n%s", told.decode(errors="replace"))
+        report = await WikiLintService(self._wiki).run(depth="quick")
+        for finding in report.findings:
+            log.warning("the wiki wants a look: %s: %s", finding.page, finding.text)
 
 
 if __name__ == "__main__":

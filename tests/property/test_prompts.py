@@ -111,7 +111,7 @@ def test_no_placeholder_exceeds_its_budget_and_the_best_hit_is_there(texts: list
 def test_no_question_is_answered_beyond_its_budget(texts: list[str], budget: int, word: str | None, top_k: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         place = wiki(folder, texts)
-        config = WikiConfig(wiki_dir=place.wiki).with_budget(budget)
+        config = WikiConfig(enabled=True, wiki_dir=place.wiki).with_budget(budget)
         asked = WikiQueryService(config)
         answers = {
             asked.get_known_error_patterns(word, top_k=top_k): config.pattern_budget,

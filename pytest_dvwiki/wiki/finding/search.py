@@ -20,7 +20,7 @@ from pytest_dvwiki.search.snippet import snippet
 from pytest_dvwiki.search.tokenizer import tokens
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.page_cache import is_page, title_of
-from pytest_dvwiki.wiki.page_summary import CATEGORIES, status_of
+from pytest_dvwiki.wiki.page_summary import CATEGORIES, check_category, status_of
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.text.markdown import one_line, plain
 from pytest_dvwiki.yamlio import YamlError
@@ -49,6 +49,7 @@ class SearchResult:
     frontmatter: dict[str, Any]
     snippet: str = ""
     """The part of the page that matches best, on one line, with the query's words between double asterisks."""
+    title: str = ""
 
 
 class Facets(NamedTuple):
@@ -87,7 +88,7 @@ class Filters:
     """Conditions on pages; None means any value.
 
     Raises:
-        ValueError: `since` or `until` is not a day.
+        ValueError: `since` or `until` is not a day, or there is no such category.
     """
 
     category: str | None = None
@@ -103,6 +104,7 @@ class Filters:
     """A day, `YYYY-MM-DD`: only pages first seen on it or before."""
 
     def __post_init__(self) -> None:
+        check_category(self.category)
         for name in ("since", "until"):
             day = getattr(self, name)
             try:
@@ -225,7 +227,11 @@ class WikiSearchIndex(abc.ABC):
 
         Returns:
             The results, the best first; each contains at least one word of the query.
+
+        Raises:
+            ValueError: There is no such category.
         """
+        check_category(category)
         wanted = set(tokens(query))
         found: list[SearchResult] = []
         for path, score in self.ranking(query):
@@ -239,7 +245,9 @@ class WikiSearchIndex(abc.ABC):
             if page is not None:
                 text = one_line(plain(pages.without_marks(page.body)), len(page.body) + 1)
                 shown = snippet(text, wanted, EXCERPT)
-                found.append(SearchResult(path, score, one_line(text, EXCERPT), page.metadata, shown))
+                found.append(
+                    SearchResult(path, score, one_line(text, EXCERPT), page.metadata, shown, title_of(page.body))
+                )
         return found
 
     def present(self) -> dict[str, State]:

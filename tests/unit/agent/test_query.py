@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.agent.query import WikiQueryService
 from pytest_dvwiki.model import FirstBad
 from pytest_dvwiki.wiki.config import WikiConfig
+from pytest_dvwiki.wiki.finding.search import Filters, WikiSearchIndex
 from pytest_dvwiki.wiki.writing.build import archive
 
 from ..samples import CAUSE, TEST, layout, occurrence, passing, record
@@ -40,7 +42,7 @@ def place(tmp_path: Path) -> Layout:
 
 @pytest.fixture
 def wiki(place: Layout) -> WikiQueryService:
-    return WikiQueryService(WikiConfig(wiki_dir=place.wiki))
+    return WikiQueryService(WikiConfig(enabled=True, wiki_dir=place.wiki))
 
 
 def test_patterns_come_by_hits_and_can_be_chosen(wiki: WikiQueryService) -> None:
@@ -50,6 +52,27 @@ def test_patterns_come_by_hits_and_can_be_chosen(wiki: WikiQueryService) -> None
     assert wiki.get_known_error_patterns(error_class="sim_error").startswith("**timeout**")
     assert wiki.get_known_error_patterns(failure_subtype="timeout").startswith("**timeout**")
     assert wiki.get_known_error_patterns(failure_subtype="other") == ""
+
+
+def test_a_wiki_that_is_off_says_nothing(place: Layout) -> None:
+    wiki = WikiQueryService(WikiConfig(wiki_dir=place.wiki))
+    answers = (wiki.get_known_error_patterns(), wiki.get_known_rtl_bugs(), wiki.get_coverage_history("axi"))
+    assert (*answers, wiki.get_pattern_summary(), wiki.get_pattern_page("timeout"), wiki.search("axi")) == (
+        *[""] * 4,
+        None,
+        [],
+    )
+
+
+def test_an_unknown_category_is_an_error_that_names_the_known_ones(place: Layout, wiki: WikiQueryService) -> None:
+    for ask in (
+        lambda: wiki.search("axi", category="bug"),
+        lambda: WikiSearchIndex.create("keyword", place.wiki).search("axi", category="bug"),
+        lambda: Filters(category="bug"),
+        lambda: gather(place, category="bug"),
+    ):
+        with pytest.raises(ValueError, match=r"category 'bug': there are .*bugs.*patterns|patterns.*bugs"):
+            ask()
 
 
 def test_bugs_can_be_chosen_by_design_and_status(wiki: WikiQueryService) -> None:
@@ -95,7 +118,7 @@ def test_pages_are_found_and_read(wiki: WikiQueryService) -> None:
 
 
 def test_agents_get_words_without_the_escapes_of_pages(place: Layout) -> None:
-    wiki = WikiQueryService(WikiConfig(wiki_dir=place.wiki, max_context_tokens=8000))
+    wiki = WikiQueryService(WikiConfig(enabled=True, wiki_dir=place.wiki, max_context_tokens=8000))
     marked = replace(occurrence("d" * 12), primary="UVM_ERROR [BUS_RESP] *late* & <lost> # !y in `axi_`")
     archive(place, record(3, marked, coverage=({**HOLES[2], "bin": "marked", "scenario": "hold *BREADY* [low]"},)))
     told = wiki.get_known_rtl_bugs() + wiki.get_coverage_history(top_k=9)
@@ -106,7 +129,7 @@ def test_agents_get_words_without_the_escapes_of_pages(place: Layout) -> None:
 
 
 def test_every_answer_keeps_its_budget(place: Layout) -> None:
-    wiki = WikiQueryService(WikiConfig(wiki_dir=place.wiki, max_context_tokens=100))
+    wiki = WikiQueryService(WikiConfig(enabled=True, wiki_dir=place.wiki, max_context_tokens=100))
     answers = (
         wiki.get_known_error_patterns(),
         wiki.get_known_rtl_bugs(),
@@ -117,7 +140,7 @@ def test_every_answer_keeps_its_budget(place: Layout) -> None:
 
 
 def test_an_empty_wiki_says_nothing_and_is_not_made(tmp_path: Path) -> None:
-    wiki = WikiQueryService(WikiConfig(wiki_dir=tmp_path / "wiki"))
+    wiki = WikiQueryService(WikiConfig(enabled=True, wiki_dir=tmp_path / "wiki"))
     assert (wiki.get_known_error_patterns(), wiki.get_pattern_summary(), wiki.search("x")) == ("", "", [])
     assert (wiki.get_known_rtl_bugs(), wiki.get_coverage_history(), wiki.get_pattern_page("x")) == ("", "", None)
     assert list(tmp_path.iterdir()) == []
@@ -169,7 +192,7 @@ def test_names_of_files_with_which_a_bug_came_are_no_prose(place: Layout, wiki: 
 
 
 def test_what_a_budget_is_a_share_of_is_said(place: Layout) -> None:
-    wiki = WikiQueryService(WikiConfig(wiki_dir=place.wiki).with_budget(480))
+    wiki = WikiQueryService(WikiConfig(enabled=True, wiki_dir=place.wiki).with_budget(480))
     note = "(budget of 120 tokens, the share of {} in 480: "
     assert note.format("patterns") in wiki.get_known_error_patterns()
     assert note.format("bugs") in wiki.get_known_rtl_bugs()

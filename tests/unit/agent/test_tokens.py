@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import logging
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -120,7 +121,7 @@ def test_a_project_names_its_tokeniser(tmp_path: Path, file: Path) -> None:
     archive(place, record(1, *(occurrence(f"{number:012x}") for number in range(8))))
     (tmp_path / "tokenizer.json").write_bytes(file.read_bytes())
     (place.root / PROJECT_FILE).write_text("wiki:\n  context_tokenizer: tokenizer.json\n")
-    settings = resolve(tmp_path, environ={})
+    settings = replace(resolve(tmp_path, environ={}), enabled=True)
     count = counting(tmp_path / "tokenizer.json")
     for budget in (40, 150, 400):
         text = gather(place, budget=budget, tokenizer=settings.tokenizer).text
@@ -128,7 +129,7 @@ def test_a_project_names_its_tokeniser(tmp_path: Path, file: Path) -> None:
         assert text != gather(place, budget=budget).text
     bugs = WikiQueryService(WikiConfig.of(settings)).get_known_rtl_bugs()
     assert 0 < count(bugs) <= 500
-    assert bugs != WikiQueryService(WikiConfig(wiki_dir=place.wiki)).get_known_rtl_bugs()
+    assert bugs != WikiQueryService(WikiConfig(enabled=True, wiki_dir=place.wiki)).get_known_rtl_bugs()
 
 
 @pytest.mark.parametrize(

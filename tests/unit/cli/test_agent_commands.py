@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
@@ -52,10 +53,12 @@ def fixes(place: Layout) -> list[dict[str, object]]:
 def test_search_prints_pages_the_best_first(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["search", "scoreboard", "mismatch"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("patterns/scoreboard_fail.md  pattern, hit_count 1, ")
-    assert lines[2].startswith(f"bugs/{bug(place).name}  RTL_BUG, open, hit_count 1")
-    assert main(["search", "scoreboard", "--limit", "1", "--category", "bugs"]) == 0
-    assert capsys.readouterr().out.startswith(f"bugs/{bug(place).name}")
+    assert lines[0].startswith("Pattern: ")
+    assert re.match(r"  patterns/scoreboard_fail\.md  score \d+\.\d\d, pattern, hit_count 1, ", lines[1])
+    assert re.match(rf"  bugs/{bug(place).name}  score \d+\.\d\d, RTL_BUG, open, hit_count 1", lines[4])
+    assert main(["search", "scoreboard", "--top-k", "1", "--category", "bugs"]) == 0
+    title, page, _ = capsys.readouterr().out.splitlines()
+    assert (title, page.split()[0]) == ("UVM_ERROR sb.sv: reporter [SCBD] expected … got …", f"bugs/{bug(place).name}")
 
 
 def test_search_gives_json(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,7 +97,7 @@ def test_search_takes_filters_and_marks_the_words(place: Layout, capsys: pytest.
     asked = ("--status", "open", "--label", "sim_error / scoreboard_fail", "--ip-type", "axi", "--since", "2026-11-22")
     assert main(["search", "expected", *asked, "--until", "2026-11-22"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("bugs/RTL_20261122_")
+    assert "\n  bugs/RTL_20261122_" in out
     assert "**expected**" in out
     assert out.count("bugs/") == 1
     assert main(["search", "nothing-like-it", "--status", "open"]) == 1

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki.cli import main
+from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
 from pytest_dvwiki.wiki.lock import locked
 from pytest_dvwiki.wiki.root import find_root
 from pytest_dvwiki.wiki.writing.build import archive
@@ -193,3 +194,14 @@ def test_a_mistake_in_the_patterns_keeps_the_archive_as_it_is(
 def test_build_reclassifies_only_where_it_writes(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build", "--check", "--reclassify"]) == 2
     assert "give only one of them" in capsys.readouterr().err
+
+
+def test_build_makes_the_search_index_anew(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    archive(place, record(1, occurrence()))
+    folder = place.wiki / WikiSearchIndex.INDEX_DIR
+    assert main(["build"]) == 0
+    assert not folder.exists()
+    assert main(["build", "--reindex"]) == 0
+    assert any(folder.iterdir())
+    assert main(["build", "--reindex", "--check"]) == 2
+    assert "--reindex writes the search index" in capsys.readouterr().err

@@ -74,7 +74,7 @@ def test_a_fix_that_held_is_proposed_to_open_causes_of_its_pattern(place: Layout
 
 def test_prompts_mark_it_as_a_proposal_with_its_page(place: Layout) -> None:
     hold(place)
-    text = WikiQueryService(WikiConfig(wiki_dir=place.wiki, max_context_tokens=4000)).get_known_rtl_bugs()
+    text = WikiQueryService(WikiConfig(enabled=True, wiki_dir=place.wiki, max_context_tokens=4000)).get_known_rtl_bugs()
     fix = "A proposal, not tried for this cause: 0000000 `fifo: reset the read pointer`"
     told = f"{fix}; it held for bugs/{name(place, CAUSE)}.md, which the pattern uvm.scoreboard_mismatch names too."
     assert told in text, text
