@@ -37,6 +37,7 @@ NAVIGATION = {
             "gate",
             "checks",
             "report",
+            "librarian",
             "upkeep",
             "agents",
             "outputs",

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from pytest_dvwiki import cli, simulators
+from pytest_dvwiki.llm import configuration as llm
 from pytest_dvwiki.patterns import reference as patterns
 from pytest_dvwiki.settings import reference
 
@@ -102,7 +103,7 @@ def main() -> None:
 def generated() -> dict[Path, str]:
     """Return the files with generated parts, as they should be."""
     return {
-        SETTINGS: _filled(SETTINGS, {"settings": reference}),
+        SETTINGS: _filled(SETTINGS, {"settings": reference, "librarian": llm.reference}),
         COMMANDS: _filled(COMMANDS, {"commands": _commands}),
         ARCHITECTURE: _filled(ARCHITECTURE, {"packages": _packages, "layers": _layers}),
         **{path: _INCLUDE.sub(_included, path.read_text(encoding="utf-8")) for path in (AGENTS, CI)},

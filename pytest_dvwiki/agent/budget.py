@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.agent.tokens import by_rule
+from pytest_dvwiki.tokens import by_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pytest_dvwiki.agent.tokens import Count
+    from pytest_dvwiki.tokens import Count
 
 _GAP = 2  # two line feeds between blocks
 _STEP = 8  # number of characters cut at a time from a header that is too long

@@ -68,7 +68,7 @@ def gather(
         # These import YAML, the caches and the search, which are slow to load.
         from pytest_dvwiki.agent.budget import fit  # noqa: PLC0415
         from pytest_dvwiki.agent.knowledge import Knowledge  # noqa: PLC0415
-        from pytest_dvwiki.agent.tokens import counting  # noqa: PLC0415
+        from pytest_dvwiki.tokens import counting  # noqa: PLC0415
 
         with Knowledge(layout, backend) as knowledge:
             categories = CATEGORIES if category is None else (category,)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pytest_dvwiki.agent.budget import fit, fit_table
 from pytest_dvwiki.agent.knowledge import OPEN, Knowledge, is_open_hole, usefulness
-from pytest_dvwiki.agent.tokens import counting
+from pytest_dvwiki.tokens import counting
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.age import tag
 from pytest_dvwiki.wiki.finding.search import WikiSearchIndex

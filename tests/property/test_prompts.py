@@ -14,9 +14,9 @@ from pytest_dvwiki.agent.budget import fit_table
 from pytest_dvwiki.agent.loader import QUESTIONS, PromptLoader
 from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.agent.query import WikiQueryService
-from pytest_dvwiki.agent.tokens import by_rule as tokens
 from pytest_dvwiki.model import BinRow, FailedTest, Occurrence, Origin, RunRecord
 from pytest_dvwiki.settings import Layout
+from pytest_dvwiki.tokens import by_rule as tokens
 from pytest_dvwiki.wiki.config import WikiConfig
 from pytest_dvwiki.wiki.writing.build import archive
 

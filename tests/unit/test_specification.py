@@ -22,10 +22,10 @@ from pytest_dvwiki import (
     WikiSearchIndex,
     pipeline,
 )
-from pytest_dvwiki.agent.tokens import by_rule
 from pytest_dvwiki.model import Excerpt, Failure, Result, Run
 from pytest_dvwiki.pipeline.services import Services
 from pytest_dvwiki.settings import Layout, resolve
+from pytest_dvwiki.tokens import by_rule
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.writing.build import archive, build
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_dvwiki.agent.budget import Block, fit, fit_table
-from pytest_dvwiki.agent.tokens import by_rule as cost
+from pytest_dvwiki.tokens import by_rule as cost
 
 LINES = st.text(alphabet=st.sampled_from("abc def_1—…`中"), min_size=1, max_size=200)
 BLOCKS = st.lists(

@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 from pytest_dvwiki.agent.budget import Block, fit, fit_table
 from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.agent.query import WikiQueryService
-from pytest_dvwiki.agent.tokens import by_rule, counting
 from pytest_dvwiki.settings import PROJECT_FILE, resolve
+from pytest_dvwiki.tokens import by_rule, counting
 from pytest_dvwiki.wiki.config import WikiConfig
 from pytest_dvwiki.wiki.writing.build import archive
 
-from ..samples import layout, occurrence, record
+from .samples import layout, occurrence, record
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_dvwiki.agent.tokens import Count
+    from pytest_dvwiki.tokens import Count
 
 needs_tokenizers = pytest.mark.skipif(importlib.util.find_spec("tokenizers") is None, reason="tokenizers is missing")
 TEXTS = st.text(alphabet=st.sampled_from("abc def_1—…`中\n"), min_size=1, max_size=120)

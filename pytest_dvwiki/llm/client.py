@@ -1,0 +1,178 @@
+"""The client: backends in order, three attempts each, within the limits of a run."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pytest_dvwiki.llm import backends
+from pytest_dvwiki.llm.model import Event, LimitError, ModelError
+from pytest_dvwiki.redact import redact
+from pytest_dvwiki.runs import utc
+from pytest_dvwiki.tokens import by_rule
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_dvwiki.llm.configuration import Backend, LibrarianSettings
+    from pytest_dvwiki.llm.model import Activity, Answer, EventKind, Model
+
+WAITS = (1.0, 2.0)
+"""Seconds between the attempts at one backend."""
+_MOST_LOG = 1 << 20
+"""Size in bytes at which the log is begun again; the last one is kept beside it."""
+
+
+class Clock(Protocol):
+    """What the client needs of the module `time`."""
+
+    def monotonic(self) -> float:
+        """Return the time in seconds."""
+
+    def sleep(self, seconds: float, /) -> None:
+        """Wait."""
+
+
+def connect(settings: LibrarianSettings, activity: Activity | None = None) -> Model | None:
+    """Return the model that a project has set up; nothing is loaded or called before the first prompt.
+
+    Args:
+        settings: The project's settings.
+        activity: Called with each event, besides the log file.
+
+    Returns:
+        None if the first backend is `none`, or none is listed.
+    """
+    return Client(settings, Reporter(settings.log, activity)) if settings.backends else None
+
+
+class Reporter:
+    """Reports what happens to a callback and to a log file.
+
+    Args:
+        log: The file; it is written only where its folder exists.
+        activity: The callback.
+    """
+
+    def __init__(self, log: Path, activity: Activity | None = None) -> None:
+        self._log = log
+        self._activity = activity
+
+    def __call__(self, kind: EventKind, step: str, text: str, **more: Any) -> None:
+        """Report one event, with its secrets masked; see `Event`."""
+        event = Event(kind, step, " ".join(redact(text).split()), **more)
+        # A log that cannot be written stops nothing.
+        with suppress(OSError):
+            if self._log.exists() and self._log.stat().st_size > _MOST_LOG:
+                self._log.replace(self._log.with_name(f"{self._log.name}.1"))
+            with self._log.open("a", encoding="utf-8", errors="replace") as file:
+                file.write(f"{utc(time.time())} {event.kind} {event}\n")
+        if self._activity is not None:
+            self._activity(event)
+
+
+class Client:
+    """A model behind one or several backends. It may be used by several threads at once.
+
+    Args:
+        settings: The settings; `backends` is not empty.
+        report: What is told of each stage and attempt.
+        clock: The clock; the module `time`.
+    """
+
+    def __init__(self, settings: LibrarianSettings, report: Reporter, clock: Clock = time) -> None:
+        self._settings = settings
+        self._report = report
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._backends = list(settings.backends)
+        """Those that failed stand at the end."""
+        self._clients: dict[int, Any] = {}
+        self._calls = 0
+        self._tokens = 0
+        self._next = clock.monotonic()
+        """The time of the next call that the rate allows."""
+
+    def complete(self, prompt: str, *, system: str = "", step: str = "", max_tokens: int = 4096) -> Answer:
+        """Return the answer of the first backend that gives one.
+
+        Raises:
+            LimitError: The run has used up its calls or tokens.
+            ModelError: No backend answered.
+        """
+        reasons = []
+        for backend in tuple(self._backends):
+            request = backends.Request(prompt, system, backend.model_for(step), max_tokens)
+            name = f"{backend.kind} {request.model}".rstrip()
+            try:
+                return self._ask(backend, request, step, name)
+            except backends.CallError as error:
+                reasons.append(f"{name}: {error}")
+                self._report("warning", step, f"gave no answer: {error}", backend=name)
+                with self._lock:
+                    self._backends = [*(each for each in self._backends if each is not backend), backend]
+        raise ModelError(f"no model answered: {'; '.join(reasons)}", rules=self._settings.rules)
+
+    def _ask(self, backend: Backend, request: backends.Request, step: str, name: str) -> Answer:
+        """Ask one backend until it answers, three times at most.
+
+        Raises:
+            LimitError: The run has used up its calls or tokens.
+            CallError: It gave no answer.
+        """
+        size = by_rule(f"{request.system}{request.prompt}")
+        for number, wait in enumerate((*WAITS, None), start=1):
+            self._take_turn(size, request.limit)
+            self._report("attempt", step, f"attempt {number} of {len(WAITS) + 1}", backend=name, tokens_in=size)
+            used = size
+            try:
+                answer = backends.call(backend, self._settings.layout, self._client(backend), request)
+                used = answer.tokens_in + answer.tokens_out
+            except backends.CallError as error:
+                if wait is None or not error.again:
+                    raise
+                self._report("warning", step, f"{error}; next attempt in {wait:g} s", backend=name)
+                self._clock.sleep(wait)
+            else:
+                sizes = {"tokens_in": answer.tokens_in, "tokens_out": answer.tokens_out}
+                self._report("answer", step, "answered", backend=name, **sizes)
+                return answer
+            finally:
+                self._count(size + request.limit, used)
+        raise AssertionError("the last attempt answers or raises")
+
+    def _client(self, backend: Backend) -> Any:
+        with self._lock:
+            if id(backend) not in self._clients:
+                self._clients[id(backend)] = backends.client_of(backend)
+            return self._clients[id(backend)]
+
+    def _take_turn(self, size: int, limit: int) -> None:
+        """Reserve a call and its tokens, and wait until the rate allows it.
+
+        Raises:
+            LimitError: None is left.
+        """
+        limits = self._settings
+        with self._lock:
+            if self._calls >= limits.calls_per_run:
+                raise LimitError(f"the {limits.calls_per_run} calls of this run are used up (librarian.calls_per_run)")
+            if self._tokens + size + limit > limits.tokens_per_run:
+                raise LimitError(
+                    f"{self._tokens} of the {limits.tokens_per_run} tokens of this run are used, and the next call may "
+                    f"take {size + limit} (librarian.tokens_per_run)"
+                )
+            self._calls += 1
+            self._tokens += size + limit
+            now = self._clock.monotonic()
+            turn = max(now, self._next)
+            self._next = turn + (60.0 / limits.calls_per_minute if limits.calls_per_minute else 0.0)
+        if turn > now:
+            self._clock.sleep(turn - now)
+
+    def _count(self, reserved: int, used: int) -> None:
+        """Replace the tokens that were reserved for a call by those that it used."""
+        with self._lock:
+            self._tokens += used - reserved

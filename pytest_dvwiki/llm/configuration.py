@@ -1,0 +1,206 @@
+"""The block `librarian:` of project.yaml: which model answers, and how much it may be asked."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import msgspec
+
+from pytest_dvwiki import yamlio
+from pytest_dvwiki.settings import PROJECT_FILE, Option, ProjectFileError, SettingsError, read_project_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pytest_dvwiki.settings import Layout
+
+BackendKind = Literal["command", "openai", "anthropic", "none"]
+KINDS: tuple[BackendKind, ...] = get_args(BackendKind)
+BLOCK = "librarian"
+_DEFAULT = "default"
+
+OPTIONS: tuple[Option, ...] = (
+    Option(
+        "threshold",
+        "int",
+        default=5,
+        help="Number of entries from which on a topic is compiled.",
+    ),
+    Option(
+        "interval",
+        "int",
+        default=1,
+        help="Fewest days between two compiles of a topic that the command does not name.",
+    ),
+    Option(
+        "transcript_limit",
+        "int",
+        default=40_000,
+        help="Most characters of a transcript that are read; its beginning is left out, up to the end of a message.",
+    ),
+    Option(
+        "minimum_age",
+        "int",
+        default=30,
+        help="Age in days from which on `dvwiki drift --semantic` looks at a page.",
+    ),
+    Option(
+        "drift_pages",
+        "int",
+        default=10,
+        help="Most pages that one `dvwiki drift --semantic` looks at.",
+    ),
+    Option(
+        "calls_per_run",
+        "int",
+        default=40,
+        help="Most calls of a model in one run.",
+    ),
+    Option(
+        "calls_per_minute",
+        "int",
+        default=60,
+        help="Most calls of a model in a minute, evenly spaced; 0 for any number.",
+    ),
+    Option(
+        "tokens_per_run",
+        "int",
+        default=200_000,
+        help="Most tokens, of prompts and answers together, in one run.",
+    ),
+)
+
+
+class Backend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One entry of `backends:`, as `- openai: {model: small, url: …}`."""
+
+    kind: BackendKind = "none"
+    run: str | tuple[str, ...] = ""
+    """The command of kind `command`, as a line or as its words; `{root}` and `{model}` stand for the project's folder
+    and the model."""
+    url: str = ""
+    """The server, if it is not the library's own."""
+    key: str = ""
+    """The variable of the environment that holds the key, if it is not the library's own."""
+    model: str | dict[str, str] = ""
+    """The model, or one for each step with `default` for the others."""
+    timeout: float = 120.0
+    """Seconds until a call counts as failed."""
+    price: tuple[float, float] | None = None
+    """What a million tokens of prompts and a million tokens of answers cost; without it no cost is given."""
+
+    def words(self) -> list[str]:
+        """Return the words of the command.
+
+        Raises:
+            ValueError: A quotation in it does not end.
+        """
+        return shlex.split(self.run) if isinstance(self.run, str) else list(self.run)
+
+    def model_for(self, step: str) -> str:
+        """Return the model for a step: its own, that of the steps before the first dot, or the default."""
+        if isinstance(self.model, str):
+            return self.model
+        return next(filter(None, map(self.model.get, (step, step.partition(".")[0], _DEFAULT))), "")
+
+    def cost(self, tokens_in: int, tokens_out: int) -> float | None:
+        """Return the cost of a number of tokens; None if there is no price."""
+        return (tokens_in * self.price[0] + tokens_out * self.price[1]) / 1e6 if self.price else None
+
+
+@dataclass(frozen=True, slots=True)
+class LibrarianSettings:
+    """The settings of the librarian and of its model, checked."""
+
+    layout: Layout
+    backends: tuple[Backend, ...] = ()
+    """In the order in which they are tried; `none`, and what stands behind it, is not among them."""
+    rules: bool = True
+    """Whether rules take over where no backend answers: `none` is listed, or nothing is."""
+    threshold: int = 5
+    interval: int = 1
+    transcript_limit: int = 40_000
+    minimum_age: int = 30
+    drift_pages: int = 10
+    calls_per_run: int = 40
+    calls_per_minute: int = 60
+    tokens_per_run: int = 200_000
+
+    @property
+    def log(self) -> Path:
+        """Return the file of the librarian's activity; ignored by git."""
+        return self.layout.wiki / ".cache" / "librarian.log"
+
+    @classmethod
+    def of(cls, layout: Layout) -> LibrarianSettings:
+        """Read the block of a project's `.agent/project.yaml`.
+
+        Raises:
+            SettingsError: A key is unknown, or a value cannot be used.
+        """
+        path = layout.root / PROJECT_FILE
+        block = read_project_file(path, BLOCK, ["backends", *(option.name for option in OPTIONS)])
+        where = f"{path}: {BLOCK}"
+        values: dict[str, Any] = {}
+        try:
+            for option in OPTIONS:
+                if option.name in block:
+                    values[option.name] = option.parse(block[option.name], f"{where}.{option.name}")
+        except SettingsError as error:
+            raise ProjectFileError(str(error)) from None
+        backends = tuple(_backends(block.get("backends"), f"{where}.backends"))
+        first_none = next((at for at, each in enumerate(backends) if each.kind == "none"), len(backends))
+        rules = first_none < len(backends) or not backends
+        return cls(layout, backends[:first_none], rules=rules, **values)
+
+
+def _backends(given: object, where: str) -> Iterator[Backend]:
+    """Yield the backends of a list, each of them a word or a mapping with one key.
+
+    Raises:
+        SettingsError: An entry cannot be used.
+    """
+    for number, entry in enumerate(given if isinstance(given, list) else [] if given is None else [given]):
+        here = f"{where}[{number}]"
+        kind, fields = next(iter(entry.items())) if isinstance(entry, dict) and len(entry) == 1 else (entry, {})
+        if kind not in KINDS:
+            raise ProjectFileError(f"{here}: expected one of {', '.join(KINDS)}, got {kind!r:.60}")
+        if isinstance(fields, str) and kind == "command":
+            fields = {"run": fields}
+        if not isinstance(fields, dict) or "kind" in fields:
+            raise ProjectFileError(f"{here}.{kind}: expected keys such as model, got {fields!r:.60}")
+        try:
+            made = msgspec.convert({**fields, "kind": kind}, Backend)
+        except msgspec.ValidationError as error:
+            place, problem = yamlio.misfit(error)
+            raise ProjectFileError(f"{here}.{kind}{f'.{place}' if place else ''}: {problem}") from None
+        _check(made, f"{here}.{kind}")
+        yield made
+
+
+def _check(backend: Backend, here: str) -> None:
+    """Refuse a backend that can never answer.
+
+    Raises:
+        SettingsError: It lacks what its kind needs.
+    """
+    needed = {"command": "run", "openai": "model", "anthropic": "model"}.get(backend.kind)
+    if needed and not getattr(backend, needed):
+        raise ProjectFileError(f"{here}: it lacks the key `{needed}`")
+    if isinstance(backend.model, dict) and _DEFAULT not in backend.model:
+        raise ProjectFileError(f"{here}.model: it lacks the key `{_DEFAULT}`")
+    if backend.timeout <= 0:
+        raise ProjectFileError(f"{here}.timeout: expected a number of seconds above 0, got {backend.timeout}")
+    try:
+        backend.words()
+    except ValueError as error:
+        raise ProjectFileError(f"{here}.run: {error}") from None
+
+
+def reference() -> str:
+    """Return the tables of the block as Markdown, for the reference page."""
+    rows = [f"| `{each.name}` | {each.default} | {each.help} |" for each in OPTIONS]
+    return "\n".join([f"| project.yaml, `{BLOCK}:` | default | what it does |", "| --- | --- | --- |", *rows, ""])

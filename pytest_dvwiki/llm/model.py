@@ -1,0 +1,108 @@
+"""The protocol of a language model, what it returns, and what it reports while it works."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeVar
+
+import msgspec
+
+EventKind = Literal["stage", "attempt", "answer", "warning"]
+Shape = TypeVar("Shape")
+
+
+class ModelError(Exception):
+    """No backend answered; the text names each one and the reason.
+
+    Args:
+        text: The text.
+        rules: Whether the settings list `none` behind these backends: the caller then goes on by rules alone.
+    """
+
+    def __init__(self, text: str, *, rules: bool = False) -> None:
+        super().__init__(text)
+        self.rules = rules
+
+
+class LimitError(ModelError):
+    """The run has used up its calls or its tokens; what is done stays, and the next run goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer: text that nobody has checked."""
+
+    text: str
+    backend: str
+    """The kind of backend that answered: `command`, `openai`, `anthropic`."""
+    model: str
+    """The name of the model; empty if the backend names none."""
+    tokens_in: int
+    tokens_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened on the way to an answer."""
+
+    kind: EventKind
+    step: str
+    """What the caller is doing: `compile`, `lessons`, …"""
+    text: str
+    backend: str = ""
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    def __str__(self) -> str:
+        source = f" {self.backend}:" if self.backend else ""
+        size = f" ({self.tokens_in} tokens in, {self.tokens_out} out)" if self.tokens_in or self.tokens_out else ""
+        mark = "warning: " if self.kind == "warning" else ""
+        return f"{mark}{self.step or 'model'}:{source} {self.text}{size}"
+
+
+Activity = Callable[[Event], None]
+"""A function that is called with each event."""
+
+
+class Model(Protocol):
+    """A language model. Its answers are data, which the caller checks."""
+
+    def complete(self, prompt: str, *, system: str = "", step: str = "", max_tokens: int = 4096) -> Answer:
+        """Return the answer to a prompt.
+
+        Args:
+            prompt: The prompt.
+            system: The system prompt.
+            step: What the caller is doing; the settings may choose the model by it.
+            max_tokens: The longest answer; one that was cut off there is an error, not an answer.
+
+        Raises:
+            ModelError: No backend answered.
+        """
+
+
+def quoted(tag: str, text: str) -> str:
+    """Return text from outside between XML tags; no tag of that name inside the text can end it."""
+    inside = re.sub(rf"<(?=\s*/?\s*{re.escape(tag)})", "&lt;", text, flags=re.IGNORECASE)
+    return f"<{tag}>\n{inside}\n</{tag}>"
+
+
+def parsed(text: str, shape: type[Shape]) -> Shape:
+    """Return the JSON document of an answer, with or without a fence around it.
+
+    Args:
+        text: The answer.
+        shape: The type that it must have, as msgspec checks it.
+
+    Raises:
+        ValueError: There is none, or it has another shape.
+    """
+    found = text.strip()
+    if found.startswith("```") and found.endswith("```"):
+        found = found[3:-3].removeprefix("json").strip()
+    try:
+        return msgspec.json.decode(found, type=shape)
+    except msgspec.MsgspecError as error:
+        raise ValueError(f"the answer is not as asked for: {error}") from None
