@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_dvwiki.checks.inputs import InputError, inputs_of, lines_of
-from pytest_dvwiki.checks.schema import Check, CheckType, Expectation, load_check
+from pytest_dvwiki.checks.schema import Check, CheckError, CheckType, Expectation, load_check
 from pytest_dvwiki.logtext.user_frames import shown_path
 from pytest_dvwiki.redact import redact
 
@@ -106,14 +106,17 @@ def check(path: Path, *, root: Path, environment: Mapping[str, str]) -> CheckRes
 
     Args:
         path: Its file.
-        root: Folder to which the names of files in the result are relative.
+        root: Folder to which the names of files in the result, and in errors, are relative.
         environment: The variables for the names of input files.
 
     Raises:
         CheckError: The check cannot be run.
     """
-    checked = load_check(path)
-    inputs = inputs_of(checked, environment)
+    try:
+        checked = load_check(path)
+        inputs = inputs_of(checked, environment)
+    except CheckError as error:
+        raise CheckError(str(error).replace(f"{root}{os.sep}", "")) from error
     entries = (
         _of_files(inputs, checked.items, root) if _is_of_files(checked) else _Extraction(checked, inputs).entries()
     )

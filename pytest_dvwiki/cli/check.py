@@ -38,8 +38,7 @@ def run(args: argparse.Namespace) -> int:
         try:
             result = check(file.absolute(), root=Path.cwd(), environment=os.environ)
         except CheckError as error:
-            told = str(error).replace(f"{Path.cwd()}{os.sep}", "")
-            print(f"dvwiki check: {told}", file=sys.stderr)
+            print(f"dvwiki check: {error}", file=sys.stderr)
             status = EXIT_USAGE
             continue
         shown = f"{result.status} {result.file}"

@@ -84,21 +84,14 @@ def scan_files(
     Raises:
         FarmError: The cluster cannot be used.
     """
-    return farm.map(functools.partial(scan_as_told, pickle.dumps(classifier_of)), sources, lost)
+    return farm.map(functools.partial(_scan, pickle.dumps(classifier_of)), sources, _lost)
 
 
-def scan_as_told(classifier_of: bytes, source: Source) -> ScannedFile:
-    """Read the logs of one file in a process that only has what it was sent.
-
-    Args:
-        classifier_of: What makes the classifier, pickled.
-        source: The file.
-    """
+def _scan(classifier_of: bytes, source: Source) -> ScannedFile:
     return scan_file(source, _classifier(classifier_of))
 
 
-def lost(source: Source) -> ScannedFile:
-    """Return the result for a file at which processes died."""
+def _lost(source: Source) -> ScannedFile:
     return ScannedFile((), (f"{source.shown}: {DIED}",))
 
 

@@ -61,8 +61,7 @@ class _CheckItem(pytest.Item):
         try:
             result = check(self.path, root=self.config.rootpath, environment=os.environ)
         except CheckError as error:
-            told = str(error).replace(f"{self.config.rootpath}{os.sep}", "")
-            raise CheckFailed(f"check cannot be run: {told}") from error
+            raise CheckFailed(f"check cannot be run: {error}") from error
         if result.violations:
             raise CheckFailed("\n".join(text.lines(result)))
         for note in text.notes(result):

@@ -143,15 +143,14 @@ class Outputs:
             started: When the session began, in seconds since the epoch.
         """
         self._archived = archived
-        vars(self).pop("_briefs", None)
         root = self._settings.layout.root
         if self._settings.codequality:
             with self._guard("writing the code quality report"):
                 from pytest_dvwiki.records import disk  # noqa: PLC0415
                 from pytest_dvwiki.report import codequality  # noqa: PLC0415
 
-                told = codequality.render(self._briefs, self._folder)
-                disk.replace(root / self._settings.codequality, told.encode())
+                text = codequality.render(self._briefs, self._folder)
+                disk.replace(root / self._settings.codequality, text.encode())
         if self._tests:
             with self._guard("adding pages to the JUnit XML"):
                 self._complete_junit()

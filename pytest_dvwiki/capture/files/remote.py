@@ -57,7 +57,7 @@ def find(given: str, is_wanted: Callable[[str], bool]) -> list[RemoteFile]:
     Raises:
         RemoteError: It cannot be read.
     """
-    with _told():
+    with _as_remote_error():
         system, path = _library().core.url_to_fs(given)
         chain = given.partition("::")[2]
         if "*" in path or "?" in path.partition("::")[0].rpartition("/")[2]:
@@ -75,7 +75,7 @@ def open_url(url: str) -> IO[bytes]:
     Raises:
         RemoteError: It cannot be opened.
     """
-    with _told():
+    with _as_remote_error():
         return io.BufferedReader(_Stream(_opener(url)), _CHUNK)
 
 
@@ -94,13 +94,13 @@ class _Stream(io.RawIOBase):
         return bool(self._stream.seekable())
 
     def readinto(self, buffer: Any) -> int:
-        with _told():
+        with _as_remote_error():
             data = self._stream.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        with _told():
+        with _as_remote_error():
             return int(self._stream.seek(offset, whence))
 
     def tell(self) -> int:
@@ -118,7 +118,7 @@ def fetch(url: str) -> IO[bytes]:
         RemoteError: It cannot be read to its end.
     """
     target = tempfile.TemporaryFile()  # noqa: SIM115 (the caller closes it)
-    with _told(), _opener(url) as stream:
+    with _as_remote_error(), _opener(url) as stream:
         shutil.copyfileobj(stream, target, _CHUNK)
     target.seek(0)
     return target
@@ -131,7 +131,7 @@ def _opener(url: str) -> Any:
 
 
 @contextlib.contextmanager
-def _told() -> Iterator[None]:
+def _as_remote_error() -> Iterator[None]:
     """Turn whatever a file system raises into a `RemoteError`: each has exceptions of its own."""
     try:
         yield

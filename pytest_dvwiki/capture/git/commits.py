@@ -295,6 +295,6 @@ class Branch:
         except (OSError, subprocess.SubprocessError) as error:
             raise RefusedError(f"git cannot be run: {error}") from error
         if done.returncode:
-            told = done.stderr.decode("utf-8", "replace").strip().split("\n")[0]
-            raise RefusedError(told or f"git {arguments[0]} failed with {done.returncode}")
+            reason = done.stderr.decode("utf-8", "replace").strip().split("\n")[0]
+            raise RefusedError(reason or f"git {arguments[0]} failed with {done.returncode}")
         return done.stdout

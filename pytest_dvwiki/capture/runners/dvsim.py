@@ -180,11 +180,11 @@ def _log(path: Path, log: str, seed: str | None) -> tuple[str, ...]:
 def _configuration(path: Path, report: _Report) -> tuple[Path | None, str | None]:
     """Return the folder of the project and the configuration file of the block in it, if it is in its usual place."""
     plan = PurePosixPath(report.testplan_ref or "")
-    told = plan.parents[1] / "dv" / f"{report.block.name}_sim_cfg.hjson" if len(plan.parts) > 2 else None  # noqa: PLR2004
-    if told is None or told.is_absolute() or ".." in told.parts:
+    file = plan.parents[1] / "dv" / f"{report.block.name}_sim_cfg.hjson" if len(plan.parts) > 2 else None  # noqa: PLR2004
+    if file is None or file.is_absolute() or ".." in file.parts:
         return None, None
-    folder = next((folder for folder in path.parents if (folder / told).is_file()), None)
-    return folder, str(told) if folder else None
+    folder = next((folder for folder in path.parents if (folder / file).is_file()), None)
+    return folder, str(file) if folder else None
 
 
 RUNNER = Runner(

@@ -97,8 +97,6 @@ class SimulationOutcome:
     """Versions of Python and cocotb in its log."""
     reads: tuple[str, ...] = ()
     """Files that the simulation read; only for one that failed."""
-    build_failed: bool = False
-    """Whether the simulation never began: compiler, elaborator or missing tool."""
     noise_errors: int = 0
     """Number of error lines of tests that passed; without tests, of the item."""
     refused: tuple[Failure, ...] = ()
@@ -116,8 +114,7 @@ def collect(sim: Simulation) -> SimulationOutcome:
 
 def _outcome(run: SimulationRun) -> SimulationOutcome:
     failures = [failure_of(run, test) for test in run.tests if test.failed]
-    building = build_failed(run)
-    if building:
+    if build_failed(run):
         failures.append(build_failure(run))
     elif is_unexplained(run):
         failures.append(item_failure(run))
@@ -130,7 +127,6 @@ def _outcome(run: SimulationRun) -> SimulationOutcome:
         config=run.setup.config,
         axes=Axes(python=run.main.python, cocotb=run.main.cocotb),
         reads=run.reads if failures or run.sim.error else (),
-        build_failed=building,
         noise_errors=sum(each.count for each in errors.values()),
         refused=tuple(replace(each, by_strict_logs=True) for each in refused.values()),
     )

@@ -441,7 +441,7 @@ def test_a_module_that_cannot_be_imported_is_one_failure_of_the_runner(
     assert f"{exception}: {failure.message}" in said(failure, "log")
     assert said(failure) == ""
     assert failure.seed is None, "no seed changes what an import meets"
-    assert not outcome.build_failed
+    assert failure.in_simulator
     if text is not None:
         assert failure.frame is not None
         assert failure.frame.file == "broken.py"
@@ -456,7 +456,6 @@ def test_a_build_error_is_one_failure_of_the_runner(tmp_path: Path, kind: str, l
     logs = (LogText(source="log", path=tmp_path / "build.log"),) if log else left.simulation.logs
     outcome = collect(replace(left.simulation, logs=logs))
     (failure,) = outcome.failures
-    assert outcome.build_failed
     assert not failure.in_simulator
     assert failure.nodeid == "tests/test_fifo.py::test_fifo"
     assert words in said(failure, "log")
@@ -494,6 +493,7 @@ def essence(outcome: SimulationOutcome) -> list[tuple[object, ...]]:
                 one.message,
                 one.frame,
                 one.started,
+                one.in_simulator,
                 one.seed,
                 one.sim_time,
                 one.simulator,
@@ -502,7 +502,7 @@ def essence(outcome: SimulationOutcome) -> list[tuple[object, ...]]:
             for one in outcome.failures
         ),
         *((one.nodeid, one.outcome, one.noise_errors) for one in outcome.results),
-        (outcome.simulator, outcome.build_failed),
+        (outcome.simulator,),
     ]
 
 
