@@ -218,17 +218,25 @@ class CauseRecords:
         return Target(test.nodeid, ANY, ANY) if row and row[0] == ANY else test
 
     def passing_runs(
-        self, tests: Sequence[Target], since: str, before: str | None, most: int
+        self, tests: Sequence[Target], since: str, before: str | None, most: int, past: fixes.Past | None = None
     ) -> list[fixes.PassingRun]:
-        """Return the first `most` runs between two moments that passed one of the tests."""
-        runs = itertools.islice(self._passes.passing_runs(tests, since, min(before or EVER, self._until)), most)
-        return [fixes.PassingRun(task_id=task_id, moment=moment, branch=branch) for moment, task_id, branch in runs]
+        """Return the first `most` runs between two moments that passed one of the tests.
+
+        Where they are to rule out chance (`past`), one that repeats a seed on the same sources does not count.
+        """
+        end = min(before or EVER, self._until)
+        independent = past is not None and not past.comes_and_goes
+        runs = self._passes.passing_runs(tests, since, end, independent=independent)
+        return [
+            fixes.PassingRun(task_id=task_id, moment=moment, branch=branch)
+            for moment, task_id, branch in itertools.islice(runs, most)
+        ]
 
     def rate(self, tests: Sequence[Target], since: str, before: str) -> Rate:
         """Return the rate at which tests failed in the newest runs between two moments.
 
-        A repeated failure with a seed that had failed before does not count, unless the tests come and go with one
-        seed.
+        A repeated failure with a seed that had failed before does not count, nor does a pass that repeats a seed on the
+        same sources, unless the tests come and go with one seed.
         """
         rows = self._db.execute(
             f"SELECT f.moment, json_group_array(DISTINCT f.seed) FROM json_each(:tests) t JOIN failed f ON {meets('f')}"  # noqa: S608
@@ -243,11 +251,10 @@ class CauseRecords:
             },
         )
         seeds = {moment: set(json.loads(found)) for moment, found in rows}
-        failing = set(seeds)
-        passing = {moment for moment, *_ in self._passes.passing_runs(tests, since, before)} - failing
-        repeated = _repeated(seeds)
-        if repeated and not self.comes_and_goes(tests, since, before):
-            failing -= repeated
+        independent = not self.comes_and_goes(tests, since, before)
+        passing_runs = self._passes.passing_runs(tests, since, before, independent=independent)
+        passing = {moment for moment, *_ in passing_runs} - set(seeds)
+        failing = set(seeds) - (_repeated(seeds) if independent else set())
         newest = sorted(failing | passing)[-LOOKED_BACK:]
         return Rate(failed=sum(moment in failing for moment in newest), runs=len(newest))
 

@@ -14,7 +14,8 @@ the same build configuration counts (`targets`). A fix is
 
 A pass counts if it has the seed that failed, unless the test comes and goes with one seed or the stimulus generator was
 changed too. Passes with other seeds count once there are so many that chance explains them in less than 5 % of cases,
-at the rate at which the test failed before (`chance`). A seed that is not on record counts as another one.
+at the rate at which the test failed before (`chance`). A seed that passes again with the same sources counts once,
+unless the test comes and goes with it. A seed that is not on record counts as another one.
 
 The rate is taken over the runs since the cause was first seen, or since it returned after its fix had held; a seed that
 fails again counts once. The cause may have been there before that without a failure. So of the earlier passes as many
@@ -256,7 +257,7 @@ def _state(group: list[Step], presence: _Since, returned: Return | None, records
     past = None if deterministic else _past(at_first, presence, group, records)
     seeds = [step.failed_seed for step in group if step.failed_seed is not None]
     needed = 1 if deterministic else _needed(group, past.rate if past else None)
-    runs = records.passing_runs(tests, first.moment, returned.moment if returned else None, needed)
+    runs = records.passing_runs(tests, first.moment, returned.moment if returned else None, needed, past)
     held_at = runs[-1].moment if len(runs) >= needed else None
     state = FixState(
         fix=replace(
@@ -295,7 +296,7 @@ def continued(states: list[FixState], records: CauseRecords) -> list[FixState]:
 
 
 def _continued(state: FixState, records: CauseRecords) -> FixState:
-    runs = records.passing_runs(state.tests, state.moment, None, state.fix.needed)
+    runs = records.passing_runs(state.tests, state.moment, None, state.fix.needed, state.past)
     return _with_passes(state, runs, records, None, None)
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 LOOKED_BACK = 50
 """Number of runs that are searched for a test's last pass, or count for the rate at which it failed."""
+_CHANGES = "CASE WHEN NOT r.dirty THEN '' ELSE r.changes END"
+"""The uncommitted changes of a run; NULL if they are unknown."""
 
 
 class SuiteOfRun(NamedTuple):
@@ -56,25 +58,45 @@ class Passes:
         # A unit that failed to build or to be imported is a test itself; later the tests inside it stand for it.
         return {each for name in names for each in (name, *parents_of(name))}
 
-    def passing_runs(self, tests: Sequence[Target], since: str, before: str) -> Iterator[tuple[str, str, str | None]]:
-        """Yield the moment, task id and branch of the runs between two moments that passed one of the tests."""
+    def passing_runs(
+        self, tests: Sequence[Target], since: str, before: str, *, independent: bool = False
+    ) -> Iterator[tuple[str, str, str | None]]:
+        """Yield the moment, task id and branch of the runs between two moments that passed one of the tests.
+
+        Args:
+            tests: The tests.
+            since: The moment of the first run that counts.
+            before: The moment before which they end.
+            independent: Leave out runs that say nothing new: those with a seed and sources that passed before.
+        """
+        sources = f"r.vcs_commit || {_CHANGES}"
         again = self._db.execute(
-            "SELECT DISTINCT r.moment, r.task_id, r.branch, 0, '', '', '' FROM json_each(?) t JOIN passed_again p ON"  # noqa: S608
-            f" {meets('p')} AND p.moment >= ? AND p.moment < ? JOIN runs r ON r.id = p.run ORDER BY r.moment",
+            f"SELECT DISTINCT r.moment, r.task_id, r.branch, {sources}, p.seed, 0, '', p.simulator, p.config"  # noqa: S608
+            f" FROM json_each(?) t JOIN passed_again p ON {meets('p')} AND p.moment >= ? AND p.moment < ?"
+            " JOIN runs r ON r.id = p.run ORDER BY r.moment",
             (targets.json_targets(tests), since, before),
         )
         suites = sorted({suite for test in tests for suite in self._suites_having(test.nodeid)})
         listed = self._db.execute(
-            "SELECT r.moment, r.task_id, r.branch, s.run, s.suite, s.simulator, s.config FROM suites s"
-            " JOIN runs r ON r.id = s.run WHERE s.moment >= ? AND s.moment < ?"
+            f"SELECT r.moment, r.task_id, r.branch, {sources}, s.seed, s.run, s.suite, s.simulator, s.config"  # noqa: S608
+            " FROM suites s JOIN runs r ON r.id = s.run WHERE s.moment >= ? AND s.moment < ?"
             " AND s.suite IN (SELECT value FROM json_each(?)) ORDER BY s.moment",
             (since, before, json_list(suites)),
         )
         newest = ""
-        for moment, task_id, branch, *rest in heapq.merge(again, listed if suites else (), key=lambda row: str(row[0])):
-            if moment != newest and (not rest[1] or self._any_passed(SuiteOfRun(*rest), tests)):
-                newest = moment
-                yield moment, task_id, branch
+        known = set()
+        for moment, task_id, branch, state, seed, *rest in heapq.merge(
+            again, listed if suites else (), key=lambda row: str(row[0])
+        ):
+            if moment == newest or (rest[1] and not self._any_passed(SuiteOfRun(*rest), tests)):
+                continue
+            ran = (state, seed, *rest[2:])
+            if independent and ran in known:
+                continue
+            if None not in {state, seed}:
+                known.add(ran)
+            newest = moment
+            yield moment, task_id, branch
 
     def _any_passed(self, listed: SuiteOfRun, tests: Sequence[Target]) -> bool:
         return any(self.passed(listed, test) for test in tests)

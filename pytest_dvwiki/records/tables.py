@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import FailedTest, Occurrence, OtherTest, RunRecord
 
-VERSION = 22
+VERSION = 23
 """Incremented with every change of the tables or of their contents."""
 
 # Tables with long texts have rowids: WITHOUT ROWID would put whole rows into the upper levels of the tree.

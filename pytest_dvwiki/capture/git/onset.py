@@ -115,7 +115,7 @@ def _start(
         passes = history.last_passes(occurrence, test) if onset.moment else before
         proving = [] if onset.comes_and_goes else [one for one in passes if _proves(one, test, occurrence)]
         enough = onset.passes_needed.get(test.nodeid)
-        runs = list({one.moment: one for one in before}.values())
+        runs = _independent(before, comes_and_goes=onset.comes_and_goes)
         # So many passes, this one and earlier ones, are unlikely to be chance.
         for group in (proving, runs[enough - 1 :] if enough else []):
             found = _nearest(group, failed, repository)
@@ -159,6 +159,14 @@ def _has(commit: str, other: str, repository: Repository) -> bool:
 def _proves(one: Pass, test: FailedTest, occurrence: Occurrence) -> bool:
     """Tell whether a pass proves that the cause of a present failure was absent."""
     return is_deterministic(occurrence) or (one.seed == test.seed and not test.seed_unknown)
+
+
+def _independent(passes: Sequence[Pass], *, comes_and_goes: bool) -> list[Pass]:
+    """Return one pass per run; one that repeats a seed at its commit is new only where the cause comes and goes."""
+    runs = {one.moment: one for one in passes}.values()
+    if comes_and_goes:
+        return list(runs)
+    return list({one.moment if one.seed is None else (one.seed, one.commit): one for one in runs}.values())
 
 
 def _nearest(passes: Sequence[Pass], failed: Vcs, repository: Repository) -> Pass | None:

@@ -18,6 +18,7 @@ from .. import samples
 from ..samples import CAUSE, TEST, failed, fixed, occurrence, passing, record
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from pytest_dvwiki.model import Change, RunRecord
@@ -190,6 +191,31 @@ def test_only_a_second_attempt_with_its_cause_and_seed_makes_a_test_come_and_go(
     rerun = _ran(tmp_path, 1, TEST, other=(OtherTest(nodeid=TEST, outcome="flaky", attempts=told),))
     runs = [rerun, record(2, occurrence()), passing(3), *(_ran(tmp_path, number, TEST) for number in (4, 5, 6))]
     assert _results(tmp_path, *runs) == [result]
+
+
+@pytest.mark.parametrize(
+    ("seeds", "commits", "passes"),
+    [("7", [5], 1), ("7", range(3, 9), 7), (None, [5], 7), ("8", [5], 2)],
+    ids=["seed and sources again", "other sources", "seed not on record", "another seed once"],
+)
+def test_a_pass_that_repeats_a_seed_on_the_same_sources_is_no_more_evidence(
+    tmp_path: Path, seeds: str | None, commits: Sequence[int], passes: int
+) -> None:
+    store.write_suite(tmp_path, (TEST,))
+    listed = tuple(replace(suite, seed=seeds) for suite in samples.suites(TEST))
+    commits = [commits[number % len(commits)] for number in range(6)]
+    again = [record(number, suites=listed, commit=f"{commit:040x}") for number, commit in enumerate(commits, start=3)]
+    (state,) = _judged(tmp_path, record(1, occurrence()), _other_seed(2, commit=f"{5:040x}"), *again)
+    assert (state.fix.passes, state.fix.result) == (min(passes, 5), "held" if passes >= 5 else "open")
+
+
+def test_repeated_passes_count_for_a_test_that_comes_and_goes_with_one_seed(tmp_path: Path) -> None:
+    store.write_suite(tmp_path, (TEST,))
+    listed = tuple(replace(suite, seed="42") for suite in samples.suites(TEST))
+    runs = [record(1, occurrence()), passing(2, changed="nothing", commit=f"{1:040x}"), record(3, occurrence())]
+    runs += [passing(4), *(record(number, suites=listed, commit=f"{4:040x}") for number in range(5, 18))]
+    (state,) = _judged(tmp_path, *runs)
+    assert (state.fix.needed, state.fix.passes, state.fix.result) == (4, 4, "held")
 
 
 def test_a_test_that_failed_in_every_run_needs_three_later_passes_with_any_seed(tmp_path: Path) -> None:

@@ -210,6 +210,16 @@ def test_enough_passes_with_other_seeds_begin_a_range(project: Project) -> None:
     assert "Came with one of 5 commits after" in project.page()
 
 
+def test_passes_that_repeat_a_seed_at_one_commit_are_one(project: Project) -> None:
+    for _ in range(6):
+        project.run(seed="1", named=True)
+    for seed in ("7", "8", "9"):
+        project.commit(f"fifo: {seed}")
+        found = project.first_bad(seed=seed)
+        assert found is not None
+        assert (found.passed_with, found.log) == ("other", ())
+
+
 def test_a_pass_with_the_seed_that_fails_begins_a_range_though_others_passed_later(project: Project) -> None:
     project.run(seed="1")
     good = project.head
