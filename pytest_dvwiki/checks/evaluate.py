@@ -92,9 +92,8 @@ class CheckResult:
         lists = ["found", "missing"]
         lists += ["extra"] if self.type in {2, 3} else []
         lists += ["waived", "unused_waivers"] if self.type in {3, 4} else []
-        told = {name: [_plain(entry) for entry in getattr(self, name)] for name in lists}
         about = {"file": self.file, "description": self.description, "type": self.type, "status": self.status}
-        return about | told
+        return about | {name: [_plain(entry) for entry in getattr(self, name)] for name in lists}
 
 
 def _plain(entry: ResultLine) -> dict[str, Any]:

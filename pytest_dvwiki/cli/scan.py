@@ -15,7 +15,7 @@ from pytest_dvwiki.cli.classify import classifier_of, details
 from pytest_dvwiki.cli.farm import add_farm, check_farm, farm_of
 from pytest_dvwiki.cli.output import LINE_START
 from pytest_dvwiki.cli.patterns.active import add_sources
-from pytest_dvwiki.model.sentences import count
+from pytest_dvwiki.model.sentences import count, shortened
 
 if TYPE_CHECKING:
     import argparse
@@ -297,9 +297,9 @@ def _as_text(scan: _ScannedLogs, *, verbose: bool) -> str:
             f"  [{cause.first.fingerprint}]"
         )
         lines.append(f"{_INDENT}{cause.name}:{cause.first.line}")
-        lines.append(_cut(f"{_INDENT}{cause.first.primary}", width))
+        lines.append(shortened(f"{_INDENT}{cause.first.primary}", width))
         if cause.failed and cause.first.fix:
-            lines.append(_cut(f"{_INDENT}fix: {cause.first.fix}", width))
+            lines.append(shortened(f"{_INDENT}fix: {cause.first.fix}", width))
     return "\n".join([*lines, *_remarks(scan, causes, shown, verbose=verbose)])
 
 
@@ -315,10 +315,6 @@ def _remarks(scan: _ScannedLogs, causes: Sequence[_Cause], shown: Sequence[_Caus
         faster = "; `pip install hyperscan` makes such a scan many times faster" if slow else ""
         remarks.append(f"engine: {scan.engine}{faster}")
     return ["", *remarks] if remarks else []
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def _bytes(number: float) -> str:

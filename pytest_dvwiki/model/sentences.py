@@ -44,3 +44,8 @@ def is_own(message: str) -> bool:
 def count(number: int, noun: str) -> str:
     """Return a number with its noun: `1 run`, `2 runs`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text of at most so many characters; one that is cut ends with `…`."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -34,6 +34,7 @@ from pytest_dvwiki.records import overview
 from pytest_dvwiki.records.command import from_anywhere
 from pytest_dvwiki.redact import clean
 from pytest_dvwiki.triage.waivers import load_waivers
+from pytest_dvwiki.wiki.index import ENDED
 from pytest_dvwiki.wiki.kinds.bug import is_pointer
 from pytest_dvwiki.wiki.query import WikiHistory
 
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
 
 Word = Literal["NEW", "REGRESSED", "KNOWN", "WAIVED", "FIXED", "MAYBE FIXED"]
 """The state of a cause: its news in the newest runs, or that its tests pass again."""
-ENDED = frozenset({"closed", "wont_fix"})
 WEEK = timedelta(days=7)
 _SAID = (Seen, SeenOn, Regressed, Beside, FixedBy, Came, Infrastructure, Tracked, Accepted)
 

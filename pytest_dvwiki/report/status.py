@@ -6,7 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.causes.words import waiver_text
-from pytest_dvwiki.model.sentences import count
+from pytest_dvwiki.model.sentences import count, shortened
 from pytest_dvwiki.report.attention import names
 from pytest_dvwiki.wiki.page_summary import page_name
 from pytest_dvwiki.wiki.text.markdown import plain
@@ -33,11 +33,7 @@ def render(found: Attention, *, width: int) -> Iterator[str]:
         width: Columns of the terminal.
     """
     for line in _lines(found):
-        yield textwrap.shorten(line, width, placeholder=" …") if not line.startswith(" ") else _cut(line, width)
-
-
-def _cut(line: str, width: int) -> str:
-    return line if len(line) <= width else f"{line[: width - 1]}…"
+        yield textwrap.shorten(line, width, placeholder=" …") if not line.startswith(" ") else shortened(line, width)
 
 
 def _lines(found: Attention) -> Iterator[str]:
@@ -51,8 +47,8 @@ def _lines(found: Attention) -> Iterator[str]:
     more = max(0, len(failing) - _MOST_CAUSES) + max(0, len(passing) - _MOST_FIXED)
     if more:
         yield f"  and {more} more: dvwiki report --summary"
-    told = {each.cause.page.path for each in found.news if each.cause.page is not None}
-    rest = [page for page in found.open if page.path not in told]
+    named = {each.cause.page.path for each in found.news if each.cause.page is not None}
+    rest = [page for page in found.open if page.path not in named]
     for page in rest[:_MOST_PAGES]:
         yield f"  {'OPEN':<10} {page.name}, last seen {page.text('last_updated')}: {plain(page.title)}"
     if len(rest) > _MOST_PAGES:

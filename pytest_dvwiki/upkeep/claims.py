@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.model.sentences import shortened
 from pytest_dvwiki.upkeep.findings import Finding
 from pytest_dvwiki.upkeep.page import PageLine, without_code
 
@@ -24,6 +25,8 @@ _SOURCE = re.compile(r"\(source: tasks/([^|)\s]+?)\.ya?ml(?=[ |)])")
 _NO_PROSE = re.compile(r"\s*(?:#{1,6} |\||<!--|-->|- \[[ xX]\] |\d+\. *$|[-*_]{3,}\s*$|>|cause: \"?[0-9a-f]{12}\b)")
 _ONLY_CITED = re.compile(r"(?:[-*+] )?\(source: [^)]*\)\.?")
 """A paragraph that is nothing but a citation, which covers its whole section."""
+_SHOWN = 60
+"""Maximum length of a quoted claim."""
 _QUESTION = re.compile(r"\?\s*$")
 _GUIDANCE = {
     "bugs": frozenset({"Symptom"}),
@@ -48,8 +51,8 @@ def check_claims(text: PageText) -> Iterator[Finding]:
             continue
         claim = next((line for line in paragraph if _claims(line.text)), None)
         if claim is not None:
-            said = claim.text.strip()
-            yield Finding(text.listed.path, claim.number, "uncited", f"no source for {_short(said)!r}")
+            words = shortened(claim.text.strip(), _SHOWN)
+            yield Finding(text.listed.path, claim.number, "uncited", f"no source for {words!r}")
 
 
 def check_sources(text: PageText, archive: Archive, tasks: Path) -> Iterator[Finding]:
@@ -83,7 +86,3 @@ def _paragraphs(text: PageText) -> Iterator[list[PageLine]]:
 
 def _claims(text: str) -> bool:
     return not _QUESTION.search(text) and _CLAIM.search(without_code(text)) is not None
-
-
-def _short(text: str, limit: int = 60) -> str:
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"

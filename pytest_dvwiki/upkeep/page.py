@@ -25,7 +25,7 @@ class PageLine:
     """A line of a page's text."""
 
     number: int
-    """PageLine number in the file, from 1."""
+    """Its number in the file, from 1."""
     text: str
     section: str
     """Text of the heading above it."""

@@ -10,6 +10,7 @@ from pytest_dvwiki.wiki.text.names import bug_date
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from pytest_dvwiki.records.archive import Archive
     from pytest_dvwiki.wiki.page_cache import PageCache
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
@@ -28,7 +29,9 @@ class CausePages:
         self._paths: dict[str, str | None] = {}
         """Path of the bug page of each cause asked for so far; cleared when a bug page changes."""
         self._joined: frozenset[str] = frozenset()
+        """Causes that are one with a cause seen before them; the page of the earlier one is kept."""
         self._further: frozenset[str] = frozenset()
+        """Causes whose check had reported another one before."""
         self._named_now: Callable[[Sequence[str]], Sequence[str]] = tuple
         self._known: dict[str, str] = {}
         """Present names of causes, for those asked for so far."""
@@ -37,23 +40,13 @@ class CausePages:
         """Forget the paths found so far, since a bug page changes."""
         self._paths.clear()
 
-    def join(
-        self,
-        fingerprints: frozenset[str],
-        further: frozenset[str] = frozenset(),
-        present: Callable[[Sequence[str]], Sequence[str]] = tuple,
-    ) -> None:
-        """Set which causes are one, and which are several although they share a fingerprint.
-
-        Args:
-            fingerprints: Causes that are one with a cause seen before them; the page of the earlier one is kept.
-            further: Causes whose check had reported another one before.
-            present: Returns the present names of causes.
-        """
-        if fingerprints != self._joined or further or self._further:
-            self._joined, self._further = fingerprints, further
+    def join(self, archive: Archive) -> None:
+        """Learn from the records which causes are one, and which are several although they share a fingerprint."""
+        joined, further = archive.joined(), archive.further()
+        if joined != self._joined or further or self._further:
+            self._joined, self._further = joined, further
             self._paths.clear()
-        self._named_now = present
+        self._named_now = archive.present
         self._known.clear()
 
     def _all_names(self, names: Iterable[str]) -> tuple[str, ...]:

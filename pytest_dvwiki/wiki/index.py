@@ -22,7 +22,7 @@ FILES = (INDEX, *OWN.values())
 _TITLE_LENGTH = 100
 _COMMIT = 7
 _MOST_OF_A_COMMIT = 20
-_ENDED = frozenset({"closed", "wont_fix"})
+ENDED = frozenset({"closed", "wont_fix"})
 """Statuses that end a bug for people, whether its tests pass or not."""
 
 
@@ -39,7 +39,7 @@ def _bug(page: PageSummary) -> tuple[str, ...]:
     confidence = page.metadata.get("confidence")
     shown = f"{confidence:.2f}" if isinstance(confidence, int | float) else ""
     status = "superseded" if is_pointer(page) else escape(one_line(page.status, 80))
-    if page.text("passes_since") and page.status not in _ENDED:
+    if page.text("passes_since") and page.status not in ENDED:
         status += f", passes since {_text(page, 'passes_since')}"
     # The title is not escaped: it is Markdown already, written by people or escaped when the page was made.
     return (
@@ -121,7 +121,7 @@ def _came_together(commit: str, names: Sequence[str]) -> str:
 
 def commit_of(page: PageSummary) -> str:
     """Return the commit that introduced the cause of an open bug; empty if it is not certain, or the bug passes."""
-    is_open = page.category == "bugs" and not page.problem and page.status not in _ENDED
+    is_open = page.category == "bugs" and not page.problem and page.status not in ENDED
     is_gone = page.metadata.get("stale") is True or bool(page.text("passes_since"))
     return page.text("came_with") if is_open and not is_gone else ""
 

@@ -97,7 +97,7 @@ class WikiHistory:
         wiki = self._layout.wiki
         page_cache = PageCache(wiki, wiki / ".cache" / "pages.sqlite" if wiki.is_dir() else None)
         page_cache.refresh()
-        page_cache.causes.join(self.archive.joined(), self.archive.further(), self.archive.present)
+        page_cache.causes.join(self.archive)
         return page_cache
 
     def refresh(self) -> None:
@@ -109,7 +109,7 @@ class WikiHistory:
             self.archive.refresh()
         if "page_cache" in self.__dict__:
             self.page_cache.refresh(quick=True)
-            self.page_cache.causes.join(self.archive.joined(), self.archive.further(), self.archive.present)
+            self.page_cache.causes.join(self.archive)
         self.__dict__.pop("_merged", None)
         self._new = frozenset()
         self._forget_answers()

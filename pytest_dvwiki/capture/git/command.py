@@ -9,6 +9,7 @@ import time
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.model.sentences import shortened
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
@@ -46,8 +47,7 @@ class Git:
 
 def clean_text(text: str) -> str:
     """Return a text of git as it may be stored: one short line without secrets."""
-    line = " ".join(redact(text).split())
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+    return shortened(" ".join(redact(text).split()), _LONGEST)
 
 
 def git(

@@ -204,8 +204,8 @@ class Data:
 
     def open_besides(self, found: Attention) -> list[Known]:
         """Return the open causes that have no news."""
-        told = {known.name for item in found.news if (known := self.known_of(item.cause)) is not None}
-        return [each for each in self.open if each.name not in told]
+        shown = {known.name for item in found.news if (known := self.known_of(item.cause)) is not None}
+        return [each for each in self.open if each.name not in shown]
 
     @property
     def newest_runs(self) -> list[RunRow]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from pytest_dvwiki.report.templating import MissingError
+from pytest_dvwiki.wiki.page_cache import title_of
 from pytest_dvwiki.wiki.text import pages
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ _ATTRIBUTES = {"a": {"href"}, "ol": {"start"}, "details": {"open"}}
 _SCHEMES = {"http", "https", "mailto"}
 _HEADING = re.compile(r"<h1>.*?</h1>", re.DOTALL)
 _TABLE = re.compile(r"</?table>")
-_CITED = re.compile(r"\btasks/([A-Za-z0-9_.-]+)\.yaml\b")
+_CITED = re.compile(r"\btasks/([A-Za-z0-9_.-]+)\.yaml\b(?![^<>]*>)")
+"""A citation in the text, not in a tag."""
 
 
 class Rendered(NamedTuple):
@@ -86,11 +88,11 @@ def render(path: str, data: bytes, known: Collection[str], run_url: Callable[[st
         attribute_filter=kept,
         link_rel="noopener noreferrer",
     )
-    title = next((line[2:].strip() for line in page.body.split("\n") if line.startswith("# ")), "")
     metadata = {key: _shown(value) for key, value in page.metadata.items()}
     has_heading = _HEADING.search(clean) is not None
     html = _TABLE.sub(functools.partial(_in_frame, itertools.count(1)), clean)
-    return Rendered(title, metadata, _CITED.sub(functools.partial(_cited, run_url), html), has_heading, lost)
+    html = _CITED.sub(functools.partial(_cited, run_url), html)
+    return Rendered(title_of(page.body), metadata, html, has_heading, lost)
 
 
 def _in_frame(number: Iterator[int], found: re.Match[str]) -> str:

@@ -79,9 +79,7 @@ class Views:
                 lesson.description.strip() if lesson else "",
             ),
             bug.keys(name, cause, self.archive.identities(fingerprint), (), _gone(self.archive, cause), made_as=origin),
-            bug_region.regions(
-                cause, origin, self._bug_name, self._advice_on, kin=_kin(self.archive, self._bug_name, (fingerprint,))
-            ),
+            self._regions(cause, origin, (fingerprint,)),
         )
         if is_headless:
             self.update_bug(self.pages(fingerprint))
@@ -130,14 +128,7 @@ class Views:
         self.files.edit(
             keeper.path,
             bug.keys(keeper.name, cause, identities, aliases, self._stale_reason(keeper, cause), made_as=made_as),
-            bug_region.regions(
-                cause,
-                kind,
-                self._bug_name,
-                self._advice_on,
-                others=rest,
-                kin=_kin(self.archive, self._bug_name, identities),
-            ),
+            self._regions(cause, kind, identities, rest),
         )
         self.point(listed)
 

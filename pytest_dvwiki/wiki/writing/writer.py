@@ -62,7 +62,7 @@ class WikiWriter:
         """Read what changed among the records and the pages."""
         self.archive.refresh()
         self.page_cache.refresh()
-        self.page_cache.causes.join(self.archive.joined(), self.archive.further(), self.archive.present)
+        self.page_cache.causes.join(self.archive)
 
     def learn(self) -> set[str]:
         """Write down which causes are one, as far as that follows from the records.
@@ -85,7 +85,7 @@ class WikiWriter:
             add_to_log(self.layout, "merge", f"{verdicts.FOLDER}/{path.name}: {merged}", date=newest)
         if not self.check:
             self.archive.taught()
-        self.page_cache.causes.join(self.archive.joined(), self.archive.further(), self.archive.present)
+        self.page_cache.causes.join(self.archive)
         return judged
 
     def look_quickly(self) -> None:

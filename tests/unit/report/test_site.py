@@ -222,6 +222,13 @@ def test_where_links_of_pages_lead(target: str, leads_to: str | None) -> None:
     assert address("bugs/b.md", target, {"patterns/a.md"}) == leads_to
 
 
+def test_citations_lead_to_the_run_and_the_addresses_of_links_stay() -> None:
+    data = b"[a](https://example.com/tasks/n_1.yaml) (source: tasks/n_1.yaml)"
+    html = render("bugs/a.md", data, (), "../../runs.html#{}".format).html
+    assert '<a href="https://example.com/tasks/n_1.yaml" rel="noopener noreferrer">a</a>' in html
+    assert '(source: <a href="../../runs.html#n_1">tasks/n_1.yaml</a>)' in html
+
+
 def test_a_link_without_a_page_is_looked_at_again() -> None:
     found = render("bugs/b.md", b"# T\n[x](c.md)\n", set(), lambda _: None)
     assert found.dangling
