@@ -7,17 +7,16 @@ own name.
 
 from __future__ import annotations
 
-import os
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.capture.files.artefacts import log_at
 from pytest_dvwiki.capture.files.results import EmptyResultsError, ResultsError, ResultsFile, read_results
 from pytest_dvwiki.capture.processes.tools import makefiles
+from pytest_dvwiki.capture.run_logs import RunLogs, text_of
+from pytest_dvwiki.capture.run_names import native_runner, package_of, place_of, simulation_name, undated
 from pytest_dvwiki.capture.runners import fusesoc
 from pytest_dvwiki.capture.simulations.builds import Builds
 from pytest_dvwiki.capture.simulations.cocotb_tests import unique_name
@@ -26,7 +25,6 @@ from pytest_dvwiki.capture.simulations.named_runs import NamedRun, command_of, n
 from pytest_dvwiki.capture.simulations.regression import read_regressions
 from pytest_dvwiki.capture.simulations.simulation import Simulation, collect
 from pytest_dvwiki.logtext.excerpts import ExcerptBuilder, Limits
-from pytest_dvwiki.logtext.logs import LogText
 from pytest_dvwiki.logtext.user_frames import user_frame
 from pytest_dvwiki.model import Axes, Excerpt, Failure, Result
 from pytest_dvwiki.model.sentences import CUT_LOG
@@ -34,6 +32,7 @@ from pytest_dvwiki.redact import clean, redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from pytest_dvwiki.capture.files.artefacts import Artefact
     from pytest_dvwiki.capture.files.results import Case
@@ -43,19 +42,10 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.simulations.simulation import SimulationOutcome
     from pytest_dvwiki.model import Command, Interest, Simulator, Source
 
-_ANY_RUN = re.compile(r"(?:[a-z0-9_]{8}_)?results\.xml$")
-"""Names that do not identify a run: cocotb's default, and the random ones of cocotb-test."""
-_DATE = re.compile(
-    r"(?<!\d)20\d\d([-_.]?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])"
-    r"(?:[T_.-]?[0-2]\d([-_.:]?)[0-5]\d(?:\2[0-5]\d)?Z?)?(?!\d)"
-)
-"""A date, perhaps with a time, in the names of folders and files."""
-_RUNNER_SUFFIX = ".result.xml"
 _OLD_MESSAGE = re.compile(r"Test failed with RANDOM_SEED=")
 _STOPPED_BY_MAKE = re.compile(r"^(?:g?make(?:\[\d+\])?|\S*[Mm]akefile\S*:\d+|\S+\.mk:\d+): \*\*\* ")
 _BEFORE_THE_RUN = frozenset({"compile_error", "elaboration_error", "python_error", "tool_error"})
 """Classes of failures that end a make before a simulation has begun."""
-_NO_HARDWARE_YET = frozenset({"compile_error", "elaboration_error"})
 _ENTRY = Limits(chars=16 * 1024, head=40, tail=60)
 _SIMULATION_ENDED = "SimFailure"
 _ROLLUP = "SystemExit"
@@ -110,11 +100,11 @@ def read_log(log: Artefact, interest: Interest, templates: Sequence[PathTemplate
     Raises:
         OSError: It cannot be read.
     """
-    return _with_name(log, ReadLog(read_regressions(_text(log), interest)), templates)
+    return _with_name(log, ReadLog(read_regressions(text_of(log), interest)), templates)
 
 
 def _with_name(log: Artefact, read: ReadLog, templates: Sequence[PathTemplate]) -> ReadLog:
-    return replace(read, named=named_run(_text(log), _undated(log.shown), templates)) if read.is_single else read
+    return replace(read, named=named_run(text_of(log), undated(log.shown), templates)) if read.is_single else read
 
 
 def read_leftovers(
@@ -159,6 +149,11 @@ def read_leftovers(
 
 
 class _RunReader:
+    """Reads the artefacts of one run.
+
+    Long, since results files, logs without one and what runners name all add to the same tests, names and notes.
+    """
+
     def __init__(
         self,
         artefacts: Sequence[Artefact],
@@ -174,8 +169,13 @@ class _RunReader:
         read_logs: Callable[[Sequence[Artefact]], Iterator[ReadLog | OSError]] | None,
     ) -> None:
         self._results = [artefact for artefact in artefacts if artefact.kind == "results"]
-        self._logs = [artefact for artefact in artefacts if artefact.kind == "log"]
-        self._given = logs
+        self._logs = RunLogs(
+            [artefact for artefact in artefacts if artefact.kind == "log"],
+            logs,
+            root=root,
+            interest=interest,
+            classes=lambda log, part: set(map(self._class, self._collected(log.shown, part, log).failures)),
+        )
         self._root = root
         self._interest = interest
         self._class_of = names
@@ -184,13 +184,6 @@ class _RunReader:
         self._builds = builds
         self._templates = templates
         self._read_logs = read_logs or self._read_here
-        self._claimed = {log.path: log for log in logs}
-        self._joined: set[Path] = set()
-        """Logs read together with a results file."""
-        self._earlier: list[tuple[Artefact, Artefact]] = []
-        """Pairs of a results file and a log of a later run, which ended before its tests."""
-        self._parts_of: dict[Path, list[Regression]] = {}
-        """Regressions by log, cached until it is known to which results file a log belongs."""
         self._names: set[str] = set()
         self._calls: dict[tuple[Path, ...], Call] = {}
         self._run = Leftovers()
@@ -198,24 +191,28 @@ class _RunReader:
     def read(self) -> Leftovers:
         run = self._run
         parsed = list(self._parsed())
-        own = {artefact.path: self._own_logs(artefact, file) for artefact, file in parsed}
-        self._claimed.update({log.path: log for found in own.values() for log in found})
+        own = {artefact.path: self._logs.own(artefact, file) for artefact, file in parsed}
+        self._logs.claim(log for found in own.values() for log in found)
         for artefact, file in parsed:
             self._take_results(artefact, file, own[artefact.path])
         cases = _by_name(case for _, file in parsed if file is not None for case in file.cases)
-        later = self._later_logs()
+        pairs = self._logs.later()
+        run.notes += (
+            f"{artefact.shown}: of an earlier run than {log.shown}, which tells of no test" for artefact, log in pairs
+        )
+        later = {log.path: log for _, log in pairs if not log.only_beside}
         free = [
             log
-            for log in {log.path: log for log in (*self._logs, *later.values())}.values()
-            if (log.path in later or (log.path not in self._claimed and not log.only_beside))
+            for log in {log.path: log for log in (*self._logs.found, *later.values())}.values()
+            if (log.path in later or (log.path not in self._logs.claimed and not log.only_beside))
             and log.path not in self._archived
             and self._has_content(log)
         ]
         for log, content in zip(free, self._read_logs(free), strict=True):
             self._take_log(log, content, cases)
         self._drop_rollups()
-        logs = [log for log in self._logs if not log.only_beside or log.path in self._claimed]
-        read = (*self._results, *logs, *self._claimed.values(), *later.values())
+        logs = [log for log in self._logs.found if not log.only_beside or log.path in self._logs.claimed]
+        read = (*self._results, *logs, *self._logs.claimed.values(), *later.values())
         sources = {source.path: source for source in read}
         run.sources = sorted(
             (source for path, source in sources.items() if path not in self._archived), key=lambda source: source.shown
@@ -236,95 +233,19 @@ class _RunReader:
             except ResultsError as error:
                 self._run.problems.append(f"{artefact.shown}: {error.reason}")
         for artefact in empty:
-            if self._given or self._logs:
+            if self._logs.given or self._logs.found:
                 yield artefact, None
             elif len(empty) == len(self._results):
                 self._run.problems.append(f"{artefact.shown}: the file is empty; give its log with --log")
             else:
                 self._run.notes.append(f"{artefact.shown}: the file is empty, its simulation wrote no results")
 
-    def _own_logs(self, artefact: Artefact, file: ResultsFile | None) -> list[Artefact]:
-        """Return the logs that a results file names, or that have its name."""
-        named = {name: None for case in (file.cases if file else ()) for name in case.attachments}
-        attached = [log for name in named if (log := self._attached(artefact, name)) is not None]
-        if attached or artefact.runner is not None:
-            return attached
-        return [log for log in self._beside(artefact) if _stem(log) == _stem(artefact)]
-
-    def _attached(self, artefact: Artefact, name: str) -> Artefact | None:
-        """Return the log that a results file names: one of the artefacts, else a file below the root or its folder."""
-        path = Path(os.path.abspath(artefact.path.parent / name))  # noqa: PTH100  # links keep their names
-        wanted = PurePosixPath(name).name
-        for log in self._logs:
-            if log.path == path or (PurePosixPath(log.shown).name == wanted and log.folder == artefact.folder):
-                return log
-        near = path.is_relative_to(self._root) or path.is_relative_to(artefact.path.parent)
-        return log_at(path, self._root) if artefact.lasting and near else None
-
-    def _shared_logs(self, artefact: Artefact, file: ResultsFile | None) -> list[Artefact]:
-        """Return the logs that were given for all, else the newest unclaimed log beside a results file."""
-        if self._given:
-            return list(self._given)
-        free = [log for log in self._beside(artefact) if log.path not in self._claimed]
-        newest = sorted(free, key=lambda log: (log.modified, log.shown))[-1:]
-        return [log for log in newest if file is None or self._may_belong(log, file)]
-
-    def _without_later(self, artefact: Artefact, file: ResultsFile, logs: Sequence[Artefact]) -> list[Artefact]:
-        """Return the logs that may be of the run of a results file; record the others as those of later runs."""
-        later = [log for log in logs if self._ended_before_its_tests(log, file)]
-        self._earlier += ((artefact, log) for log in later)
-        own = [log for log in logs if log not in later]
-        for log in own:  # read with the results file, other lines are kept
-            self._parts_of.pop(log.path, None)
-        return own
-
-    def _later_logs(self) -> dict[Path, Artefact]:
-        """Return the logs of later runs than the results files, except those that belong to another results file."""
-        pairs = [(artefact, log) for artefact, log in self._earlier if log.path not in self._joined]
-        self._run.notes += (
-            f"{artefact.shown}: of an earlier run than {log.shown}, which tells of no test" for artefact, log in pairs
-        )
-        return {log.path: log for _, log in pairs if not log.only_beside}
-
-    def _may_belong(self, log: Artefact, file: ResultsFile) -> bool:
-        """Tell whether a log may be of the run that wrote a results file: another seed means another run."""
-        seeds = {case.seed for case in file.cases} - {None}
-        try:
-            logged = {part.seed for part in self._parts(log)} - {None}
-        except OSError:
-            return False
-        return not seeds or not logged or not seeds.isdisjoint(logged)
-
-    def _ended_before_its_tests(self, log: Artefact, file: ResultsFile) -> bool:
-        """Tell whether a log is of a run that came after a results file and failed before its own tests.
-
-        A makefile that stops before it removes the results file leaves that of the run before. A log may give the
-        reason for failures in a results file, but a compiler's error is not the reason, since there was a simulation.
-        """
-        try:
-            parts = self._parts(log)
-        except OSError:
-            return False
-        if any(part.blocks or part.seed is not None for part in parts):
-            return False
-        classes = {self._class(one) for part in parts for one in self._collected(log.shown, part, log).failures}
-        if any(case.status in {"failed", "error"} for case in file.cases):
-            return not any(part.started for part in parts) and not classes.isdisjoint(_NO_HARDWARE_YET)
-        return classes != {None} and bool(classes)
-
-    def _beside(self, artefact: Artefact) -> list[Artefact]:
-        return [log for log in self._logs if log.folder == artefact.folder]
-
     def _take_results(self, artefact: Artefact, file: ResultsFile | None, own: Sequence[Artefact]) -> None:
         run = self._run
         # Such a file is complete; a log beside it is another tool's.
         is_whole = file is not None and (artefact.runner is not None or not any(map(_is_cocotb, file.cases)))
-        logs = [] if is_whole else own or self._shared_logs(artefact, file)
-        if file is not None and not own:
-            logs = self._without_later(artefact, file, logs)
-        self._claimed.update({log.path: log for log in logs})
-        self._joined.update(log.path for log in logs)
-        if artefact.path in self._seen and any(earlier is artefact for earlier, _ in self._earlier):
+        logs = [] if is_whole else self._logs.join(artefact, file, own)
+        if artefact.path in self._seen and self._logs.is_followed(artefact):
             self._archived.add(artefact.path)
         # If no results were written, only the logs identify the run.
         telling = [artefact] if file is not None else logs
@@ -332,8 +253,8 @@ class _RunReader:
             self._archived.update(each.path for each in (artefact, *own, *logs))
             return
         run.times.append(_time(file, artefact))
-        runner = (_native_runner(file.cases) or _package(file.cases)) if file is not None else None
-        name = unique_name(runner or _simulation_name(artefact), self._names)
+        runner = (native_runner(file.cases) or package_of(file.cases)) if file is not None else None
+        name = unique_name(runner or simulation_name(artefact), self._names)
         if file is not None and is_whole:
             self._take_cases(file, artefact)
             return
@@ -344,7 +265,7 @@ class _RunReader:
                 nodeid=name,
                 root=self._root,
                 results=artefact.path,
-                logs=tuple(map(_text, logs)),
+                logs=tuple(map(text_of, logs)),
                 failed=file is None,
                 interest=self._interest,
                 builds=self._builds,
@@ -364,7 +285,7 @@ class _RunReader:
         for case in file.cases:
             where = case.classname, case.file
             if where not in places:
-                places[where] = _place(*where, self._root)
+                places[where] = place_of(*where, self._root)
             nodeid = clean("::".join(filter(None, (places[where], case.name))))
             nodeid = nodeid if file.repeats else unique_name(nodeid, self._names)
             result = Result(
@@ -389,15 +310,15 @@ class _RunReader:
 
     def _with_log(self, failure: Failure, case: Case, artefact: Artefact) -> Failure:
         """Return a failure with the evidence in the log that its runner names, where that log shows the cause."""
-        log = next((log for name in case.attachments if (log := self._attached(artefact, name)) is not None), None)
+        log = next((log for name in case.attachments if (log := self._logs.attached(artefact, name)) is not None), None)
         if log is None:
             return failure
         try:
-            parts = self._parts(log)
+            parts = self._logs.parts(log)
         except OSError as error:
             self._run.notes.append(f"{log.shown}: cannot be read: {error.strerror}")
             return failure
-        del self._parts_of[log.path]
+        self._logs.forget(log)
         # Several starts of a simulator in one log: the runner does not tell which of them failed.
         seen = self._collected(failure.nodeid, parts[0], log).failures if len(parts) == 1 else ()
         if len(seen) != 1 or not self._has_class(seen[0]):
@@ -446,7 +367,7 @@ class _RunReader:
     def _read_here(self, logs: Sequence[Artefact]) -> Iterator[ReadLog | OSError]:
         for log in logs:
             try:
-                yield _with_name(log, ReadLog(self._parts(log)), self._templates)
+                yield _with_name(log, ReadLog(self._logs.parts(log)), self._templates)
             except OSError as error:
                 yield error
 
@@ -455,14 +376,14 @@ class _RunReader:
         if isinstance(read, OSError):
             self._run.problems.append(f"{log.shown}: cannot be read: {read.strerror}")
             return
-        self._parts_of.pop(log.path, None)  # there may be thousands of logs
+        self._logs.forget(log)
         parts = read.parts
         for part in parts:
             pairs = ((block.name, case) for block in part.blocks for case in cases.get(_test(block.name), ()))
             if any(_is_same(name, part.seed, case) for name, case in pairs):
                 continue
             named = self._named(log, read)
-            name = named.test if named else self._unit(log, part) or unique_name(_undated(log.shown), self._names)
+            name = named.test if named else self._unit(log, part) or unique_name(undated(log.shown), self._names)
             outcome = self._collected(name, part, log, self._call(log, [log]))
             if named:
                 outcome = self._as_named(outcome, named, log)
@@ -503,16 +424,6 @@ class _RunReader:
         )
         return replace(outcome, failures=tuple(failures), simulator=simulator)
 
-    def _parts(self, log: Artefact) -> list[Regression]:
-        """Return the regressions in a log, one for each start of a simulator.
-
-        Raises:
-            OSError: It cannot be read.
-        """
-        if log.path not in self._parts_of:
-            self._parts_of[log.path] = read_regressions(_text(log), self._interest)
-        return self._parts_of[log.path]
-
     def _collected(self, name: str, part: Regression, log: Artefact, call: Call | None = None) -> SimulationOutcome:
         """Return the outcome from a log without a results file."""
         return collect(
@@ -541,7 +452,7 @@ class _RunReader:
         error_class = self._class_of("\n".join(lines))
         if error_class is None or not (is_cocotb or error_class in _BEFORE_THE_RUN):
             return None
-        return _undated(redact(log.folder)) or "."
+        return undated(redact(log.folder)) or "."
 
     def _call(self, artefact: Artefact, logs: Sequence[Artefact]) -> Call | None:
         """Return the command of a simulation, from the Makefile beside its artefacts; None if there is none."""
@@ -600,62 +511,6 @@ class _RunReader:
         run.results = [result for result in run.results if result.nodeid not in rollups]
 
 
-def _simulation_name(artefact: Artefact) -> str:
-    """Return the name of a simulation, the same for each run: its results file, or the folder of that file."""
-    shown = clean(artefact.shown)
-    if _ANY_RUN.match(PurePosixPath(shown).name):
-        return _undated(artefact.folder or PurePosixPath(shown).name)
-    return _undated(shown.removesuffix(_RUNNER_SUFFIX))
-
-
-def _undated(name: str) -> str:
-    """Return a name without the date of its run, which would make each day's tests new ones."""
-    return _DATE.sub("*", name)
-
-
-def _native_runner(cases: Sequence[Case]) -> str | None:
-    """Return the node id of the native runner of the tests, with their module if it is another one."""
-    runners = {case.runner for case in cases}
-    runner = runners.pop() if len(runners) == 1 else None
-    if runner is None:
-        return None
-    modules = {case.classname for case in cases}
-    folder, _, file = runner.partition("::")[0].rpartition("/")
-    inside = f"{folder.replace('/', '.')}." if folder else ""
-    module = modules.pop().removeprefix(inside) if len(modules) == 1 else ""
-    return clean(runner if module in {"", file.removesuffix(".py")} else f"{runner}::{module}")
-
-
-def _package(cases: Sequence[Case]) -> str | None:
-    """Return the node id that cocotb-test gives to the only suite of a results file; None if there is none."""
-    packages = {case.package for case in cases}
-    package = packages.pop() if len(packages) == 1 else None
-    return clean(package) if package is not None and "::" in package else None
-
-
-def _place(classname: str, file: str | None, root: Path) -> str:
-    """Return where a test of any other tool is: module file and classes as in a node id, else its file or class name.
-
-    Args:
-        classname: Module and classes.
-        file: File of the module, if the results file names it.
-        root: Folder of the project.
-    """
-    parts = classname.split(".")
-    if not all(parts) or "/" in classname:
-        return file or classname
-    for count in range(1, len(parts) + 1):
-        module = "/".join(parts[:count]) + ".py"
-        # `Path.is_file` raises for a name that is too long.
-        if module == file or (file is None and os.path.isfile(root / module)):  # noqa: PTH113
-            return "::".join((module, *parts[count:]))
-    return file or classname
-
-
-def _stem(artefact: Artefact) -> str:
-    return PurePosixPath(artefact.shown).name.partition(".")[0]
-
-
 def _test(name: str) -> str:
     """Return a cocotb test's own name, without its module."""
     return name.rpartition(".")[2]
@@ -688,10 +543,6 @@ def _only_in_the_log(cases: Sequence[Case]) -> str | None:
 
 def _is_cocotb(case: Case) -> bool:
     return case.seed is not None or case.sim_time_duration is not None
-
-
-def _text(log: Artefact) -> LogText:
-    return LogText(source="log", path=log.path, lasting=log.lasting)
 
 
 def _cut_short(failure: Failure) -> Failure:

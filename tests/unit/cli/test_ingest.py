@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.capture import leftovers
+from pytest_dvwiki.capture import run_logs
 from pytest_dvwiki.capture.simulations.regression import read_regressions
 from pytest_dvwiki.cli import main
 
@@ -183,7 +183,7 @@ def test_a_log_that_ends_before_its_tests_is_not_hidden_by_the_results_file_of_t
         readings.append(log)
         return read_regressions(log, interest)
 
-    monkeypatch.setattr(leftovers, "read_regressions", read)
+    monkeypatch.setattr(run_logs, "read_regressions", read)
     assert main(["ingest", "results.xml", "--log", "sim.log"]) == 0
     assert len(readings) == 1
     (cause,) = written(project)[0]["occurrences"]

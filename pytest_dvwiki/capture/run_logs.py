@@ -1,0 +1,169 @@
+"""The logs of one run, and the results files that they belong to."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.capture.files.artefacts import log_at
+from pytest_dvwiki.capture.simulations.regression import read_regressions
+from pytest_dvwiki.logtext.logs import LogText
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from pytest_dvwiki.capture.files.artefacts import Artefact
+    from pytest_dvwiki.capture.files.results import ResultsFile
+    from pytest_dvwiki.capture.simulations.regression import Regression
+    from pytest_dvwiki.model import Interest
+
+_NO_HARDWARE_YET = frozenset({"compile_error", "elaboration_error"})
+
+
+class RunLogs:
+    """The logs of one run, and the results files that they belong to.
+
+    Args:
+        found: The logs among its files.
+        given: Logs for those of its results files that have no log of their own.
+        root: Folder that paths are shown relative to.
+        interest: Decides which lines of a long text to keep.
+        classes: Returns the classes of the failures in a part of a log, None for a failure without a class.
+    """
+
+    def __init__(
+        self,
+        found: Sequence[Artefact],
+        given: Sequence[Artefact],
+        *,
+        root: Path,
+        interest: Interest,
+        classes: Callable[[Artefact, Regression], set[str | None]],
+    ) -> None:
+        self.found = found
+        self.given = given
+        self._root = root
+        self._interest = interest
+        self._classes = classes
+        self._at = {log.path: log for log in found}
+        self._in_folder: defaultdict[str, list[Artefact]] = defaultdict(list)
+        for log in found:
+            self._in_folder[log.folder].append(log)
+        self.claimed = {log.path: log for log in given}
+        """Logs that belong to a results file."""
+        self._joined: set[Path] = set()
+        """Logs read together with a results file."""
+        self._earlier: list[tuple[Artefact, Artefact]] = []
+        """Pairs of a results file and a log of a later run, which ended before its tests."""
+        self._parts_of: dict[Path, list[Regression]] = {}
+        """Regressions by log, cached until it is known to which results file a log belongs."""
+
+    def parts(self, log: Artefact) -> list[Regression]:
+        """Return the regressions in a log, one for each start of a simulator.
+
+        Raises:
+            OSError: It cannot be read.
+        """
+        if log.path not in self._parts_of:
+            self._parts_of[log.path] = read_regressions(text_of(log), self._interest)
+        return self._parts_of[log.path]
+
+    def forget(self, log: Artefact) -> None:
+        """Drop the regressions in a log: there may be thousands of logs, and with a results file other lines count."""
+        self._parts_of.pop(log.path, None)
+
+    def claim(self, logs: Iterable[Artefact]) -> None:
+        """Keep logs from other results files."""
+        self.claimed.update({log.path: log for log in logs})
+
+    def own(self, artefact: Artefact, file: ResultsFile | None) -> list[Artefact]:
+        """Return the logs that a results file names, or that have its name."""
+        named = {name: None for case in (file.cases if file else ()) for name in case.attachments}
+        attached = [log for name in named if (log := self.attached(artefact, name)) is not None]
+        if attached or artefact.runner is not None:
+            return attached
+        return [log for log in self._beside(artefact) if _stem(log) == _stem(artefact)]
+
+    def attached(self, artefact: Artefact, name: str) -> Artefact | None:
+        """Return the log that a results file names: one of the artefacts, else a file below the root or its folder."""
+        path = Path(os.path.abspath(artefact.path.parent / name))  # noqa: PTH100  # links keep their names
+        wanted = PurePosixPath(name).name
+        beside = (log for log in self._beside(artefact) if PurePosixPath(log.shown).name == wanted)
+        if log := self._at.get(path) or next(beside, None):
+            return log
+        near = path.is_relative_to(self._root) or path.is_relative_to(artefact.path.parent)
+        return log_at(path, self._root) if artefact.lasting and near else None
+
+    def join(self, artefact: Artefact, file: ResultsFile | None, own: Sequence[Artefact]) -> Sequence[Artefact]:
+        """Return the logs to read with a results file: its own, else those that may be of its run."""
+        logs = own or self._shared(artefact, file)
+        if file is not None and not own:
+            logs = self._without_later(artefact, file, logs)
+        self.claim(logs)
+        self._joined.update(log.path for log in logs)
+        return logs
+
+    def later(self) -> list[tuple[Artefact, Artefact]]:
+        """Return the results files with a log of a later run each, unless it belongs to another results file."""
+        return [(artefact, log) for artefact, log in self._earlier if log.path not in self._joined]
+
+    def is_followed(self, artefact: Artefact) -> bool:
+        """Tell whether one of the logs is of a later run than a results file."""
+        return any(earlier is artefact for earlier, _ in self._earlier)
+
+    def _shared(self, artefact: Artefact, file: ResultsFile | None) -> list[Artefact]:
+        """Return the logs that were given for all, else the newest unclaimed log beside a results file."""
+        if self.given:
+            return list(self.given)
+        free = [log for log in self._beside(artefact) if log.path not in self.claimed]
+        newest = sorted(free, key=lambda log: (log.modified, log.shown))[-1:]
+        return [log for log in newest if file is None or self._may_belong(log, file)]
+
+    def _without_later(self, artefact: Artefact, file: ResultsFile, logs: Sequence[Artefact]) -> list[Artefact]:
+        """Return the logs that may be of the run of a results file; record the others as those of later runs."""
+        later = [log for log in logs if self._ended_before_its_tests(log, file)]
+        self._earlier += ((artefact, log) for log in later)
+        own = [log for log in logs if log not in later]
+        for log in own:
+            self.forget(log)
+        return own
+
+    def _may_belong(self, log: Artefact, file: ResultsFile) -> bool:
+        """Tell whether a log may be of the run that wrote a results file: another seed means another run."""
+        seeds = {case.seed for case in file.cases} - {None}
+        try:
+            logged = {part.seed for part in self.parts(log)} - {None}
+        except OSError:
+            return False
+        return not seeds or not logged or not seeds.isdisjoint(logged)
+
+    def _ended_before_its_tests(self, log: Artefact, file: ResultsFile) -> bool:
+        """Tell whether a log is of a run that came after a results file and failed before its own tests.
+
+        A makefile that stops before it removes the results file leaves that of the run before. A log may give the
+        reason for failures in a results file, but a compiler's error is not the reason, since there was a simulation.
+        """
+        try:
+            parts = self.parts(log)
+        except OSError:
+            return False
+        if any(part.blocks or part.seed is not None for part in parts):
+            return False
+        classes = set().union(*(self._classes(log, part) for part in parts))
+        if any(case.status in {"failed", "error"} for case in file.cases):
+            return not any(part.started for part in parts) and not classes.isdisjoint(_NO_HARDWARE_YET)
+        return classes != {None} and bool(classes)
+
+    def _beside(self, artefact: Artefact) -> list[Artefact]:
+        return self._in_folder[artefact.folder]
+
+
+def _stem(artefact: Artefact) -> str:
+    return PurePosixPath(artefact.shown).name.partition(".")[0]
+
+
+def text_of(log: Artefact) -> LogText:
+    """Return a log as a text of a run."""
+    return LogText(source="log", path=log.path, lasting=log.lasting)
