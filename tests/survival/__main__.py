@@ -1,4 +1,4 @@
-"""The promises at full scale: `make survive`, which takes half an hour."""
+"""Faults and crowds at full scale, the longer half of `make survive`."""
 
 from __future__ import annotations
 
