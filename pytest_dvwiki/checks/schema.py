@@ -148,7 +148,7 @@ class _Reader:
     def _items(
         self, listed: Any, input_files: Sequence[str], patterns: Sequence[ValuePattern]
     ) -> tuple[Expectation, ...]:
-        if listed is None:
+        if listed is None or listed == []:
             drafts = [(Expectation(name), True) for name in input_files]
         elif isinstance(listed, list):
             drafts = []

@@ -105,3 +105,8 @@ def test_the_two_values_choose_the_type(folder: Folder, requirements: str, waive
 def test_only_the_description_is_required(folder: Folder) -> None:
     checked = load_check(folder.write("a.check.yaml", "description: Confirm  the\n  version.\n"))
     assert (checked.description, checked.type, checked.items) == ("Confirm the version.", 1, ())
+
+
+def test_an_empty_list_of_items_is_none(folder: Folder) -> None:
+    checked = load_check(folder.write("a.check.yaml", f"{D}input_files: [a, b]\nitems: []\n"))
+    assert [item.name for item in checked.items] == ["a", "b"]
