@@ -143,14 +143,7 @@ def check_engine() -> str:
 def _ingest(args: argparse.Namespace) -> int:
     from pytest_dvwiki.cli import ingest  # noqa: PLC0415
 
-    args.log, args.commit, args.run_id, args.revision, args.revision_log, args.summary = (
-        [],
-        None,
-        None,
-        None,
-        None,
-        False,
-    )
+    vars(args).update(log=[], commit=None, run_id=None, revision=None, revision_log=None, summary=False)
     # With JSON output the report of the archive goes to standard error, so that standard output stays valid JSON.
     if args.format == "text":
         print()

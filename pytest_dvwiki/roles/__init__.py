@@ -17,7 +17,7 @@ from pytest_dvwiki.roles.items import ItemRole
 from pytest_dvwiki.runs import new_task_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pluggy import HookImpl
@@ -50,16 +50,7 @@ def register(config: pytest.Config, settings: Settings, guard: Guard, *, in_simu
         # Not cached: a conftest.py may bring one while tests are collected.
         return Masks(_masks(config, guard), guard.note)
 
-    @functools.cache
-    def services() -> Services:
-        from pytest_dvwiki.pipeline.services import Services  # noqa: PLC0415  # a run without failures needs none
-
-        return Services(
-            settings,
-            extra_patterns=lambda: _further_patterns(config, settings, guard),
-            classify=(_classify_hook(config),),
-            note=guard.note,
-        )
+    services = functools.cache(lambda: _services(config, settings, guard))
 
     def interest() -> Interest:
         return services().interest
@@ -74,18 +65,7 @@ def register(config: pytest.Config, settings: Settings, guard: Guard, *, in_simu
         return
     workerinput: dict[str, dict[str, Any]] | None = getattr(config, "workerinput", None)
     sent = (workerinput or {}).get("dvwiki", {})
-
-    @functools.cache
-    def call() -> Call:
-        # The user did not start an xdist worker but its main process.
-        if "call" in sent:
-            from pytest_dvwiki.capture.simulations.reproduce import Call  # noqa: PLC0415
-
-            return Call(**sent["call"])
-        from pytest_dvwiki.roles.call import call_of  # noqa: PLC0415  # a run without failures needs none
-
-        return call_of(config)
-
+    call = functools.cache(lambda: _call(config, sent))
     task_id = sent.get("task_id") or new_task_id(settings.task_name, time.time())
     places = _journal_places(config, settings)
     items = ItemRole(
@@ -121,6 +101,28 @@ def register(config: pytest.Config, settings: Settings, guard: Guard, *, in_simu
         call=call,
     )
     config.pluginmanager.register(main, "dvwiki_main")
+
+
+def _services(config: pytest.Config, settings: Settings, guard: Guard) -> Services:
+    from pytest_dvwiki.pipeline.services import Services  # noqa: PLC0415  # a run without failures needs none
+
+    return Services(
+        settings,
+        extra_patterns=lambda: _further_patterns(config, settings, guard),
+        classify=(_classify_hook(config),),
+        note=guard.note,
+    )
+
+
+def _call(config: pytest.Config, sent: Mapping[str, Any]) -> Call:
+    """Return the command line of the session; the user did not start an xdist worker but its main process."""
+    if "call" in sent:
+        from pytest_dvwiki.capture.simulations.reproduce import Call  # noqa: PLC0415
+
+        return Call(**sent["call"])
+    from pytest_dvwiki.roles.call import call_of  # noqa: PLC0415  # a run without failures needs none
+
+    return call_of(config)
 
 
 class _WorkerEnd:

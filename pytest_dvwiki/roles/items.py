@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 class ItemRole:
     """Watches the tests of this process.
 
+    Long, since all its hooks share the running test, the journal and the spool.
+
     Args:
         config: pytest's configuration.
         settings: The settings.

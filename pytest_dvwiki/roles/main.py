@@ -38,6 +38,8 @@ _OF_PLUGINS = ("xmlpath", "htmlpath", "allure_report_dir")
 class MainRole:
     """Collects all reports of a session and archives them at its end.
 
+    Long, since it only connects: each hook passes what it is given to the part that is loaded for it.
+
     Args:
         config: pytest's configuration.
         settings: The settings.
@@ -218,20 +220,24 @@ class MainRole:
         if coverage is not None or self._ledger.has_failures or named or self._settings.layout.tasks.is_dir():
             from pytest_dvwiki.roles.coverage import chooses_tests  # noqa: PLC0415  # not for a session without news
 
+            words = self._words
             self._archived = self._archivist.archive(
                 self._ledger,
                 coverage,
                 started=self._started,
                 is_regression=named,
-                part=not is_complete
-                or chooses_tests(arguments := self._config.invocation_params.args)
-                or any(word.endswith(".py") for word in arguments),
+                part=not is_complete or chooses_tests(words) or any(word.endswith(".py") for word in words),
                 gate_refused=self._gate.refused(session) if self._gate is not None else None,
             )
             if self._gate is not None:
                 self._gate.archived = self._archived
         kept = self._archived is not None and self._archived.problem is not None
         self._items.close(remove=not kept)
+
+    @property
+    def _words(self) -> tuple[str, ...]:
+        """Return the words by which the session was started; those of pytest's configuration choose no part of it."""
+        return *self._config.invocation_params.args, *os.environ.get("PYTEST_ADDOPTS", "").split()
 
     def _commit(self) -> None:
         from pytest_dvwiki.pipeline.committing import RefusedError, commit  # noqa: PLC0415  # only with --dvwiki-commit
@@ -264,7 +270,7 @@ class MainRole:
         if self._coverage is not None:
             with self._guard("reading coverage reports"):
                 # A named run is a regression of its own, whichever tests it selects.
-                arguments = () if self._settings.task else self._config.invocation_params.args
+                arguments = () if self._settings.task else self._words
                 return self._coverage.read(self._guard.notes, arguments=arguments, is_complete=is_complete)
         return None
 

@@ -66,6 +66,8 @@ class Changed:
 class Branch:
     """A branch that gets a commit; a context that holds temporary files.
 
+    Long, since one commit needs the state of the repository, an index of its own and the user's index together.
+
     Args:
         folder: A folder in the work tree.
         name: The branch; `HEAD` for the one that is checked out. A branch that does not exist begins at the only remote

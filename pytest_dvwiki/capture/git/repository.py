@@ -65,6 +65,8 @@ class Difference:
 class Repository:
     """The repository of a project.
 
+    Long, since revisions outside git, uncommitted changes and shallow clones each change what every question means.
+
     Args:
         layout: The project; files that the plugin writes in it do not count as changes.
         revision: The revision of the sources if they are not in git.
