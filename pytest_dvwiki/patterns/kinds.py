@@ -7,7 +7,6 @@ equal in the other (`exp=5 act=0x05` and `exp=5 act=0x06` are two kinds).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
 FAMILIAR = 8
 """Number of lines of a kind that match nothing before further ones are skipped."""
@@ -26,24 +25,8 @@ def kind(line: str) -> str:
     return "\x00".join(parts[::2]) + "\n" + "".join(map(chr, map(numbers.index, numbers)))
 
 
-@dataclass(slots=True)
-class Dull:
-    """Kinds of lines that no pattern matches, whatever the lines around them."""
-
-    _counts: dict[str, int] = field(default_factory=dict)
-
-    def __contains__(self, kind: str) -> bool:
-        return self._counts.get(kind, 0) >= FAMILIAR
-
-    def note(self, kind: str) -> None:
-        """Note that a line of a kind matched nothing."""
-        if len(self._counts) >= MOST:
-            self._counts.clear()
-        self._counts[kind] = self._counts.get(kind, 0) + 1
-
-
 class KindCounts:
-    """The number of lines of each kind that one search has yielded.
+    """The number of lines of each kind that a search has yielded, or that no pattern matches.
 
     Args:
         limit: The number of lines of a kind after which further ones are skipped; None for no limit.
@@ -58,7 +41,7 @@ class KindCounts:
         return self._limit is not None and self._counts.get(kind, 0) >= self._limit
 
     def note(self, kind: str) -> None:
-        """Note that a line of a kind was yielded."""
+        """Count a line of a kind."""
         if self._limit is None:
             return
         if len(self._counts) >= MOST:

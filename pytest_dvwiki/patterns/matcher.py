@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.logtext.messages import LONGEST, MOST_JOINED, Message, assemble, is_indented, is_logged, strip_line
 from pytest_dvwiki.patterns.engines import Engines
-from pytest_dvwiki.patterns.kinds import ENOUGH, MOST, Dull, KindCounts, kind
+from pytest_dvwiki.patterns.kinds import ENOUGH, FAMILIAR, MOST, KindCounts, kind
 from pytest_dvwiki.patterns.literals import Literals
 from pytest_dvwiki.patterns.names import WORDED, nameless
 from pytest_dvwiki.patterns.search import compiled, of_people
@@ -148,7 +148,7 @@ class Matcher:
         self._decided: dict[str, tuple[tuple[Rule, dict[str, str]], ...]] = {}
         self._of_company = re.compile("|".join(map(re.escape, chosen.company))) if chosen.company else None
         self._engine = Engines((*chosen.rules, *watched, *chosen.company))
-        self._dull = Dull()
+        self._dull = KindCounts(FAMILIAR)
 
     def find(self, text: str) -> Iterator[tuple[int, Tier]]:
         """Yield the offsets at which the lines of messages of interest start, with the tiers of their patterns.
@@ -272,7 +272,7 @@ class Matcher:
                 its_kind = kinds[line] = kind(
                     line if len(line) <= LONGEST else line[: LONGEST // 2] + line[-LONGEST // 2 :]
                 )
-            if its_kind not in self._dull and not found.enough(its_kind):
+            if not (self._dull.enough(its_kind) or found.enough(its_kind)):
                 yield start, its_kind
 
     def _decide(self, message: Message, company: Callable[[Rule], bool]) -> tuple[Hit | None, bool]:

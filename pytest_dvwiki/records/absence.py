@@ -29,7 +29,7 @@ def is_gone(archive: Archive, cause: CauseHistory) -> bool:
         return False
     tests = tuple(dict.fromkeys(of_failure(cause.newest, test) for test in cause.newest.tests))
     holds = bool(cause.fixes) and cause.fixes[-1].fix.result == "held" and cause.fixes[-1].returned is None
-    return bool(tests) and not holds and archive.passed_since(tests, since)
+    return bool(tests) and not holds and archive.passes.passed_since(tests, since)
 
 
 def candidates(archive: Archive, record: RunRecord) -> list[str]:

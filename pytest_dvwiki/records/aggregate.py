@@ -52,8 +52,7 @@ class OccurrenceRow(NamedTuple):
     """1 if the commit of the run did not contain the newest fix."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnprovenPass:
+class UnprovenPass(NamedTuple):
     """A pass after a failure where no change is known that explains it."""
 
     task_id: str
@@ -136,14 +135,14 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
     if found is None:
         return None
     where = "WHERE o.fingerprint IN (SELECT value FROM json_each(?))"
-    asked = (tables.json_list(archive.present(fingerprints)),)
+    present = archive.present(fingerprints)
+    asked = (tables.json_list(present),)
     runs, tests = archive.db.execute(
         f"SELECT COUNT(DISTINCT moment), SUM(tests) FROM occurrences o {where}",  # noqa: S608 (constants)
         asked,
     ).fetchone()
     rows = tuple(occurrence_rows(archive, f"{where} ORDER BY o.moment DESC LIMIT {NEWEST_ROWS}", asked))
     task_ids, seeds = _newest_of(archive, asked)
-    present = archive.present(fingerprints)
     states = tuple(archive.fix_states(fingerprints))
     # For a cause that is back, the commits that introduced it before its fix say nothing.
     outlived = [state.moment for state in states if (state.fix.counts or state.seed_passed) and state.returned]
@@ -163,7 +162,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
         first=first,
         newest=found,
         fixes=states,
-        unproven=_unproven(archive, fingerprints),
+        unproven=_unproven(archive, asked),
         first_bad=came,
         first_bad_task=came_task,
         regressed=None if is_fixed else _regressed(archive, present, states),
@@ -305,25 +304,14 @@ def _passes_needed(archive: Archive, fingerprints: Sequence[str], since: str) ->
     return found
 
 
-def _unproven(archive: Archive, fingerprints: Sequence[str]) -> tuple[UnprovenPass, ...]:
+def _unproven(archive: Archive, asked: tuple[str]) -> tuple[UnprovenPass, ...]:
     rows = archive.db.execute(
         "SELECT r.task_id, r.finished, p.nodeid, p.simulator, p.changed, p.seed, p.failed_seed FROM passed_again p"
         " JOIN runs r ON r.id = p.run WHERE p.fingerprint IN (SELECT value FROM json_each(?)) AND p.proof = 1"
         " ORDER BY p.moment DESC, p.nodeid LIMIT ?",
-        (tables.json_list(fingerprints), NEWEST_UNPROVEN),
+        (*asked, NEWEST_UNPROVEN),
     )
-    return tuple(
-        UnprovenPass(
-            task_id=task_id,
-            finished=finished,
-            nodeid=nodeid,
-            simulator=simulator,
-            changed=changed,
-            seed=seed,
-            failed_seed=failed_seed,
-        )
-        for task_id, finished, nodeid, simulator, changed, seed, failed_seed in rows
-    )
+    return tuple(map(UnprovenPass._make, rows))
 
 
 def _newest_of(archive: Archive, asked: tuple[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

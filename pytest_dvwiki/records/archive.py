@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from pytest_dvwiki.model import Pass
     from pytest_dvwiki.records.chance import Rate
     from pytest_dvwiki.records.fixes import FixState
     from pytest_dvwiki.records.passes import Passes
@@ -102,7 +101,7 @@ class Archive(CauseNames):
             seen: Causes that occurred in runs newer than all others, without other news.
             late: The moment of the first run with news, if other runs came after it.
         """
-        return self._judge.update(fingerprints, self._judge.passes.ran(runs), seen, late)
+        return self._judge.update(fingerprints, self.passes.ran(runs), seen, late)
 
     def judged_by(self, moment: str) -> set[str]:
         """Return the causes whose fixes a run at a moment may still change, though other runs came after it."""
@@ -182,16 +181,16 @@ class Archive(CauseNames):
         check = same_check.check_of(*self.present((fingerprint,)))
         if not self.fix_states(self.family(check) or (check,)):
             return []
-        return same_check.standing(self.db, self._judge.passes, check)
+        return same_check.standing(self.db, self.passes, check)
 
     def cause_of(self, fingerprint: str, seen: same_check.CheckFailure) -> str:
         """Return the cause with which a check fails in a run that is not on record yet."""
         (check,) = self.present((fingerprint,))
-        return same_check.cause_of(self.db, self._judge.passes, check, seen)
+        return same_check.cause_of(self.db, self.passes, check, seen)
 
     def commit_since(self, standing: same_check.Standing) -> tuple[str, str] | None:
         """Return the task id and commit of the first run without uncommitted changes that shows a standing fix."""
-        runs = self._judge.passes.passing_runs(standing.state.tests, standing.state.moment, EVER)
+        runs = self.passes.passing_runs(standing.state.tests, standing.state.moment, EVER)
         for _, task_id, _ in itertools.islice(runs, _MOST_RUNS):
             query = "SELECT vcs_commit FROM runs WHERE task_id = ? AND vcs_commit IS NOT NULL AND NOT dirty"
             row = self.db.execute(query, (task_id,)).fetchone()
@@ -240,14 +239,6 @@ class Archive(CauseNames):
             found.setdefault(digest, []).append(run)
         return found
 
-    def last_passes(self, test: Target, before: str = EVER) -> list[Pass]:
-        """Return the newest runs at a commit that passed a test, or one inside it, on its simulator; newest first."""
-        return self._judge.passes.before(test, before)
-
-    def builds(self, folder: str, since: str, before: str) -> set[str]:
-        """Return the marks of the designs that were built in a folder between two moments."""
-        return self._judge.passes.builds(folder, since, before)
-
     def comes_and_goes(self, fingerprints: Sequence[str]) -> bool:
         """Tell whether a cause failed and passed with the same sources and seed, or in one run's attempts."""
         return self._judge.comes_and_goes(self.present(fingerprints))
@@ -264,18 +255,13 @@ class Archive(CauseNames):
         """Return the newest fix that the present failures of a cause undo; None if there is none."""
         return self._judge.undone(self.present(fingerprints), failing)
 
-    def passed_since(self, tests: Sequence[Target], moment: str) -> bool:
-        """Tell whether a run from a moment on passed one of the tests and failed none of them."""
-        return self._judge.passes.passed_since(tests, moment)
-
     def records(self) -> Iterator[RunRecord]:
         """Yield all records as they were written, in the order of their files, each once."""
         seen: set[str] = set()
         for folder, name in self.db.execute("SELECT folder, name FROM files ORDER BY folder, name").fetchall():
             if folder == verdicts.FOLDER:
                 continue
-            path = self.tasks / folder / name
-            for record in store.read_records(path, reading.read_records(path), name)[0]:
+            for record in self._read_file(folder, name):
                 if record.task_id not in seen:
                     seen.add(record.task_id)
                     yield record
@@ -325,10 +311,7 @@ class Archive(CauseNames):
                 wanted.setdefault(row[:2], []).append((row[2], name))
         found: dict[str, Occurrence] = {}
         for (folder, file), of_file in wanted.items():
-            path = self.tasks / folder / file
-            records = {
-                record.task_id: record for record in store.read_records(path, reading.read_records(path), file)[0]
-            }
+            records = {record.task_id: record for record in self._read_file(folder, file)}
             for task_id, name in of_file:
                 prints = {same_check.check_of(each) for each in self.identities(*causes[name])}
                 of_run = (each for each in records[task_id].occurrences if each.fingerprint in prints)
@@ -336,10 +319,12 @@ class Archive(CauseNames):
         return found
 
     def _read_run(self, run: int, task_id: str) -> RunRecord:
-        folder, name = self.db.execute(
+        place = self.db.execute(
             "SELECT folder, name FROM files JOIN places ON places.file = files.id WHERE places.run = ?",
             (run,),
         ).fetchone()
+        return next(record for record in self._read_file(*place) if record.task_id == task_id)
+
+    def _read_file(self, folder: str, name: str) -> Sequence[RunRecord]:
         path = self.tasks / folder / name
-        records, _ = store.read_records(path, reading.read_records(path), name)
-        return next(record for record in records if record.task_id == task_id)
+        return store.read_records(path, reading.read_records(path), name)[0]

@@ -20,6 +20,17 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Passing
     from pytest_dvwiki.records.archive import Archive
 
+_LAST_FAILURES = (
+    "WITH last AS (SELECT f.nodeid, f.fingerprint, f.simulator, f.config, MAX(f.moment) AS moment"
+    " FROM failed f WHERE f.nodeid IN (SELECT value FROM json_each(?))"
+    " AND NOT EXISTS (SELECT 1 FROM occurrences o WHERE o.fingerprint = f.fingerprint AND o.moment = f.moment"
+    " AND o.without_fix) GROUP BY 1, 2, 3, 4)"
+    " SELECT nodeid, fingerprint, simulator, config, moment, COALESCE((SELECT MAX(p.proof) FROM passed_again p"
+    " WHERE p.nodeid = last.nodeid AND p.fingerprint = last.fingerprint AND p.moment > last.moment"
+    " AND last.simulator IN (p.simulator, '*')), 0) AS proof FROM last WHERE proof < ? ORDER BY 1, 2, 3, 4"
+)
+"""The last failure of each of some tests with each cause, and the best proof of a pass since then."""
+
 
 def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFailing]:
     """Return those of the passing tests that had failed and whose passes so far do not settle it.
@@ -37,16 +48,7 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
     by_test: dict[str, list[Passing]] = {}
     for each in passing:
         by_test.setdefault(each.nodeid, []).append(each)
-    rows = archive.db.execute(
-        "WITH last AS (SELECT f.nodeid, f.fingerprint, f.simulator, f.config, MAX(f.moment) AS moment"
-        " FROM failed f WHERE f.nodeid IN (SELECT value FROM json_each(?))"
-        " AND NOT EXISTS (SELECT 1 FROM occurrences o WHERE o.fingerprint = f.fingerprint AND o.moment = f.moment"
-        " AND o.without_fix) GROUP BY 1, 2, 3, 4)"
-        " SELECT nodeid, fingerprint, simulator, config, moment, COALESCE((SELECT MAX(p.proof) FROM passed_again p"
-        " WHERE p.nodeid = last.nodeid AND p.fingerprint = last.fingerprint AND p.moment > last.moment"
-        " AND last.simulator IN (p.simulator, '*')), 0) AS proof FROM last WHERE proof < ? ORDER BY 1, 2, 3, 4",
-        (tables.json_list(by_test), fixes.CERTAIN),
-    ).fetchall()
+    rows = archive.db.execute(_LAST_FAILURES, (tables.json_list(by_test), fixes.CERTAIN)).fetchall()
     # One cause may have failed thousands of tests.
     is_deterministic = functools.cache(archive.is_deterministic)
     newest_of = functools.cache(lambda fingerprint: archive.newest_occurrence((fingerprint,)))
@@ -54,8 +56,7 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
     found = []
     for nodeid, fingerprint, simulator, config, moment, proof in rows:
         failed = Target(nodeid, simulator, config)
-        by = _best_pass(failed, by_test[nodeid])
-        if by is None:
+        if (by := _best_pass(failed, by_test[nodeid])) is None:
             continue
         deterministic = is_deterministic(fingerprint)
         drawn_with = () if deterministic else _seeds(archive, failed, fingerprint)
@@ -66,13 +67,11 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
         fixed = next((state.fix for state in fixes_of(fingerprint) if state.moment > moment), None)
         proven = fixed is not None and fixed.counts
         settled = proof >= fixes.ANY_SEED and (deterministic or proven or seed_unknown or by.seed != seed)
-        if settled or not (by.whole or deterministic):
+        newest = newest_of(fingerprint)
+        if settled or not (by.whole or deterministic) or (newest is not None and is_beyond_sources(newest)):
             continue
         vcs, simulators = _last_run(archive, failed, fingerprint)
         drawn, simulators = _last_run(archive, failed, fingerprint, seed) if seed in seeds else (vcs, simulators)
-        newest = newest_of(fingerprint)
-        if newest is not None and is_beyond_sources(newest):
-            continue
         found.append(
             StillFailing(
                 nodeid=nodeid,
@@ -107,8 +106,8 @@ def _is_one_of_several(archive: Archive, failed: Target, moment: str, passing: S
     """
     if build_of(failed.config) or not is_folder(failed.nodeid):
         return False
-    before = archive.builds(failed.nodeid, "", moment)
-    since = archive.builds(failed.nodeid, moment, EVER) | {build_of(each.config or "") for each in passing}
+    before = archive.passes.builds(failed.nodeid, "", moment)
+    since = archive.passes.builds(failed.nodeid, moment, EVER) | {build_of(each.config or "") for each in passing}
     return len(before) > 1 and not before <= since
 
 

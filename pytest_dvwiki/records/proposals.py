@@ -9,9 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from pytest_dvwiki.records.fixes import FixState
+from pytest_dvwiki.records.fixes import STATES
 from pytest_dvwiki.records.tables import json_list
 from pytest_dvwiki.runs import EVER
 
@@ -20,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pytest_dvwiki.model import Fix
+    from pytest_dvwiki.records.fixes import FixState
 
 LAST_SEEN = 20
 """A fix is not proposed to a cause after which this many other causes of the pattern were seen before the fix came."""
-_states = msgspec.json.Decoder(list[FixState])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,5 +217,5 @@ def proposal(db: sqlite3.Connection, fingerprints: Sequence[str], pattern: str |
         return None
     source, moment = found
     (states,) = db.execute("SELECT states FROM fix_states WHERE fingerprint = ?", (source,)).fetchone()
-    state = next(each for each in _states.decode(states) if each.moment == moment)
+    state = next(each for each in STATES.decode(states) if each.moment == moment)
     return Proposal(pattern=pattern, fingerprint=source, fix=state.fix, task_id=state.task_id)

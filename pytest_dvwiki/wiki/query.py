@@ -288,7 +288,7 @@ class WikiHistory:
     ) -> Sequence[Pass]:
         """Return the newest passes of a failing test on its simulator, without uncommitted changes, newest first."""
         simulator = ANY if precedes_simulator(cause, test) else test.simulator or ""
-        return self.archive.last_passes(Target(test.nodeid, simulator, test.config or ""), before)
+        return self.archive.passes.before(Target(test.nodeid, simulator, test.config or ""), before)
 
     def onset(self, fingerprint: str) -> Onset | None:
         """Return where a cause first appeared since its last fix; None if no record has it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_dvwiki.patterns.kinds import ENOUGH, FAMILIAR, MOST, Dull, KindCounts, kind
+from pytest_dvwiki.patterns.kinds import ENOUGH, MOST, KindCounts, kind
 
 
 @pytest.mark.parametrize(
@@ -36,17 +36,6 @@ def test_zero_and_equal_numbers_make_another_kind(one: str, other: str) -> None:
     assert kind(one) != kind(other)
 
 
-def test_a_kind_is_dull_after_some_lines_came_to_nothing() -> None:
-    dull = Dull()
-    for _ in range(FAMILIAR):
-        assert "k" not in dull
-        dull.note("k")
-    assert "k" in dull
-    for number in range(MOST):
-        dull.note(str(number))
-    assert "k" not in dull  # the memory is bounded
-
-
 def test_a_search_gives_enough_lines_of_a_kind() -> None:
     found, every = KindCounts(ENOUGH), KindCounts(None)
     for _ in range(ENOUGH):
@@ -56,4 +45,11 @@ def test_a_search_gives_enough_lines_of_a_kind() -> None:
     assert found.enough("k")
     assert not every.enough("k")
     found.forget()
+    assert not found.enough("k")
+
+
+def test_the_memory_of_kinds_is_bounded() -> None:
+    found = KindCounts(1)
+    for name in ("k", *map(str, range(MOST))):
+        found.note(name)
     assert not found.enough("k")

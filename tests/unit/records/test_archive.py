@@ -112,7 +112,7 @@ def test_a_run_in_the_place_of_one_that_was_removed_brings_its_own_list_of_tests
         run = record(number, suites=suites(*names))
         store.write_record(tasks, run)
         archive.refresh()
-        assert [archive.passed_since((Target(name, "icarus"),), "") for name in ("a", "b")] == [
+        assert [archive.passes.passed_since((Target(name, "icarus"),), "") for name in ("a", "b")] == [
             names == ["a"],
             names == ["b"],
         ]
@@ -296,8 +296,8 @@ def test_a_folder_of_several_designs_passes_when_all_of_them_were_built(
     assert still_unknown("b")
     store.write_record(tasks, built(4, "b"))
     assert not still_unknown("a")
-    assert archive.last_passes(Target(folder, ANY)) == []
-    passes = archive.last_passes(Target(folder, "icarus", "a" * 8))
+    assert archive.passes.before(Target(folder, ANY)) == []
+    passes = archive.passes.before(Target(folder, "icarus", "a" * 8))
     assert [each.commit for each in passes] == [f"{1:040x}"]
 
 

@@ -410,6 +410,17 @@ def test_a_pass_that_no_change_explains_is_no_fix_and_is_told(tmp_path: Path, ch
     assert [(each.nodeid, each.changed, each.seed) for each in found.unproven] == [(TEST, changed, "42")]
 
 
+def test_a_pass_that_is_no_fix_is_found_by_a_former_name_of_the_cause(tmp_path: Path) -> None:
+    renamed = replace(occurrence("b" * 12), fingerprint_v1=CAUSE)
+    runs = [record(1, occurrence()), passing(2, changed="nothing"), record(3, renamed, fingerprint_version=2)]
+    for run in runs:
+        store.write_record(tmp_path, run)
+    with Archive(tmp_path, None) as archive:
+        archive.refresh()
+        found = [aggregate.cause(archive, (name,)) for name in (CAUSE, "b" * 12)]
+    assert [[each.nodeid for each in one.unproven] if one else None for one in found] == [[TEST], [TEST]]
+
+
 @pytest.mark.parametrize("changed", ["commit", "uncommitted", "unrecorded"])
 def test_any_other_pass_is_one(tmp_path: Path, changed: Change) -> None:
     assert _results(tmp_path, record(1, occurrence()), passing(2, changed=changed)) == ["open"]
