@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.tokens import Count
 
+MANY = 1000
+"""From this number on, pages that are left out are not counted."""
 _GAP = 2  # two line feeds between blocks
 _STEP = 8  # number of characters cut at a time from a header that is too long
 _SPAN = re.compile(r"(?s)(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
@@ -48,7 +50,8 @@ class _Left:
     """What the budget is a share of, and for what; empty if it is the whole budget."""
 
     def note(self, left_out: int, shortened: int) -> str:
-        pages = "1 page" if left_out == 1 else f"{left_out} pages"
+        count = f"{MANY} or more" if left_out >= MANY else str(left_out)
+        pages = "1 page" if left_out == 1 else f"{count} pages"
         share = f", {self.share}" if self.share else ""
         return f"(budget of {self.budget} tokens{share}: {pages} left out, {shortened} shortened)"
 

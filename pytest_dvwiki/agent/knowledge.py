@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Self
 
 from pytest_dvwiki import runs
+from pytest_dvwiki.agent.budget import MANY
 from pytest_dvwiki.agent.page_blocks import PageBlocks, family
 from pytest_dvwiki.records import aggregate
 from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
+_RANKED = 1000
+"""Number of hits of a query that are looked at."""
 OPEN = frozenset({"open", "confirmed", REGRESSED})
 
 
@@ -31,13 +35,25 @@ class Knowledge:
         layout: Where the wiki is.
         backend: How its pages are searched.
         today: The day from which ages count; today if None.
+        history: The records and pages, which the caller closes; opened here if None.
+        index: The search; made here, with the backend, if None.
     """
 
-    def __init__(self, layout: Layout, backend: str = "bm25", *, today: date | None = None) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        backend: str = "bm25",
+        *,
+        today: date | None = None,
+        history: WikiHistory | None = None,
+        index: WikiSearchIndex | None = None,
+    ) -> None:
         self._layout = layout
         self.today = today or runs.today()
         self._backend = backend
-        self._history = WikiHistory(layout)
+        self._is_own = history is None
+        self._history = history or WikiHistory(layout)
+        self._index = index
         self.passed_over: dict[str, str] = {}
         """Pages that could not be read, each with the reason."""
 
@@ -45,12 +61,19 @@ class Knowledge:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._history.close()
+        if self._is_own:
+            self._history.close()
+
+    @property
+    def index(self) -> WikiSearchIndex:
+        """Return the search in the wiki's pages."""
+        self._index = self._index or WikiSearchIndex.create(self._backend, self._layout.wiki)
+        return self._index
 
     def pages(
         self, categories: Sequence[str], most: int, *, query: str | None = None, test: str | None = None
     ) -> tuple[list[PageSummary], int]:
-        """Return the pages to show, the most useful first, and the number of further ones.
+        """Return the pages to show, the most useful first, and the number of further ones, `MANY` if there are more.
 
         Args:
             categories: The categories to look in.
@@ -67,11 +90,10 @@ class Knowledge:
             listed = (page for category in categories for page in self.all(category))
             found = sorted((page for page in listed if _is_current(page)), key=usefulness)
         if query:
-            # Thousands of pages may contain one of the words; only the best are loaded.
-            paths = {page.path for page in found} if test else self._history.page_cache.standing(categories)
-            ranked = self._ranked(query, paths)
+            among = {page.path for page in found} if test else None
+            ranked, has_more = self._ranked(query, categories, among)
             best = (self._history.page_cache.get(path) for path in ranked[:most])
-            return [page for page in best if page], max(0, len(ranked) - most)
+            return [page for page in best if page], MANY if has_more else max(0, len(ranked) - most)
         return found[:most], max(0, len(found) - most)
 
     def all(self, category: str) -> list[PageSummary]:
@@ -94,13 +116,23 @@ class Knowledge:
     def _pass_over(self, page: PageSummary, reason: object) -> None:
         self.passed_over[page.path] = " ".join(str(reason).split())
 
-    def _ranked(self, query: str, wanted: Collection[str]) -> list[str]:
-        """Return the paths of the wanted pages that contain a word of the query, the best first."""
-        ranking = WikiSearchIndex.create(self._backend, self._layout.wiki).ranking(query)
+    def _ranked(self, query: str, categories: Sequence[str], among: Collection[str] | None) -> tuple[list[str], bool]:
+        """Return the paths of the valid pages that contain a word of the query, best first, and whether there are more.
+
+        Thousands of pages may contain one of the words; only the best are looked at.
+
+        Args:
+            query: The words.
+            categories: The categories of the pages.
+            among: Paths of which only these count; all if None.
+        """
+        ranking = (path for path, _ in self.index.ranking(query) if path.partition("/")[0] in categories)
+        hits = list(itertools.islice(ranking, _RANKED if among is None else None))
         # A page that points to another one may match by what people wrote on it; the other one is then shown.
         pointers = self._history.page_cache.pointers()
-        found = dict.fromkeys(self._keeper(path) if path in pointers else path for path, _ in ranking)
-        return [path for path in found if path in wanted]
+        found = list(dict.fromkeys(self._keeper(path) if path in pointers else path for path in hits))
+        wanted = self._history.page_cache.standing(categories, found) if among is None else among
+        return [path for path in found if path in wanted], among is None and len(hits) == _RANKED
 
     def _keeper(self, path: str) -> str:
         """Return the path of the page that keeps the cause of a page."""

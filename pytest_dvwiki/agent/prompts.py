@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from pytest_dvwiki.agent.followed import FollowedWiki
     from pytest_dvwiki.settings import Layout
 
 CATEGORIES = ("patterns", "bugs", "coverage", "specs")
@@ -41,6 +42,7 @@ def gather(
     budget: int = BUDGET,
     backend: str = "bm25",
     tokenizer: Path | None = None,
+    followed: FollowedWiki | None = None,
 ) -> Context:
     """Return what is known about a test, a query, or everything, the most useful first.
 
@@ -53,6 +55,7 @@ def gather(
         budget: Maximum number of tokens, as `tokens.counting` counts them.
         backend: How pages are searched, one of `backends.names()`; with `none` a query finds nothing.
         tokenizer: The `tokenizer.json` that counts tokens; if None, a rule counts them.
+        followed: The same wiki, open, for a process that asks often; `backend` is then its own.
 
     Returns:
         The text, and the pages that were passed over; nothing if the wiki cannot be read.
@@ -70,7 +73,7 @@ def gather(
         from pytest_dvwiki.agent.knowledge import Knowledge  # noqa: PLC0415
         from pytest_dvwiki.tokens import counting  # noqa: PLC0415
 
-        with Knowledge(layout, backend) as knowledge:
+        with followed.knowledge() if followed else Knowledge(layout, backend) as knowledge:
             categories = CATEGORIES if category is None else (category,)
             found, more = knowledge.pages(categories, _MOST, query=query, test=test)
             text = fit(knowledge.blocks(found), budget, more, counting(tokenizer))

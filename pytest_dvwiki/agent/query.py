@@ -10,7 +10,6 @@ from pytest_dvwiki.agent.knowledge import OPEN, Knowledge, is_open_hole, usefuln
 from pytest_dvwiki.tokens import counting
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.age import tag
-from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
 from pytest_dvwiki.wiki.index import percent
 from pytest_dvwiki.wiki.kinds.bug import effective_type
 from pytest_dvwiki.wiki.page_summary import check_category
@@ -20,6 +19,7 @@ from pytest_dvwiki.wiki.text.names import file_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from pytest_dvwiki.agent.followed import FollowedWiki
     from pytest_dvwiki.wiki.config import WikiConfig
     from pytest_dvwiki.wiki.finding.search import Filters, SearchResult
     from pytest_dvwiki.wiki.page_summary import PageSummary
@@ -35,10 +35,15 @@ class WikiQueryService:
 
     A wiki that is not `enabled`, missing or unreadable gives empty answers; an unreadable page is passed over. Budgets
     are counted as `tokens.counting` says.
+
+    Args:
+        wiki_config: Which wiki, and the budgets.
+        followed: The same wiki, open, for a process that asks often; if None, each query opens it.
     """
 
-    def __init__(self, wiki_config: WikiConfig) -> None:
+    def __init__(self, wiki_config: WikiConfig, followed: FollowedWiki | None = None) -> None:
         self.config = wiki_config
+        self._followed = followed
 
     def get_known_error_patterns(
         self, error_class: str | None = None, failure_subtype: str | None = None, top_k: int = 5
@@ -106,13 +111,7 @@ class WikiQueryService:
             ValueError: There is no such category.
         """
         check_category(category)
-        config = self.config
-
-        def found(_: Knowledge) -> list[SearchResult]:
-            index = WikiSearchIndex.create(config.search_backend, config.layout.wiki)
-            return index.search(query, top_k, category=category, filters=filters)
-
-        return self._ask(found, [])
+        return self._ask(lambda known: known.index.search(query, top_k, category=category, filters=filters), [])
 
     def get_pattern_page(self, failure_subtype: str) -> str | None:
         """Return the complete page of a subtype; None if there is none."""
@@ -127,11 +126,11 @@ class WikiQueryService:
 
     def _ask(self, question: Callable[[Knowledge], _Answer], otherwise: _Answer) -> _Answer:
         """Ask the wiki; on an error, log it and return the answer of an empty wiki."""
-        layout = self.config.layout
+        layout, backend = self.config.layout, self.config.search_backend
         if not (self.config.enabled and layout.wiki.is_dir()):
             return otherwise
         try:
-            with Knowledge(layout, self.config.search_backend) as knowledge:
+            with self._followed.knowledge() if self._followed else Knowledge(layout, backend) as knowledge:
                 return question(knowledge)
         except Exception:
             _logger.warning("the wiki gave no answer", exc_info=True)

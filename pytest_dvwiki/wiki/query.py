@@ -52,10 +52,16 @@ class WikiHistory:
 
     Records archived since the first query are seen after `refresh`, at the latest. Only the caches are written, and
     only if the wiki exists.
+
+    Args:
+        layout: Where the wiki is.
+        reads: Whether records and pages are read when first asked for. If not, the caches answer as they are, because
+            something else keeps them up to date.
     """
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, *, reads: bool = True) -> None:
         self._layout = layout
+        self._reads = reads
         self._formers: dict[str, str] = {}
         self._placed: dict[str, str] = {}
         """Cause of each fingerprint in a run that is not on record yet, for checks with several causes."""
@@ -88,7 +94,8 @@ class WikiHistory:
         wiki = self._layout.wiki
         self._is_without_wiki = not wiki.is_dir()
         archive = Archive(self._layout.tasks, None if self._is_without_wiki else wiki / ".cache" / "records.sqlite")
-        archive.refresh()
+        if self._reads:
+            archive.refresh()
         return archive
 
     @cached_property
@@ -96,20 +103,47 @@ class WikiHistory:
         """Return the pages."""
         wiki = self._layout.wiki
         page_cache = PageCache(wiki, wiki / ".cache" / "pages.sqlite" if wiki.is_dir() else None)
+<<<<<<< HEAD
         page_cache.refresh()
         page_cache.causes.join(self.archive)
+=======
+        if self._reads:
+            page_cache.refresh()
+        page_cache.causes.join(self.archive.joined(), self.archive.further(), self.archive.present)
+>>>>>>> 6d3480c (A process that answers many queries keeps the wiki open: a thread looks at pages and records beside them)
         return page_cache
 
-    def refresh(self) -> None:
-        """Read what has been archived since the first query."""
+    @property
+    def is_on_disk(self) -> bool:
+        """Tell whether the caches are files, which other connections read too."""
+        return all(
+            cache.execute("PRAGMA database_list").fetchone()[2] for cache in (self.archive.db, self.page_cache.db)
+        )
+
+    def versions(self) -> tuple[int, ...]:
+        """Return numbers that change when another connection changes the caches."""
+        caches = (self.archive.db, self.page_cache.db)
+        return tuple(cache.execute("PRAGMA data_version").fetchone()[0] for cache in caches)
+
+    def refresh(self, *, in_place: bool = False) -> None:
+        """Read what has been archived since the first query.
+
+        Args:
+            in_place: Also find pages that were edited in place, which takes a look at each file.
+        """
         if self._is_without_wiki and self._layout.wiki.is_dir():
             # Whoever made the wiki has written its caches, too: the next query opens them.
             self.close()
         if "archive" in self.__dict__:
             self.archive.refresh()
         if "page_cache" in self.__dict__:
+<<<<<<< HEAD
             self.page_cache.refresh(quick=True)
             self.page_cache.causes.join(self.archive)
+=======
+            self.page_cache.refresh(quick=not in_place)
+            self.page_cache.causes.join(self.archive.joined(), self.archive.further(), self.archive.present)
+>>>>>>> 6d3480c (A process that answers many queries keeps the wiki open: a thread looks at pages and records beside them)
         self.__dict__.pop("_merged", None)
         self._new = frozenset()
         self._forget_answers()

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 
 from grown import BEGAN, Generator, Numbers, grow, layout_of
 
+from pytest_dvwiki.agent.followed import FollowedWiki
 from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.model import Suite
 from pytest_dvwiki.records.archive import Archive
@@ -40,10 +41,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pytest_dvwiki.settings import Layout
+    from pytest_dvwiki.wiki.finding.search import SearchResult
 
 CAUSES = 20
 """In a run that is archived."""
 _QUERIES = ("axi reader credit lost", "scoreboard mismatch expected 0x12", "ddr arbiter timeout", "cache_bridge parity")
+_TEST = "tests/test_axi.py::test_axi::reader_0"
 _COLD = """
 import sys, time
 from pathlib import Path
@@ -90,7 +93,7 @@ def measures(place: Layout, numbers: Numbers, backend: str) -> Iterator[Measure]
     yield Measure("build again", spent(lambda: build(place)), "s")
     yield from _search(place, backend)
     yield Measure("context for a query", median(lambda: gather(place, query=_QUERIES[0], backend=backend)))
-    yield Measure("context for a test", median(lambda: gather(place, test="tests/test_axi.py::test_axi::reader_0")))
+    yield Measure("context for a test", median(lambda: gather(place, test=_TEST)))
     yield from _archive(place, numbers)
 
 
@@ -123,8 +126,7 @@ def _search(place: Layout, backend: str) -> Iterator[Measure]:
 
 
 def _followed(place: Layout, backend: str) -> Iterator[Measure]:
-    """A process that answers 1,000 queries during 10 edits a second; seconds that passed, not process time."""
-    index = WikiSearchIndex.create(backend, place.wiki)
+    """A process that answers 1,000 searches and contexts during 10 edits a second; of these, seconds that passed."""
     pages = itertools.cycle(sorted((place.wiki / "bugs").glob("[RTU]*.md")))
     stop, seen = threading.Event(), []
 
@@ -133,26 +135,43 @@ def _followed(place: Layout, backend: str) -> Iterator[Measure]:
             page = next(pages)
             page.write_text(f"{page.read_text()}\nword{time.monotonic_ns()}\n")
 
-    with index.followed():
+    with FollowedWiki(place, backend) as wiki:
+
+        def search(query: str) -> list[SearchResult]:
+            with wiki.knowledge() as knowledge:
+                return knowledge.index.search(query)
+
+        search(_QUERIES[0])
+        yield Measure("followed: search", median(lambda: search(_QUERIES[0]), 9))
+        yield Measure(
+            "followed: context for a query", median(lambda: gather(place, query=_QUERIES[0], followed=wiki), 9)
+        )
+        yield Measure("followed: context for a test", median(lambda: gather(place, test=_TEST, followed=wiki), 9))
         editor = threading.Thread(target=edit)
         editor.start()
-        took = []
-        for query in itertools.islice(itertools.cycle(_QUERIES), 1000):
-            began = time.perf_counter()
-            index.search(query)
-            took.append(time.perf_counter() - began)
-            time.sleep(0.005)
+        for name, work in (("search", search), ("context", lambda query: gather(place, query=query, followed=wiki))):
+            yield Measure(f"followed, 10 edits a second: {name}, 95 % of 1,000 within", _late(work))
         stop.set()
         editor.join()
         for _ in range(5):
             page, word = next(pages), f"zebra{''.join(random.choices('bcdfghjklmnpqrstvwxz', k=12))}"
             page.write_text(f"{page.read_text()}\n{word}\n")
             began = time.perf_counter()
-            while not index.search(word):
+            while not search(word):
                 time.sleep(0.02)
             seen.append(time.perf_counter() - began)
-    yield Measure("search: followed, 95 % of 1,000 queries within", sorted(took)[949])
-    yield Measure("search: followed, an edit is found after at most", max(seen), "s")
+    yield Measure("followed: an edit is found after at most", max(seen), "s")
+
+
+def _late(work: Callable[[str], object]) -> float:
+    """The 95th percentile of the seconds that 1,000 queries take."""
+    took = []
+    for query in itertools.islice(itertools.cycle(_QUERIES), 1000):
+        began = time.perf_counter()
+        work(query)
+        took.append(time.perf_counter() - began)
+        time.sleep(0.005)
+    return sorted(took)[949]
 
 
 def _cold(place: Layout, backend: str) -> float:

@@ -1,0 +1,78 @@
+"""A process that answers many queries from a wiki that others change."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_dvwiki.agent.followed import FollowedWiki
+from pytest_dvwiki.agent.prompts import gather
+from pytest_dvwiki.agent.query import WikiQueryService
+from pytest_dvwiki.wiki.config import WikiConfig
+from pytest_dvwiki.wiki.writing.build import archive
+
+from ..samples import TEST, layout, occurrence, record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pytest_dvwiki.settings import Layout
+
+SOON = 0.01
+
+
+def _comes(holds: Callable[[], object]) -> bool:
+    return any(holds() or time.sleep(SOON) for _ in range(2000))
+
+
+@pytest.fixture(params=["on disk", "in memory"])
+def place(tmp_path: Path, request: pytest.FixtureRequest) -> Layout:
+    place = layout(tmp_path)
+    archive(place, record(1, occurrence()))
+    if request.param == "in memory":
+        for name in (".cache", ".search_index"):
+            shutil.rmtree(place.wiki / name, ignore_errors=True)
+            (place.wiki / name).write_text("no folder\n")
+    return place
+
+
+@pytest.mark.parametrize("question", [{}, {"query": "scoreboard"}, {"test": TEST}], ids=str)
+def test_the_answers_are_those_of_a_wiki_that_is_opened_for_each(place: Layout, question: dict[str, Any]) -> None:
+    with FollowedWiki(place, every=SOON) as wiki:
+        assert gather(place, followed=wiki, **question).text == gather(place, **question).text != ""
+
+
+def test_what_others_archive_and_edit_is_found_without_a_restart(place: Layout) -> None:
+    (page,) = (place.wiki / "bugs").glob("RTL_*.md")
+    with FollowedWiki(place, every=SOON) as wiki:
+        service = WikiQueryService(WikiConfig(wiki_dir=place.wiki), wiki)
+        assert not service.search("heliotrope")
+        page.write_text(page.read_text().replace("## Notes", "## Notes\n\nheliotrope\n", 1) + "\nheliotrope\n")
+        assert _comes(lambda: service.search("heliotrope"))
+        assert "heliotrope" not in gather(place, followed=wiki).text
+        page.write_text(page.read_text().replace("status: open", "status: closed"))
+        assert _comes(lambda: "(closed," in gather(place, query="heliotrope", followed=wiki).text)
+        archive(place, record(2, occurrence("c" * 12)))
+        assert _comes(lambda: len(service.search("mismatch", "bugs", 9)) == 2)
+
+
+def test_a_wiki_may_be_made_after_the_process_was_started(tmp_path: Path) -> None:
+    place = layout(tmp_path)
+    with FollowedWiki(place, every=SOON) as wiki:
+        assert gather(place, query="mismatch", followed=wiki).text == ""
+        archive(place, record(1, occurrence()))
+        assert _comes(lambda: gather(place, query="mismatch", followed=wiki).text)
+
+
+def test_queries_of_several_threads_wait_for_each_other(tmp_path: Path) -> None:
+    place = layout(tmp_path)
+    archive(place, record(1, occurrence()))
+    with FollowedWiki(place, every=SOON) as wiki, ThreadPoolExecutor(8) as pool:
+        texts = list(pool.map(lambda _: gather(place, followed=wiki).text, itertools.repeat(0, 40)))
+    assert set(texts) == {gather(place).text}
