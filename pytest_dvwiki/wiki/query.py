@@ -103,14 +103,9 @@ class WikiHistory:
         """Return the pages."""
         wiki = self._layout.wiki
         page_cache = PageCache(wiki, wiki / ".cache" / "pages.sqlite" if wiki.is_dir() else None)
-<<<<<<< HEAD
-        page_cache.refresh()
-        page_cache.causes.join(self.archive)
-=======
         if self._reads:
             page_cache.refresh()
-        page_cache.causes.join(self.archive.joined(), self.archive.further(), self.archive.present)
->>>>>>> 6d3480c (A process that answers many queries keeps the wiki open: a thread looks at pages and records beside them)
+        page_cache.causes.join(self.archive)
         return page_cache
 
     @property
@@ -137,13 +132,8 @@ class WikiHistory:
         if "archive" in self.__dict__:
             self.archive.refresh()
         if "page_cache" in self.__dict__:
-<<<<<<< HEAD
-            self.page_cache.refresh(quick=True)
-            self.page_cache.causes.join(self.archive)
-=======
             self.page_cache.refresh(quick=not in_place)
-            self.page_cache.causes.join(self.archive.joined(), self.archive.further(), self.archive.present)
->>>>>>> 6d3480c (A process that answers many queries keeps the wiki open: a thread looks at pages and records beside them)
+            self.page_cache.causes.join(self.archive)
         self.__dict__.pop("_merged", None)
         self._new = frozenset()
         self._forget_answers()

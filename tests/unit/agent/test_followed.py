@@ -28,7 +28,11 @@ SOON = 0.01
 
 
 def _comes(holds: Callable[[], object]) -> bool:
-    return any(holds() or time.sleep(SOON) for _ in range(2000))
+    for _ in range(2000):
+        if holds():
+            return True
+        time.sleep(SOON)
+    return False
 
 
 @pytest.fixture(params=["on disk", "in memory"])
@@ -51,7 +55,7 @@ def test_the_answers_are_those_of_a_wiki_that_is_opened_for_each(place: Layout, 
 def test_what_others_archive_and_edit_is_found_without_a_restart(place: Layout) -> None:
     (page,) = (place.wiki / "bugs").glob("RTL_*.md")
     with FollowedWiki(place, every=SOON) as wiki:
-        service = WikiQueryService(WikiConfig(wiki_dir=place.wiki), wiki)
+        service = WikiQueryService(WikiConfig(enabled=True, wiki_dir=place.wiki), wiki)
         assert not service.search("heliotrope")
         page.write_text(page.read_text().replace("## Notes", "## Notes\n\nheliotrope\n", 1) + "\nheliotrope\n")
         assert _comes(lambda: service.search("heliotrope"))
