@@ -53,10 +53,16 @@ class _Handler(SimpleHTTPRequestHandler):
 
     server: Server
 
+    def parse_request(self) -> bool:
+        """Refuse a request that names another host, whatever its method."""
+        if not super().parse_request():
+            return False
+        if self.headers.get("Host", "") in {f"{name}:{self.server.server_port}" for name in (HOST, "localhost")}:
+            return True
+        self.send_error(403, "ask for 127.0.0.1")
+        return False
+
     def do_GET(self) -> None:  # the name that http.server calls
-        if self.headers.get("Host", "") not in {f"{name}:{self.server.server_port}" for name in (HOST, "localhost")}:
-            self.send_error(403, "ask for 127.0.0.1")
-            return
         path = self.path.partition("?")[0]
         if path == _VERSION:
             self._answer(f"window.dvwikiVersion = {self.server.version};\n".encode(), "text/javascript")

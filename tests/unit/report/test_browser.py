@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import os
 import queue
 import shutil
@@ -199,10 +198,6 @@ def test_a_served_report_follows_the_wiki(browser: Any, tmp_path: Path) -> None:
         page.get_by_text("Seen in 3 runs").wait_for()
         archive(place, night(20, occurrence()))
         page.get_by_text("Seen in 4 runs").wait_for()
-    asked = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
-    asked.request("GET", "/", headers={"Host": "evil.example.com"})
-    assert asked.getresponse().status == 403
-    asked.close()
     server.shutdown()
     thread.join(timeout=60)
     assert not thread.is_alive()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import posixpath
 import shutil
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +19,7 @@ from pytest_dvwiki.report.site.charts import Chart, ChartRow, Series
 from pytest_dvwiki.report.site.data import Data
 from pytest_dvwiki.report.site.making import MANIFEST, evidence
 from pytest_dvwiki.report.site.markdown import address, render
+from pytest_dvwiki.report.site.serving import Server
 from pytest_dvwiki.wiki.writing.build import archive
 
 from ..samples import CAUSE, TEST, layout, occurrence
@@ -250,3 +253,18 @@ def test_columns_and_lines_keep_their_proportions() -> None:
     assert {
         value: Chart("t", (Series("a", "as"),), (ChartRow("x", (value,)),), " %").ends[0] for value in lowest
     } == lowest
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_a_request_that_names_another_host_is_refused(tmp_path: Path, method: str) -> None:
+    (tmp_path / "index.html").write_text("<body class=''>", "utf-8")
+    with Server(tmp_path, 0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        found = []
+        for host in (f"localhost:{server.server_port}", "example.com"):
+            asked = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+            asked.request(method, "/", headers={"Host": host})
+            found.append(asked.getresponse().status)
+            asked.close()
+        server.shutdown()
+    assert found == [200, 403]
