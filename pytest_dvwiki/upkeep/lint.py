@@ -10,6 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from pytest_dvwiki.records.archive import Archive
+from pytest_dvwiki.records.flaky import flaky_tests
 from pytest_dvwiki.upkeep import (
     calibration,
     claims,
@@ -122,7 +123,8 @@ def check(layout: Layout, depth: Depth = "quick") -> Checked:
             archive.refresh()
             found |= set(_full(layout, page_cache, archive))
             deciles = calibration.deciles(archive, page_cache)
-            expected = indexes(page_cache.index.rows, archive.last_updated(), page_cache.index.commits())
+            index, flaky = page_cache.index, len(flaky_tests(archive))
+            expected = indexes(index.rows, archive.last_updated(), index.commits(), flaky)
         found |= {*calibration.check_calibration(deciles), *_derived(layout, expected)}
         return Checked(sorted(without_explained(found)), deciles)
 

@@ -83,7 +83,7 @@ def indexes(
     rows_of: Callable[[str], list[tuple[str, str]]],
     last_updated: str | None,
     commits: Sequence[tuple[str, str]],
-    flaky: int = 0,
+    flaky: int,
 ) -> dict[str, bytes]:
     """Return all index files by their path in the wiki.
 
@@ -100,7 +100,7 @@ def indexes(
     return own | {INDEX: "\n\n".join([TITLE, top, *tables]).encode() + b"\n"}
 
 
-def head(last_updated: str | None, pages: int, commits: Sequence[tuple[str, str]], flaky: int = 0) -> str:
+def head(last_updated: str | None, pages: int, commits: Sequence[tuple[str, str]], flaky: int) -> str:
     """Return the text above the tables: the number of pages, flaky tests, and bugs that came with one commit."""
     parts = [f"Last updated: {last_updated or 'never'} | Total pages: {pages}"]
     parts += [f"[Flaky tests]({FLAKY}): {flaky}"] if flaky else []

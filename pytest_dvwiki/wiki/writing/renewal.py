@@ -38,7 +38,7 @@ def renewed(
     changes: Changes,
     last_updated: str | None,
     commits: Sequence[tuple[str, str]],
-    flaky: int = 0,
+    flaky: int,
 ) -> dict[str, bytes] | None:
     """Return the index files that `indexes` would change, with their new contents.
 

@@ -10,6 +10,7 @@ import pytest
 
 from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.cli import main
+from pytest_dvwiki.model import OtherTest
 from pytest_dvwiki.settings import Settings
 from pytest_dvwiki.upkeep import staleness
 from pytest_dvwiki.upkeep.calibration import FEWEST
@@ -295,6 +296,12 @@ def test_what_people_set_on_a_page_is_no_fault_until_the_index_shows_it(
     assert check_session(settings(wiki, lint_interval_sessions=1)) is None
     assert main(["build", "--root", str(wiki.parent.parent)]) == 0
     assert lint(layout(wiki.parent.parent), "full") == []
+
+
+def test_where_tests_are_flaky_an_edited_page_is_no_fault_either(wiki: Path) -> None:
+    archive(layout(wiki.parent.parent), record(3, other=(OtherTest(nodeid="test_a.py::test_a", outcome="flaky"),)))
+    set_key(bug_page(wiki), "status: open", "status: confirmed")
+    assert [each.kind for each in lint(layout(wiki.parent.parent), "full")] == ["index_behind"]
 
 
 @pytest.mark.parametrize(
