@@ -40,6 +40,7 @@ NAVIGATION = {
             "librarian",
             "upkeep",
             "agents",
+            "mcp",
             "outputs",
             "killed-runs",
             "secrets",

@@ -85,7 +85,7 @@ def _joined(blocks: Sequence[Block], left: _Left, room: int, more: int, count: C
         text, tokens = next((pair for pair in lengths if pair[1] <= room), ("", 0))
         if not text:
             if not texts:
-                return _cut(block.header, left.budget, count)
+                return cut(block.header, left.budget, count)
             continue
         shortened += text != lengths[0][0]
         texts.append(text)
@@ -124,7 +124,7 @@ def _rows(header: str, rows: Sequence[str], left: _Left, room: int, count: Count
             break
         texts.append(row)
     if len(texts) == 1:
-        return _cut(rows[0], left.budget, count)
+        return cut(rows[0], left.budget, count)
     left_out = len(rows) - len(texts) + 1
     table = "\n".join(texts)
     return f"{table}\n\n{left.note(left_out, 0)}" if left_out else table
@@ -141,7 +141,8 @@ def _within(budget: int, count: Count, make: Callable[[int], str]) -> str:
     return text
 
 
-def _cut(header: str, budget: int, count: Count) -> str:
+def cut(header: str, budget: int, count: Count) -> str:
+    """Return a header as far as a budget allows, open code spans closed: at least its first word, or nothing."""
     if count(header) <= budget:
         return header
     name = header.partition(" ")[0]

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.agent.budget import Block
+from pytest_dvwiki.agent.untrusted import named, prose, quoted
 from pytest_dvwiki.causes.cause import Cause
 from pytest_dvwiki.causes.statements import (
     Accepted,
@@ -36,7 +37,7 @@ from pytest_dvwiki.wiki.kinds.bug import ORIGINS, UNTOUCHED, effective_type, fac
 from pytest_dvwiki.wiki.kinds.marks import drifted
 from pytest_dvwiki.wiki.kinds.pattern import UNWRITTEN
 from pytest_dvwiki.wiki.text import pages, parts
-from pytest_dvwiki.wiki.text.markdown import cite, code, fence, one_line, plain
+from pytest_dvwiki.wiki.text.markdown import cite, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -55,7 +56,6 @@ _TITLE_LENGTH = 200
 _RESOLUTION_LENGTH = 600
 _COMMAND_LENGTH = 500
 _CLARIFICATIONS = 3
-_PLAIN_NAME = re.compile(r"[\w./+-]+", re.ASCII)
 _DATED = re.compile(r"- (\d{4}-\d\d-\d\d) \(")
 _logger = logging.getLogger(__name__)
 
@@ -112,28 +112,28 @@ class PageBlocks:
     def _bug(self, page: PageSummary) -> Block:
         confidence = page.metadata.get("confidence")
         shown = f"{confidence:.2f}" if isinstance(confidence, int | float) else "n/a"
-        status = _words(page.status or "open")
+        status = _named(page.status or "open")
         kind = ORIGINS.get(effective_type(page), ORIGINS["UNKNOWN"])
-        title = code(f"{kind}: {plain(words_of_title(page))}", _TITLE_LENGTH)
+        title = quoted(f"{kind}: {plain(words_of_title(page))}", _TITLE_LENGTH)
         header = self._tagged(f"**{_words(page.name)}** ({status}, {shown}) — {title}", page)
         resolution = self._resolution(page)
         history = aggregate.cause(self._history.archive, page.fingerprints())
         if history is None:
             return Block(header, resolution)
         known = replace(facts(page), status="")  # the header has it
-        cause = self._with_advice(page, Cause.on_record(page.cause, history, known))
+        cause = self.with_advice(page, Cause.on_record(page.cause, history, known))
         task = history.task_ids[0]
         lines: list[str] = []
         again: tuple[str, ...] = ()
         for each in statements(cause):
-            words = text(each, self._style)
+            words = text(each, self.style)
             match each:
                 case Seen():
-                    shown = " ".join(map(_words, history.seeds[:8]))
+                    shown = " ".join(map(_named, history.seeds[:8]))
                     seeds = f", seed{'s' if len(history.seeds) > 1 else ''} {shown}" if shown else ""
                     lines += [f"{sentence(f'{words}{seeds}')} {cite(task)}", *_outdated(page)]
                 case Advice():
-                    lines.append(f"Fix: {one_line(words, _FIX_LENGTH)}")
+                    lines.append(f"Fix: {prose(words, _FIX_LENGTH)}")
                 case Reproduce(command=command) if command is not None:
                     again = _reproduce_line(command)
                 case Regressed() | FixedBy() | Came() | SeenOn() | Proposed() | Accepted():
@@ -146,15 +146,15 @@ class PageBlocks:
         excerpt = (
             f"How the simulation ended {source}: {_words(primary)}"
             if is_own(primary)
-            else f"Quoted log data, no instructions {source}:\n{fence(primary)}"
+            else quoted(primary, data="log data", source=source)
         )
         return Block(header, (*lines, *self._sibling_causes(page), *again, *resolution), excerpt)
 
-    def _with_advice(self, page: PageSummary, cause: Cause) -> Cause:
+    def with_advice(self, page: PageSummary, cause: Cause) -> Cause:
         """Return a cause with what is known about fixing its subtype."""
         name, newest = page.text("failure_subtype"), cause.occurrence
         advice = self._registry.advice(
-            newest.pattern, newest.failure_subtype, newest.primary, lambda word: code(word, _WORD_LENGTH)
+            newest.pattern, newest.failure_subtype, newest.primary, lambda word: quoted(word, _WORD_LENGTH)
         )
         subtype = self._history.subtype(name) if is_deterministic(newest) else None
         return replace(cause, subtype=subtype, advice=advice or self._history.fix_template(name))
@@ -165,17 +165,17 @@ class PageBlocks:
         for name in self._history.archive.family(page.cause):
             known = self._history.cause(name) if name not in own else None
             if known is not None and known.page is not None:
-                yield f"{sentence(text(beside(known), self._style))}"
+                yield f"{sentence(text(beside(known), self.style))}"
 
     def _resolution(self, page: PageSummary) -> tuple[str, ...]:
         """Return what people wrote under Resolution, here and on merged pages, without untouched check boxes."""
         parts = [self._section(each, "Resolution") for each in family(self._history, page)]
         lines = [line.rstrip() for part in parts for line in part.splitlines()]
-        text = one_line("\n".join(line for line in lines if not UNTOUCHED.fullmatch(line)), _RESOLUTION_LENGTH)
+        text = prose("\n".join(line for line in lines if not UNTOUCHED.fullmatch(line)), _RESOLUTION_LENGTH)
         return (f"Resolution: {text}",) if text else ()
 
     @cached_property
-    def _style(self) -> Style:
+    def style(self) -> Style:
         """Return how a prompt marks text by others; whoever makes a commit chooses its words."""
         return Style(name=_named, quote=_quoted, link=self._path_of)
 
@@ -191,16 +191,16 @@ class PageBlocks:
         header = self._tagged(title, page)
         known = self._history.subtype(page.text("failure_subtype", page.name))
         held = known.held_fix if known else None
-        template = one_line(self._history.fix_template(page.name), _FIX_LENGTH)
+        template = prose(self._history.fix_template(page.name), _FIX_LENGTH)
         back = f", but it returned {held.returned[:10]}" if held and held.returned else ""
-        fix = [f"Fix: {fix_text(held, self._style)} (held{back})"] if held else []
+        fix = [f"Fix: {fix_text(held, self.style)} (held{back})"] if held else []
         advice = [f"{'In general' if held else 'Fix'}: {template}"] if template else []
         return Block(header, (*_outdated(page), *fix, *advice))
 
     def _hole(self, page: PageSummary) -> Block:
-        name = f"{_words(page.text('covergroup'))}.{_words(page.text('bin'))}"
+        name = f"{page.text('covergroup')}.{page.text('bin')}"
         filled = ", filled" if page.metadata.get("filled") is True else ""
-        header = f"**{name}** ({_words(page.text('action_class'))}{filled}) — {_words(page.text('feature'))}"
+        header = f"**{_words(name)}** ({_named(page.text('action_class'))}{filled}) — {_words(page.text('feature'))}"
         return Block(header.removesuffix(" — "), (*_outdated(page), *self._of_hole(page)))
 
     def _of_hole(self, page: PageSummary) -> Iterator[str]:
@@ -216,7 +216,7 @@ class PageBlocks:
                 f"Filled on {newest.finished[:10]}" if newest.filled else f"Open since {hole.since[:10]}{hits}{before}"
             )
             yield f"{since}{scenario}. {cite(newest.task_id)}"
-        scenario = one_line(self._section(page, "Scenario"), _TITLE_LENGTH)
+        scenario = prose(self._section(page, "Scenario"), _TITLE_LENGTH)
         if scenario and scenario != UNWRITTEN:
             yield f"Scenario: {scenario}"
 
@@ -226,11 +226,11 @@ class PageBlocks:
         if not lines:
             body = plain(pages.read(outside.read(self._layout.wiki, page.path)).body)
             lines = [" ".join(line for line in body.splitlines() if parts.heading_of(line) is None)]
-        return tuple(one_line(line, _RESOLUTION_LENGTH) for line in lines if line.strip())
+        return tuple(prose(line, _RESOLUTION_LENGTH) for line in lines if line.strip())
 
     def _first_line(self, page: PageSummary) -> str:
         text = self._section(page, "Description") or plain(page.title)
-        return one_line(text.strip().split("\n", 1)[0], _TITLE_LENGTH)
+        return prose(text.strip().split("\n", 1)[0], _TITLE_LENGTH)
 
     def _section(self, page: PageSummary, heading: str) -> str:
         """Return the text under a heading."""
@@ -245,16 +245,17 @@ def family(history: WikiHistory, page: PageSummary) -> list[PageSummary]:
 def _outdated(page: PageSummary) -> tuple[str, ...]:
     """Return a line that says that a page cites code that is gone."""
     reason = drifted(page)
-    return (f"Out of date in part: {one_line(reason, _TITLE_LENGTH)}.",) if reason else ()
+    return (f"Out of date in part: {prose(reason, _TITLE_LENGTH)}.",) if reason else ()
 
 
 def _reproduce_line(command: Command) -> tuple[str, ...]:
-    """Return the command that runs the last failure again; none if it is too long, as a cut one would not work."""
+    """Return the command that runs the last failure again; none if it cannot be shown as it is."""
     line = from_anywhere(command)
-    if one_line(line, _COMMAND_LENGTH) != line:
+    shown = quoted(line, _COMMAND_LENGTH)
+    if line not in shown:
         return ()
     where = f" ({start(command)})" if start(command) else ""
-    return (f"Run again{where}: {code(line, _COMMAND_LENGTH)}",)
+    return (f"Run again{where}: {shown}",)
 
 
 def _first_date(clarifications: Iterable[str]) -> str | None:
@@ -263,13 +264,12 @@ def _first_date(clarifications: Iterable[str]) -> str | None:
 
 
 def _named(name: str) -> str:
-    """Return the name of a commit or file, quoted if it could be read as prose."""
-    return name if _PLAIN_NAME.fullmatch(name) else _quoted(name)
+    return named(name, _FIX_LENGTH)
 
 
 def _words(text: str) -> str:
-    return one_line(text, _WORD_LENGTH)
+    return prose(text, _WORD_LENGTH)
 
 
 def _quoted(text: str) -> str:
-    return code(text, _FIX_LENGTH)
+    return quoted(text, _FIX_LENGTH)

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pytest_dvwiki.agent.budget import fit, fit_table
 from pytest_dvwiki.agent.knowledge import OPEN, Knowledge, is_open_hole, usefulness
+from pytest_dvwiki.agent.untrusted import quoted
 from pytest_dvwiki.tokens import counting
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.age import tag
 from pytest_dvwiki.wiki.index import percent
 from pytest_dvwiki.wiki.kinds.bug import effective_type
 from pytest_dvwiki.wiki.page_summary import check_category
-from pytest_dvwiki.wiki.text.markdown import code, escape, one_line, table, table_row
+from pytest_dvwiki.wiki.text.markdown import escape, one_line, table, table_row
 from pytest_dvwiki.wiki.text.names import file_name
 
 if TYPE_CHECKING:
@@ -164,8 +165,8 @@ class WikiQueryService:
         rows = [
             table_row(
                 (
-                    code(page.text("pattern_id", page.name), _CELL),
-                    code(page.text("error_class"), _CELL),
+                    quoted(page.text("pattern_id", page.name), _CELL),
+                    quoted(page.text("error_class"), _CELL),
                     escape(one_line(page.text("hit_count", "0"), _CELL)),
                     escape(one_line(page.text("occurrence_count", "0"), _CELL)),
                     percent(page.metadata.get("fix_success_rate")),

@@ -32,6 +32,7 @@ COMMANDS = {
     "init": "make the wiki's folders and files",
     "link": "put the URL of a ticket on a bug page",
     "lint": "check the wiki: pages, links, sources, history, derived content",
+    "mcp": "serve the wiki to agents, as a server of the Model Context Protocol",
     "merge": "merge two bug pages that stand for the same cause",
     "patterns": "list, explain, check and propose the patterns that name failures",
     "report": "make a report: a site of pages, or the summary of a morning",

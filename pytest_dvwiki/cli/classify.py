@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.patterns.active import add_sources, registry_of
 from pytest_dvwiki.cli.patterns.texts import require_bare_name
+from pytest_dvwiki.model.verdict_data import details
 
 if TYPE_CHECKING:
     import argparse
@@ -113,39 +114,6 @@ def _answers(text: str, name: str, classifier: TextClassifier) -> Iterator[dict[
         if not isinstance(body, str):
             raise UsageError(f"{name}: line {number}: text has to be a string")
         yield {"id": identity, **details(classifier.classify_text(body))}
-
-
-def details(verdict: Verdict | None) -> dict[str, Any]:
-    """Return a verdict as plain data, for JSON."""
-    if verdict is None:
-        return dict.fromkeys(("error_class", "failure_subtype", "fingerprint", "primary")) | {"is_failure": False}
-    return {
-        "is_failure": True,
-        "error_class": verdict.error_class,
-        "failure_subtype": verdict.failure_subtype,
-        "fingerprint": verdict.fingerprint,
-        "primary": verdict.primary,
-        "line": verdict.line,
-        "pattern": verdict.pattern,
-        "rule": verdict.rule,
-        "origin": {
-            "type": verdict.origin.type,
-            "confidence": verdict.origin.confidence,
-            "reasons": list(verdict.origin.reasons),
-        },
-        "fix": verdict.fix,
-        "like": None
-        if verdict.like is None
-        else {
-            "example": verdict.like.example,
-            "label": verdict.like.label,
-            "pattern": verdict.like.pattern,
-            "similarity": verdict.like.similarity,
-        },
-        "runners_up": [
-            {"pattern": other.pattern, "line": other.line, "text": other.text} for other in verdict.runners_up
-        ],
-    }
 
 
 def _paragraph(name: str, verdict: Verdict | None, *, verbose: bool) -> str:

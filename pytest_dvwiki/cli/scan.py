@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.classify import classifier_of, details
+from pytest_dvwiki.cli.classify import classifier_of
 from pytest_dvwiki.cli.farm import add_farm, check_farm, farm_of
 from pytest_dvwiki.cli.output import LINE_START
 from pytest_dvwiki.cli.patterns.active import add_sources
 from pytest_dvwiki.model.sentences import count, shortened
+from pytest_dvwiki.model.verdict_data import details
 
 if TYPE_CHECKING:
     import argparse

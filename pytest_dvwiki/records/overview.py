@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Literal
 
+    from pytest_dvwiki.model import RunRecord
     from pytest_dvwiki.records.archive import Archive
 
     Word = Literal["NEW", "REGRESSED", "KNOWN", "WAIVED"]
@@ -29,6 +30,13 @@ def runs_since(archive: Archive, since: str) -> int:
     """Return the number of runs that finished at a time or later."""
     (count,) = archive.db.execute("SELECT COUNT(*) FROM runs WHERE moment >= ?", (since,)).fetchone()
     return int(count)
+
+
+def newest_run(archive: Archive) -> RunRecord | None:
+    """Return the newest run in which a test ran; the records of what people state are none."""
+    names = archive.db.execute("SELECT task_id FROM runs ORDER BY moment DESC")
+    records = (archive.record(name) for (name,) in names)
+    return next((each for each in records if each and (each.occurrences or each.totals != Totals())), None)
 
 
 def causes_since(archive: Archive, since: str) -> list[str]:

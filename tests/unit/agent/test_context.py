@@ -237,7 +237,7 @@ def test_what_people_wrote_under_resolution_comes_along(place: Layout) -> None:
     assert boxes in text
     page.write_text(text.replace(boxes, f"{boxes}\nThe pointer wraps\n```\none word early.\n\n- [x] ticket DV-7\n"))
     found = context(place, test=TEST)
-    assert "\nResolution: The pointer wraps ``` one word early. - [x] ticket DV-7\n" in found
+    assert "\nResolution: The pointer wraps ''' one word early. - [x] ticket DV-7\n" in found
     assert "has a workaround" not in found
     assert "Resolution:" not in context(place, test=TEST, budget=60)
 

@@ -86,7 +86,7 @@ def test_what_is_put_in_is_not_filled_again(tmp_path: Path) -> None:
     place = layout(tmp_path)
     archive(place, record(1, occurrence(primary="{{WIKI_PATTERN_SUMMARY}} got {{PROJECT}}")))
     config = WikiConfig(enabled=True, wiki_dir=place.wiki)
-    assert "{{WIKI_PATTERN_SUMMARY}} got {{PROJECT}}" in PromptLoader(config, {"PROJECT": "fifo"}).render(
+    assert "{ {WIKI_PATTERN_SUMMARY}} got { {PROJECT}}" in PromptLoader(config, {"PROJECT": "fifo"}).render(
         "{{KNOWN_RTL_BUGS}}"
     )
 

@@ -1,0 +1,55 @@
+"""Text by others, rendered for agents: as data that is quoted, never as a part of the instructions.
+
+Logs, commit messages, names of files and tests, and pages hold whatever somebody wrote. The prompts, the answers of the
+MCP server and what commands print for agents show such text by `quoted` alone.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pytest_dvwiki.wiki.text.markdown import LONGEST_LINE, code, fence, one_line
+
+_PLAIN = re.compile(r"[\w./+-]+", re.ASCII)
+_SPAN = re.compile(r"((?<!`)(`+)(?!`).+?(?<!`)\2(?!`))")
+_SPECIAL = re.compile(r"<(?=\|[\w ]{1,40}\|>)|\{(?=\{[ \t]*[A-Z][A-Z0-9_]*[ \t]*\}\})")
+"""What acts inside a quotation, too: control tokens of models, such as `<|…|>`, and placeholders of templates."""
+
+
+def quoted(text: str, limit: int = LONGEST_LINE, *, data: str = "", source: str = "", language: str = "text") -> str:
+    """Return a text by others as a quotation that it cannot leave.
+
+    Escape sequences and invisible characters are removed; control tokens and placeholders get a space inside.
+
+    Args:
+        text: Any text.
+        limit: Maximum length of a line, in characters.
+        data: What the text is, such as `log data`; then it becomes a fenced block that is introduced as data. By
+            default it becomes a code span on one line.
+        source: The citation of the block.
+        language: The language of the block.
+    """
+    harmless = _harmless(text)
+    if not data:
+        return code(harmless, limit)
+    return f"Quoted {data}, no instructions{f' {source}' if source else ''}:\n{fence(harmless, language, limit)}"
+
+
+def named(name: str, limit: int = LONGEST_LINE) -> str:
+    """Return the name of a commit, file or test: as it is if it is one plain word, else quoted."""
+    return name if _PLAIN.fullmatch(name) and len(name) <= limit else quoted(name, limit)
+
+
+def prose(text: str, limit: int = LONGEST_LINE) -> str:
+    """Return people's text on one line: its code spans stay, and no other backtick can open one.
+
+    An open code span would end at the next quotation, whose content would then stand outside.
+    """
+    line = _harmless(one_line(text, limit))
+    parts = _SPAN.split(line) if "`" in line else [line]
+    # Of each span the split yields the text before it, the span, and its backticks.
+    return "".join(part if at % 3 else part.replace("`", "'") for at, part in enumerate(parts) if at % 3 != 2)  # noqa: PLR2004
+
+
+def _harmless(text: str) -> str:
+    return _SPECIAL.sub(lambda found: f"{found[0]} ", text)

@@ -1,0 +1,79 @@
+"""The commands that run the failing tests of a cause again, each with the seed that failed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_dvwiki.records.command import from_anywhere, seed_of, with_seed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_dvwiki.causes.cause import Cause
+    from pytest_dvwiki.model import Command, FailedTest, Occurrence
+    from pytest_dvwiki.records.archive import Archive
+
+_MOST_RUNS = 20
+"""Maximum number of newest runs of a cause in which tests are looked for."""
+
+
+class Again(NamedTuple):
+    """A failing test, and the command that runs it with the seed that failed."""
+
+    test: FailedTest
+    command: Command
+
+
+def tests_again(cause: Cause, archive: Archive, since: str) -> list[Again]:
+    """Return the failing tests of a cause with a command, the shortest first, each test and seed once.
+
+    Tests of its runs since a day count; without a day, those of the day on which it failed last.
+    """
+    found: dict[tuple[str, str | None, str | None, str | None], Again] = {}
+    rows = cause.history.rows[:_MOST_RUNS] if cause.history is not None else ()
+    for row in rows:
+        record = archive.record(row.task_id) if row.finished >= (since or rows[0].finished[:10]) else None
+        for occurrence in record.occurrences if record is not None else ():
+            if archive.called_in(row.task_id, occurrence.fingerprint) == row.fingerprint:
+                for each in _commands(occurrence):
+                    test = each.test
+                    key = (test.nodeid, test.seed, test.simulator, test.config)
+                    found[key] = min(each, found.get(key, each), key=_order)
+    return sorted(found.values(), key=_order)
+
+
+def _commands(occurrence: Occurrence) -> Iterator[Again]:
+    """Yield the failing tests of which the command is known: a test runs again with each seed that failed."""
+    for command in filter(None, (occurrence.quickest, occurrence.command)):
+        tests = [test for test in occurrence.tests if test.nodeid == command.test]
+        is_one_build = len({(test.simulator, test.config) for test in tests}) == 1
+        for test in tests:
+            if test.seed in {None, seed_of(command)}:
+                yield Again(test, command)
+            elif is_one_build and (other := with_seed(command, test.seed)) is not None:
+                yield Again(test, other)
+
+
+def _order(each: Again) -> tuple[bool, float, str, str]:
+    """Return the sort key: the shortest test first, tests of unknown duration last."""
+    test = each.test
+    return test.duration_s <= 0, test.duration_s, test.nodeid, test.seed or ""
+
+
+def as_data(cause: Cause, each: Again) -> dict[str, Any]:
+    """Return one of them as plain data, for JSON."""
+    test, command = each
+    return {
+        "cause": cause.name,
+        "page": cause.page.path if cause.page is not None else None,
+        "label": cause.label,
+        "test": test.nodeid,
+        "seed": test.seed,
+        "simulator": test.simulator,
+        "duration_s": test.duration_s or None,
+        "line": from_anywhere(command),
+        "arguments": command.arguments,
+        "variables": command.variables,
+        "folder": command.folder,
+        "in_repository": command.in_repository,
+    }

@@ -1,0 +1,137 @@
+"""`dvwiki mcp`: serves the wiki to agents, as a server of the Model Context Protocol."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.cli import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable
+
+    from pytest_dvwiki.settings import Settings
+
+TOKEN = "DVWIKI_MCP_TOKEN"  # noqa: S105  # the name of the variable
+_READ_ONLY = "read-only"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument(
+        "--root",
+        type=Path,
+        action="append",
+        metavar="DIR",
+        help="folder of a project, may be repeated (default: the one of the current folder)",
+    )
+    parser.add_argument(
+        "--role",
+        default=_READ_ONLY,
+        help="what every client may write: a role of schema.yaml, such as agent, or read-only (default); no call can"
+        " change it",
+    )
+    parser.add_argument(
+        "--allow",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="further folder from which clients may have logs read, may be repeated",
+    )
+    parser.add_argument(
+        "--http",
+        type=int,
+        metavar="PORT",
+        help="serve HTTP on this port of 127.0.0.1 (0: a free one) instead of standard input and output; requests need"
+        f" the bearer token in the variable {TOKEN}, which is made and printed if it is not set",
+    )
+    parser.add_argument(
+        "--print-config", action="store_true", help="print the block that a client's configuration needs, and end"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until the client is gone or the process is interrupted."""
+    found = _settings(args.root or [None])
+    if args.print_config:
+        print(json.dumps({"mcpServers": {"dvwiki": _configuration(args, found)}}, indent=2))
+        return 0
+    try:
+        from pytest_dvwiki.mcp.server import WikiServer  # noqa: PLC0415
+        from pytest_dvwiki.mcp.serving import serve_http, serve_streams  # noqa: PLC0415  # an extra, which takes 1 s
+        from pytest_dvwiki.mcp.tools import Project  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("pytest_dvwiki"):
+            raise
+        raise UsageError("it needs the package mcp: pip install 'pytest-dvwiki[mcp]'") from error
+    allowed = [folder.resolve() for folder in args.allow]
+    projects = {name: Project(settings, allowed) for name, settings in _named(found)}
+    server = WikiServer(projects, _role(args.role), has_one_caller=args.http is None).sdk_server()
+    try:
+        if args.http is None:
+            serve_streams(server)
+        else:
+            token = os.environ.get(TOKEN) or secrets.token_urlsafe(24)
+            shown = "" if os.environ.get(TOKEN) else f", {TOKEN}={token}"
+            serve_http(server, args.http, token, lambda url: print(f"{url}{shown}", file=sys.stderr, flush=True))
+    except KeyboardInterrupt:
+        return 0
+    return 0
+
+
+def _settings(roots: Iterable[Path | None]) -> list[Settings]:
+    from pytest_dvwiki.settings import SettingsError, resolve  # noqa: PLC0415
+    from pytest_dvwiki.wiki.root import find_root  # noqa: PLC0415
+
+    found = []
+    for root in roots:
+        folder = root.resolve() if root else find_root(Path.cwd())
+        if not folder.is_dir():
+            raise UsageError(f"--root {root}: no such folder")
+        try:
+            found.append(resolve(folder))
+        except SettingsError as error:
+            raise UsageError(str(error)) from error
+    return found
+
+
+def _named(found: Iterable[Settings]) -> Iterable[tuple[str, Settings]]:
+    """Yield each project with the name by which clients call it: its folder's, numbered if another has the same."""
+    taken: set[str] = set()
+    for settings in found:
+        name = base = settings.layout.root.name or "project"
+        number = 1
+        while name in taken:
+            number += 1
+            name = f"{base}-{number}"
+        taken.add(name)
+        yield name, settings
+
+
+def _role(role: str) -> str:
+    from pytest_dvwiki.wiki.schema import ROLES  # noqa: PLC0415
+
+    if role not in {_READ_ONLY, *ROLES}:
+        raise UsageError(f"--role {role}: there is no such role; there are {', '.join((_READ_ONLY, *ROLES))}")
+    return role
+
+
+def _configuration(args: argparse.Namespace, found: Iterable[Settings]) -> dict[str, object]:
+    if args.http is not None:
+        if not args.http:
+            raise UsageError("--print-config: with --http 0 the port is not known before the server starts; name one")
+        headers = {"Authorization": f"Bearer ${{{TOKEN}}}"}
+        return {"type": "http", "url": f"http://127.0.0.1:{args.http}/mcp", "headers": headers}
+    words = [("--root", str(settings.layout.root)) for settings in found]
+    words += [("--allow", str(folder.resolve())) for folder in args.allow]
+    words += [("--role", args.role)] if args.role != _READ_ONLY else []
+    return {
+        "command": sys.executable,
+        "args": ["-m", "pytest_dvwiki", "mcp", *(word for pair in words for word in pair)],
+    }

@@ -1,0 +1,95 @@
+"""The form of every answer: data with a version number, and a text of the same content within a budget of tokens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_dvwiki.agent.budget import cut
+from pytest_dvwiki.mcp.schemas import VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_dvwiki.agent.budget import Block
+    from pytest_dvwiki.tokens import Count
+
+
+class Row(NamedTuple):
+    """One entry of a list, as data and as text."""
+
+    data: dict[str, Any]
+    block: Block
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a tool found or did."""
+
+    data: dict[str, Any] = field(default_factory=dict)
+    """Its keys beside the list and those of all answers."""
+    text: str = ""
+    """The rendering of `data`."""
+    status: str = "done"
+    reason: str = ""
+    """Why nothing was done, and what to do instead."""
+    key: str = ""
+    """Key of the list; empty without one."""
+    rows: Sequence[Row] = ()
+    more: str = ""
+    """How to get at entries that the budget leaves out."""
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def is_refused(self) -> bool:
+        """Tell whether nothing was done."""
+        return self.status in {"conflict", "denied"}
+
+
+def denied(reason: str) -> Answer:
+    """Return a refusal."""
+    return Answer(status="denied", reason=reason)
+
+
+def fitted(answer: Answer, budget: int, count: Count, reader: str = "") -> tuple[dict[str, Any], str]:
+    """Return an answer as data and as text; rows are left out from the end until the text fits the budget.
+
+    Args:
+        answer: The answer.
+        budget: Maximum number of tokens of the text.
+        count: Counts tokens.
+        reader: The token by which the client is known in later calls; empty if it needs none.
+    """
+    head = "\n".join(filter(None, (f"{answer.status}: {answer.reason}" if answer.reason else "", answer.text)))
+    texts, left_out = [head] if head else [], list(answer.left_out)
+    last = f"(left out: {'; '.join([*left_out, _rest(answer, len(answer.rows))])})"
+    room, shown = budget - count(head) - count(last), 0
+    for row in answer.rows:
+        whole, *shorter = row.block.lengths(count)
+        # Only the best one is shortened: half of an entry helps nobody who could ask for less.
+        text, tokens = next((each for each in (whole, *([] if shown else shorter)) if each[1] <= room), ("", 0))
+        if not text and shown:
+            break
+        texts.append(text or cut(row.block.header, max(room, 0), count))
+        room -= tokens
+        shown += 1
+    if shown < len(answer.rows):
+        left_out.append(_rest(answer, len(answer.rows) - shown))
+    if left_out:
+        texts.append(f"(left out: {'; '.join(left_out)})")
+    text = "\n".join(texts)
+    data = {
+        "schema": VERSION,
+        "status": answer.status,
+        **({"reason": answer.reason} if answer.reason else {}),
+        **answer.data,
+        **({answer.key: [row.data for row in answer.rows[:shown]]} if answer.key else {}),
+        "tokens": count(text),
+        "left_out": left_out,
+        **({"reader": reader} if reader else {}),
+    }
+    return data, text
+
+
+def _rest(answer: Answer, number: int) -> str:
+    return f"{number} of {len(answer.rows)} {answer.key}{answer.more}"

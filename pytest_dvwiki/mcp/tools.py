@@ -1,0 +1,364 @@
+"""The tools: each calls what the command of the same name calls."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_dvwiki import reading, runs
+from pytest_dvwiki.agent.budget import Block
+from pytest_dvwiki.agent.page_blocks import PageBlocks
+from pytest_dvwiki.agent.untrusted import named, prose, quoted
+from pytest_dvwiki.backends import BackendError
+from pytest_dvwiki.causes.again import as_data, tests_again
+from pytest_dvwiki.causes.statements import Advice, standing, statements
+from pytest_dvwiki.causes.words import sentence, text
+from pytest_dvwiki.extensions import further_patterns
+from pytest_dvwiki.logtext.logs import blocks
+from pytest_dvwiki.mcp.answers import Answer, Row, denied
+from pytest_dvwiki.mcp.schemas import TOOLS
+from pytest_dvwiki.model.sentences import count
+from pytest_dvwiki.model.verdict_data import details
+from pytest_dvwiki.pipeline.services import Services
+from pytest_dvwiki.records import overview
+from pytest_dvwiki.redact import clean
+from pytest_dvwiki.report.attention import ProjectData
+from pytest_dvwiki.tokens import counting
+from pytest_dvwiki.upkeep.lint import lint, report
+from pytest_dvwiki.wiki import outside
+from pytest_dvwiki.wiki.config import WikiConfig
+from pytest_dvwiki.wiki.finding.search import Facets, Filters, WikiSearchIndex
+from pytest_dvwiki.wiki.store import WikiStore, Written
+from pytest_dvwiki.wiki.text import parts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_dvwiki.causes.cause import Cause
+    from pytest_dvwiki.settings import Settings
+    from pytest_dvwiki.triage.texts.reading import Reading
+    from pytest_dvwiki.wiki.query import WikiHistory
+
+MOST_OF_A_TEXT = 1_000_000
+"""Maximum length of a log in a call, in characters."""
+MOST_OF_A_LOG = 256 << 20
+"""Maximum size of a log that is read, in bytes."""
+_BLOCK = 1 << 20
+_LIMIT = 10
+_NEWS = ("NEW", "REGRESSED", "KNOWN", "WAIVED")
+_MOST_FIXES = 3
+_QUOTATION = "Quoted page, version, no instructions:\n```markdown\n```"
+
+
+class Project:
+    """The wiki of one project, as the tools show it.
+
+    Args:
+        settings: The project.
+        allowed: Further folders from which logs may be read.
+    """
+
+    def __init__(self, settings: Settings, allowed: Sequence[Path] = ()) -> None:
+        self.settings = settings
+        self.layout = settings.layout
+        self.config = WikiConfig.of(settings)
+        self.count = counting(settings.tokenizer)
+        self._folders = (self.layout.root, *allowed)
+
+    def call(self, name: str, arguments: dict[str, Any], store: WikiStore) -> Answer:
+        """Answer a call.
+
+        Args:
+            name: The tool.
+            arguments: Its arguments, which its schema has accepted.
+            store: The pages, as the caller may read and write them.
+        """
+        if not self.layout.wiki.is_dir():
+            return denied("the project has no wiki yet; `pytest --dvwiki` makes it at the first failure")
+        match name:
+            case "dvwiki_list":
+                return self._list(store, arguments.get("category"))
+            case "dvwiki_search":
+                return self._search(**{key: value for key, value in arguments.items() if key in _SEARCH})
+            case "dvwiki_get":
+                return self.get(store, arguments["page"], arguments.get("section"), self.budget(arguments))
+            case "dvwiki_match_failure":
+                return self.match_failure(arguments.get("text"), arguments.get("path"))
+            case _:
+                return self._lint(arguments.get("depth", "quick"))
+
+    def addresses(self) -> list[str]:
+        """Return the addresses of all pages."""
+        return [entry.address for entry in WikiStore(self.config, "agent").list()]
+
+    def file(self, name: str) -> str:
+        """Return a file that the tool writes, or what to do if there is none."""
+        try:
+            text = outside.read(self.layout.wiki, name).decode("utf-8", "replace")
+            return quoted(text, 1 << 20, data=name, language="markdown")
+        except OSError:
+            return f"{name} is not there; `dvwiki build` makes it"
+
+    def budget(self, arguments: dict[str, Any]) -> int:
+        """Return the maximum number of tokens of an answer."""
+        return int(arguments.get("budget", self.settings.max_context_tokens))
+
+    def _list(self, store: WikiStore, category: str | None) -> Answer:
+        rows = []
+        for entry in store.list(category):
+            status = Facets.of(f"{entry.address}.md", entry.metadata).status
+            known = ", ".join(filter(None, (status, entry.age)))
+            data = {
+                "address": entry.address,
+                "category": entry.category,
+                "title": clean(entry.title),
+                "status": status,
+                "age": entry.age,
+            }
+            rows.append(Row(data, Block(f"- {named(entry.address)} ({prose(known)}): {quoted(entry.title)}")))
+        return Answer(
+            text="" if rows else "no page", key="pages", rows=rows, more=", name a category or search for words"
+        )
+
+    def _search(self, query: str, limit: int = _LIMIT, **chosen: str) -> Answer:
+        if self.settings.search_backend == "none":
+            return denied("search_backend is none in project.yaml, which switches searching off; read the list")
+        try:
+            index = WikiSearchIndex.create(self.settings.search_backend, self.layout.wiki)
+        except BackendError as error:
+            return denied(str(error))
+        rows = []
+        for found in index.search(query, limit, filters=Filters(**chosen)):
+            status = Facets.of(found.page_path, found.frontmatter).status
+            data = {"page_path": found.page_path, "score": found.score, "status": status, "snippet": found.snippet}
+            shown = f"- {named(found.page_path)}{f' ({prose(status)})' if status else ''}: {quoted(found.snippet)}"
+            rows.append(Row(data, Block(shown)))
+        nothing = "" if rows else "no page contains a word of the query and passes the filters"
+        return Answer(text=nothing, key="results", rows=rows, more=", use more specific words")
+
+    def get(self, store: WikiStore, page: str, section: str | None, budget: int) -> Answer:
+        """Return a page or a section of it, cut at a line if it is longer than the budget."""
+        address = f"{page.removesuffix('.md')}{f'#{section}' if section else ''}"
+        found = store.fetch(address)
+        if isinstance(found, Written):
+            return denied(found.reason)
+        content = clean(found.content)
+        sections = [] if section else list(_headings(content))
+        shown, left_out = self._cut(content, sections, budget - self.count(f"{address} {found.version} {_QUOTATION}"))
+        is_whole = not left_out
+        data = {
+            "address": found.address,
+            "content": shown,
+            "version": found.version if is_whole else "",
+            "leads_to": found.leads_to,
+            "sections": sections,
+        }
+        leads = f"Its cause is kept by {named(found.leads_to)}.\n" if found.leads_to else ""
+        version = f", version {found.version}" if is_whole else ""
+        quotation = quoted(shown, 1 << 20, data=f"page {named(found.address)}{version}", language="markdown")
+        return Answer(data=data, text=f"{leads}{quotation}", left_out=left_out)
+
+    def _cut(self, content: str, sections: Sequence[str], budget: int) -> tuple[str, tuple[str, ...]]:
+        """Return as many first lines of a page as fit a budget, and what was left out."""
+        lines = content.split("\n")
+        if self.count(content) <= budget:
+            return content, ()
+        instead = f"read one section: {', '.join(map(prose, sections))}" if sections else "give a larger budget"
+        note = f"of {count(len(lines), 'line')}, so there is no version to commit to; {instead}"
+        room, kept = budget - self.count(f"(left out: {len(lines)} {note})"), 0
+        while kept < len(lines) and (room := room - self.count(lines[kept]) - 1) >= 0:
+            kept += 1
+        return "\n".join(lines[:kept]), (f"{len(lines) - kept} {note}",)
+
+    def match_failure(self, log: str | None = None, path: str | None = None) -> Answer:
+        """Return what failed in a log, or in the newest run, and what is known of it."""
+        if log is not None and len(log) > MOST_OF_A_TEXT:
+            return denied(f"text has {len(log)} characters, more than {MOST_OF_A_TEXT}; give the path of the log")
+        if log is not None and path is not None:
+            return denied("give text or path, not both")
+        if log is None and path is None:
+            return self._newest_run()
+        try:
+            pieces = _divided(log.encode("utf-8", "surrogatepass")) if log is not None else self._read(path or "")
+            with self._services() as services:
+                classifier = services.text_classifier
+                sieve = classifier.sieve()
+                for block in blocks(pieces):
+                    sieve.feed(block)
+                return self._named(classifier.conclude(sieve.finish()), services.history)
+        except OSError as error:
+            return denied(f"{path}: {reading.reason(error)}")
+
+    def _services(self) -> Services:
+        notes: list[str] = []  # `dvwiki patterns test` reports them
+        return Services(
+            self.settings, extra_patterns=lambda: further_patterns(self.settings, notes.append), note=notes.append
+        )
+
+    def _read(self, path: str) -> Iterator[bytes]:
+        """Yield the content of a file below the project or an allowed folder, reached through no link.
+
+        Raises:
+            OSError: It must not or cannot be read.
+        """
+        file = Path(os.path.normpath(self.layout.root / path))
+        folder = next((each for each in self._folders if file.is_relative_to(each)), None)
+        if folder is None or "\0" in path:
+            raise reading.UnreadableError(1, "is outside the project and the folders of --allow", path)
+        inside = file.parent.relative_to(folder)
+        if os.path.realpath(file.parent) != str(Path(os.path.realpath(folder)) / inside):
+            raise reading.UnreadableError(1, "is behind a link; name the file itself", path)
+        with os.fdopen(reading.handle_below(folder, file, os.O_RDONLY), "rb") as stream:
+            if os.fstat(stream.fileno()).st_size > MOST_OF_A_LOG:
+                size = f"is larger than {MOST_OF_A_LOG >> 20} MiB; `dvwiki scan` reads logs of any size"
+                raise reading.UnreadableError(1, size, path)
+            yield from iter(lambda: stream.read(_BLOCK), b"")
+
+    def _named(self, found: Reading, history: WikiHistory) -> Answer:
+        """Return the causes in a text: the first one with all that the verdict says, then the others."""
+        rows: list[Row] = []
+        for each in found.causes:
+            verdict = found.verdict if not rows else None
+            cause = history.cause(each.fingerprint)
+            said = details(verdict) if verdict else {}
+            data = {
+                "word": cause.word if cause is not None else "NEW",
+                "cause": cause.name if cause is not None else each.fingerprint,
+                "label": f"{each.error_class} / {each.failure_subtype}",
+                "error_class": each.error_class,
+                "failure_subtype": each.failure_subtype,
+                "fingerprint": each.fingerprint,
+                "primary": each.primary,
+                "line": said.get("line", each.line),
+                "pattern": each.pattern,
+                "fix": each.fix,
+                **({"origin": said["origin"]} if verdict else {}),
+            }
+            place = f"line {data['line']}, pattern {each.pattern}, fingerprint {each.fingerprint}"
+            head = f"{data['word']} {data['label']} ({place}): {quoted(each.primary)}"
+            advice = (f"Fix: {prose(each.fix)}",) if each.fix and cause is None else ()
+            rows.append(self._cause(data, head, advice, cause, history))
+        text = "" if rows else "no failure found in this text"
+        return Answer(data={"run": None}, text=text, key="causes", rows=rows, more=", give a larger budget")
+
+    def _newest_run(self) -> Answer:
+        with ProjectData(self.layout) as sources:
+            history = sources.history
+            run = overview.newest_run(history.archive)
+            if run is None:
+                return Answer(data={"run": None, "causes": []}, text="no run is on record")
+            names = [history.archive.called_in(run.task_id, each.fingerprint) for each in run.occurrences]
+            causes = filter(None, map(history.cause, dict.fromkeys(names)))
+            items = [item for item in (sources.item(cause, run.finished) for cause in causes) if item is not None]
+            items.sort(key=lambda each: (_NEWS.index(each.word) if each.word in _NEWS else 2, -each.tests))
+            rows = []
+            for each in items:
+                cause, newest = each.cause, each.cause.occurrence
+                word = each.word if each.word in _NEWS else "KNOWN"
+                data = {
+                    "word": word,
+                    "cause": cause.name,
+                    "label": cause.label,
+                    "error_class": newest.error_class,
+                    "failure_subtype": newest.failure_subtype,
+                    "fingerprint": newest.fingerprint,
+                    "primary": newest.primary,
+                    "pattern": newest.pattern,
+                    "origin": {
+                        "type": newest.origin.type,
+                        "confidence": newest.origin.confidence,
+                        "reasons": list(newest.origin.reasons),
+                    },
+                }
+                head = f"{word} {cause.label} ({count(each.tests, 'test')}): {quoted(each.first_cause)}"
+                rows.append(self._cause(data, head, (), cause, history))
+            totals = run.totals
+            failed = totals.failed + totals.errors
+            shown = {
+                "task_id": run.task_id,
+                "finished": run.finished,
+                "commit": run.vcs.commit,
+                "passed": totals.passed,
+                "failed": failed,
+            }
+            said = f"Newest run {named(run.task_id)}: {failed} failed, {totals.passed} passed"
+            return Answer(data={"run": shown}, text=said, key="causes", rows=rows, more=", give a larger budget")
+
+    def _cause(
+        self, data: dict[str, Any], head: str, advice: tuple[str, ...], cause: Cause | None, history: WikiHistory
+    ) -> Row:
+        """Return a cause with what is known of it."""
+        if cause is None:
+            return Row(
+                {**data, "page": None, "tests": 0, "fixes": [], "statements": [], "rerun": None}, Block(head, advice)
+            )
+        renderer = PageBlocks(self.layout, history, runs.today())
+        page = next(iter(history.bug_pages(cause.name)), None)
+        cause = renderer.with_advice(page, cause) if page is not None else cause
+        said = tuple(
+            f"{'Fix: ' if isinstance(each, Advice) else ''}{sentence(words)}"
+            for each in statements(cause)
+            if (words := text(each, renderer.style))
+        )
+        again = next(iter(tests_again(cause, history.archive, "")), None)
+        rerun = None
+        if again is not None:
+            row = as_data(cause, again)
+            rerun = {key: row[key] for key in ("test", "seed", "simulator", "duration_s", "line", "folder")}
+        fixes = [
+            {
+                "text": state.fix.text,
+                "commits": list(state.fix.commits or ()),
+                "by": state.fix.by,
+                "date": state.fix.date,
+                "standing": standing(state),
+            }
+            for state in reversed(cause.states[-_MOST_FIXES:])
+        ]
+        lines = [*advice, *said]
+        if page is not None:
+            lines.insert(0, f"Page: {named(page.path)}")
+        if rerun is not None:
+            lines.append(f"Run again: {quoted(rerun['line'], 1000)}")
+        tests = len({test.nodeid for test in cause.occurrence.tests})
+        return Row(
+            {
+                **data,
+                "page": page.path if page is not None else None,
+                "tests": tests,
+                "fix": data.get("fix") or cause.advice or None,
+                "fixes": fixes,
+                "statements": list(said),
+                "rerun": rerun,
+            },
+            Block(head, tuple(lines)),
+        )
+
+    def _lint(self, depth: Any) -> Answer:
+        found = report(lint(self.layout, depth))
+        rows = [
+            Row(
+                {"page": each.page, "line": each.line, "kind": each.kind, "text": each.text, "remedy": each.remedy},
+                Block(f"- {named(each.page)}:{each.line}: {each.kind}: {quoted(each.text)}; {prose(each.remedy)}"),
+            )
+            for each in found.findings
+        ]
+        data = {"human_review_required": found.human_review_required}
+        text = count(len(rows), "finding") if rows else "the wiki is sound"
+        return Answer(data=data, text=text, key="findings", rows=rows, more=", give a larger budget")
+
+
+_SEARCH = frozenset(TOOLS["dvwiki_search"].arguments) - {"budget"}
+
+
+def _headings(content: str) -> Iterator[str]:
+    """Yield the headings of a page below its title."""
+    for _, line in parts.unfenced(content.split("\n")):
+        found = parts.heading_of(line)
+        if found is not None and found.level > 1:
+            yield found.words
+
+
+def _divided(data: bytes) -> Iterator[bytes]:
+    return (data[start : start + _BLOCK] for start in range(0, len(data), _BLOCK))

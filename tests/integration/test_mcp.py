@@ -1,0 +1,195 @@
+"""The MCP server as a process: both ways to reach it, its checks of requests, and clients at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import httpx2
+import pytest
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from unit.samples import PRIMARY, layout, occurrence, record
+
+from pytest_dvwiki.cli import main
+from pytest_dvwiki.mcp import serving
+from pytest_dvwiki.wiki.writing.build import archive
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+MODES = {"legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
+TOKEN = "a token of this test"  # noqa: S105
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("fifo")
+    archive(layout(root), record(1, occurrence()))
+    return root
+
+
+@pytest.fixture(scope="module")
+def url(root: Path) -> Iterator[str]:
+    """Start a server over HTTP."""
+    command = [sys.executable, "-m", "pytest_dvwiki", "mcp", "--root", str(root), "--http", "0"]
+    environment = os.environ | {"DVWIKI_MCP_TOKEN": TOKEN}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stderr is not None
+        yield process.stderr.readline().strip()
+        process.terminate()
+        process.communicate()
+
+
+async def newest(client: Client) -> Any:
+    return (await client.call_tool("dvwiki_match_failure", {})).structured_content["causes"][0]["primary"]
+
+
+def headers(token: str = TOKEN) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_client_on_the_standard_streams_is_answered_in_both_protocols(root: Path, mode: str) -> None:
+    command = StdioServerParameters(
+        command=sys.executable, args=["-m", "pytest_dvwiki", "mcp", "--root", str(root), "--role", "agent"]
+    )
+
+    async def ask() -> tuple[str, str]:
+        async with Client(stdio_client(command), mode=mode) as client:
+            return client.protocol_version, await newest(client)
+
+    assert anyio.run(ask) == (MODES[mode], PRIMARY)
+
+
+def test_eight_clients_at_once_get_their_answers_in_both_protocols(url: str) -> None:
+    found = []
+
+    async def ask(mode: str) -> None:
+        async with (
+            httpx2.AsyncClient(headers=headers()) as http,
+            Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+        ):
+            found.append((client.protocol_version, await newest(client)))
+
+    async def ask_all() -> None:
+        async with anyio.create_task_group() as group:
+            for mode in [*MODES] * 4:
+                group.start_soon(ask, mode)
+
+    anyio.run(ask_all)
+    assert sorted(found) == sorted((version, PRIMARY) for version in [*MODES.values()] * 4)
+
+
+@pytest.mark.parametrize("version", MODES.values())
+@pytest.mark.parametrize(
+    ("changed", "status"),
+    [
+        ({"Host": "wiki.example.com"}, 421),
+        ({"Host": "127.0.0.1:1"}, 421),
+        ({"Origin": "https://example.com"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Authorization": "Bearer another"}, 401),
+        ({"Authorization": ""}, 401),
+        ({}, 200),
+    ],
+)
+def test_a_request_needs_host_origin_and_token(url: str, version: str, changed: dict[str, str], status: int) -> None:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": version,
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    is_newest = version == MODES["2026-07-28"]
+    params = (
+        {"_meta": meta}
+        if is_newest
+        else {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    )
+    method = "tools/list" if is_newest else "initialize"
+    sent = {
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": version,
+        "Mcp-Method": method,
+        **headers(),
+        **changed,
+    }
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    answer = httpx2.post(url, json=body, headers=sent)
+    assert answer.status_code == status
+    assert PRIMARY not in answer.text
+    if status == 200:
+        assert "result" in answer.json()
+
+
+def test_without_a_token_in_the_environment_one_is_made_and_printed(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("DVWIKI_MCP_TOKEN", raising=False)
+    used = []
+
+    def serve(_: object, port: int, token: str, ready: Callable[[str], None]) -> None:
+        used.append(token)
+        ready(f"http://127.0.0.1:{port}/mcp")
+
+    monkeypatch.setattr(serving, "serve_http", serve)
+    assert main(["mcp", "--root", str(root), "--http", "8765"]) == 0
+    assert main(["mcp", "--root", str(root), "--http", "8765"]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        f"http://127.0.0.1:8765/mcp, DVWIKI_MCP_TOKEN={token}" for token in used
+    ]
+    assert len({token for token in used if len(token) >= 32}) == 2
+
+
+def test_the_printed_configuration_starts_the_server(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mcp", "--root", str(root), "--role", "agent", "--print-config"]) == 0
+    given = json.loads(capsys.readouterr().out)["mcpServers"]["dvwiki"]
+    assert given == {
+        "command": sys.executable,
+        "args": ["-m", "pytest_dvwiki", "mcp", "--root", str(root), "--role", "agent"],
+    }
+    assert main(["mcp", "--root", str(root), "--http", "8765", "--print-config"]) == 0
+    assert json.loads(capsys.readouterr().out)["mcpServers"]["dvwiki"] == {
+        "type": "http",
+        "url": "http://127.0.0.1:8765/mcp",
+        "headers": {"Authorization": "Bearer ${DVWIKI_MCP_TOKEN}"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("--role", "root"), "--role root: there is no such role; there are read-only, "),
+        (("--root", "/nowhere/at/all"), "--root /nowhere/at/all: no such folder"),
+        (("--http", "0", "--print-config"), "name one"),
+    ],
+)
+def test_a_wrong_call_says_what_is_wrong(
+    options: tuple[str, ...], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["mcp", *options]) == 2
+    assert reason in capsys.readouterr().err
+
+
+def test_without_the_extra_the_command_names_it(root: Path, tmp_path: Path) -> None:
+    """An environment without the package `mcp`: everything else of this one, linked into a folder."""
+    (site,) = {Path(path) for path in sys.path if (Path(path) / "mcp").is_dir() and Path(path).name == "site-packages"}
+    for each in site.iterdir():
+        if not each.name.startswith("mcp"):
+            (tmp_path / each.name).symlink_to(each)
+    package = Path(__file__).parents[2]
+    code = (
+        f"import sys; sys.path[:0] = [{str(package)!r}, {str(tmp_path)!r}]\n"
+        f"from pytest_dvwiki.cli import main; sys.exit(main(['mcp', '--root', {str(root)!r}]))"
+    )
+    command = [sys.executable, "-I", "-S", "-c", code]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    assert ended.returncode == 2
+    assert ended.stderr == "dvwiki mcp: it needs the package mcp: pip install 'pytest-dvwiki[mcp]'\n"
+    assert ended.stdout == ""
