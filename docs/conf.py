@@ -37,6 +37,7 @@ NAVIGATION = {
             "gate",
             "checks",
             "report",
+            "spec",
             "librarian",
             "upkeep",
             "agents",

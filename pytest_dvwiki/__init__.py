@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.agent.loader import PromptLoader
     from pytest_dvwiki.agent.query import WikiQueryService
     from pytest_dvwiki.intake.service import WikiIngestResult, WikiIngestService
+    from pytest_dvwiki.specs.generate import SpecGenerator, SpecResult
     from pytest_dvwiki.upkeep.lint import LintReport, WikiLintService
     from pytest_dvwiki.version import __version__
     from pytest_dvwiki.wiki.config import WikiConfig
@@ -22,6 +23,8 @@ __all__ = [
     "LintReport",
     "PromptLoader",
     "SearchResult",
+    "SpecGenerator",
+    "SpecResult",
     "WikiConfig",
     "WikiIngestResult",
     "WikiIngestService",
@@ -37,6 +40,8 @@ _HOMES = {
     "LintReport": "upkeep.lint",
     "PromptLoader": "agent.loader",
     "SearchResult": "wiki.finding.search",
+    "SpecGenerator": "specs.generate",
+    "SpecResult": "specs.generate",
     "WikiConfig": "wiki.config",
     "WikiIngestResult": "intake.service",
     "WikiIngestService": "intake.service",

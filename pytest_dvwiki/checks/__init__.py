@@ -2,3 +2,5 @@
 
 SUFFIX = ".check.yaml"
 """The end of the name of a check."""
+DRAFT = f"{SUFFIX}.draft"
+"""The end of the name of a draft, which nothing collects before somebody accepts it."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.checks.inputs import Input
     from pytest_dvwiki.checks.matching import LineWaiver
+    from pytest_dvwiki.checks.schema import Expected
 
 _LONGEST = 1000
 """Maximum number of characters of a text that is kept."""
@@ -76,6 +77,8 @@ class CheckResult:
     unused_waivers: tuple[ResultLine, ...]
     is_empty: bool
     """Whether the check names nothing to check."""
+    expected: tuple[Expected, ...] = ()
+    """The results that are right; none if every violation is a failure."""
 
     @property
     def status(self) -> Literal["PASS", "FAIL"]:
@@ -87,12 +90,33 @@ class CheckResult:
         """Return what is missing or extra and not waived."""
         return (*self.missing, *self.extra)
 
+    @property
+    def expectation(self) -> Expected | None:
+        """Return the first expected result that this one is like; None if there is none."""
+        return next((case for case in self.expected if self._is_like(case)), None)
+
+    @property
+    def is_right(self) -> bool:
+        """Tell whether the check has the result that it should have: no violations, unless others are expected."""
+        return self.expectation is not None if self.expected else not self.violations
+
+    def _is_like(self, case: Expected) -> bool:
+        entries = {name: {each.item or each.value for each in getattr(self, name)} for name, _ in case.lists}
+        return self.status == case.status and all(entries[name] == names for name, names in case.lists)
+
     def as_json(self) -> dict[str, Any]:
         """Return the result as plain values, with the lists that its type has."""
         lists = ["found", "missing"]
         lists += ["extra"] if self.type in {2, 3} else []
         lists += ["waived", "unused_waivers"] if self.type in {3, 4} else []
-        about = {"file": self.file, "description": self.description, "type": self.type, "status": self.status}
+        about: dict[str, Any] = {
+            "file": self.file,
+            "description": self.description,
+            "type": self.type,
+            "status": self.status,
+        }
+        if self.expected:
+            about["expectation"] = self.expectation.when if self.expectation else None
         return about | {name: [_plain(entry) for entry in getattr(self, name)] for name in lists}
 
 
@@ -144,6 +168,7 @@ def check(path: Path, *, root: Path, environment: Mapping[str, str]) -> CheckRes
         waived=shown(waived),
         unused_waivers=shown(unused),
         is_empty=not checked.items,
+        expected=checked.expected,
     )
 
 
@@ -271,18 +296,19 @@ def _waive(
 ) -> tuple[list[ResultLine], list[ResultLine], list[ResultLine]]:
     """Return the waived violations with the reasons, the waivers that accept none, and the violations that are left."""
     source = str(checked.path)
+    waivers = checked.waivers or ()
 
     def of(waiver: LineWaiver, tag: str) -> ResultLine:
         return ResultLine(item="", value=waiver.text, source_file=source, line_number=waiver.line, tag=_TAGS[tag])
 
     if checked.is_global:
         waived = [replace(each, tag=_TAGS["violation"]) for each in violations]
-        return [*waived, *(of(waiver, "reason") for waiver in checked.waivers)], [], []
+        return [*waived, *(of(waiver, "reason") for waiver in waivers)], [], []
     texts = {id(each): [text for text in (each.item, each.value) if text] for each in violations}
     accepted: list[ResultLine] = []
     left: list[ResultLine] = []
     for each in violations:
-        waiver = next((one for one in checked.waivers if one.accepts(texts[id(each)])), None)
+        waiver = next((one for one in waivers if one.accepts(texts[id(each)])), None)
         (left if waiver is None else accepted).append(replace(each, waiver=waiver.text) if waiver else each)
-    unused = [one for one in checked.waivers if not any(one.accepts(each) for each in texts.values())]
+    unused = [one for one in waivers if not any(one.accepts(each) for each in texts.values())]
     return accepted, [of(waiver, "unused") for waiver in unused], left

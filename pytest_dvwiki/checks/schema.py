@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 from pytest_dvwiki import reading
@@ -11,7 +11,7 @@ from pytest_dvwiki.expressions import ExpressionError, given
 from pytest_dvwiki.yamlio import YamlError, line_of, load, located, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pytest_dvwiki.expressions import Expression
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     Location = tuple[str | int, ...]
 
 NOT_APPLICABLE = "N/A"
-KEYS = ("description", "input_files", "items", "requirements", "waivers")
+OUTLINE_KEYS = ("description", "input_files", "requirements", "waivers")
+KEYS = (*OUTLINE_KEYS, "items", "expected")
+LISTS = ("found", "missing", "extra", "waived", "unused_waivers")
+"""The lists of a result, of which an expected one may name the entries."""
 ITEM_KEYS = ("name", "match", "required", "from", "pattern")
 _LISTS = {"requirements": "pattern_items", "waivers": "waive_items"}
 _VALUE = "value"
@@ -51,19 +54,44 @@ class Expectation:
     """The pattern that the value must match."""
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A check as its file states it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outline:
+    """What a check is for and how it is judged, without the items that it looks for."""
 
     path: Path
     description: str
     input_files: tuple[tuple[str, int], ...]
     """The entries, each with its line in the file."""
-    items: tuple[Expectation, ...]
-    type: CheckType
+    patterns: tuple[ValuePattern, ...] | None
+    """None for N/A."""
+    waivers: tuple[LineWaiver, ...] | None
+    """None for N/A."""
     is_global: bool
     """Whether every violation is waived, for the reasons given."""
-    waivers: tuple[LineWaiver, ...]
+
+    @property
+    def type(self) -> CheckType:
+        """Return the type, which the numbers of requirements and waivers choose."""
+        kinds: tuple[CheckType, CheckType] = (1, 2) if self.waivers is None else (4, 3)
+        return kinds[self.patterns is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A result that a check is expected to have: its status, and the entries of some of its lists."""
+
+    when: str
+    status: str
+    lists: tuple[tuple[str, frozenset[str]], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check(Outline):
+    """A check as its file states it."""
+
+    items: tuple[Expectation, ...]
+    expected: tuple[Expected, ...] = ()
+    """The results that are right; none if every violation is a failure."""
 
 
 def load_check(path: Path) -> Check:
@@ -72,17 +100,48 @@ def load_check(path: Path) -> Check:
     Raises:
         CheckError: The file cannot be read, or is not a check.
     """
+    document, reader = _opened(path)
+    return reader.check(document)
+
+
+def parse_check(text: str, path: Path) -> Check:
+    """Return the check that a text is.
+
+    Args:
+        text: The text.
+        path: The file that it is, or will be.
+
+    Raises:
+        CheckError: It is not a check.
+    """
+    document, reader = _parsed(text, path)
+    return reader.check(document)
+
+
+def load_outline(path: Path) -> Outline:
+    """Read a file that says what is to be checked, before anybody has said how: a check without `items`.
+
+    Raises:
+        CheckError: The file cannot be read, or is not such a file.
+    """
+    document, reader = _opened(path)
+    return reader.outline(document, OUTLINE_KEYS)
+
+
+def _opened(path: Path) -> tuple[Any, _Reader]:
     try:
-        text = reading.read_text(path)
-        document = load(text, str(path))
-        reader = _Reader(path, located(text, _DEPTH))
+        return _parsed(reading.read_text(path), path)
     except FileNotFoundError as error:
         raise CheckError(f"{path}: there is no such file; check the name") from error
     except OSError as error:
         raise CheckError(f"{path}: {reading.reason(error)}") from error
+
+
+def _parsed(text: str, path: Path) -> tuple[Any, _Reader]:
+    try:
+        return load(text, str(path)), _Reader(path, located(text, _DEPTH))
     except YamlError as error:
         raise CheckError(f"{error}; a check is written in YAML") from error
-    return reader.read(document)
 
 
 class _Reader:
@@ -92,37 +151,56 @@ class _Reader:
         self._path = path
         self._lines = lines
 
-    def read(self, document: Any) -> Check:
+    def outline(self, document: Any, keys: Sequence[str]) -> Outline:
         if document is None:
             self._refuse((), "the file is empty; write at least `description:`, what the check is for")
         if not isinstance(document, dict):
             kind = "a list" if isinstance(document, list) else "a single value"
             self._refuse((), f"the file holds {kind} instead of keys with values; begin with `description:`")
-        self._known((), document, KEYS)
+        self._known((), document, keys)
         description = self._text(("description",), document.get("description"), "what the check is for")
         input_files = self._texts(("input_files",), document.get("input_files"))
-        counts = {key: self._counted(key, document.get(key)) for key in _LISTS}
+        wanted, pattern_items = self._counted("requirements", document.get("requirements"))
+        accepted, waive_items = self._counted("waivers", document.get("waivers"))
         patterns = [
             self._compiled(("requirements", "pattern_items", at), each, ValuePattern)
-            for at, each in enumerate(counts["requirements"][1])
+            for at, each in enumerate(pattern_items)
         ]
-        items = self._items(document.get("items"), input_files, patterns)
-        number, waive_items = counts["waivers"]
         waivers = []
         for at, each in enumerate(waive_items):
             place = ("waivers", "waive_items", at)
-            search = None if number == 0 else self._compiled(place, each, search_for)
+            search = None if accepted == 0 else self._compiled(place, each, search_for)
             waivers.append(LineWaiver(each, line_of(place, self._lines), search))
-        kinds: tuple[CheckType, CheckType] = (1, 2) if number is None else (4, 3)
-        return Check(
+        return Outline(
             path=self._path,
             description=description,
             input_files=tuple((each, line_of(("input_files", at), self._lines)) for at, each in enumerate(input_files)),
-            items=items,
-            type=kinds[counts["requirements"][0] is not None],
-            is_global=number == 0,
-            waivers=tuple(waivers),
+            patterns=None if wanted is None else tuple(patterns),
+            waivers=None if accepted is None else tuple(waivers),
+            is_global=accepted == 0,
         )
+
+    def check(self, document: Any) -> Check:
+        outline = self.outline(document, KEYS)
+        names = [entry for entry, _ in outline.input_files]
+        return Check(
+            **{each.name: getattr(outline, each.name) for each in fields(outline)},
+            items=self._items(document.get("items"), names, outline.patterns or ()),
+            expected=tuple(self._expected(document.get("expected"))),
+        )
+
+    def _expected(self, listed: Any) -> Iterator[Expected]:
+        if not isinstance(listed, list | None):
+            self._refuse(("expected",), "expected is a list; a result begins with `- when:`")
+        for at, case in enumerate(listed or ()):
+            place = ("expected", at)
+            if not isinstance(case, dict):
+                self._refuse(place, f"a result has the keys when, status, {', '.join(LISTS)}; write at least status")
+            self._known(place, case, ("when", "status", *LISTS))
+            if case.get("status") not in {"PASS", "FAIL"}:
+                self._refuse((*place, "status"), "status is missing; write PASS or FAIL")
+            lists = [(name, frozenset(self._texts((*place, name), case[name]))) for name in LISTS if name in case]
+            yield Expected(str(case.get("when", "")), case["status"], tuple(lists))
 
     def _counted(self, key: str, block: Any) -> tuple[int | None, Sequence[str]]:
         """Return number and list of `requirements` or `waivers`; the number is None for N/A."""

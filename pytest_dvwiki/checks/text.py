@@ -17,6 +17,9 @@ def lines(result: CheckResult) -> Iterator[str]:
 
     The first line names the failure; none below it has a word by which logs report failures.
     """
+    if result.expected and not result.is_right:
+        number = len(result.expected)
+        yield f"check violated in {result.file}: 'expected': the result is none of the {number} that are expected"
     for entry in result.violations:
         yield f"check violated in {result.file}: '{entry.item}': {_words(entry)}"
         if entry.matched_content:
@@ -34,6 +37,8 @@ def notes(result: CheckResult) -> Iterator[str]:
     """Yield what a person should know of a check that passes: waivers without use, reasons, an empty check."""
     if result.is_empty:
         yield f"[CHECK] {result.file}: {_NOTHING}"
+    if result.expectation is not None:
+        yield f"[CHECK] {result.file}: {result.status} as expected: {result.expectation.when}"
     for entry in result.unused_waivers:
         yield f"{entry.tag} {entry.place}: {entry.value!r} waived nothing; remove it"
     for entry in result.waived:

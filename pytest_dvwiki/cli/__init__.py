@@ -41,7 +41,7 @@ COMMANDS = {
     "search": "search the pages of the wiki",
     "serve": "show the report in a browser of this machine, and follow changes",
     "status": "show on one screen what is open, what is new, what expires and who should look",
-    "spec": "record a clarification of the specification",
+    "spec": "have a model write specifications of checks, and record clarifications",
     "waive": "accept the failures of a cause for a while",
     "waivers": "list the accepted failures: what they caught last, and when they expire",
 }

@@ -43,5 +43,5 @@ def run(args: argparse.Namespace) -> int:
             continue
         shown = f"{result.status} {result.file}"
         print(json.dumps(result.as_json()) if args.format == "json" else "\n".join((shown, *text.lines(result))))
-        status = max(status, EXIT_VIOLATED if result.violations else 0)
+        status = max(status, 0 if result.is_right else EXIT_VIOLATED)
     return status

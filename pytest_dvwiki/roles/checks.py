@@ -62,7 +62,7 @@ class _CheckItem(pytest.Item):
             result = check(self.path, root=self.config.rootpath, environment=os.environ)
         except CheckError as error:
             raise CheckFailed(f"check cannot be run: {error}") from error
-        if result.violations:
+        if not result.is_right:
             raise CheckFailed("\n".join(text.lines(result)))
         for note in text.notes(result):
             self.note(note)

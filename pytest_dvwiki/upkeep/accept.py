@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.upkeep import drafts
 from pytest_dvwiki.wiki.review import Kind, Proposal, ReviewError, ReviewQueue
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ _WAYS: Mapping[Kind, Callable[[Layout, Proposal, str], str]] = {
     "section": _not_yet,
     "merge": _not_yet,
     "pattern": _not_yet,
-    "check": _not_yet,
+    "check": drafts.accept,
     "compiled": _not_yet,
     "drift": _noted,
 }

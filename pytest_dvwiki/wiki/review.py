@@ -71,6 +71,11 @@ class Proposal:
         return f"{FOLDER}/{self.id}.md"
 
 
+def proposal_id(kind: Kind, target: str, text: str) -> str:
+    """Return the id of a proposal, which follows from what is proposed."""
+    return hashlib.sha256(f"{kind}\0{target}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
 class ReviewQueue:
     """The proposals of one wiki.
 
@@ -99,7 +104,7 @@ class ReviewQueue:
         if not text or not target.strip():
             raise ReviewError(f"a proposal of kind {kind} needs a target and a text")
         proposal = Proposal(
-            id=hashlib.sha256(f"{kind}\0{target}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()[:12],
+            id=proposal_id(kind, target, text),
             kind=kind,
             target=target,
             text=text,

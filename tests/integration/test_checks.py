@@ -25,6 +25,7 @@ def test_a_violated_check_is_a_failure_like_any_other(project: Project) -> None:
     (path / "bad.check.yaml").write_text("description: d\ninputs: []\n")
     (path / "none.check.yaml").write_text("description: d\n")
     (path / "unused.check.yaml").write_text(f"{CHECK}waivers: {{value: 1, waive_items: [tool]}}\n")
+    (path / "new.check.yaml.draft").write_text(CHECK)  # nobody has accepted it
     (path / "sim.log").write_text("tool vcs 1\n")
     project.pytester.makepyfile("def test_passes(): pass")
     waivers = path / ".agent" / "waivers.yaml"

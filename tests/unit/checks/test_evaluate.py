@@ -277,3 +277,31 @@ def test_nothing_to_check_is_told(folder: Folder) -> None:
     assert [*text.notes(result)] == [
         "[CHECK] a.check.yaml: the check names neither items nor input_files, so nothing was checked"
     ]
+
+
+EXPECTED = """expected:
+- {when: it is there, status: PASS, found: [version], missing: []}
+- {when: it is not, status: FAIL, found: [], missing: [version]}
+"""
+
+
+def test_a_check_with_expected_results_is_right_where_it_has_one_of_them(folder: Folder) -> None:
+    folder.write("a.log", "tool 1")
+    result = folder.check(ONE + EXPECTED)
+    assert (result.is_right, result.as_json()["expectation"]) == (True, "it is there")
+    folder.write("a.log", "x")
+    result = folder.check(ONE + EXPECTED)
+    assert (result.status, result.is_right) == ("FAIL", True)
+    assert [*text.notes(result)] == ["[CHECK] a.check.yaml: FAIL as expected: it is not"]
+    result = folder.check(ONE + EXPECTED.replace("status: FAIL", "status: PASS"))
+    assert (result.is_right, result.as_json()["expectation"]) == (False, None)
+    assert next(text.lines(result)) == (
+        "check violated in a.check.yaml: 'expected': the result is none of the 2 that are expected"
+    )
+
+
+def test_expected_results_compare_only_the_lists_that_they_have(folder: Folder) -> None:
+    folder.write("a.log", "x")
+    waived = "waivers: {value: 0, waive_items: [old tool]}\n"
+    assert folder.check(ONE + waived + "expected: [{status: PASS, waived: [version, old tool]}]\n").is_right
+    assert not folder.check(ONE + waived + "expected: [{status: PASS, waived: [version]}]\n").is_right

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.checks.schema import CheckError, load_check
+from pytest_dvwiki.checks.schema import CheckError, load_check, load_outline
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,6 +70,10 @@ def message(folder: Folder, text: str | bytes) -> str:
         (D + ITEM % ", pattern: 21", "2: pattern is true or false; "),
         (D + "items: [{name: a, match: x}, {name: a, match: x}]\n", "2: two items are called 'a'; rename one"),
         (D + "items:\n- {name: a, match: x}\n- {name: c, match: x, from: b}\n", "4: 'b' is no item above this one; "),
+        (D + "expected: PASS\n", "2: expected is a list; a result begins with `- when:`"),
+        (D + "expected: [PASS]\n", "2: a result has the keys when, status, found, "),
+        (D + "expected: [{status: pass}]\n", "2: status is missing; write PASS or FAIL"),
+        (D + "expected: [{status: PASS, waved: []}]\n", "2: there is no key 'waved'; the nearest is 'waived'"),
     ],
 )
 def test_each_mistake_is_told_with_its_line(folder: Folder, text: str | bytes, told: str) -> None:
@@ -110,3 +114,11 @@ def test_only_the_description_is_required(folder: Folder) -> None:
 def test_an_empty_list_of_items_is_none(folder: Folder) -> None:
     checked = load_check(folder.write("a.check.yaml", f"{D}input_files: [a, b]\nitems: []\n"))
     assert [item.name for item in checked.items] == ["a", "b"]
+
+
+def test_an_outline_is_a_check_without_items(folder: Folder) -> None:
+    file = folder.write("a.yaml", f"{D}input_files: [a, b]\nrequirements: {{value: 1, pattern_items: [x]}}\n")
+    outline = load_outline(file)
+    assert (outline.type, [entry for entry, _ in outline.input_files], outline.waivers) == (2, ["a", "b"], None)
+    with pytest.raises(CheckError, match="there is no key 'items'"):
+        load_outline(folder.write("a.yaml", D + ITEM % ""))

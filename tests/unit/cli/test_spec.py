@@ -1,4 +1,4 @@
-"""`dvwiki spec` makes the page of a feature, adds to it, and leaves the rest of it to people."""
+"""`dvwiki spec add` makes the page of a feature, adds to it, and leaves the rest of it to people."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
 
 
 def spec(text: str = "AWLEN counts beats minus one", *more: str, feature: str = "axi_burst_len") -> int:
-    return main(["spec", feature, "--type", "ambiguous", "--text", text, *more])
+    return main(["spec", "add", feature, "--type", "ambiguous", "--text", text, *more])
 
 
 def page(place: Layout, name: str = "axi_burst_len") -> Path:
@@ -123,7 +123,7 @@ def test_a_link_that_leads_out_of_the_wiki_is_not_followed(place: Layout, tmp_pa
 def test_a_clarification_without_words_is_a_mistake(
     place: Layout, capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
-    assert main(["spec", *words]) == 2
+    assert main(["spec", "add", *words]) == 2
     assert "is empty" in capsys.readouterr().err
 
 

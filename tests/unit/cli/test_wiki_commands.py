@@ -77,7 +77,7 @@ def test_build_checks_and_builds(place: Layout, capsys: pytest.CaptureFixture[st
         ("lint", "--fix"),
         ("merge", CAUSE, "a" * 12),
         ("fix", CAUSE, "--text", "reset"),
-        ("spec", "burst", "--type", "missing", "--text", "wraps"),
+        ("spec", "add", "burst", "--type", "missing", "--text", "wraps"),
     ],
 )
 def test_a_command_waits_as_long_as_the_project_says_for_who_writes(

@@ -1,4 +1,4 @@
-"""`dvwiki spec`: records a clarification of the specification."""
+"""`dvwiki spec add`: records a clarification of the specification."""
 
 from __future__ import annotations
 

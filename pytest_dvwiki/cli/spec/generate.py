@@ -1,0 +1,67 @@
+"""`dvwiki spec generate`: has a model write the specification of checks, and drafts the checks."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.cli import UsageError
+from pytest_dvwiki.cli.place import add_place, settings_of, shown
+from pytest_dvwiki.settings import SettingsError
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument(
+        "items", nargs="*", type=Path, metavar="ITEM", help="what is to be checked: a check without items, *.yaml"
+    )
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="number of items at a time (default: 1)")
+    parser.add_argument(
+        "--output", type=Path, metavar="DIR", help="folder for what comes out (default: that of the item)"
+    )
+    parser.add_argument(
+        "--debug",
+        type=Path,
+        metavar="DIR",
+        help="folder for the prompts, answers and results of the rounds (default: a hidden one in the output folder)",
+    )
+    parser.add_argument(
+        "--clean",
+        type=float,
+        metavar="DAYS",
+        help="first remove the rounds in which nothing was written for this number of days",
+    )
+    add_place(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Make the specifications.
+
+    Returns:
+        0 if all are done, 1 if one needs review, 2 for wrong input, 3 if no model could be reached; the highest
+        of them.
+    """
+    from pytest_dvwiki.specs.generate import SpecGenerator  # noqa: PLC0415
+    from pytest_dvwiki.specs.rounds import CACHE, clean  # noqa: PLC0415
+
+    try:
+        generator = SpecGenerator.of(settings_of(args).layout, activity=print, debug=args.debug)
+    except SettingsError as error:
+        raise UsageError(str(error)) from error
+    if args.clean is not None:
+        homes = [args.output] if args.output else [item.parent for item in args.items] or [Path()]
+        for parent in dict.fromkeys([args.debug] if args.debug else [home / CACHE for home in homes]):
+            print(f"removed {len(clean(parent, args.clean))} folders of rounds from {parent}")
+    elif not args.items:
+        raise UsageError("no ITEM is given; name the file of an item, or --clean DAYS")
+    results = generator.generate_all(args.items, args.output, jobs=args.jobs)
+    for result in results:
+        path = result.artifacts.get("itemspec_path")
+        print(f"{result.result}{f': {shown(Path(path))}' if path else ''}")
+        for problem in result.errors:
+            print(f"dvwiki spec: {problem}", file=sys.stderr)
+    return max((result.exit_status for result in results), default=0)

@@ -1,0 +1,235 @@
+"""The prompts of the five rounds, made of text files that a project can replace."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki import reading, yamlio
+from pytest_dvwiki.llm.model import quoted
+from pytest_dvwiki.redact import redact
+from pytest_dvwiki.specs import document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pytest_dvwiki.checks.schema import Outline
+
+FOLDER = "spec"
+"""Folder beside the wiki with the files that replace those of the package."""
+SUMMARY = 500
+"""Maximum number of characters of a summary of an earlier section."""
+_NOTE = 60
+"""Most characters of the note on what a summary leaves out."""
+_TEXTS = Path(__file__).parent / "texts"
+_PART = re.compile(r"^## (.+?)[ \t]*\n", re.MULTILINE)
+_SECTION = re.compile(r"^(?=## [1-4]\.)", re.MULTILINE)
+
+
+class TextsError(Exception):
+    """A text file that lacks a part; its text names file, part and remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One of the five rounds."""
+
+    number: int
+    name: str
+    """Its answer stands between tags of this name."""
+    title: str
+    task: str
+    system: tuple[str, ...]
+    """The parts of the system prompt; none for all of it."""
+    guidance: tuple[str, ...]
+
+    @property
+    def step(self) -> str:
+        """Return the name by which the settings can choose a model for it."""
+        return f"spec.{self.name}"
+
+
+_FORM = "Form of the answer"
+ROUNDS = (
+    Round(
+        1,
+        "analysis",
+        "analysis",
+        "Analyse what the description demands. Nothing is specified yet.",
+        ("Role", "Types", _FORM),
+        ("Analysis",),
+    ),
+    Round(
+        2,
+        "section1",
+        "parsing logic",
+        "Write section 1: what is read.",
+        ("Role", "Parsing logic", _FORM),
+        ("Section 1",),
+    ),
+    Round(
+        3,
+        "section2",
+        "check logic",
+        "Write section 2: what is judged.",
+        ("Role", "Types", "Check logic", _FORM),
+        ("Section 2",),
+    ),
+    Round(
+        4,
+        "section3",
+        "waiver logic",
+        "Write section 3: which failures are acceptable.",
+        ("Role", "Types", "Waiver logic", _FORM),
+        ("Section 3",),
+    ),
+    Round(
+        5,
+        "section4",
+        "implementation guide",
+        "Write section 4: how the check is made.",
+        (),
+        ("Section 4", "Quality criteria", "Example of reasoning"),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The text files."""
+
+    system: str
+    guidance: str
+    template: str
+
+    @classmethod
+    def load(cls, folder: Path | None = None) -> Texts:
+        """Read the files of a project, and those of the package where it has none.
+
+        Args:
+            folder: The project's folder.
+
+        Raises:
+            TextsError: A file lacks a part that a round needs.
+            OSError: A file cannot be read.
+        """
+        found, paths = {}, {}
+        for name in ("system", "guidance", "template"):
+            own = folder / f"{name}.md" if folder else None
+            paths[name] = own if own and own.exists() else _TEXTS / f"{name}.md"
+            found[name] = reading.read_text(paths[name])
+        texts = cls(**found)
+        needed = {
+            "system": {part for each in ROUNDS for part in each.system},
+            "guidance": {part for each in ROUNDS for part in each.guidance},
+            "template": set(document.HEADINGS),
+        }
+        for name, parts in needed.items():
+            lacking = sorted(parts - _parts(found[name]).keys())
+            if lacking:
+                raise TextsError(f"{paths[name]}: it lacks the heading `## {lacking[0]}`; add it, with its text below")
+        return texts
+
+    def system_of(self, each: Round) -> str:
+        """Return the system prompt of a round."""
+        return _chosen(self.system, each.system) if each.system else self.system.strip()
+
+    def prompt_of(self, each: Round, name: str, outline: Outline, results: Mapping[str, str]) -> str:
+        """Return the prompt of a round.
+
+        Args:
+            each: The round.
+            name: Name of the item.
+            outline: The item.
+            results: The results of the rounds before it, by their names.
+        """
+        template = _SECTION.split(self.template)[each.number - 1]
+        parts = [
+            quoted("guidance", _chosen(self.guidance, each.guidance)),
+            quoted("task", each.task),
+            quoted("configuration", f"```yaml\n{configuration(outline)}```"),
+            *_earlier(each, results),
+            quoted("template_section", filled(template.strip(), name, outline)),
+            quoted("instructions", f"Write the answer between <{each.name}> and </{each.name}>."),
+        ]
+        return "\n\n".join(parts) + "\n"
+
+
+def _parts(text: str) -> dict[str, str]:
+    """Return the parts of a text by their headings; of two with the same heading, the first."""
+    _, *pieces = _PART.split(text)
+    found: dict[str, str] = {}
+    for heading, body in zip(pieces[::2], pieces[1::2], strict=True):
+        found.setdefault(heading, body)
+    return found
+
+
+def _chosen(text: str, names: Iterable[str]) -> str:
+    parts = _parts(text)
+    return "\n\n".join(f"## {name}\n\n{parts[name].strip()}" for name in names)
+
+
+def configuration(outline: Outline) -> str:
+    """Return the item as prompts show it: with the number of its input files, whose paths tell a model nothing."""
+    patterns, waivers = (
+        None if given is None else [each.text for each in given] for given in (outline.patterns, outline.waivers)
+    )
+    return redact(
+        yamlio.dump(
+            {
+                "description": outline.description,
+                "requirements": counted(patterns, "pattern_items"),
+                "input_files": f"{len(outline.input_files)} configured",
+                "waivers": counted(waivers, "waive_items", is_global=outline.is_global),
+            }
+        )
+    )
+
+
+def counted(listed: list[str] | None, key: str, *, is_global: bool = False) -> dict[str, object]:
+    """Return the block `requirements` or `waivers` of a check."""
+    return {"value": "N/A" if listed is None else 0 if is_global else len(listed), key: listed or []}
+
+
+def filled(text: str, name: str, outline: Outline) -> str:
+    """Return a text with its placeholders replaced."""
+    return text.replace("{ITEM_ID}", name).replace("{DESCRIPTION}", redact(outline.description))
+
+
+def _earlier(each: Round, results: Mapping[str, str]) -> list[str]:
+    """Return the results of the earlier rounds that a round needs, between tags."""
+    if each.name == "analysis":
+        return []
+    if each.name == "section1":
+        return [quoted("previous_analysis", results["analysis"])]
+    sections = [results[before.name] for before in ROUNDS[1 : each.number - 1]]
+    if each.name == "section4":
+        shortened = "\n\n".join(quoted(f"section{at}", summary(text)) for at, text in enumerate(sections, start=1))
+        # A summary rarely reaches the last item; the block `items` has to name all of them.
+        items = "\n".join(f"{item.number} {item.title}" for item in document.items_of(sections[1]))
+        return [quoted("previous_sections_summary", shortened), quoted("items_of_section2", items)]
+    tag = "section1_parsing_logic" if each.name == "section2" else "previous_sections"
+    return [quoted(tag, "\n\n".join(sections)), quoted("analysis_reference", results["analysis"])]
+
+
+def summary(text: str) -> str:
+    """Return the start of a section, cut at a line, with how much was left out."""
+    if len(text) <= SUMMARY:
+        return text
+    kept = text[: SUMMARY - _NOTE].rpartition("\n")[0] or text[: SUMMARY - _NOTE]
+    return f"{kept}\n… ({len(text) - len(kept)} characters are left out)"
+
+
+def extracted(text: str, tag: str) -> tuple[str, str]:
+    """Return what stands between the first tags of a name, and a warning.
+
+    Returns:
+        The whole text, with a warning, if there are no such tags; an empty warning if there is one pair.
+    """
+    found = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+    if not found:
+        return text.strip(), f"no tags <{tag}> in the answer; all of it is used"
+    several = f"{len(found)} pairs of tags <{tag}> in the answer; the first counts" if len(found) > 1 else ""
+    return found[0].strip(), several

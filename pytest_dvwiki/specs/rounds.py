@@ -1,0 +1,91 @@
+"""What the rounds of one item left behind, so that a later call goes on where an earlier one ended."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki import reading
+from pytest_dvwiki.records import disk
+from pytest_dvwiki.specs.prompts import configuration, extracted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pytest_dvwiki.checks.schema import Outline
+    from pytest_dvwiki.specs.prompts import Round, Texts
+
+CACHE = ".resume_cache"
+LEAST = 100
+"""Least number of bytes of a result; a smaller one is damaged."""
+_DAY = 86_400
+_OURS = re.compile(r".+-[0-9a-f]{12}")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The folder with the files of the rounds of one item."""
+
+    folder: Path
+
+    @classmethod
+    def of(cls, parent: Path, name: str, outline: Outline, texts: Texts, model: str) -> Kept:
+        """Return the folder for an item, the texts and the model: with another of these it is another folder."""
+        files = "\0".join(entry for entry, _ in outline.input_files)
+        parts = (configuration(outline), files, texts.system, texts.guidance, texts.template, model)
+        digest = hashlib.sha256("\0\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+        return cls(parent / f"{name}-{digest[:12]}")
+
+    def result(self, each: Round, system: str, prompt: str) -> str | None:
+        """Return the result of a round, which the same prompts gave or a person edited; None if it has to be made."""
+        result = self._text(each, each.name)
+        if result is None or len(result.encode()) < LEAST:
+            return None
+        response = self._text(each, "response")
+        is_edited = response is None or extracted(response, each.name)[0] != result.strip()
+        is_same = (self._text(each, "system_prompt"), self._text(each, "prompt")) == (system, prompt)
+        return result.strip() if is_edited or is_same else None
+
+    def keep(self, each: Round, *, system: str, prompt: str, response: str, result: str) -> None:
+        """Write the files of a round; the result is the last, so that a round that was killed has none.
+
+        Raises:
+            WikiError: They cannot be written.
+        """
+        self._path(each, each.name).unlink(missing_ok=True)
+        for kind, text in (("system_prompt", system), ("prompt", prompt), ("response", response), (each.name, result)):
+            disk.replace(self._path(each, kind), text.encode())
+
+    def _path(self, each: Round, kind: str) -> Path:
+        return self.folder / f"round{each.number}_{kind}.md"
+
+    def _text(self, each: Round, kind: str) -> str | None:
+        try:
+            return reading.read_text(self._path(each, kind))
+        except OSError:
+            return None
+
+
+def clean(parent: Path, days: float) -> list[Path]:
+    """Remove the folders in which nothing was written for a number of days, and return them."""
+    return [folder for folder in _old(parent, time.time() - days * _DAY) if _removed(folder)]
+
+
+def _old(parent: Path, before: float) -> Iterator[Path]:
+    with suppress(FileNotFoundError):
+        for folder in sorted(parent.iterdir()):
+            if folder.is_symlink() or not _OURS.fullmatch(folder.name) or not any(folder.glob("round1_*.md")):
+                continue
+            if max(path.lstat().st_mtime for path in (folder, *folder.iterdir())) <= before:
+                yield folder
+
+
+def _removed(folder: Path) -> bool:
+    shutil.rmtree(folder, ignore_errors=True)
+    return not folder.exists()

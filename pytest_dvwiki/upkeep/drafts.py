@@ -1,0 +1,57 @@
+"""The way from the draft of a check to the check, which a person accepts."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki import reading
+from pytest_dvwiki.checks import DRAFT, SUFFIX
+from pytest_dvwiki.checks.schema import CheckError, parse_check
+from pytest_dvwiki.records import disk
+from pytest_dvwiki.wiki import outside
+from pytest_dvwiki.wiki.review import ReviewError, proposal_id
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_dvwiki.settings import Layout
+    from pytest_dvwiki.wiki.review import Proposal
+
+
+def version(path: Path) -> str:
+    """Return the version of a file, 12 hex digits of its bytes; empty if it does not exist."""
+    try:
+        return hashlib.sha256(reading.read_bytes(path)).hexdigest()[:12]
+    except FileNotFoundError:
+        return ""
+
+
+def accept(layout: Layout, proposal: Proposal, _: str) -> str:
+    """Make the check of a draft: the draft's file gets the check's name, with what a person edited in it.
+
+    Raises:
+        ReviewError: It is no check, or check or draft changed since it was proposed.
+        WikiError: The check cannot be written.
+    """
+    check = layout.root / proposal.target
+    draft = check.with_name(check.name.removesuffix(SUFFIX) + DRAFT)
+    if not check.name.endswith(SUFFIX) or outside.leads_out(layout.root, check):
+        raise ReviewError(f"{proposal.target} is no name of a check below {layout.root}")
+    if version(check) != proposal.base:
+        raise ReviewError(f"{proposal.target} changed since this was proposed; run `dvwiki spec generate` again")
+    text = proposal.text
+    drafted = reading.read_text(draft).strip() if draft.exists() else text
+    if proposal_id(proposal.kind, proposal.target, drafted) != proposal.id and drafted != text:
+        if proposal.edited_by:
+            raise ReviewError(
+                f"{draft.name} and the proposal were both edited; make them equal, or reject the proposal"
+            )
+        text = drafted
+    try:
+        parse_check(text, check)
+    except CheckError as error:
+        raise ReviewError(str(error)) from error
+    disk.replace(check, f"{text}\n".encode())
+    draft.unlink(missing_ok=True)
+    return f"{proposal.target} is a check now; `pytest --dvwiki` runs it"
