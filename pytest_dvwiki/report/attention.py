@@ -52,7 +52,8 @@ if TYPE_CHECKING:
 Word = Literal["NEW", "REGRESSED", "KNOWN", "WAIVED", "FIXED", "MAYBE FIXED"]
 """The state of a cause: its news in the newest runs, or that its tests pass again."""
 WEEK = timedelta(days=7)
-_SAID = (Seen, SeenOn, Regressed, Beside, FixedBy, Came, Infrastructure, Tracked, Accepted)
+_SHOWN = (Seen, SeenOn, Regressed, Beside, FixedBy, Came, Infrastructure, Tracked, Accepted, Reproduce)
+"""The statements that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +96,8 @@ class AttentionItem:
 
     def sentences(self, style: Style) -> list[str]:
         """Return what is said of it, in reading order, without the command."""
-        said = ((each, text(each, style)) for each in statements(self.cause))
-        return [sentence(words) for each, words in said if words and isinstance(each, (*_SAID, Reproduce))]
+        stated = (text(each, style) for each in statements(self.cause) if isinstance(each, _SHOWN))
+        return [sentence(words) for words in stated if words]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,8 +296,8 @@ def shown(lookers: Iterable[Looker], most: int = 3) -> str:
     groups: dict[str, list[str]] = {}
     for each in list(lookers)[:most]:
         groups.setdefault(each.why, []).append(each.name)
-    said = "; ".join(f"{', '.join(names)} ({why})" for why, names in groups.items())
-    return said or "nobody: neither CODEOWNERS nor git names anyone"
+    reasons = (f"{', '.join(names)} ({why})" for why, names in groups.items())
+    return "; ".join(reasons) or "nobody: neither CODEOWNERS nor git names anyone"
 
 
 def names(lookers: Sequence[Looker], most: int = 2) -> str:

@@ -73,7 +73,7 @@ def tests_of(brief: Brief) -> str:
 
 def _brief(archived: Archived, cause: Cause, root: Path) -> Brief:
     tests = tuple(dict.fromkeys(test.nodeid for test in cause.occurrence.tests))
-    said = (text(each) for each in archived.statements(cause))
+    stated = map(text, archived.statements(cause))
     page = cause.page_to_read or ""
     file, line = _place(cause, tests, root)
     return Brief(
@@ -82,7 +82,7 @@ def _brief(archived: Archived, cause: Cause, root: Path) -> Brief:
         label=cause.label,
         primary=_line(cause.occurrence.primary),
         tests=tuple(map(_line, tests)),
-        statements=tuple(sentence(_line(words)) for words in said if words),
+        statements=tuple(sentence(_line(words)) for words in stated if words),
         command=_line(from_anywhere(cause.command)) if cause.command is not None else "",
         page=page if page and (root / page).is_file() else "",
         file=file,

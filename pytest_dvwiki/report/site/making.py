@@ -169,7 +169,9 @@ class _Site:
         self._day = day
         self._data = Data(sources)
         self._environment = environment()
-        self._environment.filters.update(said=_marked, plain=plain, percent=lambda value: f"{value:.0%}", quoted=quote)
+        self._environment.filters.update(
+            marked=_marked, plain=plain, percent=lambda value: f"{value:.0%}", quoted=quote
+        )
         self._search: list[tuple[str, str, str, str]] = []
 
     def make(self) -> None:
@@ -253,7 +255,7 @@ class _Site:
             return
         page = bug.facts(known.page) if known.page is not None else None
         cause = Cause.on_record(known.name, history, page)
-        said = list(statements(cause))
+        stated = list(statements(cause))
         fixes = [
             (
                 state,
@@ -268,11 +270,13 @@ class _Site:
             known=known,
             cause=cause,
             history=history,
-            said=[sentence(words) for each in said if (words := text(each, _STYLE))],
+            stated=[
+                sentence(words) for each in stated if not isinstance(each, Reproduce) and (words := text(each, _STYLE))
+            ],
             command=from_anywhere(cause.command) if cause.command is not None else "",
             start=start(cause.command) if cause.command is not None else "",
             masked=masked_note(cause.command) if cause.command is not None else "",
-            why_not=next((each.why_not for each in said if isinstance(each, Reproduce)), ""),
+            why_not=next((each.why_not for each in stated if isinstance(each, Reproduce)), ""),
             fixes=fixes,
             waivers=[waiver_text(each, _STYLE) for each in cause.waived],
             evidence=evidence(cause.occurrence),
@@ -389,11 +393,11 @@ def evidence(occurrence: Occurrence) -> list[tuple[str, bool]]:
     """
     lines = clean(occurrence.excerpt).expandtabs().strip("\n").split("\n") if occurrence.excerpt.strip() else []
     message = " ".join(clean(occurrence.primary).split())
-    said = [" ".join(line.split()) for line in lines]
+    plain_lines = [" ".join(line.split()) for line in lines]
     without_place = message.rpartition(" in ")[0]
     for words in (message, without_place, without_place.partition(": ")[2]):
         if len(words) >= _FEWEST or words == message:
-            begin, end = _place(words, said)
+            begin, end = _place(words, plain_lines)
             if begin < end:
                 return [(line, begin <= at < end) for at, line in enumerate(lines)]
     return [(line, False) for line in lines]

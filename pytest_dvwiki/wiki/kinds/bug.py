@@ -141,8 +141,8 @@ def new(name: str, origin: str, occurrence: Occurrence, description: str) -> byt
     """
     words = in_words(occurrence.primary) or f"{occurrence.error_class} {occurrence.failure_subtype}"
     label = f"`{occurrence.error_class}` / `{occurrence.failure_subtype}`"
-    said = in_words(occurrence.primary, 400)
-    shown = own_words(said) if is_own(occurrence.primary) else code(said or words, 400)
+    message = in_words(occurrence.primary, 400)
+    shown = own_words(message) if is_own(occurrence.primary) else code(message or words, 400)
     # On one line: git divides long lines, and what follows different words is different, too.
     symptom = f"{shown} ({label}){f': {description}' if description else ''}"
     people = {"type": origin, "status": "open", "spec_section": None, "owner": None}

@@ -27,12 +27,14 @@ _NEWEST = 20
 _OTHERS = 5
 
 
-def section(history: CauseHistory, said: Sequence[tuple[Statement, str]], page_of: Callable[[str], str | None]) -> str:
+def section(
+    history: CauseHistory, stated: Sequence[tuple[Statement, str]], page_of: Callable[[str], str | None]
+) -> str:
     """Return the section's content.
 
     Args:
         history: What the records say of the cause.
-        said: The statements about it, each with its text.
+        stated: The statements about it, each with its text.
         page_of: Returns the name of the bug page of a fingerprint.
     """
     states = history.fixes
@@ -51,7 +53,7 @@ def section(history: CauseHistory, said: Sequence[tuple[Statement, str]], page_o
             parts.append(f"{reckoning} {cite(states[-1].task_id)}")
     else:
         parts.append("No fix is on record.")
-    parts += [f"{sentence(words)} {cite(each.task_id)}" for each, words in said if isinstance(each, Proposed)]
+    parts += [f"{sentence(words)} {cite(each.task_id)}" for each, words in stated if isinstance(each, Proposed)]
     if history.unproven:
         passes = "\n".join(f"- {_unproven(each)} {cite(each.task_id)}" for each in history.unproven)
         parts.append(f"Passes that prove no fix, newest first:\n\n{passes}")

@@ -81,14 +81,14 @@ def regions(
     links = Style(
         name=code, quote=lambda words: escape(one_line(words)), link=lambda name: bug_fixes.link(name, page_of)
     )
-    said = [(each, text(each, links)) for each in statements(cause)]
-    tasks = {each.task_id for each, _ in said} | {each.task_id for each in history.fixes}
+    stated = [(each, text(each, links)) for each in statements(cause)]
+    tasks = {each.task_id for each, _ in stated} | {each.task_id for each in history.fixes}
     tasks |= {*history.task_ids, *(each.task_id for each in history.unproven)}
     sources = _Sources(frozenset(tasks - {""}))
     return one_region(
-        ("Evidence", _evidence(history, said, sources)),
-        ("Reproduce", _reproduce(history, said, sources)),
-        ("Fixes", bug_fixes.section(history, said, page_of)),
+        ("Evidence", _evidence(history, stated, sources)),
+        ("Reproduce", _reproduce(history, stated, sources)),
+        ("Fixes", bug_fixes.section(history, stated, page_of)),
         ("Occurrences", _occurrences(history)),
         ("Classification Rationale", _rationale(history, kind, sources)),
         ("Related Patterns", "\n".join([_related(history.newest, fix_of), *map(_taken_in, others), *kin])),
@@ -116,10 +116,10 @@ def _taken_in(other: PageSummary) -> str:
     return f"- [{other.name}]({other.name}.md): {reason}; what people wrote there stays there"
 
 
-def _evidence(history: CauseHistory, said: Sequence[tuple[Statement, str]], sources: _Sources) -> str:
+def _evidence(history: CauseHistory, stated: Sequence[tuple[Statement, str]], sources: _Sources) -> str:
     newest, task = history.newest, history.rows[0].task_id
     lines = [_first_cause(newest)]
-    for each, words in said:
+    for each, words in stated:
         if isinstance(each, Accepted):
             lines.append(f"- Waived in the newest run by {words}.")
         elif isinstance(each, Seen):
@@ -173,9 +173,9 @@ def _where(row: OccurrenceRow) -> str:
     return ", ".join(parts)
 
 
-def _reproduce(history: CauseHistory, said: Sequence[tuple[Statement, str]], sources: _Sources) -> str:
+def _reproduce(history: CauseHistory, stated: Sequence[tuple[Statement, str]], sources: _Sources) -> str:
     source = sources.cite(history.task_ids[0])
-    found = next(((each, words) for each, words in said if isinstance(each, Reproduce)), None)
+    found = next(((each, words) for each, words in stated if isinstance(each, Reproduce)), None)
     if found is None or not isinstance(found[0], Reproduce):
         if history.newest.reproduce.strip():  # a record of schema 1 has text, which starts from pytest's root folder
             return f"The last failure{source}:\n{fence(history.newest.reproduce, 'sh')}"
@@ -188,7 +188,7 @@ def _reproduce(history: CauseHistory, said: Sequence[tuple[Statement, str]], sou
     parts = [f"The last failure{seeded}{where}{source}:\n{_shell(command)}"]
     if masked_note(command):
         parts.append(f"{masked_note(command)}.")
-    for each, _ in said:
+    for each, _ in stated:
         if isinstance(each, Compare):
             parts.append(f"With this seed it passed{sources.cite(each.task_id)}:\n{_shell(each.command)}")
     return "\n\n".join(parts)

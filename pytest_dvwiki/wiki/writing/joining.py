@@ -54,10 +54,10 @@ def set_apart(views: Views, causes: Iterable[str]) -> None:
 
 def keep_apart(views: Views) -> None:
     """Remove the links between pages that people said are not of one cause."""
-    said = views.archive.rulings()
-    for page in views.page_cache.causes.superseded() if said.apart else ():
+    rulings = views.archive.rulings()
+    for page in views.page_cache.causes.superseded() if rulings.apart else ():
         target = views.page_cache.get(f"bugs/{page.leads_to}.md")
-        if target is not None and said.are_apart(page.fingerprints()[:1], target.fingerprints()[:1]):
+        if target is not None and rulings.are_apart(page.fingerprints()[:1], target.fingerprints()[:1]):
             for path, data in supersession.undone(target, page, views.files.read):
                 views.files.write(path, data)
 
