@@ -58,6 +58,7 @@ def test_news_are_chosen_and_what_has_no_command_is_named(place: Layout, capsys:
     assert main(["rerun", "--regressed", "--since", "2026-01-01"]) == 0
     assert capsys.readouterr().out == ""
     assert main(["rerun", "0" * 12]) == 2
+    assert main(["rerun", CAUSE, "--since", "2026-01-01"]) == 2
 
 
 def test_an_occurrence_keeps_the_command_of_its_quickest_test() -> None:
