@@ -14,6 +14,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from pytest_dvwiki.redact import two_ends
+
 LONGEST = 4096
 """Maximum number of characters of a line that are searched; of a longer line half of them from each end."""
 _MEMORY = 16 << 20
@@ -65,8 +67,7 @@ class Given:
 
     def search(self, text: str) -> FirstMatch | None:
         """Return the first match, or None."""
-        if len(text) > LONGEST:
-            text = f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
+        text = two_ends(text, LONGEST)
         data = text.encode("utf-8", "replace")
         found = self._expression.search(data)
         if found is None:

@@ -7,7 +7,7 @@ import hashlib
 import re
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.redact import clean
+from pytest_dvwiki.redact import clean, two_ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,9 +161,7 @@ def mask(text: str) -> str:
 
 def shortened(text: str) -> str:
     """Return the part of a text that counts for the fingerprint, on one line."""
-    if len(text) > LONGEST:
-        text = f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
-    return clean(text).replace("\n", " ")
+    return clean(two_ends(text, LONGEST)).replace("\n", " ")
 
 
 def joined(text: str) -> str:

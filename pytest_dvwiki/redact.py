@@ -56,6 +56,11 @@ def clean(text: str) -> str:
     return _CONTROLS.sub("", text)
 
 
+def two_ends(text: str, most: int) -> str:
+    """Return a text; of one with more than `most` characters only its two ends, half of them each."""
+    return text if len(text) <= most else f"{text[: most // 2]} … {text[-(most // 2) :]}"
+
+
 def shorten_paths(text: str, root: PurePath) -> str:
     """Shorten the paths in a text so that the same failure reads the same on every machine.
 

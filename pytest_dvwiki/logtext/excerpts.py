@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.model import Excerpt
-from pytest_dvwiki.redact import redact
+from pytest_dvwiki.redact import redact, two_ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -178,16 +178,12 @@ class ExcerptBuilder:
             starts.append(position)
         number = first + text.count("\n", 0, position)
         for at, line in _lines(text, position, number, len(starts)):
-            self._tail.append((at, self._cut(line)))
+            self._tail.append((at, two_ends(line, self._limits.line)))
 
     def _put(self, number: int, rank: int, line: str) -> None:
         held = self._kept.get(number)
         if held is None or held[0] > rank:
-            self._kept[number] = (rank, self._cut(line) if held is None else held[1])
-
-    def _cut(self, line: str) -> str:
-        half = self._limits.line // 2
-        return line if len(line) <= self._limits.line else f"{line[:half]} … {line[-half:]}"
+            self._kept[number] = (rank, two_ends(line, self._limits.line) if held is None else held[1])
 
 
 def _by_need(item: tuple[int, tuple[int, str]]) -> tuple[int, int]:

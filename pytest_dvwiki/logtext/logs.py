@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading
-from pytest_dvwiki.redact import strip_escapes
+from pytest_dvwiki.redact import strip_escapes, two_ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -156,12 +156,8 @@ def _pieces(text: str) -> Iterator[str]:
     while position < len(text):
         end = text.rfind("\n", position, position + _CHUNK) + 1 or text.find("\n", position) + 1
         piece = text[position:end]
-        yield piece if len(piece) <= _CHUNK else f"{_two_ends(piece[:-1])}\n"
+        yield piece if len(piece) <= _CHUNK else f"{two_ends(piece[:-1], 2 * _LINE_END_KEPT)}\n"
         position = end
-
-
-def _two_ends(line: str) -> str:
-    return f"{line[:_LINE_END_KEPT]} … {line[-_LINE_END_KEPT:]}"
 
 
 def blocks(chunks: Iterator[bytes]) -> Iterator[bytes]:

@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import simulators
-from pytest_dvwiki.redact import clean
+from pytest_dvwiki.redact import clean, two_ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -105,9 +105,7 @@ class Message:
 
 def strip_line(line: str) -> str:
     """Return a line without escape codes and transport prefixes, at most `LONGEST` characters."""
-    if len(line) > LONGEST:
-        line = f"{line[: LONGEST // 2]} … {line[-LONGEST // 2 :]}"
-    line = clean(line).rstrip()
+    line = clean(two_ends(line, LONGEST)).rstrip()
     if "&" in line and _ENTITY.search(line):
         # Imported here: few logs come from a web page.
         import html  # noqa: PLC0415

@@ -49,7 +49,7 @@ class Archive(CauseNames):
         self.tasks = tasks
         self._cache = cache
         self.db = open_cache(cache, tables.SCHEMA, tables.VERSION)
-        self._judge = Judge(self.db, tasks)
+        self.judge = Judge(self.db, tasks)
 
     def __enter__(self) -> Self:
         return self
@@ -81,36 +81,15 @@ class Archive(CauseNames):
                 with contextlib.suppress(OSError):
                     discard(self._cache)
             self.db = open_cache(None, tables.SCHEMA, tables.VERSION)
-            self._judge = Judge(self.db, self.tasks)
+            self.judge = Judge(self.db, self.tasks)
             return Refresh(self, verify=False, progress=progress).run()
         finally:
             self.__dict__.pop("_has_aliases", None)
 
-    def judge(
-        self,
-        fingerprints: set[str] | None,
-        runs: Iterable[RunRecord] = (),
-        seen: Iterable[str] = (),
-        late: str | None = None,
-    ) -> set[str]:
-        """Judge the fixes of causes with news again; return the causes that are judged differently than before.
-
-        Args:
-            fingerprints: The causes; None for all.
-            runs: Runs newer than all others: tests that ran in them may have passed.
-            seen: Causes that occurred in runs newer than all others, without other news.
-            late: The moment of the first run with news, if other runs came after it.
-        """
-        return self._judge.update(fingerprints, self.passes.ran(runs), seen, late)
-
-    def judged_by(self, moment: str) -> set[str]:
-        """Return the causes whose fixes a run at a moment may still change, though other runs came after it."""
-        return self._judge.judged_by(moment)
-
     @property
     def passes(self) -> Passes:
         """Return which tests passed in which runs."""
-        return self._judge.passes
+        return self.judge.passes
 
     def newest(self) -> str | None:
         """Return the moment of the newest run."""
@@ -224,7 +203,7 @@ class Archive(CauseNames):
 
     def fix_states(self, fingerprints: Sequence[str]) -> list[FixState]:
         """Return the fixes of a cause, oldest first."""
-        return self._judge.states(self.present(fingerprints))
+        return self.judge.states(self.present(fingerprints))
 
     def runs_of_sources(self, hashes: Iterable[str]) -> dict[str, list[SourceRun]]:
         """Return, by content hash, the runs that read or wrote an artefact, oldest first, without unknown hashes."""
@@ -241,19 +220,19 @@ class Archive(CauseNames):
 
     def comes_and_goes(self, fingerprints: Sequence[str]) -> bool:
         """Tell whether a cause failed and passed with the same sources and seed, or in one run's attempts."""
-        return self._judge.comes_and_goes(self.present(fingerprints))
+        return self.judge.comes_and_goes(self.present(fingerprints))
 
     def rates(self, fingerprints: Sequence[str], since: str) -> dict[str, Rate]:
         """Return, by test, the rate at which it failed with a cause from a moment on."""
-        return self._judge.rates(self.present(fingerprints), since)
+        return self.judge.rates(self.present(fingerprints), since)
 
     def is_deterministic(self, *fingerprints: str) -> bool:
         """Tell whether a cause occurs with any seed, judging by its kind and its record."""
-        return self._judge.is_deterministic(self.present(fingerprints))
+        return self.judge.is_deterministic(self.present(fingerprints))
 
     def undone(self, fingerprints: Sequence[str], failing: Sequence[Target]) -> FixState | None:
         """Return the newest fix that the present failures of a cause undo; None if there is none."""
-        return self._judge.undone(self.present(fingerprints), failing)
+        return self.judge.undone(self.present(fingerprints), failing)
 
     def records(self) -> Iterator[RunRecord]:
         """Yield all records as they were written, in the order of their files, each once."""

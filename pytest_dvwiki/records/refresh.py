@@ -168,7 +168,7 @@ class Refresh:
         if not (self._added or self._removed):
             return set()
         if self._removed or newest is None:
-            return self._archive.judge(None)
+            return self._archive.judge.update(None)
         seen: set[str] = set()
         causes = set(moved)
         for record in self._added:
@@ -178,11 +178,13 @@ class Refresh:
             causes.update(same_check.check_of(item.fingerprint) for item in record.passed_again)
             causes.update(same_check.check_of(row.fingerprint) for row in record.fixes if row.fingerprint)
         first = min(map(tables.moment_of, self._added))
+        judge = self._archive.judge
+        ran = judge.passes.ran(self._added)
         if first > newest:
-            return self._archive.judge(causes, self._added, seen)
+            return judge.update(causes, ran, seen)
         # A run added between others can change fixes that were judged by later runs.
-        causes |= seen | self._archive.judged_by(first)
-        return self._archive.judge(causes, self._added, seen, first)
+        causes |= seen | judge.judged_by(first)
+        return judge.update(causes, ran, seen, first)
 
     def _forget_folder(self, place: str) -> None:
         for (file,) in self._db.execute("SELECT id FROM files WHERE folder = ?", (place,)).fetchall():

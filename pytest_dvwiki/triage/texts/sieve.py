@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.logtext.messages import LONGEST
 from pytest_dvwiki.patterns.kinds import KindCounts
 from pytest_dvwiki.patterns.matcher import DEEPEST_BLOCK, decoded
+from pytest_dvwiki.redact import two_ends
 from pytest_dvwiki.triage.texts import good_end, sections
 from pytest_dvwiki.triage.texts.escaped_lines import Folds
 
@@ -309,5 +310,4 @@ class _Numbers:
         """Return the line that begins at an offset; only the two ends of a long one."""
         end = self.block.find(b"\n", offset)
         line = self.block[offset : end if end >= 0 else None]
-        text = decoded(line).removesuffix("\r")
-        return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
+        return two_ends(decoded(line).removesuffix("\r"), LONGEST)
